@@ -221,7 +221,7 @@ describe("at the origin's edge door", () => {
 
   /** The one refusal for whoever is not the edge. */
   function stranger(answer) {
-    assert.equal(expectError(answer, 401, 'UNAUTHORIZED').message, 'this door opens for the edge only');
+    assert.equal(expectError(answer, 401, 'UNAUTHORIZED').message, 'only the edge may call this listener');
   }
 
   /** As at the edge, but that this door has no caller to whom it would say how to send a credential. */

@@ -41,7 +41,7 @@ test('who waits while another request panics is told, and so is the one that did
     const answers = await Promise.all([probe(door, { target: '/__panic' }), ...waiting]);
     for (const answer of answers) expectError(answer, 500, 'INTERNAL_ERROR');
     assert.equal(new Set(answers.map(({ json }) => json.error.request_id)).size, 4, 'everybody has an id of their own');
-    assert.ok(answers.every(({ text }) => !text.includes('asked for by the path')), 'and nobody the cause');
+    assert.ok(answers.every(({ text }) => !text.includes('panic requested by the path')), 'and nobody the cause');
     const { status, text } = await probe(door, { target: `/after/${round}` });
     assert.deepEqual([status, text], [200, 'fine']);
   }

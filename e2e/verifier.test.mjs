@@ -138,7 +138,7 @@ describe('the registry', () => {
 });
 
 test('what is no decision is an Error in words', () => {
-  assert.throws(() => verify({ decision: 'hello' }), { name: 'Error', message: /no JSON/ });
+  assert.throws(() => verify({ decision: 'hello' }), { name: 'Error', message: /not JSON/ });
   assert.throws(() => verify({ decision: '{"data":{"decision":null}}' }), /without a signed decision/);
   assert.throws(() => verify({}), /decision/);
 });

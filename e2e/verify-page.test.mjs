@@ -204,7 +204,7 @@ describe('a change', () => {
 describe('what cannot be verified', () => {
   test('is told in words, and nothing is shown as proved', async () => {
     for (const [pasted, words] of [
-      ['hello', /no JSON/],
+      ['hello', /not JSON/],
       ['{}', /no decision/],
       [{ data: { ...answer.data, decision: null } }, /without a signed decision/],
       ['0'.repeat(64), /no decision under this id/],

@@ -1,20 +1,20 @@
-// The Worker's module: what wasm-bindgen makes of the crate, behind a handler that always answers.
+// The Worker's module: a handler around the Wasm crate that always answers.
 //
-// A Wasm instance that trapped is broken, and the isolate outlives it. It is replaced before the next call, objects are made
-// anew in the new one, and everyone who was waiting for the old one is told in the error envelope. Rests on wasm-bindgen 0.2.130
-// and worker 0.8.7: `__wbg_reset_state` instantiates the module again, and the crate's state is what `__worker_init_state` gives.
+// After a trap a Wasm instance is broken but its isolate lives on. The instance is replaced before the next call, Durable Objects are
+// created again in the new one, and requests in flight get the error envelope. This relies on wasm-bindgen 0.2.130
+// and worker 0.8.7: `__wbg_reset_state` instantiates the module again, and `__worker_init_state` returns the crate's state.
 import * as instance from "./build/index.js";
 
 const state = instance.__worker_init_state();
 
-/** More than an isolate has in flight; callers who went away would otherwise pile up here. The oldest make room for those who come. */
-const MOST_WAITING = 10_000;
-/** Turns of the microtask queue for which an answer that needs nothing from elsewhere is not there yet: two, as it stands. */
+/** More than an isolate has in flight. Without it, requests whose callers disconnected would accumulate; the oldest are dropped. */
+const MAX_WAITING = 10_000;
+/** Microtask turns to wait for an answer that needs no I/O; it currently takes two. */
 const TURNS = 4;
-/** What to call for each request in flight when the instance breaks: its memory, and with it every answer, is gone. */
+/** Resolvers of the requests in flight. When the instance breaks, its memory and thus their answers are lost, so all are resolved. */
 const waiting = new Set();
 
-// Nothing but the instance throws where nobody catches: a trap, or an exception that tore through its stack.
+// Only the instance throws uncaught errors: a trap, or an exception that unwound its stack.
 addEventListener("error", giveUp);
 
 function giveUp() {
@@ -23,7 +23,7 @@ function giveUp() {
   waiting.clear();
 }
 
-/** Puts a new instance in the place of one that broke. */
+/** Replaces a broken instance. */
 function mend() {
   if (!state.criticalError) return;
   instance.__wbg_reset_state();
@@ -31,8 +31,8 @@ function mend() {
   state.instanceId += 1;
 }
 
-/** A class of objects that outlive the instance that they were made in. */
-function lasting(Class) {
+/** Wraps a Durable Object class so that its objects survive a replacement of the instance. */
+function durable(Class) {
   return class {
     #given;
     #object;
@@ -53,7 +53,7 @@ function lasting(Class) {
     }
 
     static {
-      // The runtime calls `alarm` where there is one.
+      // `alarm` is defined only if the class has it, because the runtime calls it where it exists.
       for (const name of ["fetch", "alarm"].filter((name) => name in Class.prototype)) {
         this.prototype[name] = async function call(...given) {
           try {
@@ -68,9 +68,9 @@ function lasting(Class) {
   };
 }
 
-export const AddressGuard = lasting(instance.AddressGuard);
-export const Epochs = lasting(instance.Epochs);
-export const KeyGuard = lasting(instance.KeyGuard);
+export const AddressGuard = durable(instance.AddressGuard);
+export const Epochs = durable(instance.Epochs);
+export const KeyGuard = durable(instance.KeyGuard);
 
 export default {
   async fetch(request, env, ctx) {
@@ -82,7 +82,7 @@ export default {
       };
     });
     const [oldest] = waiting;
-    if (waiting.size >= MOST_WAITING) waiting.delete(oldest);
+    if (waiting.size >= MAX_WAITING) waiting.delete(oldest);
     waiting.add(settle);
     try {
       mend();
@@ -91,17 +91,17 @@ export default {
       giveUp();
     }
     for (let turn = 0; isOut && turn < TURNS; turn += 1) await undefined;
-    // A read whose caller went away still ends, so that its answer is kept and nothing of it stays behind. One that is there has
-    // waited for nothing, and nobody can have gone away meanwhile.
+    // A request continues after its caller disconnected, so that its answer is cached. An answer that is ready by now
+    // waited for no I/O, so its caller cannot have disconnected meanwhile.
     if (isOut) ctx.waitUntil(answered);
     const answer = await answered;
     waiting.delete(settle);
-    // Made here and not where the failure was noticed: a response belongs to the request that it was made in.
+    // Built here, because a response belongs to the request in which it was created.
     return answer ?? internalError(request, env);
   },
 };
 
-/** The envelope of an error that no Rust is left to write. */
+/** The error envelope, written without Wasm. */
 function internalError(request, env) {
   const id = crypto.randomUUID().replaceAll("-", "");
   const headers = new Headers({

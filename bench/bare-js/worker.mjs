@@ -1,5 +1,5 @@
-// The least a JavaScript Worker can do: it answers every request with the same bytes, BODY, and asks for no key, counts nothing and keeps
-// no copy. With OBJECTS it calls a Durable Object first, which does nothing. With ORIGIN_URL it hands every request on, as it came.
+// A minimal JavaScript Worker: answers every request with the same bytes, BODY, without key, limit or cache. With OBJECTS it first calls
+// an empty Durable Object. With ORIGIN_URL it forwards every request unchanged.
 import { DurableObject } from 'cloudflare:workers';
 
 const headers = { 'content-type': 'application/json' };

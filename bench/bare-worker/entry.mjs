@@ -1,4 +1,4 @@
-// The bare Worker's module: each request goes straight to the crate.
+// The bare Worker's main module: passes each request to the crate.
 import { fetch } from "./build/index.js";
 
 export default { fetch };

@@ -1,7 +1,7 @@
-"""The public vault list as a service of FastAPI and asyncpg answers it: one process, a pool with prepared statements, orjson.
+"""The public vault list with FastAPI and asyncpg: one process, a pool with prepared statements, orjson.
 
-It reads `peer_vault`, a table made for it: every field of the list is a column, every order and filter has its index
-(bench/src/origin/peer_table.rs). DATABASE_URL says where. uvicorn runs it with uvloop and httptools.
+It reads `peer_vault`, a table made for it: every field of the list is a column, and every order and filter has an index
+(bench/src/origin/peer_table.rs). DATABASE_URL is the database. uvicorn runs the service with uvloop and httptools.
 """
 
 import os
@@ -27,7 +27,7 @@ ROW = (
 FRESHNESS = "greatest(0, floor(extract(epoch FROM now() - last_synced_at)))::int AS freshness_seconds"
 COLUMNS = ", ".join(FRESHNESS if name == "freshness_seconds" else name for name in ROW)
 
-# Each filter with the condition that it puts on its parameter.
+# The SQL condition of each filter.
 FILTERS = {
     "chain": "chain_slug = ANY($)",
     "riskTier": "tier = ANY($)",
@@ -41,8 +41,8 @@ Sort = Literal[
 ]
 
 
-class Wish(BaseModel):
-    """What a list can be asked."""
+class ListQuery(BaseModel):
+    """The query parameters of the list."""
 
     chain: str | None = None
     riskTier: str | None = None
@@ -56,7 +56,7 @@ class Wish(BaseModel):
 
 @lru_cache(maxsize=512)
 def statements(filters: tuple[str, ...], sort_by: str, sort_order: str) -> tuple[str, str]:
-    """The page, and the count alone. asyncpg prepares each text once a connection."""
+    """The statements for a page and for the count alone. asyncpg prepares each text once per connection."""
     conditions = [FILTERS[name].replace("$", f"${at}") for at, name in enumerate(filters, 1)]
     where = "WHERE " + " AND ".join(conditions) if conditions else ""
     order = f"{'lower(name)' if sort_by == 'name' else sort_by} {sort_order} NULLS LAST, id"
@@ -67,7 +67,7 @@ def statements(filters: tuple[str, ...], sort_by: str, sort_order: str) -> tuple
 
 
 async def instants_as_text(connection: asyncpg.Connection) -> None:
-    """Instants as the API writes them: no datetime is made only to be written again."""
+    """Reads instants as text in the API's form, without an intermediate datetime."""
     await connection.set_type_codec("timestamptz", schema="pg_catalog", encoder=str, decoder=instant, format="text")
 
 
@@ -94,17 +94,17 @@ app = FastAPI(lifespan=lifespan)
 
 
 @app.get("/v1/vaults")
-async def vaults(request: Request, wish: Annotated[Wish, Query()]) -> Response:
+async def vaults(request: Request, query: Annotated[ListQuery, Query()]) -> Response:
     pool = request.app.state.pool
-    filters = tuple(name for name in FILTERS if getattr(wish, name) is not None)
-    values = [getattr(wish, name) for name in filters]
+    filters = tuple(name for name in FILTERS if getattr(query, name) is not None)
+    values = [getattr(query, name) for name in filters]
     values = [value.lower().split(",") if isinstance(value, str) else value for value in values]
-    page, count = statements(filters, wish.sortBy, wish.sortOrder)
-    rows = await pool.fetch(page, *values, wish.limit, (wish.page - 1) * wish.limit)
+    page, count = statements(filters, query.sortBy, query.sortOrder)
+    rows = await pool.fetch(page, *values, query.limit, (query.page - 1) * query.limit)
     data = [dict(row) for row in rows]
-    # A page behind the last one has no row that could tell.
+    # A page after the last one has no row with the total.
     total = data[0]["total"] if data else await pool.fetchval(count, *values)
     for row in data:
         del row["total"]
-    meta = {"page": wish.page, "limit": wish.limit, "total": total, "totalPages": -(-total // wish.limit)}
+    meta = {"page": query.page, "limit": query.limit, "total": total, "totalPages": -(-total // query.limit)}
     return Response(orjson.dumps({"data": data, "meta": meta}), media_type="application/json")

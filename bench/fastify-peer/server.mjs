@@ -1,7 +1,7 @@
-// The public vault list as a service of Fastify and pg answers it: one process, a pool, prepared statements, and a response
-// schema, so that rows are written by a compiled serialiser. DATABASE_URL and PORT say where.
+// The public vault list with Fastify and pg: one process, a pool, prepared statements, and a response schema for a compiled
+// serialiser. DATABASE_URL is the database and PORT the listening port.
 //
-// It reads `peer_vault`, a table made for it: every field of the list is a column, every order and filter has its index
+// It reads `peer_vault`, a table made for it: every field of the list is a column, and every order and filter has an index
 // (bench/src/origin/peer_table.rs).
 
 import Fastify from 'fastify';
@@ -16,7 +16,7 @@ const integer = { type: 'integer' };
 const boolean = { type: 'boolean' };
 const nullable = (schema) => ({ ...schema, nullable: true });
 
-/** A row of the list, field by field in the order in which it is written. */
+/** The fields of a row in output order. */
 const ROW = {
   id: text,
   name: text,
@@ -90,7 +90,7 @@ const COLUMNS = Object.keys(ROW)
   .map((name) => (name === 'freshness_seconds' ? 'greatest(0, floor(extract(epoch FROM now() - last_synced_at)))::int AS freshness_seconds' : name))
   .join(', ');
 
-/** Each filter with the condition that it puts on its parameter, and the parameter's value. */
+/** The SQL condition of each filter, and the conversion of its value. */
 const FILTERS = {
   chain: ['chain_slug = ANY($)', (words) => words.toLowerCase().split(',')],
   riskTier: ['tier = ANY($)', (words) => words.toLowerCase().split(',')],
@@ -98,7 +98,7 @@ const FILTERS = {
   minRiskScore: ['total_score >= $', (least) => least],
 };
 
-/** The prepared statement of each combination of filters and order: its name and its text. */
+/** The prepared statements by combination of filters and order. */
 const statements = new Map();
 
 function statement(filters, sortBy, sortOrder) {
@@ -121,7 +121,7 @@ function statement(filters, sortBy, sortOrder) {
 
 const [INT8, TIMESTAMPTZ] = [20, 1184];
 pg.types.setTypeParser(INT8, Number);
-// '2026-11-22 10:00:00.25+00' as the API writes it: no Date is made only to be written again.
+// Converts '2026-11-22 10:00:00.25+00' to the API's form without an intermediate Date.
 pg.types.setTypeParser(TIMESTAMPTZ, (written) => {
   const [date, time] = written.slice(0, -3).split(' ');
   const [seconds, fraction = ''] = time.split('.');
@@ -137,7 +137,7 @@ server.get('/v1/vaults', { schema: { querystring: QUERY, response: { 200: ANSWER
   const { name, text, count } = statement(filters, sortBy, sortOrder);
   const values = filters.map((filter) => FILTERS[filter][1](query[filter]));
   const { rows: data } = await pool.query({ name, text, values: [...values, limit, (page - 1) * limit] });
-  // A page behind the last one has no row that could tell.
+  // A page after the last one has no row with the total.
   const [{ total }] = data.length > 0 ? data : (await pool.query({ name: `${name}-count`, text: count, values })).rows;
   return { data, meta: { page, limit, total, totalPages: Math.ceil(total / limit) } };
 });

@@ -1,18 +1,17 @@
-// Copies of the origin's answers: in the isolate's memory, in the Cache API behind it, confirmed by their ETags, and served when the
-// origin cannot be read.
+// Cached responses of the origin: in the isolate's memory and in the Cache API, revalidated by ETag, and served if the origin fails.
 
-/** Copies held at once, and bytes of all of them; the one that was not asked for longest goes first. */
-const MOST = 4_096;
-const MOST_BYTES = 24 << 20;
+/** Maximum number and total bytes of cached responses in memory; the least recently used is evicted. */
+const MAX_ENTRIES = 4_096;
+const MAX_BYTES = 24 << 20;
 const PASSED = ['content-type', 'cache-control', 'etag', 'link', 'x-data-version'];
 const EMPTY = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
 
 const copies = new Map();
 let bytes = 0;
 
-/** The answer to a target: `{ status, body, headers }`; nothing when there is none to be had. */
+/** The answer to a target: `{ status, body, headers }`; undefined if there is none. */
 export async function copyOf(target, principal, env, context) {
-  // What a key may read and others may not is another copy.
+  // Plans may see different content, so each has its own cached response.
   const name = `https://cache.internal/${principal.plan}${target}`;
   let copy = remembered(name);
   if (copy && age(copy) < copy.fresh) return hit(copy);
@@ -49,7 +48,7 @@ function served(copy, cache, how) {
   return { status, body, headers: { 'cache-control': 'public, max-age=0, must-revalidate', ...copy.headers, ...own } };
 }
 
-/** The copy in memory, which counts as just used. */
+/** The cached response in memory, marked as recently used. */
 function remembered(name) {
   const copy = copies.get(name);
   if (copy !== undefined) {
@@ -65,7 +64,7 @@ function remember(name, copy) {
   copies.set(name, copy);
   bytes += copy.body.byteLength;
   for (const [oldest, held] of copies) {
-    if (copies.size <= MOST && bytes <= MOST_BYTES) break;
+    if (copies.size <= MAX_ENTRIES && bytes <= MAX_BYTES) break;
     forget(oldest, held);
   }
 }
@@ -92,7 +91,7 @@ function passed(headers) {
 
 let signer;
 
-/** Asks the origin as one of its edges. */
+/** Sends a signed request to the origin, as an edge does. */
 async function ask(target, principal, copy, env) {
   signer ??= signerOf(env.ASSERTION_KEY);
   const { id, key } = await signer;

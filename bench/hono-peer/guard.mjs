@@ -1,9 +1,9 @@
-// The object of one key: its record, and an exact count of what it was admitted in the present minute.
+// The Durable Object of one key: its record, and an exact count of the requests admitted in the current minute.
 import { DurableObject } from 'cloudflare:workers';
 
 const WINDOW_SECONDS = 60;
 
-/** Every admitted request is a row written before the answer leaves; memory mirrors the rows, which are the key's usage, too. */
+/** Every admitted request is written to a row before the answer is sent. Memory mirrors the rows, which are also the key's usage. */
 export class KeyGuard extends DurableObject {
   constructor(ctx, env) {
     super(ctx, env);
@@ -18,13 +18,13 @@ export class KeyGuard extends DurableObject {
     this.used = 0;
   }
 
-  /** What the key is: `{ principal, rpm }`. */
+  /** Stores the key's record: `{ principal, rpm }`. */
   provision(record) {
     this.sql.exec('INSERT OR REPLACE INTO key VALUES (1, ?)', JSON.stringify(record));
     this.record = record;
   }
 
-  /** Charges one request, if there is room; `null` where there is no such key. */
+  /** Counts one request if the limit allows it; `null` if the key is unknown. */
   take(endpoint) {
     if (this.record === undefined) return null;
     const { principal, rpm: limit } = this.record;
@@ -40,7 +40,7 @@ export class KeyGuard extends DurableObject {
     return { principal, admitted: true, limit, remaining: limit - this.used, reset };
   }
 
-  /** Begins a window with what the disk knows of it. */
+  /** Starts a window with the count stored on disk. */
   enter(window) {
     if (window === this.window) return;
     this.window = window;

@@ -1,8 +1,8 @@
-// The peer of the service's edge in Hono: key, exact limit, copy and conditions, by its router and its middleware.
+// The peer of the service's edge in Hono: key, exact limit, cached response and conditional requests, with its router and middleware.
 //
-// A request presents a key, whose SHA-256 names a Durable Object that is called once (`guard.mjs`). The list comes from a copy
-// in the isolate's memory, else from the Cache API, else from the service's origin, asked by a signed request as the service's own
-// edge asks it. Bindings: ORIGIN_URL; ASSERTION_KEY, `<id>:<hex>`, which signs; ADMIN_TOKEN, with which keys are provisioned;
+// The SHA-256 of the presented key names a Durable Object that is called once (`guard.mjs`). The list comes from a cached response
+// in the isolate's memory, else from the Cache API, else from the service's origin through a signed request like that of the
+// service's own edge. Bindings: ORIGIN_URL; ASSERTION_KEY, `<id>:<hex>`, for signing; ADMIN_TOKEN, for provisioning keys;
 // FIRST_PARTY_ORIGINS, separated by commas.
 import { Hono } from 'hono';
 import { cors } from 'hono/cors';
@@ -29,7 +29,7 @@ app.use(async (c, next) => {
 });
 app.use('/v1/*', cors({ origin: (origin, c) => (origin && c.env.FIRST_PARTY_ORIGINS.split(',').includes(origin) ? origin : null) }));
 
-/** Who asks, and whether there may be one request more: a single call to the key's object. */
+/** Authenticates and counts the request with a single call of the key's Durable Object. */
 const metered = createMiddleware(async (c, next) => {
   const [, key] = KEY.exec(c.req.header('authorization') ?? '') ?? [];
   if (key === undefined) return refusal(c, 401, 'UNAUTHORIZED', 'a key must be presented');
@@ -40,7 +40,7 @@ const metered = createMiddleware(async (c, next) => {
     c.set('principal', principal);
     await next();
   } else {
-    c.res = refusal(c, 429, 'RATE_LIMITED', 'the allowance of this minute is spent');
+    c.res = refusal(c, 429, 'RATE_LIMITED', 'the limit of this minute is reached');
     c.header('retry-after', String(Math.max(1, reset - Math.floor(Date.now() / 1000))));
   }
   [limit, remaining, reset, '60s'].forEach((value, at) => c.header(ALLOWANCE[at], String(value)));
@@ -63,7 +63,7 @@ app.get('/ready', (c) => c.text('ready'));
 app.notFound((c) => refusal(c, 404, 'NOT_FOUND', 'there is no such route'));
 app.onError((error, c) => {
   console.error(error);
-  return refusal(c, 500, 'INTERNAL_ERROR', 'something broke');
+  return refusal(c, 500, 'INTERNAL_ERROR', 'an internal error occurred');
 });
 
 export default app;

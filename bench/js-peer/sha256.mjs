@@ -1,7 +1,7 @@
 // SHA-256 of one short text, in plain JavaScript.
 //
-// For the 40 characters of a key this beats both hashes that workerd brings: about 1.3 µs, where `crypto.subtle.digest`
-// takes 3.3 µs with its promise, and `createHash` of `node:crypto` 3.8 µs.
+// For the 40 characters of a key this is faster than both implementations in workerd: about 1.3 µs, while `crypto.subtle.digest`
+// takes 3.3 µs including its promise, and `createHash` of `node:crypto` 3.8 µs.
 
 const K = Int32Array.of(
   0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
@@ -18,7 +18,7 @@ const START = Int32Array.of(
 );
 const w = new Int32Array(64);
 
-/** The digest of up to 55 ASCII characters, which fill one block, as 64 hex characters. */
+/** The digest of up to 55 ASCII characters (a single block) as 64 hex characters. */
 export function sha256(text) {
   const { length } = text;
   w.fill(0, 0, 16);

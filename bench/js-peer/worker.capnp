@@ -1,13 +1,13 @@
-# The JavaScript peer on plain workerd: the service's date, storage on the local disk, no cache service.
+# The JavaScript peer on plain workerd: the service's compatibility date, storage on the local disk, no cache service.
 using Workerd = import "/workerd/workerd.capnp";
 
 const config :Workerd.Config = (
   services = [
     (name = "main", worker = .main),
-    # `--directory-path=objects=DIR` says where.
+    # The path is set by `--directory-path=objects=DIR`.
     (name = "objects", disk = (writable = true)),
   ],
-  # `--socket-addr=http=ADDRESS` says where.
+  # The address is set by `--socket-addr=http=ADDRESS`.
   sockets = [(name = "http", http = (), service = "main")],
 );
 

@@ -1,9 +1,9 @@
-// The peer of the service's keyed read: the same job in JavaScript on the same runtime, as fast as it could be made.
+// The peer of the service's keyed read: the same job in optimised JavaScript on the same runtime.
 //
-// A request presents a key. Its SHA-256 names a Durable Object, which is called once; the object writes one row for each
-// request that it admits, before it answers, and memory mirrors the rows. The body and most headers come from a copy in the
-// isolate's memory; allowance, age and request id are the request's own. Bindings: TARGET, BODY and HEADERS are the copy
-// (path and query, text, JSON of names to values).
+// The SHA-256 of the presented key names a Durable Object that is called once. The Durable Object writes one row for each admitted
+// request before it answers; memory mirrors the rows. The body and most headers come from a cached response in the isolate's
+// memory; rate-limit headers, age and request id are set per request. Bindings: TARGET, BODY and HEADERS are the cached response
+// (path and query, text, JSON object of headers).
 import { DurableObject } from "cloudflare:workers";
 import { sha256 } from "./sha256.mjs";
 
@@ -43,7 +43,7 @@ export default {
   },
 };
 
-/** One key: its windows, and its usage in the same rows. The limit is a constant, as the record of a live key is within its lease. */
+/** One key: its windows and its usage in the same rows. The limit is a constant, like the record of an active key during its lease. */
 export class KeyGuard extends DurableObject {
   constructor(ctx, env) {
     super(ctx, env);
@@ -57,7 +57,7 @@ export class KeyGuard extends DurableObject {
     this.used = 0;
   }
 
-  /** Charges one request, if there is room: `[admitted, limit, remaining, reset]`. */
+  /** Counts one request if the limit allows it: `[admitted, limit, remaining, reset]`. */
   take(family, client, endpoint) {
     const now = Date.now();
     const window = Math.floor(now / WINDOW_MILLIS);
@@ -77,7 +77,7 @@ export class KeyGuard extends DurableObject {
   }
 }
 
-/** Puts the copy into the isolate's memory. */
+/** Loads the cached response into the isolate's memory. */
 function fill(env, target) {
   const copy = { body: null, headers: {}, storedAt: Date.now() };
   if (target !== env.TARGET) return copy;

@@ -1,4 +1,4 @@
-// The edge's Worker with one route more, which says how large its Wasm memory is: neither V8's own counts nor the kernel's tell that apart.
+// The edge's Worker with an additional route that returns the size of its Wasm memory, which neither V8 nor the kernel reports separately.
 import { memories } from './memories.mjs';
 import worker from './entry.mjs';
 

@@ -1,4 +1,4 @@
-// Notes the memory of every Wasm instance that is made from here on: imported before the module that makes one.
+// Records the memory of every Wasm instance created later. Must be imported before the module that creates one.
 const { Instance } = WebAssembly;
 
 export const memories = [];
@@ -7,7 +7,7 @@ WebAssembly.Instance = class extends Instance {
   constructor(module, imports) {
     super(module, imports);
     const exported = Object.values(this.exports).filter((value) => value instanceof WebAssembly.Memory);
-    // An instance that broke is replaced, and its memory goes with it.
+    // A broken instance is replaced, so its memory is dropped here.
     if (exported.length > 0) memories.splice(0, memories.length, ...exported);
   }
 };

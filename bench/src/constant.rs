@@ -1,4 +1,4 @@
-//! The origin's peer: the same axum on the same runtime, answering every request with the same bytes.
+//! The origin's constant peer: the same axum on the same runtime, which answers every request with the same bytes.
 
 use std::net::Ipv4Addr;
 use std::path::Path;
@@ -10,7 +10,7 @@ use axum::http::header::CONTENT_TYPE;
 /// Serves the file's bytes as JSON on a loopback port until the process ends.
 pub fn serve(port: u16, body: &Path) -> Result<()> {
     let bytes = std::fs::read(body).with_context(|| format!("cannot read {}", body.display()))?;
-    // A static body: no answer copies it before the socket does.
+    // A static body is not copied before it is written to the socket.
     let bytes: &'static [u8] = Vec::leak(bytes);
     let answer = move || async move { ([(CONTENT_TYPE, "application/json")], bytes) };
     let app = Router::new().fallback(answer);

@@ -1,4 +1,4 @@
-//! The peer of the origin's lists: the same bytes, always, in a process of its own on the servers' core.
+//! The constant peer of the origin's lists, in its own process on the servers' core.
 
 use std::path::PathBuf;
 use std::process::{Child, Command};
@@ -10,7 +10,7 @@ use xtask::up::ports::{Ports, local};
 use crate::versus::Peer;
 use crate::{cores, http};
 
-/// The process. It ends with the value.
+/// The process. It is stopped when dropped.
 pub struct Constant {
     child: Child,
     port: u16,
@@ -19,7 +19,7 @@ pub struct Constant {
 }
 
 impl Constant {
-    /// Starts a server that answers everything with `body`; it is asked for `target`.
+    /// Starts a server that answers every request with `body`; requests are for `target`.
     pub fn start(target: &str, body: &[u8]) -> Result<Self> {
         let folder = std::env::temp_dir().join(format!("rds-bench-constant-{}", std::process::id()));
         std::fs::create_dir_all(&folder)?;
@@ -35,15 +35,15 @@ impl Constant {
         let begun = Instant::now();
         while begun.elapsed() < Duration::from_secs(10) {
             if let Ok(answer) = http::ask(local(port).into(), &constant.request) {
-                ensure!(answer.status == 200 && answer.body == body, "the peer answers something else");
+                ensure!(answer.status == 200 && answer.body == body, "the peer's answer differs");
                 return Ok(constant);
             }
             std::thread::sleep(Duration::from_millis(20));
         }
-        bail!("the peer never answered")
+        bail!("the peer did not answer within 10 s")
     }
 
-    /// The process as one of two.
+    /// The process as a [`Peer`].
     pub fn peer(&self) -> Peer {
         let request = self.request.clone();
         Peer {

@@ -1,15 +1,15 @@
-//! Which core runs what: the server on one, the client on another, so that they do not take turns.
+//! Processor affinity: servers run on one core and the client on another, so that they do not share a core.
 
 use anyhow::{Context, Result};
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_setaffinity};
 
-/// Where the measured servers run.
+/// Core of the measured servers.
 pub const SERVER: usize = 0;
-/// Where the load is made.
+/// Core of the client.
 pub const CLIENT: usize = 1;
 
-/// Holds this process, and what it starts from here on, to one core. Does nothing on a machine with a single one.
+/// Pins this process and its future children to one core. Does nothing on a machine with a single core.
 pub fn hold(core: usize) -> Result<()> {
     if count() < 2 {
         return Ok(());
@@ -19,28 +19,28 @@ pub fn hold(core: usize) -> Result<()> {
     sched_setaffinity(None, &set).with_context(|| format!("cannot run on core {core} only"))
 }
 
-/// Lets this process, and what it starts from here on, run anywhere.
+/// Lets this process and its future children run on every core.
 pub fn release() -> Result<()> {
     let mut set = CpuSet::new();
     (0..count()).for_each(|core| set.set(core));
     sched_setaffinity(None, &set).context("cannot run on every core")
 }
 
-/// Lets a process with all its threads and children run anywhere.
+/// Lets a process, its threads and its children run on every core.
 pub fn release_family(pid: u32) -> Result<()> {
     let mut set = CpuSet::new();
     (0..count()).for_each(|core| set.set(core));
     for process in xtask::measure::family(pid)? {
         for thread in std::fs::read_dir(format!("/proc/{process}/task"))? {
             let id = thread?.file_name().to_string_lossy().parse().ok().and_then(Pid::from_raw);
-            // A thread that has ended since needs no core.
+            // Ignore a thread that has ended.
             let _ = sched_setaffinity(id, &set);
         }
     }
     Ok(())
 }
 
-/// Starts something on the servers' core, and comes back to the client's.
+/// Runs `start` on the servers' core, then returns to the client's core.
 pub fn on_server<T>(start: impl FnOnce() -> Result<T>) -> Result<T> {
     hold(SERVER)?;
     let started = start();
@@ -48,7 +48,7 @@ pub fn on_server<T>(start: impl FnOnce() -> Result<T>) -> Result<T> {
     started
 }
 
-/// Cores of the machine, whatever this process is held to.
+/// Number of cores of the machine, independent of this process's affinity.
 pub fn count() -> usize {
     std::fs::read_to_string("/proc/cpuinfo")
         .map(|text| text.lines().filter(|line| line.starts_with("processor")).count())
@@ -56,7 +56,7 @@ pub fn count() -> usize {
         .max(1)
 }
 
-/// How many processes wanted a core over the last minute, on average: beside a figure of time it says what else was going on.
+/// Load average of the last minute, reported with timings to show what else was running.
 pub fn load() -> String {
     let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text.split(' ').next().unwrap_or("?").to_owned()

@@ -1,23 +1,23 @@
-//! Observations that fill every list of the registry to a given size, beside a simulated market.
+//! Observations that fill every list of the registry to a given size, in addition to a simulated market.
 
 use anyhow::{Context, Result};
 use rds_shared::wire::Timestamp;
 use serde_json::{Value, json};
 
-/// The simulation's chain.
+/// Chain id of the simulation.
 const CHAIN: u32 = 31_337;
-/// Seconds of an hour.
+/// Seconds per hour.
 const HOUR: i64 = 3_600;
 
-/// Makes observations of one instant.
+/// Creates observations relative to one instant.
 pub struct Filling {
     now: Timestamp,
 }
 
 impl Filling {
-    /// As of now.
+    /// Relative to the current time.
     pub fn new() -> Result<Self> {
-        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).context("a clock before 1970")?;
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).context("clock before 1970")?;
         Ok(Self { now: Timestamp::from_seconds(i64::try_from(now.as_secs())?) })
     }
 
@@ -118,14 +118,14 @@ impl Filling {
         self.line(1, "vault", fields)
     }
 
-    /// What is read of a vault at an hour.
+    /// A reading of a vault `hours_ago`.
     pub fn reading(&self, hours_ago: u32, vault_id: &str, tvl_usd: f64, price_per_share: f64) -> Value {
         let fields = json!({"vault_id": vault_id, "tvl_usd": tvl_usd, "base_apr": 0.04, "borrow_apr": 0.06, "utilization": 0.7,
             "incentives": "checked", "price_per_share": price_per_share});
         self.line(hours_ago, "vault_state", fields)
     }
 
-    /// `vaults` vaults with `points` hourly readings each up to now, and two campaigns. Gives the lines and the first address.
+    /// `vaults` vaults with `points` hourly readings each up to now, and two campaigns. Returns the lines and the first vault's address.
     pub fn histories(&self, vaults: u32, points: u32) -> (Vec<Value>, String) {
         let mut lines = vec![self.line(1, "protocol", json!({"id": "bench", "name": "Bench"}))];
         for vault in 0..vaults {
@@ -144,7 +144,7 @@ impl Filling {
     }
 }
 
-/// A contract of the kind `class`.
+/// An address; `class` separates kinds of contracts.
 fn address(class: u8, row: u32) -> String {
     format!("0x{class:02x}{row:038x}")
 }

@@ -1,4 +1,4 @@
-//! As much of HTTP/1.1 as a load needs: one request out, one answer with a length in.
+//! A minimal HTTP/1.1 client for loads: one request, one answer with a content length.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -6,30 +6,30 @@ use std::time::Duration;
 
 use anyhow::{Context, Error, Result, bail};
 
-/// Longer than any measured answer takes; a server that is stuck ends the run.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Read timeout; longer than any measured answer takes, so a stuck server ends the run.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A keep-alive connection with the bytes that have arrived and are not read yet.
+/// A keep-alive connection with its unread bytes.
 pub struct Connection {
     stream: TcpStream,
     buffer: Vec<u8>,
     filled: usize,
 }
 
-/// An answer, as far as measurements look at it.
+/// An answer.
 pub struct Answer {
     /// The status code.
     pub status: u16,
-    /// The head, lower-cased.
+    /// The head in lower case.
     pub head: String,
-    /// Its ETag as it was spelled.
+    /// The ETag in its original spelling.
     pub etag: Option<String>,
     /// The body.
     pub body: Vec<u8>,
 }
 
 impl Answer {
-    /// The headers, names and values in lower case.
+    /// The headers; names and values in lower case.
     pub fn headers(&self) -> impl Iterator<Item = (&str, &str)> {
         let lines = self.head.lines().skip(1).filter_map(|line| line.split_once(':'));
         lines.map(|(name, value)| (name, value.trim()))
@@ -41,22 +41,22 @@ impl Connection {
     pub fn open(address: SocketAddr) -> Result<Self> {
         let stream = TcpStream::connect(address).with_context(|| format!("cannot connect to {address}"))?;
         stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_read_timeout(Some(TIMEOUT))?;
         Ok(Self { stream, buffer: vec![0; 256 * 1024], filled: 0 })
     }
 
-    /// Sends a whole request.
+    /// Sends a complete request.
     pub fn send(&mut self, request: &[u8]) -> Result<()> {
         Ok(self.stream.write_all(request)?)
     }
 
-    /// From here on nothing waits for the peer: answers are taken by [`arrived`](Self::arrived).
+    /// Makes the connection non-blocking; answers are then read by [`arrived`](Self::arrived).
     pub fn never_block(&mut self) -> Result<&TcpStream> {
         self.stream.set_nonblocking(true)?;
         Ok(&self.stream)
     }
 
-    /// Takes in what has come of an answer, and says whether that was the end of it. Fails unless it is a 200.
+    /// Reads available bytes and returns whether the answer is complete. Fails unless its status is 200.
     pub fn arrived(&mut self) -> Result<bool> {
         match self.read() {
             Ok(0) => return Err(closed().into()),
@@ -73,7 +73,7 @@ impl Connection {
         }
     }
 
-    /// Reads past one answer. Fails unless it is a 200.
+    /// Reads one answer and discards it. Fails unless its status is 200.
     pub fn expect_ok(&mut self) -> Result<()> {
         let (head, end) = self.fill()?;
         self.pass_ok(head, end)
@@ -101,7 +101,7 @@ impl Connection {
         Ok(Answer { status, head: text, etag, body })
     }
 
-    /// Waits for one whole answer at the start of the buffer: the lengths of its head, and of head and body.
+    /// Waits for a complete answer in the buffer; returns the lengths of its head, and of head and body.
     fn fill(&mut self) -> Result<(usize, usize)> {
         let mut ends = None;
         loop {
@@ -139,7 +139,7 @@ fn closed() -> std::io::Error {
     std::io::Error::new(ErrorKind::UnexpectedEof, "the server closed the connection")
 }
 
-/// Whether an exchange failed because the server cut the connection, without a word about the request.
+/// Whether an exchange failed because the server closed or reset the connection.
 pub fn was_cut(error: &Error) -> bool {
     let kind = error.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
     matches!(
@@ -153,19 +153,19 @@ pub fn was_cut(error: &Error) -> bool {
     )
 }
 
-/// One request on a connection of its own.
+/// Sends one request on a new connection.
 pub fn ask(address: SocketAddr, request: &[u8]) -> Result<Answer> {
     let mut connection = Connection::open(address)?;
     connection.send(request)?;
     connection.receive()
 }
 
-/// A GET without a body; `headers` are whole lines, each ended by CRLF.
+/// A GET without a body; `headers` are complete lines, each ended by CRLF.
 pub fn get(target: &str, headers: &str) -> Vec<u8> {
     request("GET", target, headers, b"")
 }
 
-/// Any request; a body is JSON.
+/// A request with an optional JSON body.
 pub fn request(method: &str, target: &str, headers: &str, body: &[u8]) -> Vec<u8> {
     let about = match body.len() {
         0 => String::new(),
@@ -180,7 +180,7 @@ fn head_and_body(bytes: &[u8]) -> Result<Option<(usize, usize)>> {
     let Some(head) = bytes.windows(4).position(|window| window == b"\r\n\r\n").map(|at| at + 4) else {
         return Ok(None);
     };
-    let text = std::str::from_utf8(bytes.get(..head).unwrap_or_default()).context("a head that is no text")?;
+    let text = std::str::from_utf8(bytes.get(..head).unwrap_or_default()).context("the answer's head is not UTF-8")?;
     if text.starts_with("HTTP/1.1 204") || text.starts_with("HTTP/1.1 304") {
         return Ok(Some((head, head)));
     }
@@ -189,7 +189,7 @@ fn head_and_body(bytes: &[u8]) -> Result<Option<(usize, usize)>> {
         .filter_map(|line| line.split_once(':'))
         .find(|(name, _)| name.eq_ignore_ascii_case("content-length"))
         .and_then(|(_, value)| value.trim().parse::<usize>().ok())
-        .with_context(|| format!("an answer without a length: {text}"))?;
+        .with_context(|| format!("an answer without a content length: {text}"))?;
     Ok(Some((head, head + length)))
 }
 
@@ -198,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_ends_where_its_length_says() {
+    fn an_answer_ends_after_its_content_length() {
         let bytes = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhiHTTP/1.1";
         assert_eq!(head_and_body(bytes).unwrap(), Some((38, 40)));
         assert_eq!(head_and_body(&bytes[..20]).unwrap(), None);

@@ -1,5 +1,5 @@
-//! The load: keep-alive connections driven by one thread, in two ways. As fast as it goes ([`run`]): the server always has work
-//! waiting, and the rate is what it can do. By a timetable ([`paced`]): latency is what a caller sees who comes whenever he likes.
+//! The load: keep-alive connections driven by one thread, in two modes. At saturation ([`run`]) the server always has waiting requests,
+//! which gives its maximum rate. On a fixed schedule ([`paced`]) requests do not wait for answers, which gives realistic latencies.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -11,32 +11,32 @@ use rustix::event::epoll::{self, EventData, EventFlags};
 
 use crate::http::{self, Connection};
 
-/// How late a sleeper may be woken: what is due sooner is awaited awake.
-const SLACK: Duration = Duration::from_micros(100);
-/// A server that takes longer is looked at again.
-const AWHILE: Duration = Duration::from_millis(100);
-/// How long a paced load may be behind its timetable at the end.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// Tolerance for late wake-ups; the loop spins for the last part of a wait.
+const MAX_LATE: Duration = Duration::from_micros(100);
+/// Maximum time of one wait for events.
+const POLL: Duration = Duration::from_millis(100);
+/// Maximum time that a paced load may be behind its schedule at the end.
+const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// What one load saw.
+/// The client's measurements of one load.
 #[derive(Debug, Clone)]
 pub struct Load {
-    /// Answers, all of them 200.
+    /// Number of answers; all have status 200.
     pub requests: u64,
-    /// From the first request to the last answer.
+    /// Time from the first request to the last answer.
     pub elapsed: Duration,
-    /// Half of the answers took at most this long, until an answer's last byte, queueing included.
+    /// Median time to an answer's last byte, including queueing.
     pub p50: Duration,
-    /// And 99 of 100 at most this long.
+    /// 99th percentile of the same time.
     pub p99: Duration,
-    /// Connections that the server cut with a request under way. Such a request counts nowhere else.
+    /// Connections that the server cut during a request. Such requests are not counted elsewhere.
     pub cuts: u64,
 }
 
-/// Share of the requests that may end with a cut connection before the figure means nothing.
-const CUT_SHARE: f64 = 0.01;
-/// Cuts that are always forgiven: a short load has few requests.
-const CUTS_FORGIVEN: u64 = 10;
+/// Maximum fraction of requests with a cut connection for which a figure is still valid.
+const MAX_CUT_SHARE: f64 = 0.01;
+/// Number of cuts that is always tolerated, because a short load has few requests.
+const TOLERATED_CUTS: u64 = 10;
 
 impl Load {
     /// Requests a second.
@@ -46,8 +46,8 @@ impl Load {
 
     fn of(mut micros: Vec<u32>, cuts: u64, elapsed: Duration) -> Result<Self> {
         let answered = micros.len() as u64;
-        let bearable = CUTS_FORGIVEN.max((answered as f64 * CUT_SHARE) as u64);
-        ensure!(cuts <= bearable, "the server cut {cuts} connections and answered {answered} requests");
+        let allowed = TOLERATED_CUTS.max((answered as f64 * MAX_CUT_SHARE) as u64);
+        ensure!(cuts <= allowed, "the server cut {cuts} connections and answered {answered} requests");
         micros.sort_unstable();
         let percentile = |percent: usize| -> Result<Duration> {
             let at = (micros.len() * percent / 100).min(micros.len().saturating_sub(1));
@@ -58,7 +58,7 @@ impl Load {
     }
 }
 
-/// Keeps `connections` requests in flight for `duration`. `write` puts the next request into an empty buffer.
+/// Keeps `connections` requests in flight for `duration`. `write` writes the next request into an empty buffer.
 pub fn run(
     address: SocketAddr,
     connections: usize,
@@ -79,7 +79,7 @@ pub fn run(
     let mut cuts = 0;
     let mut stopping = false;
     while !stopping {
-        // A round is finished on every connection, so that none is left with an answer half read.
+        // Finish the round on every connection, so that no answer is left partly read.
         stopping = begun.elapsed() >= duration;
         for (connection, sent) in &mut flights {
             match connection.expect_ok() {
@@ -101,7 +101,7 @@ pub fn run(
     Load::of(micros, cuts, begun.elapsed())
 }
 
-/// Sends a request, on a new connection where the server has cut the one before.
+/// Sends a request; reconnects if the server has cut the connection.
 fn send(connection: &mut Connection, address: SocketAddr, request: &[u8], cuts: &mut u64) -> Result<()> {
     match connection.send(request) {
         Err(error) if http::was_cut(&error) => {
@@ -113,8 +113,8 @@ fn send(connection: &mut Connection, address: SocketAddr, request: &[u8], cuts: 
     }
 }
 
-/// Sends `rate` requests a second for `duration`, to `addresses` in turn, each at its instant, whether those before it are answered or not. A latency
-/// counts from that instant, also where the request had to wait for one of the `connections` to be free.
+/// Sends `rate` requests per second for `duration`, to `addresses` in turn, each at its scheduled instant even if earlier requests are not
+/// answered. Latency is measured from that instant, including any wait for a free connection.
 pub fn paced(
     addresses: &[SocketAddr],
     connections: usize,
@@ -122,7 +122,7 @@ pub fn paced(
     duration: Duration,
     mut write: impl FnMut(&mut Vec<u8>),
 ) -> Result<Load> {
-    ensure!(rate > 0.0, "a rate of {rate}");
+    ensure!(rate > 0.0, "the rate must be above 0, but is {rate}");
     let poll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
     let mut flights = Vec::with_capacity(connections);
     let open = |at: usize, address: SocketAddr| -> Result<Connection> {
@@ -151,23 +151,23 @@ pub fn paced(
                 if !http::was_cut(&error) {
                     return Err(error);
                 }
-                // The server closed it while it was idle, so no request was under way.
+                // The server closed it while it was idle, so no request was lost.
                 *connection = open(at, *address)?;
                 connection.send(&request)?;
             }
             *since = due(sent);
             sent += 1;
         }
-        ensure!(begun.elapsed() < duration + PATIENCE, "{} of {total} answers at {rate:.0} requests/s", micros.len());
-        // With every connection busy, or everything sent, only an answer brings work.
+        ensure!(begun.elapsed() < duration + TIMEOUT, "{} of {total} answers at {rate:.0} requests/s", micros.len());
+        // If every connection is busy or everything is sent, wait for an answer.
         let idle =
-            if sent < total && !free.is_empty() { due(sent).saturating_duration_since(Instant::now()) } else { AWHILE };
-        let wait = Timespec { tv_sec: 0, tv_nsec: idle.min(AWHILE).saturating_sub(SLACK).subsec_nanos().into() };
+            if sent < total && !free.is_empty() { due(sent).saturating_duration_since(Instant::now()) } else { POLL };
+        let wait = Timespec { tv_sec: 0, tv_nsec: idle.min(POLL).saturating_sub(MAX_LATE).subsec_nanos().into() };
         events.clear();
         epoll::wait(&poll, rustix::buffer::spare_capacity(&mut events), Some(&wait))?;
         for event in &events {
             let at = usize::try_from(event.data.u64())?;
-            let (connection, address, since) = flights.get_mut(at).context("nobody's event")?;
+            let (connection, address, since) = flights.get_mut(at).context("an event of an unknown connection")?;
             match connection.arrived() {
                 Ok(false) => {}
                 Ok(true) => {
@@ -176,7 +176,7 @@ pub fn paced(
                 }
                 Err(error) if http::was_cut(&error) => {
                     *connection = open(at, *address)?;
-                    // One that was idle had no request to lose.
+                    // An idle connection had no request to lose.
                     if !free.contains(&at) {
                         cuts += 1;
                         free.push_back(at);
@@ -195,7 +195,7 @@ mod tests {
     use std::io::{Read, Write};
     use std::net::TcpListener;
 
-    /// Answers requests one at a time, each after `takes`, until the client is gone.
+    /// Answers requests one at a time, each after `takes`, until the client disconnects.
     fn slow_server(takes: Duration) -> SocketAddr {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -210,7 +210,7 @@ mod tests {
         address
     }
 
-    /// Answers each connection's first `answers` requests, and cuts it with the next one under way.
+    /// Answers each connection's first `answers` requests, and cuts it during the next one.
     fn cutting_server(answers: usize) -> SocketAddr {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_connection_is_counted_and_the_load_goes_on() {
+    fn a_cut_connection_is_counted_and_the_load_continues() {
         let write = |out: &mut Vec<u8>| out.extend_from_slice(b"GET / HTTP/1.1\r\n\r\n");
         let paced = paced(&[cutting_server(30)], 1, 100.0, Duration::from_secs(1), write).unwrap();
         assert_eq!((paced.requests, paced.cuts), (97, 3));
@@ -242,13 +242,13 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_had_to_wait_for_its_turn_is_late() {
+    fn latency_includes_the_wait_for_a_free_connection() {
         let write = |out: &mut Vec<u8>| out.extend_from_slice(b"GET / HTTP/1.1\r\n\r\n");
         let takes = Duration::from_millis(20);
         let calm = paced(&[slow_server(takes)], 1, 10.0, Duration::from_millis(300), write).unwrap();
         assert_eq!(calm.requests, 3);
         assert!(calm.p50 >= takes && calm.p50 < takes * 4, "{:?}", calm.p50);
-        // Due every 5 ms, answered every 20: the last of twenty waits for nineteen.
+        // Scheduled every 5 ms, answered every 20 ms: the last of twenty waits for nineteen.
         let crowded = paced(&[slow_server(takes)], 1, 200.0, Duration::from_millis(100), write).unwrap();
         assert_eq!(crowded.requests, 20);
         assert!(crowded.p99 >= takes * 14, "{:?}", crowded.p99);

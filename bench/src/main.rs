@@ -1,7 +1,7 @@
-//! `rds-bench`: this service beside the least that its hosts can do, in one run, as ratios.
+//! `rds-bench`: compares this service with other servers in one run, as ratios.
 //!
-//! A figure of one machine says little, a ratio of two peers on it says more: every measurement alternates between
-//! the service and its peer, and the median of the pairs counts. Client and server run on different cores.
+//! Absolute figures depend on the machine; ratios of two peers on the same machine less so. Every benchmark alternates between the
+//! service and its peer and reports the median of the pairs. Client and server run on different cores.
 
 mod access;
 mod constant;
@@ -30,7 +30,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, ensure};
 use clap::{Args, Parser, Subcommand};
 
-/// Measures; `cargo xtask bench` builds what is measured and calls this.
+/// Runs benchmarks. `cargo xtask bench` builds everything and calls this program.
 #[derive(Parser)]
 struct Cli {
     #[command(subcommand)]
@@ -39,50 +39,50 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum What {
-    /// Every measurement but the soak, which takes half an hour. One that fails stops none of the others.
+    /// Run every benchmark except the soak, which takes half an hour. A failure does not stop the others.
     All(Plan),
-    /// The origin: the public list beside peers, and how its cost grows with vaults and processes.
+    /// Origin: the public list against peers, and how its cost grows with vaults and processes.
     Origin(origin::Options),
-    /// Reads: lists at the origin, copies at the edge, start, import and the size of the Worker.
+    /// Reads: lists at the origin, cached responses at the edge, start, import and the size of the Worker.
     Reads(reads::Options),
-    /// Access: what it costs to check, charge and answer a keyed request at the edge.
+    /// Access: cost of checking, charging and answering a keyed request at the edge.
     Access(Plan),
-    /// Edge: a keyed list beside Hono, a bare JavaScript Worker and nginx, from a copy and with every URL different.
+    /// Edge: a keyed list against Hono, a bare JavaScript Worker and nginx, cached and with distinct URLs.
     Edge(edge::Options),
-    /// Push: the event stream, the journal behind it, and webhooks.
+    /// Push: the event stream, the journal, and webhooks.
     Push(push::Options),
-    /// Decisioning: a check at the origin, a decision verified at the edge.
+    /// Decisioning: a check at the origin, and verification of a decision at the edge.
     Graph(graph::Options),
-    /// Score runs over a long history: with nothing changed, with one vault changed, over everything.
+    /// Score runs over a long history: nothing changed, one vault changed, and all vaults.
     Scoring(scoring::Options),
-    /// Soak: whether the memory of the edge's runtime levels off under half an hour of mixed load.
+    /// Soak: whether the memory of the edge's runtime levels off during half an hour of mixed load.
     Soak(soak::Options),
-    /// Serves one file's bytes on a loopback port: the peer that the origin is measured against.
+    /// Serve a file's bytes on a loopback port, as the origin's constant peer.
     #[command(hide = true)]
     Constant {
-        /// The port.
+        /// Loopback port.
         port: u16,
-        /// The body of every answer.
+        /// File with the body of every answer.
         body: PathBuf,
     },
 }
 
-/// How long and how often to measure.
+/// Duration and number of loads.
 #[derive(Args, Clone, Debug)]
 pub struct Plan {
     /// Seconds of one load.
     #[arg(long, default_value_t = 3.0)]
     seconds: f64,
-    /// Loads of each peer.
+    /// Number of loads per peer.
     #[arg(long, default_value_t = 7)]
     rounds: usize,
-    /// Keep-alive connections.
+    /// Number of keep-alive connections.
     #[arg(long, default_value_t = 32)]
     connections: usize,
 }
 
 impl Plan {
-    /// How long one load lasts.
+    /// Duration of one load.
     pub fn duration(&self) -> Duration {
         Duration::from_secs_f64(self.seconds)
     }
@@ -96,7 +96,7 @@ impl Default for Plan {
 
 fn main() -> ExitCode {
     if let Err(error) = xtask::signals::install() {
-        eprintln!("cannot listen for Ctrl-C: {error:#}");
+        eprintln!("cannot install the signal handlers: {error:#}");
         return ExitCode::FAILURE;
     }
     match run(Cli::parse().what) {
@@ -124,7 +124,7 @@ fn run(what: Option<What>) -> Result<()> {
     }
 }
 
-/// Every measurement, one after another; fails at the end when one of them did.
+/// Runs every benchmark except the soak; fails at the end if one failed.
 fn all(plan: &Plan) -> Result<()> {
     let measurements: [(&str, &dyn Fn() -> Result<()>); 7] = [
         ("origin", &|| origin::run(&origin::Options::of(plan))),
@@ -147,6 +147,6 @@ fn all(plan: &Plan) -> Result<()> {
         println!("\n{name} took {} s", since.elapsed().as_secs());
     }
     println!("\nall took {} s", begun.elapsed().as_secs());
-    ensure!(failed.is_empty(), "not measured: {}", failed.join(", "));
+    ensure!(failed.is_empty(), "failed benchmarks: {}", failed.join(", "));
     Ok(())
 }

@@ -16,22 +16,22 @@ use xtask::up::{Edge, Options};
 
 use crate::{cores, http};
 
-/// A list that filters by three things and sorts by a fourth, as a dashboard asks for it.
+/// A typical list request of a dashboard, with filters and sorting.
 pub const LIST: &str = "/v1/vaults?chain=devnet&limit=20&minTvl=1000000&riskTier=prime,core&sortBy=total_score";
-/// The first page of everything that changed, as large as it may be.
+/// The first page of the change feed, of maximum size.
 pub const CHANGES: &str = "/v1/vaults/changes?since=2020-01-01&limit=500";
-/// A page of the loss board: filtered, searched, by loss.
+/// A page of the loss board, filtered, searched and sorted by loss.
 pub const LOSSES: &str = "/v1/security-events/losses?chainId=31337&minLossUsd=100000&search=attack&sort=loss";
 const SEED: &str = "1";
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Every request of this process, whichever market it goes to.
+/// Nonces of all requests of this process.
 static NONCES: AtomicU64 = AtomicU64::new(1);
 
-/// The stack. It ends with the value.
+/// The stack. It is stopped when dropped.
 pub struct Market {
     stack: Option<Stack>,
-    /// What `stack.json` says.
+    /// Content of `stack.json`.
     description: Value,
     folder: PathBuf,
 }
@@ -42,11 +42,11 @@ impl Market {
         Self::start_as(vaults, edge, |_| {})
     }
 
-    /// The same with more that `up` is told.
-    pub fn start_as(vaults: u32, edge: Edge, wish: impl FnOnce(&mut Options)) -> Result<Self> {
+    /// Like [`start`](Self::start); `configure` changes the options of `up`.
+    pub fn start_as(vaults: u32, edge: Edge, configure: impl FnOnce(&mut Options)) -> Result<Self> {
         let folder = std::env::temp_dir().join(format!("rds-bench-{}-{vaults}", std::process::id()));
         let mut options = Options { edge, release: true, ..Options::in_folder(folder.join("state")) };
-        wish(&mut options);
+        configure(&mut options);
         std::fs::create_dir_all(&folder)?;
         let stack = cores::on_server(|| Stack::start(&options, Ports::free()?))?;
         let description = serde_json::from_slice(&std::fs::read(stack.description_file())?)?;
@@ -55,13 +55,13 @@ impl Market {
             cores::release()?;
             market.verb(&["simulate", "--seed", SEED, "--vaults", &vaults.to_string(), "--hours", "1"])?;
             cores::hold(cores::CLIENT)?;
-            // A few are out of service.
+            // Up to 5 % of the simulated vaults are not listed.
             market.wait_for("/v1/vaults?limit=1", u64::from(vaults - vaults / 20))?;
         }
         Ok(market)
     }
 
-    /// Lets Postgres and the origin run anywhere.
+    /// Lets Postgres and the origin run on every core.
     pub fn release(&self) -> Result<()> {
         for name in ["postgres", "origin"] {
             cores::release_family(self.pid(name)?)?;
@@ -69,7 +69,7 @@ impl Market {
         Ok(())
     }
 
-    /// The origin's program in the environment of this market's.
+    /// The origin's program with the environment of this market.
     pub fn program(&self) -> Result<Command> {
         let mut command = Command::new(self.text("origin_bin")?);
         for line in std::fs::read_to_string(self.text("origin_env")?)?.lines() {
@@ -80,7 +80,7 @@ impl Market {
         Ok(command)
     }
 
-    /// Runs a verb of the operator's command line on this market's database. Gives what it printed.
+    /// Runs a verb of the operator's command line on this market's database and returns its output.
     pub fn verb(&self, words: &[&str]) -> Result<String> {
         let output = self.program()?.args(words).stdin(Stdio::null()).output()?;
         if !output.status.success() {
@@ -89,7 +89,7 @@ impl Market {
         Ok(String::from_utf8(output.stdout)?)
     }
 
-    /// Mints a key with so many requests a minute.
+    /// Mints a key with this many requests per minute.
     pub fn mint(&self, rpm: u32) -> Result<String> {
         let said =
             self.verb(&["keys", "mint", "--org", "bench", "--plan", "data", "--rpm", &rpm.to_string(), "--json"])?;
@@ -97,7 +97,7 @@ impl Market {
         minted.get("key").and_then(Value::as_str).map(str::to_owned).context("`keys mint` printed no key")
     }
 
-    /// Takes in observations, and waits until the paged list `shown_by` has at least `rows` rows.
+    /// Ingests observations with the command line, and waits until the paged list `shown_by` has at least `rows` rows.
     pub fn ingest(&self, lines: &[Value], shown_by: &str, rows: u64) -> Result<()> {
         let file = self.folder.join("observations.ndjson");
         std::fs::write(&file, lines.iter().map(|line| format!("{line}\n")).collect::<String>())?;
@@ -107,7 +107,7 @@ impl Market {
         self.wait_for(shown_by, rows)
     }
 
-    /// Takes in observations by the operators' door of the running origin.
+    /// Ingests observations through the admin listener of the running origin.
     pub fn post_observations(&self, lines: &[Value]) -> Result<()> {
         let body: String = lines.iter().map(|line| format!("{line}\n")).collect();
         let bearer = format!("authorization: Bearer {}\r\n", self.text("admin_token")?);
@@ -116,7 +116,7 @@ impl Market {
         Ok(())
     }
 
-    /// Asks once as the holder of a key; the answer must be a 200.
+    /// Sends one request as the holder of a key; the status must be 200.
     pub fn ask(&self, target: &str) -> Result<Vec<u8>> {
         let mut request = Vec::new();
         self.signed_keyed(target)?(&mut request);
@@ -125,10 +125,10 @@ impl Market {
         Ok(answer.body)
     }
 
-    /// Waits until the running service's list has so many rows.
+    /// Waits until the list has at least this many rows.
     fn wait_for(&self, list: &str, rows: u64) -> Result<()> {
         let begun = Instant::now();
-        while begun.elapsed() < PATIENCE {
+        while begun.elapsed() < TIMEOUT {
             xtask::signals::check()?;
             let page: Value = serde_json::from_slice(&self.ask(list)?)?;
             if page.pointer("/meta/total").and_then(Value::as_u64) >= Some(rows) {
@@ -136,54 +136,54 @@ impl Market {
             }
             std::thread::sleep(Duration::from_millis(50));
         }
-        bail!("{list} never had {rows} rows")
+        bail!("{list} did not have {rows} rows in time")
     }
 
-    /// A door's socket address, by its name in `stack.json`.
-    pub fn address(&self, door: &str) -> Result<SocketAddr> {
-        let url = self.text(door)?;
-        url.strip_prefix("http://").and_then(|rest| rest.parse().ok()).with_context(|| format!("{url} is no address"))
+    /// A listener's address, by its name in `stack.json`.
+    pub fn address(&self, listener: &str) -> Result<SocketAddr> {
+        let url = self.text(listener)?;
+        url.strip_prefix("http://").and_then(|rest| rest.parse().ok()).with_context(|| format!("not an address: {url}"))
     }
 
     /// A process id, by its name in `stack.json`.
     pub fn pid(&self, name: &str) -> Result<u32> {
         let pid = self.description.get("pids").and_then(|pids| pids.get(name)).and_then(Value::as_u64);
-        u32::try_from(pid.with_context(|| format!("no {name} runs"))?).context("a pid")
+        u32::try_from(pid.with_context(|| format!("{name} is not running"))?).context("a pid")
     }
 
-    /// What `stack.json` says under a name.
+    /// A text member of `stack.json`.
     pub fn text(&self, name: &str) -> Result<&str> {
         self.description.get(name).and_then(Value::as_str).with_context(|| format!("stack.json has no {name}"))
     }
 
-    /// Writes the list's request as the edge would.
+    /// Writes requests for [`LIST`] as the edge would.
     pub fn signed_list(&self) -> Result<impl FnMut(&mut Vec<u8>) + use<>> {
         self.signed(LIST, &Principal::Anonymous)
     }
 
-    /// Writes the loss board's request as the edge would.
+    /// Writes requests for [`LOSSES`] as the edge would.
     pub fn signed_losses(&self) -> Result<impl FnMut(&mut Vec<u8>) + use<>> {
         self.signed(LOSSES, &Principal::Anonymous)
     }
 
-    /// What the edge signs with.
+    /// The edge's assertion keys.
     pub fn assertion_keys(&self) -> Result<String> {
         let environment = std::fs::read_to_string(self.text("origin_env")?)?;
         let keys = environment.lines().find_map(|line| line.strip_prefix("RDS_EDGE_ASSERTION_KEYS="));
         Ok(keys.context("no assertion key")?.to_owned())
     }
 
-    /// Writes a request as the edge would for the holder of a Data key.
+    /// Writes reads as the edge would for the holder of a Data key.
     pub fn signed_keyed(&self, target: &str) -> Result<impl FnMut(&mut Vec<u8>) + use<>> {
         self.signed(target, &Principal::Key { id: 1, org_id: 1, plan: Plan::Data })
     }
 
-    /// Writes a read as the edge would: signed, with a nonce that was never used.
+    /// Writes reads as the edge would: signed, with unique nonces.
     pub fn signed(&self, target: &str, principal: &Principal) -> Result<impl FnMut(&mut Vec<u8>) + use<>> {
         self.signed_call("GET", target, Vec::new(), principal)
     }
 
-    /// The same of a POST of JSON.
+    /// Writes POST requests with a JSON body as the edge would.
     pub fn signed_post(
         &self,
         target: &str,
@@ -193,7 +193,7 @@ impl Market {
         self.signed_call("POST", target, body, principal)
     }
 
-    /// Writes reads of one target after the other, signed as the edge would for the holder of a Data key, with further header lines.
+    /// Writes reads of changing targets as the edge would for the holder of a Data key, with additional header lines.
     pub fn signed_targets<F: FnMut() -> String>(
         &self,
         lines: &str,
@@ -227,9 +227,9 @@ impl Market {
     }
 }
 
-/// Header lines with those by which the origin knows a request for one of the edge's.
+/// `lines` with the headers that authenticate the edge to the origin.
 fn signed(key: &AssertionKey, method: &str, target: &str, principal: &str, lines: &str, body: &[u8]) -> String {
-    // Spread like the edge's random ones: the origin shards them by their first bits.
+    // Spread over the whole range like random nonces, because the origin shards them by their first bits.
     let spread = NONCES.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let count = u128::from(spread) << 64 | u128::from(std::process::id());
     let seconds = i64::try_from(now()).unwrap_or(i64::MAX);

@@ -1,26 +1,26 @@
-//! Measurements that have parts, of which some can be asked for.
+//! Selection of a benchmark's parts.
 
 use anyhow::{Result, bail};
 use clap::Args;
 
-/// Which parts of a measurement.
+/// The parts to run.
 #[derive(Args, Clone, Debug, Default)]
 pub struct Only {
-    /// Only these parts, separated by commas; one that there is not is answered by those that there are.
+    /// Run only these parts, separated by commas. An unknown name lists the existing parts.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
 }
 
 impl Only {
-    /// Those that were asked for out of `all` of a measurement, in its order; by default all of them.
+    /// The selected parts in the order of `all`; by default all.
     pub fn of<const N: usize>(&self, measurement: &str, all: [&'static str; N]) -> Result<Vec<&'static str>> {
         if let Some(unknown) = self.only.iter().find(|part| !all.contains(&part.as_str())) {
-            bail!("{measurement} has no part {unknown}; it has {}", all.join(", "));
+            bail!("{measurement} has no part {unknown}; its parts are {}", all.join(", "));
         }
         Ok(all.into_iter().filter(|part| self.is_all() || self.only.iter().any(|only| only == part)).collect())
     }
 
-    /// Whether none is left out: only then is a section written.
+    /// Whether all parts are selected. Only then is a section written to the results.
     pub fn is_all(&self) -> bool {
         self.only.is_empty()
     }
@@ -31,12 +31,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_come_in_their_order_and_an_unknown_one_is_told_which_there_are() {
+    fn parts_keep_their_order_and_an_unknown_name_lists_the_existing_ones() {
         let only = |parts: &[&str]| Only { only: parts.iter().map(|part| (*part).to_owned()).collect() };
         let of = |parts: &[&str]| only(parts).of("tea", ["leaf", "cup", "pot"]);
         assert_eq!(of(&[]).unwrap(), ["leaf", "cup", "pot"]);
         assert_eq!(of(&["pot", "leaf"]).unwrap(), ["leaf", "pot"]);
-        assert_eq!(of(&["leaf", "jug"]).unwrap_err().to_string(), "tea has no part jug; it has leaf, cup, pot");
+        assert_eq!(of(&["leaf", "jug"]).unwrap_err().to_string(), "tea has no part jug; its parts are leaf, cup, pot");
         assert!(!only(&["pot"]).is_all());
     }
 }

@@ -1,4 +1,4 @@
-//! The table: what was measured, what was hoped for, and whether it held.
+//! The results table: figures, targets, and whether they were reached.
 
 use std::fmt::Write as _;
 
@@ -8,11 +8,11 @@ use xtask::workspace;
 use crate::summary::{self, Comparison, Target, figure};
 use crate::{Plan, cores};
 
-/// The lines measured so far.
+/// The lines of a benchmark.
 #[derive(Default)]
 pub struct Report {
     lines: Vec<Line>,
-    /// What the summary says of them: rows that lack the name of the measurement.
+    /// Rows for the summary, without the name of the benchmark.
     rows: Vec<String>,
 }
 
@@ -25,22 +25,22 @@ struct Line {
 }
 
 impl Report {
-    /// A figure that should not be smaller than `target`. `seen` are the figures behind it.
+    /// Adds a figure that should be at least `target`. `seen` are the underlying figures.
     pub fn at_least(&mut self, what: &str, figure: f64, target: f64, seen: &str) {
         self.add(what, figure, Target::AtLeast(target), seen);
     }
 
-    /// A figure that should not be greater than `target`.
+    /// Adds a figure that should be at most `target`.
     pub fn at_most(&mut self, what: &str, figure: f64, target: f64, seen: &str) {
         self.add(what, figure, Target::AtMost(target), seen);
     }
 
-    /// A figure without a target.
+    /// Adds a figure without a target.
     pub fn told(&mut self, what: &str, figure: f64, seen: &str) {
         self.add(what, figure, Target::Stated, seen);
     }
 
-    /// A part of the service beside a peer: a line here, and a row of the summary. `more` follows the figures of both.
+    /// Adds a comparison with a peer: a line of this table and a row of the summary. `more` is appended to the figures of both.
     pub fn compare(&mut self, comparison: &Comparison<'_>, more: &str) {
         let Comparison { part, peer, of, ratio, target, ours, theirs } = *comparison;
         let sides = [("ours", ours.text()), ("theirs", theirs.text())];
@@ -50,7 +50,7 @@ impl Report {
         self.rows.push(comparison.row());
     }
 
-    /// Something that could not be measured here.
+    /// Adds a line for something that could not be measured.
     pub fn skipped(&mut self, what: &str, why: &str) {
         self.lines.push(Line {
             what: what.to_owned(),
@@ -76,18 +76,17 @@ impl Report {
         out
     }
 
-    /// Writes the section of a measurement of peers under load; see [`write`](Self::write).
+    /// Writes the section of a benchmark of peers under load; see [`write`](Self::write).
     pub fn write_pairs(&self, name: &str, plan: &Plan, method: &str) -> Result<()> {
         let Plan { rounds, seconds, connections } = plan;
         let pairs = format!(
-            "A ratio is the median of {rounds} pairs, each peer loaded for {seconds} s in turn over {connections} keep-alive connections, \
-             after a load that is not counted. {method}"
+            "A ratio is the median of {rounds} pairs. Each peer is loaded in turn for {seconds} s over {connections} keep-alive connections, \
+             after an uncounted warm-up. {method}"
         );
         self.write(name, &pairs)
     }
 
-    /// Writes the section of one measurement in `bench/RESULTS.md`, and leaves the others as they are. `method` says what
-    /// a reader has to know of it.
+    /// Writes the section of one benchmark to `bench/RESULTS.md` and keeps the others. `method` describes the benchmark for readers.
     pub fn write(&self, name: &str, method: &str) -> Result<()> {
         let section = format!(
             "## {name}\n\nWritten by `cargo xtask bench {name}` on {date}, on {cores} cores of {model}.\n\n{table}\n{method}\n",
@@ -108,11 +107,11 @@ impl Report {
 
 const INTRODUCTION: &str = "# Results
 
-The summary, and a section a measurement, written by `cargo xtask bench NAME`. Servers run on one core, the client on another. CPU is what the kernel charged the server's \
-process, user and system, divided by the requests answered. Only ratios compare between machines.
+The summary and one section per benchmark, written by `cargo xtask bench NAME`. Servers run on one core, the client on another. CPU is the server process's user and system \
+time, divided by the number of answered requests. Only ratios are comparable between machines.
 ";
 
-/// The results with this section in the place of the older one, or behind the others, and with its rows in the summary.
+/// The results with this section replaced or appended, and with its rows in the summary.
 fn with_section(results: &str, name: &str, section: &str, rows: &[String]) -> String {
     let mut sections: Vec<(&str, &str)> = results
         .split("\n## ")
@@ -146,7 +145,7 @@ mod tests {
     use super::with_section;
 
     #[test]
-    fn a_measurement_replaces_its_own_section_and_no_other() {
+    fn a_benchmark_replaces_only_its_own_section() {
         let row = |part: &str| vec![format!("| {part} | p | 1.00 | rates | – |  |  |  |")];
         let first = with_section("", "reads", "## reads\n\none\n", &row("list"));
         let both = with_section(&first, "access", "## access\n\ntwo\n", &row("hit"));

@@ -1,4 +1,4 @@
-//! `scoring`: what a score run costs with a long history: with nothing changed, with one vault changed, and over a batch of everything.
+//! `scoring`: cost of a score run with a long history: nothing changed, one vault changed, and a batch with all vaults.
 
 use std::time::{Duration, Instant};
 
@@ -18,36 +18,36 @@ use xtask::test::throw_away_postgres;
 use crate::report::Report;
 use crate::versus::median;
 
-const METHOD: &str = "Every vault is read once an hour; readings lie in the table in the order in which they came. Of a hundred vaults one falls \
-    all the time, one stands still, one is lent out above the limit and one has no price. Runs and ingest are called in this process, against \
-    Postgres with its own settings, over loopback; a Postgres of the measurement's own does not flush to disk. The median of the rounds \
-    counts. `--vaults 10000 --hours 8760` is the full size; with `--database` a database is filled once and used again.";
-/// Where the readings end in a database that is filled here.
+const METHOD: &str = "Every vault has one reading per hour, stored in the order of arrival. Of a hundred vaults one falls \
+    all the time, one does not change, one is lent out above the limit and one has no price. Runs and ingestion are called in this process, with \
+    Postgres over loopback at its own settings; a temporary Postgres does not flush to disk. Figures are medians of the rounds. \
+    `--vaults 10000 --hours 8760` is the full size; with `--database` a database is filled once and reused.";
+/// Time of the last reading in a database filled by this benchmark.
 const END: &str = "2026-11-22T12:00:00Z";
 const CHAIN: u32 = 31_337;
-/// Vaults whose daily sums are made in one transaction.
+/// Number of vaults whose daily sums are computed per transaction.
 const SUMMED_AT_ONCE: u32 = 10;
-/// Vaults whose whole history is read for comparison.
+/// Number of vaults whose whole history is read for comparison.
 const READ_WHOLE: usize = 20;
-/// Lines of one batch of the filling.
+/// Observations per batch when filling the database.
 const BATCH: usize = 20_000;
-/// The most that a run with nothing changed may take, in seconds, and one vault's, in milliseconds.
+/// Maximum duration of a run with nothing changed, in seconds, and of one changed vault, in milliseconds.
 const WHOLE_SECONDS: f64 = 5.0;
 const ONE_MILLIS: f64 = 100.0;
 
-/// What `scoring` can be told.
+/// Options of `scoring`.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
-    /// Vaults.
+    /// Number of vaults.
     #[arg(long, default_value_t = 500)]
     vaults: u32,
-    /// Hourly readings of each.
+    /// Hourly readings per vault.
     #[arg(long, default_value_t = 2_190)]
     hours: u32,
-    /// Runs of each kind.
+    /// Number of runs per figure.
     #[arg(long, default_value_t = 7)]
     rounds: usize,
-    /// A database to use, and to fill where it is empty; a throw-away one where none is named.
+    /// Database to use, filled first if empty; a temporary one by default.
     #[arg(long)]
     database: Option<String>,
 }
@@ -58,9 +58,9 @@ impl Default for Options {
     }
 }
 
-/// Measures, prints the table, and writes it beside the crate.
+/// Runs the benchmark, prints the table, and writes it to the results.
 pub fn run(options: &Options) -> Result<()> {
-    // The server goes before its folder: bindings are dropped last to first.
+    // Bindings are dropped in reverse order, so the server stops before its folder is removed.
     let (_folder, _postgres, url) = match &options.database {
         Some(url) => (None, None, url.clone()),
         None => throw_away_postgres(&Cache::open()?)?,
@@ -73,12 +73,12 @@ pub fn run(options: &Options) -> Result<()> {
     report.write("scoring", METHOD)
 }
 
-/// A full database, and how far its time has gone.
+/// A filled database and its current time.
 struct Measurement {
     db: Db,
     now: Timestamp,
     ids: Vec<String>,
-    /// How long summing took, and of how many vaults.
+    /// Duration of computing the daily sums, and the number of vaults.
     summed: (Duration, u64),
     size: String,
 }
@@ -103,7 +103,7 @@ impl Measurement {
         }
         let summed = (begun.elapsed(), vaults);
         let ids: Vec<String> = sqlx::query_scalar("SELECT id FROM vault ORDER BY id").fetch_all(&db.pool).await?;
-        ensure!(ids.len() == options.vaults as usize, "the database holds {} vaults", ids.len());
+        ensure!(ids.len() == options.vaults as usize, "the database contains {} vaults", ids.len());
         let last: At = sqlx::query_scalar("SELECT max(observed_at) FROM vault_state").fetch_one(&db.pool).await?;
         let size = "SELECT format('%s of readings, %s of daily sums', pg_size_pretty(pg_total_relation_size('vault_snapshot')), \
                     pg_size_pretty(pg_total_relation_size('vault_day')))";
@@ -156,7 +156,7 @@ impl Measurement {
         Ok(taken)
     }
 
-    /// Milliseconds a vault.
+    /// Milliseconds per vault.
     async fn read_whole_year(&self) -> Result<f64> {
         let mut tx = self.db.begin("BEGIN").await?;
         let ids: Vec<String> = self.ids.iter().step_by(self.ids.len().div_ceil(READ_WHOLE)).cloned().collect();
@@ -165,17 +165,17 @@ impl Measurement {
         Ok(begun.elapsed().as_secs_f64() * 1e3 / ids.len() as f64)
     }
 
-    /// A run over everything, so many seconds after the last one. Seconds.
+    /// Duration in seconds of a run over all vaults, `later` seconds after the previous run.
     async fn whole_run(&mut self, later: i64) -> Result<f64> {
         self.now = self.now.plus_seconds(later);
         let begun = Instant::now();
         let run = scoring_run::run_all(&self.db, &Clock::held(self.now)).await?;
         let seconds = begun.elapsed().as_secs_f64();
-        ensure!(run.vaults == self.ids.len() as u64 && run.withheld.is_none(), "not a whole run: {:?}", run.withheld);
+        ensure!(run.vaults == self.ids.len() as u64 && run.withheld.is_none(), "incomplete run: {:?}", run.withheld);
         Ok(seconds)
     }
 
-    /// A reading of one vault, so many hours late. Milliseconds.
+    /// Duration in milliseconds of ingesting and scoring one reading that is `hours_late`.
     async fn one_reading(&mut self, hours_late: i64) -> Result<f64> {
         self.now = self.now.plus_seconds(60);
         let id = self.ids.get(self.now.as_seconds().unsigned_abs() as usize / 60 % self.ids.len());
@@ -189,7 +189,7 @@ impl Measurement {
         Ok(millis)
     }
 
-    /// A reading of every vault in one batch: what it said, and seconds.
+    /// Ingests a reading of every vault in one batch; returns a summary and the duration in seconds.
     async fn every_vault(&mut self) -> Result<(String, f64)> {
         self.now = self.now.plus_seconds(60);
         let lines: String = self.ids.iter().map(|id| format!("{}\n", reading(id, self.now))).collect();
@@ -201,7 +201,7 @@ impl Measurement {
         Ok((format!("{} scored", report.vaults_scored), seconds))
     }
 
-    /// Milliseconds.
+    /// Duration in milliseconds of the search for broken series.
     async fn broken_series(&self) -> Result<f64> {
         let mut tx = self.db.begin("BEGIN").await?;
         let begun = Instant::now();
@@ -223,7 +223,7 @@ fn reading(vault_id: &str, at: Timestamp) -> Value {
            "borrow_apr": 0.06, "utilization": 0.7, "incentives": "checked", "price_per_share": 1.2})
 }
 
-/// Vaults with their readings, in a database without any.
+/// Fills an empty database with vaults and readings.
 async fn fill(db: &Db, url: &str, options: &Options, end: Timestamp) -> Result<()> {
     let Options { vaults, hours, .. } = options;
     let clock = Clock::held(end);
@@ -256,7 +256,7 @@ async fn fill(db: &Db, url: &str, options: &Options, end: Timestamp) -> Result<(
         let taken = ingest::from_reader(db, &clock, batch.concat().as_bytes()).await;
         taken.map_err(|error| anyhow::anyhow!("{error:?}"))?;
     }
-    // The key is made when everything is there, and nobody is told of readings that nobody has summed yet: minutes, not hours.
+    // Without the primary key and triggers, filling takes minutes instead of hours; both are restored afterwards.
     let mut connection = PgConnection::connect(url).await?;
     for sql in [
         "ALTER TABLE vault_snapshot DISABLE TRIGGER ALL",
@@ -275,7 +275,7 @@ async fn fill(db: &Db, url: &str, options: &Options, end: Timestamp) -> Result<(
         "ALTER TABLE vault_snapshot ADD PRIMARY KEY (vault_id, observed_at)",
         "ALTER TABLE vault_snapshot ENABLE TRIGGER ALL",
         STATES,
-        // What was scored before there was anything to read would move all at once.
+        // Remove scores from before the readings; otherwise all of them would change at once.
         "DELETE FROM score_history",
         "DELETE FROM vault_score",
         "ANALYZE",
@@ -285,7 +285,7 @@ async fn fill(db: &Db, url: &str, options: &Options, end: Timestamp) -> Result<(
     Ok(connection.close().await?)
 }
 
-/// `$2` hourly readings up to `$1` of each of `$3` vaults, hour by hour.
+/// Inserts `$2` hourly readings up to `$1` for each of `$3` vaults, in order of time.
 const READINGS: &str = "INSERT INTO vault_snapshot (vault_id, observed_at, tvl_usd, base_apr, utilization, borrow_apr, incentives, price_per_share, content_hash) \
     SELECT v.id, $1 - make_interval(hours => $2 - h), 1e6 + (h * 37 + v.n) % 1009 * 1e3, 0.04, \
            CASE WHEN v.n % 100 = 2 THEN 0.97 ELSE 0.5 + (h * 13 + v.n) % 400 / 1000.0 END, 0.06, 'checked', \
@@ -296,7 +296,7 @@ const READINGS: &str = "INSERT INTO vault_snapshot (vault_id, observed_at, tvl_u
     CROSS JOIN (SELECT n, format('bench-31337-0x05%s', lpad(to_hex(n), 38, '0')) AS id, substr(sha256(int8send(n::bigint)), 1, 16) AS tail \
                 FROM generate_series(0, $3 - 1) AS n OFFSET 0) AS v";
 
-/// Each vault's newest reading as its state.
+/// Inserts each vault's newest reading as its state.
 const STATES: &str = "INSERT INTO vault_state (vault_id, tvl_usd, base_apr, utilization, borrow_apr, borrow_status, incentives, deposit_status, \
                              withdraw_status, price_per_share, needs_risk_review, source, observed_at, content_hash) \
     SELECT v.id, h.tvl_usd, h.base_apr, h.utilization, h.borrow_apr, 'unknown', h.incentives, 'open', 'unknown', h.price_per_share, false, \

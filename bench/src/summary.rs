@@ -1,23 +1,23 @@
-//! The summary: one row for each part of the service and each peer beside it, at the top of the results, whoever measured it.
+//! The summary at the top of the results: one row per part of the service and peer, from all benchmarks.
 
 use std::fmt::Write as _;
 
 use crate::cores;
 use crate::versus::Side;
 
-/// What a figure should reach.
+/// Target of a figure.
 #[derive(Debug, Clone, Copy)]
 pub enum Target {
-    /// Not smaller.
+    /// At least this value.
     AtLeast(f64),
-    /// Not greater.
+    /// At most this value.
     AtMost(f64),
-    /// Nothing: it is stated.
+    /// No target.
     Stated,
 }
 
 impl Target {
-    /// In the table.
+    /// Text for the table.
     pub fn text(self) -> String {
         match self {
             Target::AtLeast(bound) => format!("≥ {bound}"),
@@ -26,7 +26,7 @@ impl Target {
         }
     }
 
-    /// Whether a figure reached it. One that is no number reaches nothing.
+    /// Whether the target was reached. NaN never reaches a target.
     pub fn verdict(self, figure: f64) -> &'static str {
         let held = match self {
             Target::AtLeast(bound) => figure >= bound,
@@ -37,27 +37,27 @@ impl Target {
     }
 }
 
-/// A part of the service beside one peer.
+/// A comparison of a part of the service with one peer.
 #[derive(Debug, Clone, Copy)]
 pub struct Comparison<'a> {
-    /// What both do: "public list at the origin".
+    /// What both do, such as "public list at the origin".
     pub part: &'a str,
-    /// Who else does it: "Fastify + pg".
+    /// Name of the peer, such as "Fastify + pg".
     pub peer: &'a str,
-    /// What the ratio is of: "requests/s, ours over theirs".
+    /// Meaning of the ratio, such as "requests/s, ours over theirs".
     pub of: &'a str,
-    /// The median of the pairs.
+    /// Median of the pairs' ratios.
     pub ratio: f64,
-    /// What it should reach.
+    /// Target of the ratio.
     pub target: Target,
-    /// What the service did.
+    /// Figures of the service.
     pub ours: Side,
-    /// What the peer did.
+    /// Figures of the peer.
     pub theirs: Side,
 }
 
 impl Comparison<'_> {
-    /// The summary's row, but for the last column.
+    /// The row of the summary, without the last column.
     pub fn row(&self) -> String {
         let Comparison { part, peer, of, ratio, target, ours, theirs } = self;
         let (target, verdict) = (target.text(), target.verdict(*ratio));
@@ -67,7 +67,7 @@ impl Comparison<'_> {
 }
 
 impl Side {
-    /// What is known, with units.
+    /// The finite figures with units.
     pub fn text(&self) -> String {
         let known =
             [(self.cpu, 1, " µs CPU"), (self.rate, 0, "/s"), (self.p50, 2, " ms p50"), (self.p99, 2, " ms p99")];
@@ -76,18 +76,18 @@ impl Side {
     }
 }
 
-/// A figure as tables show it.
+/// A figure formatted for tables.
 pub fn figure(figure: f64) -> String {
     if figure < 100.0 { format!("{figure:.2}") } else { format!("{figure:.0}") }
 }
 
-/// The name under which the section stands in the results.
+/// Title of the section in the results.
 pub const TITLE: &str = "summary";
 
 const HEAD: &str =
     "| part | peer | ratio | of | target | | ours | peer's | by, on |\n|---|---|---:|---|---:|---|---|---|---|\n";
 
-/// The section's text: the rows of `before`, with those that measurement `name` wrote replaced by `rows` of `date`.
+/// The section's text: the rows of `before`, in which the rows of benchmark `name` are replaced by `rows` of `date`.
 pub fn section(before: &str, name: &str, date: &str, rows: &[String]) -> String {
     let own = format!(" [{name}](#{name}), ");
     let rows: Vec<String> = rows.iter().map(|row| format!("{row}{own}{date} |")).collect();
@@ -98,10 +98,10 @@ pub fn section(before: &str, name: &str, date: &str, rows: &[String]) -> String 
     let kept = rest.iter().filter(|row| !row.contains(&own));
     let all = first.iter().copied().chain(rows.iter().map(String::as_str)).chain(kept.copied());
     let mut out = format!(
-        "Each part beside each peer that does the same job on the same data; all of them passed the same check before they were timed. \
-         CPU is that of one request (of one frame, delivery or decision where a row says so), rates are at saturation, p50 and p99 at \
-         half of each server's own saturation, by a timetable: from a request's instant to its answer's last byte, unless a row says \
-         under what load they were taken. The last run was on \
+        "Each row compares a part with a peer that does the same job on the same data. Every peer passed the same checks before it was timed. \
+         CPU is per request (or per frame, delivery or decision where a row says so), and rates are at saturation. p50 and p99 are taken at \
+         half of each server's own saturation, from a request's scheduled instant to the last byte of its answer, unless a row names \
+         another load. The last run was on \
          {} cores of {}.\n\n{HEAD}",
         cores::count(),
         cores::model()
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_measurement_replaces_its_own_rows_where_they_stood() {
+    fn a_benchmark_replaces_its_own_rows_in_place() {
         let ours = Side { cpu: 12.34, rate: 1000.4, p50: f64::NAN, p99: f64::NAN };
         let (target, theirs) = (Target::AtLeast(10.0), Side { cpu: f64::NAN, rate: f64::NAN, ..ours });
         let row = |part| Comparison { part, peer: "p", of: "rates", ratio: 12.0, target, ours, theirs }.row();
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_figure_that_is_none_reaches_no_target() {
+    fn nan_reaches_no_target() {
         assert_eq!(Target::AtLeast(1.0).verdict(f64::NAN), "missed");
         assert_eq!(Target::AtMost(1.0).verdict(f64::NAN), "missed");
         assert_eq!(Target::AtMost(1.0).verdict(1.0), "held");

@@ -1,5 +1,5 @@
-//! Two peers under the same load, in turns: A B A B, one ratio a pair, and the median of the ratios. Then each at half of the rate
-//! that it had, by a timetable: how long callers wait of a server that is not full.
+//! Two peers under the same load in turns (A B A B): one ratio per pair, and the median of the ratios. Then each peer is loaded at half
+//! of its own rate on a fixed schedule, which gives latencies of a server that is not saturated.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -10,23 +10,23 @@ use xtask::measure::cpu_time;
 use crate::Plan;
 use crate::load::{self, Load};
 
-/// Puts the next request into an empty buffer.
+/// Writes the next request into an empty buffer.
 pub type Write = Box<dyn FnMut(&mut Vec<u8>)>;
 
-/// One of two.
+/// One of the two servers.
 pub struct Peer {
-    /// Where it listens.
+    /// Its listening address.
     pub address: SocketAddr,
     /// The process whose CPU time counts.
     pub pid: u32,
-    /// What it is asked.
+    /// Writes its requests.
     pub write: Write,
 }
 
-/// One load with what it cost the server.
+/// One load and its cost for the server.
 #[derive(Debug, Clone)]
 pub struct Sample {
-    /// What the client saw.
+    /// The client's measurements.
     pub load: Load,
     /// CPU time of the server, user and system, per request.
     pub cpu: Duration,
@@ -35,20 +35,20 @@ pub struct Sample {
 /// Both peers' samples, pair by pair.
 pub struct Versus {
     pairs: Vec<(Sample, Sample)>,
-    /// At half of what each can do; empty where that was not asked for.
+    /// Loads at half of each peer's rate; empty if not measured.
     halves: Vec<(Load, Load)>,
 }
 
-/// What one peer did, as medians.
+/// One peer's medians.
 #[derive(Debug, Clone, Copy)]
 pub struct Side {
-    /// CPU microseconds of the server per request, at saturation.
+    /// The server's CPU time per request at saturation, in microseconds.
     pub cpu: f64,
-    /// Requests a second, at saturation.
+    /// Requests per second at saturation.
     pub rate: f64,
-    /// Milliseconds from a request's instant in the timetable to its answer's last byte, at half of that rate.
+    /// Median time from a request's scheduled instant to the last byte of its answer, at half of that rate, in milliseconds.
     pub p50: f64,
-    /// The same of 99 of 100.
+    /// 99th percentile of the same time.
     pub p99: f64,
 }
 
@@ -66,19 +66,19 @@ impl Peer {
     }
 }
 
-/// How often each is measured at half of its rate, at most.
-const HALVES: usize = 3;
+/// Maximum number of rounds at half rate.
+const MAX_HALF_ROUNDS: usize = 3;
 
-/// Measures `a` and `b` in turns as fast as they go. A short load of each, not counted, comes first.
+/// Measures `a` and `b` in turns at saturation, after an uncounted warm-up load of each.
 pub fn measure(plan: &Plan, mut a: Peer, mut b: Peer) -> Result<Versus> {
     saturate(plan, &mut a, &mut b)
 }
 
-/// The same, and then each at half of the rate that it had.
+/// Like [`measure`], then measures each at half of its own rate.
 pub fn measure_with_halves(plan: &Plan, mut a: Peer, mut b: Peer) -> Result<Versus> {
     let mut versus = saturate(plan, &mut a, &mut b)?;
     let (full_a, full_b) = versus.sides(rate);
-    for _ in 0..plan.rounds.min(HALVES) {
+    for _ in 0..plan.rounds.min(MAX_HALF_ROUNDS) {
         xtask::signals::check()?;
         versus.halves.push((a.paced(plan, full_a / 2.0)?, b.paced(plan, full_b / 2.0)?));
     }
@@ -98,12 +98,12 @@ fn saturate(plan: &Plan, a: &mut Peer, b: &mut Peer) -> Result<Versus> {
 }
 
 impl Versus {
-    /// The median of `a` over `b` of something.
+    /// The median of `of(a) / of(b)`.
     pub fn ratio(&self, of: impl Fn(&Sample) -> f64) -> f64 {
         median(self.pairs.iter().map(|(a, b)| of(a) / of(b)).collect())
     }
 
-    /// What `a` and `b` did. Latencies are NaN where halves were not measured.
+    /// Medians of both peers. Latencies are NaN if half rates were not measured.
     pub fn told(&self) -> (Side, Side) {
         let ((cpu_a, cpu_b), (rate_a, rate_b)) = (self.sides(cpu_micros), self.sides(rate));
         let millis = |of: fn(&Load) -> Duration| {
@@ -119,7 +119,7 @@ impl Versus {
         )
     }
 
-    /// How many connections each server cut under the whole load, in words; nothing where none was.
+    /// The number of connections that each server cut, as text; empty if none.
     pub fn cuts(&self) -> String {
         let pairs = self.pairs.iter().map(|(a, b)| (&a.load, &b.load));
         let loads = pairs.chain(self.halves.iter().map(|(a, b)| (a, b)));
@@ -127,7 +127,7 @@ impl Versus {
         if ours + theirs == 0 { String::new() } else { format!("; connections cut: ours {ours}, theirs {theirs}") }
     }
 
-    /// The median of something on either side.
+    /// The medians of `of(a)` and `of(b)`.
     pub fn sides(&self, of: impl Fn(&Sample) -> f64) -> (f64, f64) {
         (
             median(self.pairs.iter().map(|(a, _)| of(a)).collect()),
@@ -136,17 +136,17 @@ impl Versus {
     }
 }
 
-/// Requests a second.
+/// Requests per second.
 pub fn rate(sample: &Sample) -> f64 {
     sample.load.rate()
 }
 
-/// CPU microseconds per request.
+/// CPU time per request in microseconds.
 pub fn cpu_micros(sample: &Sample) -> f64 {
     sample.cpu.as_secs_f64() * 1e6
 }
 
-/// The middle one; of an even number the mean of both.
+/// The median; NaN without values.
 pub fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;

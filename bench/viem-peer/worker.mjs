@@ -1,7 +1,7 @@
-// The peer of the service's verification: the same five answers in JavaScript with viem, on the same runtime.
+// The peer of the service's verification: the same five results in JavaScript with viem, on the same runtime.
 //
-// The evidence is held in the isolate's memory, as text; each request reads it, hashes the envelope, traces the signature back to an
-// address, and looks that up. Bindings: EVIDENCE is what the origin gives the edge, HEADERS those of the edge's own answer.
+// The evidence is kept as text in the isolate's memory. Each request parses it, hashes the envelope, recovers the signer's address
+// and looks it up. Bindings: EVIDENCE is the origin's answer to the edge, HEADERS are those of the edge's own answer.
 import { recoverMessageAddress, sha256, stringToBytes } from 'viem';
 
 const ID = /^\/v1\/graph\/decision\/([0-9a-f]{64})\/verify$/;
@@ -40,7 +40,7 @@ async function verified(id, { record, signers }) {
   };
 }
 
-/** RFC 8785 for what an envelope holds: strings, whole numbers, and one object inside. */
+/** RFC 8785 for an envelope's values: strings, integers, and one nested object. */
 const canonical = (value) =>
   JSON.stringify(value, (_, part) =>
     part !== null && typeof part === 'object' ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1))) : part,

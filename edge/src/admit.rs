@@ -1,4 +1,4 @@
-//! Whether an identified caller may have what was asked for.
+//! Limits how far callers without a key may page through lists.
 
 use rds_shared::access::{Principal, paging};
 use rds_shared::route::{Query, RouteId};
@@ -6,10 +6,10 @@ use rds_shared::select::security;
 use rds_shared::wire::ApiError;
 use rds_shared::wire::page::PageRequest;
 
-/// Rows of a list: how many lie before them, and how many they are.
+/// Offset and number of the rows of a list.
 type Rows = (u64, u64);
 
-/// Lets the request pass, or says what it would need.
+/// Refuses a page beyond the rows that are open to callers without a key.
 pub fn admit(principal: &Principal, route: RouteId, query: &Query) -> Result<(), ApiError> {
     match rows(route, query) {
         Some((offset, rows)) => paging::admit_rows(principal, offset, rows).map(drop),
@@ -17,13 +17,13 @@ pub fn admit(principal: &Principal, route: RouteId, query: &Query) -> Result<(),
     }
 }
 
-/// Whether a list that is the same for everybody reads longer with a key: it begins within the rows that nobody needs one for,
-/// and ends beyond them.
+/// Whether a list page has more rows with a key: it begins within the rows open to everybody and ends beyond
+/// them.
 pub fn is_longer_with_key(route: RouteId, query: &Query) -> bool {
     rows(route, query).is_some_and(|(offset, rows)| paging::is_more_with_key(offset, rows))
 }
 
-/// The rows of a list that a request reaches for; `None` on routes that are not paged through.
+/// The rows that a request asks for; `None` on routes without pages.
 fn rows(route: RouteId, query: &Query) -> Option<Rows> {
     let numbered = |page: PageRequest| (page.offset(), page.size);
     match route {
@@ -37,7 +37,7 @@ fn rows(route: RouteId, query: &Query) -> Option<Rows> {
         | RouteId::AssetList
         | RouteId::RwaList
         | RouteId::SignalList => Some(numbered(query.page())),
-        // Beyond its last page a list reaches for nothing.
+        // Pages beyond the last one count as empty.
         RouteId::SecurityEventList | RouteId::LossBoard => security::reached(query).map(numbered),
         RouteId::ProtocolById | RouteId::CuratorById => Some(numbered(query.page_of("vaultPage", "vaultLimit"))),
         RouteId::BasketVersions => Some(numbered(query.page_of("page", "pageSize"))),
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ends_beyond_them_is_served_and_is_another_answer_with_a_key() {
+    fn a_page_across_the_limit_is_served_and_is_longer_with_a_key() {
         for (route, text, longer) in [
             (RouteId::RwaList, "page=2&limit=100", false),
             (RouteId::RwaList, "page=3&limit=99", true),
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_route_without_pages_has_no_depth_to_limit() {
+    fn a_route_without_pages_has_no_page_limit() {
         assert_eq!(verdict(RouteId::VaultSnapshots, "points=2160&days=365"), Ok(()));
     }
 }

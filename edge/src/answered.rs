@@ -1,7 +1,8 @@
-//! What an isolate answered by itself, minute by minute, for the status feed: copies, refusals and errors of the edge's own.
+//! Counts per minute of the responses that the edge gave by itself (cached responses, refusals, its own errors), for the status feed.
 //!
-//! What reached the origin is counted there. Counts go to the object of the versions, which adds up all isolates and tells the origin.
-//! A report is repeated unchanged until the object has taken it, and the object takes each number of an isolate once.
+//! The origin counts the responses it gives. The counts go to the tag versions' Durable Object, which sums them over all isolates and
+//! reports them to the origin. An isolate repeats a report unchanged until it is acknowledged; the Durable Object counts each
+//! (isolate, sequence number) once.
 
 use crate::pipeline::Walk;
 use crate::ports::{Guards, Host, Inbound};
@@ -12,36 +13,36 @@ use rds_shared::wire::{ErrorCode, Timestamp, hex};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Minutes that an isolate keeps while the object cannot be told; the oldest go first.
-const MINUTES: usize = 16;
-/// After this long a telling that was arranged counts as lost, in seconds.
-const LOST_SECONDS: i64 = 60;
+/// Most minutes kept while reporting fails; the oldest are dropped first.
+const MAX_MINUTES: usize = 16;
+/// Age in seconds after which a scheduled report counts as lost.
+const REPORT_LOST_SECONDS: i64 = 60;
 
-/// Counts of one isolate, on their way to the object of the versions.
+/// Counts of one isolate, sent to the tag versions' Durable Object.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AnsweredReport {
-    /// The isolate's name, drawn at random.
+    /// Random name of the isolate.
     pub isolate: String,
-    /// The report's number there: 1, 2, 3…
+    /// Sequence number within the isolate, from 1.
     pub sequence: u64,
-    /// What was answered since the report before.
+    /// Counts since the report before.
     pub minutes: Vec<AnsweredMinute>,
 }
 
-/// What an isolate has answered and not told yet.
+/// Counts not yet acknowledged.
 #[derive(Debug, Default)]
 pub struct Answered {
     minutes: BTreeMap<i64, AnsweredMinute>,
     isolate: String,
     sequence: u64,
-    /// The report that is out, or in doubt.
-    out: Option<AnsweredReport>,
-    /// When the next telling was arranged, until it has ended.
-    arranged_at: Option<Timestamp>,
+    /// The report that was sent and not acknowledged.
+    in_flight: Option<AnsweredReport>,
+    /// When the next report was scheduled, until it was sent.
+    scheduled_at: Option<Timestamp>,
 }
 
 impl Answered {
-    /// Notes an answer. True when a telling has to be arranged.
+    /// Counts a response. Returns true if a report must be scheduled.
     pub fn note(&mut self, status: u16, now: Timestamp) -> bool {
         let minute = now.as_seconds().div_euclid(60);
         let counts = self.minutes.entry(minute).or_insert(AnsweredMinute { minute, ..AnsweredMinute::default() });
@@ -51,49 +52,49 @@ impl Answered {
             500.. => &mut counts.failed,
         };
         *count = count.saturating_add(1);
-        if self.minutes.len() > MINUTES {
+        if self.minutes.len() > MAX_MINUTES {
             self.minutes.pop_first();
         }
-        let is_arranged = self
-            .arranged_at
-            .is_some_and(|at| (0..LOST_SECONDS).contains(&now.as_seconds().saturating_sub(at.as_seconds())));
-        if !is_arranged {
-            self.arranged_at = Some(now);
+        let is_scheduled = self
+            .scheduled_at
+            .is_some_and(|at| (0..REPORT_LOST_SECONDS).contains(&now.as_seconds().saturating_sub(at.as_seconds())));
+        if !is_scheduled {
+            self.scheduled_at = Some(now);
         }
-        !is_arranged
+        !is_scheduled
     }
 
-    /// What is to be told now, if anything: the report in doubt first. `name` names the isolate if it has no name yet.
+    /// The report to send now, if any: first the one not acknowledged. `name` becomes the isolate's name if it has none.
     pub fn begin(&mut self, name: [u8; 16]) -> Option<AnsweredReport> {
-        if self.out.is_none() && !self.minutes.is_empty() {
+        if self.in_flight.is_none() && !self.minutes.is_empty() {
             if self.isolate.is_empty() {
                 self.isolate = hex(&name);
             }
             self.sequence = self.sequence.saturating_add(1);
             let minutes = core::mem::take(&mut self.minutes).into_values().collect();
-            self.out = Some(AnsweredReport { isolate: self.isolate.clone(), sequence: self.sequence, minutes });
+            self.in_flight = Some(AnsweredReport { isolate: self.isolate.clone(), sequence: self.sequence, minutes });
         }
-        self.out.clone()
+        self.in_flight.clone()
     }
 
-    /// Ends the telling; `taken` when the object has the report on its disk.
+    /// Ends the attempt; `taken` if the Durable Object stored the report.
     pub fn end(&mut self, taken: bool) {
-        self.arranged_at = None;
+        self.scheduled_at = None;
         if taken {
-            self.out = None;
+            self.in_flight = None;
         }
     }
 }
 
 impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
-    /// Whether an answer counts here: it says how the service does for its callers, and the origin has not counted it. What is
-    /// withheld on purpose is no fault.
+    /// Whether to count a response: it reflects the service's health and the origin did not count it. Scores withheld in fail-closed
+    /// mode are not counted as a failure.
     pub(crate) fn is_counted(&self, route: &Route, answer: &Answer) -> bool {
         let is_withheld = matches!(answer, Answer::Error(error) if error.code == ErrorCode::FailClosed);
         route.family.is_traffic() && !self.uncounted.get() && !is_withheld
     }
 
-    /// Counts an answer, and sees to it that the count is told.
+    /// Counts a response and schedules a report.
     pub(crate) fn count(&self, status: u16) {
         if self.isolate.answered.borrow_mut().note(status, self.host.now()) {
             self.host.count_later();
@@ -109,9 +110,9 @@ mod tests {
     const NAME: [u8; 16] = [7; 16];
 
     #[test]
-    fn answers_are_counted_by_class_and_minute_and_told_once() {
+    fn responses_are_counted_by_class_and_minute_and_reported_once() {
         let mut answered = Answered::default();
-        assert!(answered.note(200, NOW), "the first one has to be told");
+        assert!(answered.note(200, NOW), "the first response schedules a report");
         assert!(![304, 401, 429, 503, 504].into_iter().any(|status| answered.note(status, NOW)));
         answered.note(200, NOW.plus_seconds(60));
         let report = answered.begin(NAME).unwrap();
@@ -123,13 +124,13 @@ mod tests {
     }
 
     #[test]
-    fn a_report_in_doubt_is_repeated_unchanged_and_what_came_since_waits() {
+    fn an_unacknowledged_report_is_repeated_unchanged_before_newer_counts() {
         let mut answered = Answered::default();
         answered.note(200, NOW);
         let first = answered.begin(NAME).unwrap();
         answered.note(503, NOW);
         answered.end(false);
-        assert!(answered.note(503, NOW), "the next answer arranges another telling");
+        assert!(answered.note(503, NOW), "the next response schedules another report");
         assert_eq!(answered.begin([8; 16]), Some(first.clone()));
         answered.end(true);
         let second = answered.begin([8; 16]).unwrap();
@@ -138,12 +139,12 @@ mod tests {
     }
 
     #[test]
-    fn it_is_bounded_and_a_telling_that_was_lost_is_arranged_again() {
+    fn counts_are_bounded_and_a_lost_report_is_scheduled_again() {
         let mut answered = Answered::default();
         for minute in 0..1_000 {
             assert!(answered.note(200, NOW.plus_seconds(60 * minute)));
         }
         assert!(!answered.note(200, NOW.plus_seconds(999 * 60 + 59)));
-        assert_eq!(answered.begin(NAME).unwrap().minutes.len(), MINUTES);
+        assert_eq!(answered.begin(NAME).unwrap().minutes.len(), MAX_MINUTES);
     }
 }

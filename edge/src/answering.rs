@@ -1,4 +1,4 @@
-//! Where an answer comes from: a fresh copy, the origin, or the last good copy when the origin cannot be read.
+//! Selects the source of a response: a fresh cached response, the origin, or a stale cached response while the origin fails.
 
 use crate::cache::{Condition, Entry, policy};
 use crate::origin::{OriginAnswer, Passed};
@@ -13,20 +13,20 @@ use std::rc::Rc;
 /// The edge's name in `Cache-Status`.
 const EDGE: &str = "rds-edge";
 
-/// A read that gave no answer of the origin's.
+/// A request that got no usable answer from the origin.
 pub(crate) enum Failure {
-    /// The breaker is open; the origin was not asked.
+    /// The breaker is open; the origin was not called.
     HeldOff { retry_after: u32 },
-    /// It was asked and said nothing in time.
+    /// The origin did not answer in time.
     Timeout,
-    /// It could not be reached, or something else answered in its place.
+    /// The origin could not be reached, or something else answered in its place.
     Unreachable,
-    /// It answered that it cannot answer.
+    /// The origin answered with an error of its own.
     Unable(OriginAnswer),
 }
 
 impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
-    /// The answer on a route whose answers are kept.
+    /// The response of a cached route.
     pub(crate) async fn kept(&self, asked: &Asked) -> Answer {
         self.hold_lease().await;
         if self.is_closed(asked.route) {
@@ -38,7 +38,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         if let Some(copy) = copy.as_ref().filter(is_fresh) {
             return hit(copy, now);
         }
-        // With a stand-in at hand and the origin known to be away, another isolate's copy would be no better.
+        // While the breaker is open and a stale response is available, another isolate's cached response would be no newer.
         if copy.is_none() || !self.isolate.breaker.borrow().is_open(now) {
             copy = self.newer(asked, copy).await;
             if let Some(copy) = copy.as_ref().filter(|copy| is_fresh(copy) && !self.is_closed(asked.route)) {
@@ -47,7 +47,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         }
         match self.ask(asked, copy.as_deref(), &self.known(asked.route)).await {
             Ok(answer) => match (self.keep(asked, answer, copy), self.is_closed(asked.route)) {
-                // It was on its way when the closure was heard of.
+                // Fail-closed mode became known while the answer was under way.
                 (Answer::Content(Content { status: ..400, .. }), true) => Answer::Error(ErrorCode::FailClosed.into()),
                 (answer, _) => answer,
             },
@@ -61,7 +61,8 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         }
     }
 
-    /// What stands in for a read that failed, by what this isolate knows by now: other requests hear while this one waits.
+    /// The stale response, if one may be served, for a failed request. Uses the tag versions known now, since other requests may have
+    /// learned of changes meanwhile.
     fn stand_in(&self, asked: &Asked, copy: Option<Rc<Entry>>, failure: Failure) -> Answer {
         let known = self.known(asked.route);
         match copy.filter(|copy| !asked.route.cache.withdrawable || copy.covers(&known)) {
@@ -70,12 +71,12 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         }
     }
 
-    /// The versions of the facts behind `route` that this isolate knows of.
+    /// The tag versions of `route` that this isolate knows.
     fn known(&self, route: &Route) -> TagVersions {
         self.isolate.epochs.borrow().known().only(route.tags)
     }
 
-    /// The answer on a route that is asked of the origin every time.
+    /// The response of an uncached route: always from the origin.
     pub(crate) async fn passed_through(&self, asked: &Asked) -> Answer {
         match self.ask(asked, None, &TagVersions::default()).await {
             Ok(answer) => hand_on(answer, XCache::Bypass),
@@ -83,10 +84,10 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         }
     }
 
-    /// A stream of the origin's, or its word why there is none.
+    /// Opens a stream at the origin, or returns the origin's refusal.
     pub(crate) async fn streamed(&self, asked: &Asked) -> Answer {
         if self.inbound.method() == "HEAD" {
-            // It would open a stream for nobody.
+            // The origin is not called: it would open a stream that nobody reads.
             return Answer::Stream(Passed::read(stream_header));
         }
         match self.ask(asked, None, &TagVersions::default()).await {
@@ -97,7 +98,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         }
     }
 
-    /// The isolate's copy, unless it is past all use.
+    /// This isolate's cached response, unless it has expired entirely.
     fn remembered(&self, asked: &Asked, now: Timestamp) -> Option<Rc<Entry>> {
         let mut memory = self.isolate.memory.borrow_mut();
         let copy = memory.get(&asked.key)?;
@@ -108,7 +109,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         Some(copy)
     }
 
-    /// The data centre's copy if the origin vouched for it later than for `ours`, else `ours`.
+    /// The data centre's cached response if the origin confirmed it later than `ours`, else `ours`.
     async fn newer(&self, asked: &Asked, ours: Option<Rc<Entry>>) -> Option<Rc<Entry>> {
         let now = self.host.now();
         let found = self.host.load(&asked.key).await.filter(|found| !found.is_expired(now));
@@ -123,11 +124,11 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         }
     }
 
-    /// Serves what the origin said, and keeps it or lets go of what was kept.
+    /// Serves the origin's answer, and stores it or removes the cached response.
     pub(crate) fn keep(&self, asked: &Asked, answer: OriginAnswer, copy: Option<Rc<Entry>>) -> Answer {
         let now = self.host.now();
         let lifetime = policy::lifetime(asked.route, &answer);
-        // The origin's word and not what we knew when we asked: the answer may be of before a change that was made meanwhile.
+        // The versions stated by the origin, not those known when it was called: the answer may predate a change made meanwhile.
         let tags = self.hear(asked.route, &answer);
         match (lifetime, copy) {
             (_, Some(copy)) if answer.status == 304 => {
@@ -172,7 +173,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         self.host.forget(&asked.key);
     }
 
-    /// What is left to say when the origin cannot be read and nothing stands in for it.
+    /// The error response for a failed request without a stale response.
     fn failed(&self, failure: Failure, x_cache: XCache) -> Answer {
         let error: ApiError = match failure {
             Failure::Unable(answer) => return hand_on(answer, x_cache),
@@ -184,7 +185,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
     }
 }
 
-/// The headers that a stream has, without the stream.
+/// The headers of a stream, for HEAD.
 fn stream_header(name: &str) -> Option<String> {
     match name {
         "content-type" => Some(headers::EVENT_STREAM.to_owned()),
@@ -198,7 +199,7 @@ fn hit(copy: &Entry, now: Timestamp) -> Answer {
     Answer::Content(copied(copy, now, XCache::Hit, how))
 }
 
-/// The last good copy, where changes up to `known` are known. Source: interface, "Common behaviors", 1.
+/// The stale-if-error response (RFC 5861). It is marked as outdated if it lacks changes in `known`.
 fn stale(copy: &Entry, failure: &Failure, now: Timestamp, known: &TagVersions) -> Answer {
     let ttl = copy.lifetime.ttl(copy.age(now));
     let how = match failure {
@@ -221,7 +222,7 @@ fn copied(copy: &Entry, now: Timestamp, x_cache: XCache, cache_status: String) -
     }
 }
 
-/// The origin's words as they came, kept by nobody.
+/// Passes the origin's answer on without caching it.
 fn hand_on(answer: OriginAnswer, x_cache: XCache) -> Answer {
     let how = if x_cache == XCache::Bypass { "bypass" } else { "miss" };
     let cache_status = format!("{EDGE}; fwd={how}; fwd-status={}", answer.status);

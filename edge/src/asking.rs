@@ -1,7 +1,7 @@
-//! Asking the origin for a caller, and finding out whether the origin is there when that goes wrong.
+//! Calls the origin for a caller, and probes the origin when a call is slow or fails.
 //!
-//! What a caller asks for may take long or fail for reasons of its own. So nothing of that counts against the origin: it is only
-//! the occasion to ask a question of the edge's own ([`Question::alive`]), whose answer opens the breaker or closes it.
+//! A caller's request may be slow or fail for reasons of its own, so it never counts against the origin. It only triggers a probe
+//! ([`Question::alive`]), and the probe's outcome opens or closes the breaker.
 
 use crate::answering::Failure;
 use crate::breaker::{Breaker, Permit};
@@ -17,18 +17,17 @@ use core::time::Duration;
 use rds_shared::route::{Method, RouteId, Tag, TagVersions};
 use rds_shared::wire::{RequestId, Timestamp};
 
-/// Whether the origin is there.
+/// The result of a probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Probed {
-    /// It answered.
     Alive,
-    /// It could not be reached, or gave no answer in time.
+    /// The origin could not be reached or did not answer in time.
     Away,
-    /// Something answered that proves neither, or another request is finding out.
+    /// The answer proves neither, or another request is probing.
     Undecided,
 }
 
-/// Tells the breaker what came of a probe.
+/// Reports the outcome of a probe to the breaker.
 pub fn tell_breaker(breaker: &mut Breaker, now: Timestamp, outcome: &Outcome) -> Probed {
     match outcome {
         Outcome::Answered(_) | Outcome::Refused { is_signed: true } => {
@@ -50,23 +49,22 @@ pub fn tell_breaker(breaker: &mut Breaker, now: Timestamp, outcome: &Outcome) ->
     }
 }
 
-/// The line for the operator about a probe; none where the origin answered it.
+/// The log line of a probe; `None` if the origin answered.
 pub fn probe_line(request_id: RequestId, outcome: &Outcome) -> Option<String> {
-    Some(format!("{request_id} asked whether the origin is there: {}", outcome.log_line()?))
+    Some(format!("{request_id} probe of the origin failed: {}", outcome.log_line()?))
 }
 
-/// Whether a route asks how the service does: its caller, often a load balancer, must not be kept waiting.
-const fn asks_how_the_service_does(route: RouteId) -> bool {
+/// Whether a route reports the service's health. Its caller is often a load balancer and must not wait long.
+const fn is_health_route(route: RouteId) -> bool {
     matches!(route, RouteId::Status | RouteId::Ready | RouteId::Health)
 }
 
-/// Which of two futures was ready first.
 enum First<L, R> {
     Left(L),
     Right(R),
 }
 
-/// Waits for whichever is ready first. The other is not lost: it was only borrowed.
+/// Waits for the first future to be ready. Both are borrowed, so the other can be awaited later.
 async fn first<L: Future, R: Future>(mut left: Pin<&mut L>, mut right: Pin<&mut R>) -> First<L::Output, R::Output> {
     poll_fn(|cx| match left.as_mut().poll(cx) {
         Poll::Ready(left) => Poll::Ready(First::Left(left)),
@@ -76,15 +74,15 @@ async fn first<L: Future, R: Future>(mut left: Pin<&mut L>, mut right: Pin<&mut 
 }
 
 impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
-    /// Asks the origin for an answer that has the changes up to `known`, if the breaker lets us; with `copy` at hand, only
-    /// whether that is still good, and not for long.
+    /// Calls the origin if the breaker allows it; the answer must include the changes up to `known`. With a cached `copy` the call is
+    /// conditional and has the shorter timeout.
     pub(crate) async fn ask(
         &self,
         asked: &Asked,
         copy: Option<&Entry>,
         known: &TagVersions,
     ) -> Result<OriginAnswer, Failure> {
-        let is_urgent = copy.is_some() || asks_how_the_service_does(asked.route.id);
+        let is_urgent = copy.is_some() || is_health_route(asked.route.id);
         self.pass_breaker(is_urgent).await?;
         let etag = copy.and_then(|copy| copy.headers.get("etag"));
         let question = self.question(asked, etag, known);
@@ -104,7 +102,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
             }
         };
         self.isolate.breaker.borrow_mut().succeeded();
-        // The origin counts what it answers.
+        // The origin counts its own answers.
         self.uncounted.set(true);
         match answer.meaning(etag.is_some()) {
             Meaning::Word | Meaning::Unchanged => Ok(answer),
@@ -114,7 +112,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
             }
             Meaning::Unclear => {
                 self.host.log(&format!(
-                    "{} the origin answered {}, which means nothing here",
+                    "{} the origin answered with the unexpected status {}",
                     self.request_id, answer.status
                 ));
                 Err(Failure::Unreachable)
@@ -122,7 +120,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         }
     }
 
-    /// What the origin is asked for this caller.
+    /// Builds the request to the origin for this caller.
     fn question(&self, asked: &Asked, etag: Option<&str>, known: &TagVersions) -> Question {
         let (method, principal) = (asked.route.method, asked.principal.to_json());
         let mut question = Question::new(method, &asked.target, asked.body.clone(), principal, self.request_id)
@@ -135,17 +133,17 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
             question = question.with(name, value);
         }
         question.is_repeatable = match asked.route.id {
-            // They look up and compute. A decision is named by its content, so a check that issues one issues it once.
+            // These only look up and compute. A decision's id is a hash of its content, so repeating a check creates no second decision.
             RouteId::VaultBatch | RouteId::GraphCheck => true,
-            // Under one name the origin creates one thing, and answers with it again.
+            // With an idempotency key the origin creates the object once and repeats its answer.
             RouteId::WebhookCreate | RouteId::BasketWebhookCreate => asked.is_named(),
             _ => method == Method::Get,
         };
         question
     }
 
-    /// Waits its turn at the breaker. The first after its time is over asks whether the origin is back, and waits for what comes of
-    /// that unless the request is urgent: then the question goes out beside it.
+    /// Asks the breaker for permission. Once an open breaker's time is over, the first request probes the origin. An urgent request does
+    /// not wait for that probe: it is sent in the background and this request is refused.
     async fn pass_breaker(&self, is_urgent: bool) -> Result<(), Failure> {
         let permit = self.isolate.breaker.borrow_mut().permit(self.host.now());
         let held_off = match permit {
@@ -166,7 +164,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         Err(Failure::HeldOff { retry_after: held_off })
     }
 
-    /// Asks, and does not wait for long if the origin is away: when the answer takes its time, and when there is none.
+    /// Calls the origin, and probes it if the answer is slow or the call fails, so that a caller does not wait long for a dead origin.
     async fn ask_while_alive(&self, question: &Question, limit: Duration) -> Outcome {
         let (patience, _) = self.patience();
         let patience = patience.min(limit);
@@ -177,18 +175,18 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         match first(asking.as_mut(), pin!(self.probe())).await {
             First::Left(outcome) => return self.with_suspicion(outcome).await,
             First::Right(Probed::Away) => {
-                return Outcome::None(NoAnswer::Unreachable("it takes calls and answers none".to_owned()));
+                return Outcome::None(NoAnswer::Unreachable("it accepts connections but does not answer".to_owned()));
             }
             First::Right(Probed::Alive | Probed::Undecided) => {}
         }
-        // The origin is there: if this takes too long now, that is the question's own affair.
+        // The origin is alive, so a timeout from here on is due to this request.
         match first(asking.as_mut(), pin!(self.host.wait(limit.saturating_sub(patience)))).await {
             First::Left(Outcome::None(NoAnswer::Timeout)) | First::Right(()) => Outcome::None(NoAnswer::Timeout),
             First::Left(outcome) => self.with_suspicion(outcome).await,
         }
     }
 
-    /// Finds out whether the origin is there where `outcome` leaves that open and nobody else is finding out.
+    /// Probes the origin if `outcome` suggests that it is down and no other probe is out.
     async fn with_suspicion(&self, outcome: Outcome) -> Outcome {
         let (_, limit) = self.patience();
         if outcome.is_suspicious() && self.isolate.breaker.borrow_mut().begins_probe(self.host.now(), limit) {
@@ -197,7 +195,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         outcome
     }
 
-    /// Asks whether the origin is there, unless another request is asking: then it waits for what came of that.
+    /// Probes the origin. If another request is probing, waits for that result instead.
     async fn probe(&self) -> Probed {
         let (_, limit) = self.patience();
         if self.isolate.breaker.borrow_mut().begins_probe(self.host.now(), limit) {
@@ -207,7 +205,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         if self.isolate.breaker.borrow().is_open(self.host.now()) { Probed::Away } else { Probed::Undecided }
     }
 
-    /// Asks whether the origin is there, and tells the breaker.
+    /// Sends a probe and reports its outcome to the breaker.
     async fn send_probe(&self) -> Probed {
         let (_, limit) = self.patience();
         let outcome = self.exchange(&Question::alive(self.request_id), limit).await;
@@ -223,8 +221,8 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         exchange(&self.config.assertion_key, question, limit, seal, send).await
     }
 
-    /// How long an answer may take until it is asked whether the origin is there, and how long that may take: together the time for
-    /// which a caller waits for an origin that is away.
+    /// The wait before a slow answer triggers a probe, and the probe's timeout. Their sum is the longest wait of a caller for a dead
+    /// origin.
     fn patience(&self) -> (Duration, Duration) {
         let probe = self.config.origin_timeout.checked_div(5).unwrap_or_default().saturating_mul(2).min(LONG);
         (self.config.origin_timeout.saturating_sub(probe), probe)

@@ -1,27 +1,26 @@
-//! The circuit breaker before the origin: while it is open, nobody waits for an answer that will not come.
+//! The circuit breaker for calls to the origin: while it is open, requests fail at once instead of waiting.
 //!
-//! Only the edge's own question whether the origin is there ([`crate::origin::Question::alive`]) opens it. A caller's request whose
-//! call fails merely raises the suspicion, on which that question is asked. So nothing that a caller sends, however slow or
-//! malformed, counts against the origin.
+//! Only probes ([`crate::origin::Question::alive`]) open it. A caller's failed request merely triggers a probe, so slow or malformed
+//! requests of callers never count against the origin.
 
 use core::time::Duration;
 use rds_shared::wire::Timestamp;
 
-/// Failed probes within [`WINDOW`] that open the breaker.
-const FAILURES: usize = 3;
-/// Seconds in which they have to fall.
-const WINDOW: i64 = 10;
-/// Seconds for which it stays open.
-const OPEN: i64 = 2;
-/// Seconds after which a probe that never reported back no longer holds others off.
-const PROBE: i64 = 3;
+/// Failed probes within [`WINDOW_SECONDS`] that open the breaker.
+const MAX_FAILURES: usize = 3;
+/// Length of the window, in seconds.
+const WINDOW_SECONDS: i64 = 10;
+/// How long the breaker stays open, in seconds.
+const OPEN_SECONDS: i64 = 2;
+/// Timeout in seconds after which a probe that never reported no longer blocks others.
+const PROBE_SECONDS: i64 = 3;
 
 /// One isolate's view of the origin.
 #[derive(Debug, Default)]
 pub struct Breaker {
     state: State,
-    failures: [Option<Timestamp>; FAILURES],
-    /// While a probe is out on a suspicion, no second one is sent before this instant.
+    failures: [Option<Timestamp>; MAX_FAILURES],
+    /// No second probe starts before this instant.
     probing_until: Option<Timestamp>,
 }
 
@@ -29,18 +28,17 @@ pub struct Breaker {
 enum State {
     #[default]
     Closed,
-    /// Nobody calls before this instant, and after it one prober at a time.
+    /// No calls before this instant; afterwards one probe at a time.
     Open { until: Timestamp },
 }
 
-/// What a caller may do.
+/// What a request may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Permit {
-    /// Call.
     Call,
-    /// Ask first whether the origin is there, and report what came of that.
+    /// Probe the origin first and report the outcome.
     Probe,
-    /// Do not call; a retry makes sense after so many seconds.
+    /// Do not call; retry after this time.
     Refused {
         /// Whole seconds, at least 1.
         retry_after: u32,
@@ -48,13 +46,13 @@ pub enum Permit {
 }
 
 impl Breaker {
-    /// Whether calls are held off at `now`. Asking changes nothing.
+    /// Whether calls are refused at `now`. Read-only.
     pub fn is_open(&self, now: Timestamp) -> bool {
         matches!(self.state, State::Open { until } if now < until)
     }
 
-    /// Asks to call. Once an open breaker's time is over the first to ask has to probe, and the others are held off until the probe
-    /// reports or [`PROBE`] seconds have passed.
+    /// Asks for permission to call. Once an open breaker's time is over, the first request must probe; others are refused until the
+    /// probe reports or [`PROBE_SECONDS`] have passed.
     pub fn permit(&mut self, now: Timestamp) -> Permit {
         match self.state {
             State::Closed => Permit::Call,
@@ -63,13 +61,13 @@ impl Breaker {
                 Permit::Refused { retry_after: u32::try_from(left).unwrap_or(u32::MAX).max(1) }
             }
             State::Open { .. } => {
-                self.state = State::Open { until: now.plus_seconds(PROBE) };
+                self.state = State::Open { until: now.plus_seconds(PROBE_SECONDS) };
                 Permit::Probe
             }
         }
     }
 
-    /// Whether the asker is to probe on its suspicion; false while another request's probe is out, for `limit` at most.
+    /// Whether the caller of this method should probe; false for at most `limit` while another probe is out.
     pub fn begins_probe(&mut self, now: Timestamp, limit: Duration) -> bool {
         if self.probing_until.is_some_and(|until| now < until) {
             return false;
@@ -79,37 +77,37 @@ impl Breaker {
         true
     }
 
-    /// A signed answer came: the origin is alive.
+    /// The origin sent a signed answer: the breaker closes.
     pub fn succeeded(&mut self) {
         *self = Breaker::default();
     }
 
-    /// A probe got an answer that proves neither: nobody is held off for it, and nothing is forgotten.
+    /// A probe's answer proved neither: calls are allowed again, earlier failures still count.
     pub fn undecided(&mut self) {
         (self.state, self.probing_until) = (State::Closed, None);
     }
 
-    /// A probe did not reach the origin. The third within the window, or one while the breaker is open, opens it.
+    /// A probe did not reach the origin. The third failure within the window, or any while the breaker is open, opens it.
     pub fn failed(&mut self, now: Timestamp) {
         self.probing_until = None;
         self.failures.rotate_left(1);
         if let Some(last) = self.failures.last_mut() {
             *last = Some(now);
         }
-        let lately = self.failures.iter().flatten().filter(|at| now.seconds_since(**at) < WINDOW).count();
-        if self.state != State::Closed || lately == FAILURES {
+        let lately = self.failures.iter().flatten().filter(|at| now.seconds_since(**at) < WINDOW_SECONDS).count();
+        if self.state != State::Closed || lately == MAX_FAILURES {
             self.open(now);
         }
     }
 
-    /// A probe got no answer in time: the origin hangs. One is enough, for each more would make a caller wait as long.
+    /// A probe timed out: the origin hangs. One timeout opens the breaker, because every further one costs a caller as much time.
     pub fn hung(&mut self, now: Timestamp) {
         self.probing_until = None;
         self.open(now);
     }
 
     fn open(&mut self, now: Timestamp) {
-        self.state = State::Open { until: now.plus_seconds(OPEN) };
+        self.state = State::Open { until: now.plus_seconds(OPEN_SECONDS) };
     }
 }
 
@@ -150,13 +148,13 @@ mod tests {
     }
 
     #[test]
-    fn a_probe_that_decides_nothing_holds_nobody_off() {
+    fn an_undecided_probe_refuses_no_requests() {
         let mut breaker = opened_at_zero();
         assert_eq!(breaker.permit(at(2_000)), Permit::Probe);
         breaker.undecided();
         assert_eq!(breaker.permit(at(2_001)), Permit::Call);
         breaker.failed(at(2_002));
-        assert!(breaker.is_open(at(2_002)), "the failures before are not forgotten");
+        assert!(breaker.is_open(at(2_002)), "earlier failures still count");
     }
 
     #[test]
@@ -174,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn one_probe_at_a_time_and_its_outcome_decides() {
+    fn only_one_probe_is_out_and_its_outcome_sets_the_state() {
         let mut breaker = opened_at_zero();
         assert_eq!(breaker.permit(at(2_000)), Permit::Probe);
         assert!(matches!(breaker.permit(at(2_001)), Permit::Refused { .. }));
@@ -187,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_probe_whose_caller_went_away_does_not_shut_the_door_for_ever() {
+    fn a_probe_that_never_reports_does_not_keep_the_breaker_open() {
         let mut breaker = opened_at_zero();
         assert_eq!(breaker.permit(at(2_000)), Permit::Probe);
         assert!(breaker.is_open(at(4_999)));

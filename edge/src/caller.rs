@@ -1,7 +1,7 @@
-//! The caller's address, and whose word on it counts.
+//! The caller's address, and which peers may state it in a header.
 //!
-//! On Cloudflare it is the platform's: nobody but its front reaches the Worker, and the front writes `CF-Connecting-IP` itself. On a
-//! bare runtime whoever connects may write any header, so the header counts only from peers that `TRUSTED_PROXIES` names.
+//! On Cloudflare only the platform's front end reaches the Worker, and it sets `CF-Connecting-IP` itself. On plain workerd any peer
+//! may send any header, so the header counts only from peers listed in `TRUSTED_PROXIES`.
 
 use crate::config::Trust;
 use crate::pipeline::Walk;
@@ -10,26 +10,26 @@ use core::net::{IpAddr, Ipv4Addr};
 use rds_shared::access::ClientNet;
 use rds_shared::access::client_net::client_net;
 
-/// Stands for every caller whose address is not told: the unspecified address, which nobody can have.
-const NOBODY: ClientNet = ClientNet::V4(Ipv4Addr::UNSPECIFIED);
-/// The header that the platform writes.
-const PLATFORM: &str = "cf-connecting-ip";
+/// Used for every caller whose address is unknown: the unspecified address, which no real caller has.
+const UNKNOWN_CALLER: ClientNet = ClientNet::V4(Ipv4Addr::UNSPECIFIED);
+/// The header set by Cloudflare.
+const PLATFORM_HEADER: &str = "cf-connecting-ip";
 
 impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
-    /// The caller's address. A header that is missing or says nothing usable counts as one address like any other.
+    /// The caller's address. Callers with a missing or unusable header share one placeholder address.
     pub(crate) fn client(&self) -> ClientNet {
         let header = self.config.client_ip_header.as_str();
-        let named = || self.inbound.header(header).as_deref().and_then(client_net).unwrap_or(NOBODY);
+        let named = || self.inbound.header(header).as_deref().and_then(client_net).unwrap_or(UNKNOWN_CALLER);
         let Trust::Peers(proxies) = &self.config.trusted_proxies else { return named() };
         let peer = match self.inbound.peer() {
             Peer::At(peer) => peer,
-            Peer::Platform if header == PLATFORM => return named(),
-            // Another proxy stands before the platform: its word counts if the platform heard it from there.
-            Peer::Platform => match self.inbound.header(PLATFORM).and_then(|text| text.trim().parse::<IpAddr>().ok()) {
+            Peer::Platform if header == PLATFORM_HEADER => return named(),
+            // Another proxy is in front of Cloudflare: its header counts if Cloudflare was called from that proxy's address.
+            Peer::Platform => match self.inbound.header(PLATFORM_HEADER).and_then(|text| text.trim().parse::<IpAddr>().ok()) {
                 Some(peer) => peer,
-                None => return NOBODY,
+                None => return UNKNOWN_CALLER,
             },
-            Peer::Unknown => return NOBODY,
+            Peer::Unknown => return UNKNOWN_CALLER,
         };
         if proxies.contains(peer) { named() } else { ClientNet::of(peer) }
     }

@@ -6,78 +6,76 @@
 //! | `ASSERTION_KEY` | secret | `k2:<64 hex characters>,k1:<…>`: the first signs, all verify | a fault |
 //! | `FIRST_PARTY_ORIGINS` | variable | `https://app.example,https://www.example` | none |
 //! | `CLIENT_IP_HEADER` | variable | `CF-Connecting-IP` | `CF-Connecting-IP` |
-//! | `TRUSTED_PROXIES` | variable | `platform`, or `10.0.0.0/8,fd00::/8` | loopback: who may name a caller's address in that header |
+//! | `TRUSTED_PROXIES` | variable | `platform`, or `10.0.0.0/8,fd00::/8` | loopback: peers that may set `CLIENT_IP_HEADER` |
 //! | `CACHE_HOST` | variable | `api.example`, the service's own host | `rds-edge.invalid` |
-//! | `ORIGIN_TIMEOUT_MS` | variable | `2500` | 2500: the wait for a fresh answer while a stale one is at hand |
-//! | `GUARD_TIMEOUT_MS` | variable | `1000` | 1000: the wait for an object that counts; `ORIGIN_TIMEOUT_MS` more for a key that is new here |
+//! | `ORIGIN_TIMEOUT_MS` | variable | `2500` | 2500: timeout of the origin if a stale response can be served instead |
+//! | `GUARD_TIMEOUT_MS` | variable | `1000` | 1000: timeout of a Durable Object; plus `ORIGIN_TIMEOUT_MS` for a key that is new to this isolate |
 //! | `STREAM_ANONYMOUS` | variable | `1` | 0: whether callers without a key may open an event stream |
-//! | `GRAPH` | variable | `1` | 0: whether the graph family is there; where it is not, its routes are 404 for anybody |
-//! | `SECURITY_CONTACT` | variable | `mailto:security@example` | the page `/v1/docs/security`: where `security.txt` sends reports |
-//! | `READ_DEADLINE_MS` | variable | `61000` | 61000: the wait when there is nothing else to serve |
+//! | `GRAPH` | variable | `1` | 0: whether the exposure graph's routes exist; otherwise they answer 404 |
+//! | `SECURITY_CONTACT` | variable | `mailto:security@example` | the page `/v1/docs/security`: contact named in `security.txt` |
+//! | `READ_DEADLINE_MS` | variable | `61000` | 61000: timeout of the origin if nothing else can be served |
 
 use core::fmt;
 use core::time::Duration;
 use rds_shared::access::cors::is_host;
 use rds_shared::access::{AssertionKey, FirstParty, Salt, TrustedProxies};
 
-/// The wait while a stale copy is at hand: longer than any healthy answer, shorter than a caller's patience.
+/// Timeout while a stale response is available: longer than any healthy answer, shorter than a caller's patience.
 const ORIGIN_TIMEOUT: Duration = Duration::from_millis(2_500);
-/// A second more than the origin's own deadline of 60 s, so that its envelope arrives before we give up.
+/// One second more than the origin's own deadline of 60 s, so that the origin's error envelope arrives first.
 const READ_DEADLINE: Duration = Duration::from_secs(61);
-/// A healthy object answers within milliseconds, across an ocean within a quarter of a second.
+/// A healthy Durable Object answers within milliseconds, or 250 ms across an ocean.
 const GUARD_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// On a bare runtime a proxy on the same machine is the usual one.
+/// Default on plain workerd: a proxy on the same machine.
 const LOOPBACK: &str = "127.0.0.0/8,::1";
 
 /// A checked configuration.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// Scheme, host and port of the origin's edge door, without a slash at the end.
+    /// Scheme, host and port of the origin's edge listener, without a trailing slash.
     pub origin_url: String,
-    /// Signs every call to the origin.
+    /// Key of the edge assertion on every call to the origin.
     pub assertion_key: AssertionKey,
-    /// Verify the origin's messages: the signing key, and others while one replaces the other.
+    /// Keys that verify the origin's messages: the signing key, and others during a key rotation.
     pub verification_keys: Vec<AssertionKey>,
-    /// The service's own pages.
+    /// Origins of the service's own pages.
     pub first_party: FirstParty,
-    /// The header in which the proxy in front of us names the caller, lower case.
+    /// The header in which the proxy in front of the Worker names the caller, lower case.
     pub client_ip_header: String,
-    /// Whose word on the caller's address counts.
+    /// Peers that may set that header.
     pub trusted_proxies: Trust,
-    /// What addresses are named with where they are counted. It follows from the signing key: with another one counters begin anew.
+    /// Salt of the address hashes at the rate limits. Derived from the signing key, so a new key starts new counters.
     pub salt: Salt,
-    /// The host under which copies are named in the Cache API.
+    /// Host of the Cache API's keys.
     pub cache_host: String,
-    /// The wait for the origin while a stale copy is at hand.
+    /// Timeout of the origin while a stale response is available.
     pub origin_timeout: Duration,
-    /// The wait for the origin otherwise.
+    /// Timeout of the origin otherwise.
     pub read_deadline: Duration,
-    /// The wait for an object that counts.
+    /// Timeout of a Durable Object.
     pub guard_timeout: Duration,
-    /// Whether callers without a key may open an event stream; the origin has a switch of its own.
+    /// Whether callers without a key may open an event stream; the origin has its own switch.
     pub anonymous_stream: bool,
-    /// Where reports of vulnerabilities go, as a URI; the documentation's own page where it is not set.
+    /// URI for vulnerability reports; default: the documentation's security page.
     pub security_contact: Option<String>,
-    /// Whether the graph family is there; the origin has a switch of its own, which is behind the gates here.
+    /// Whether the exposure graph's routes exist; the origin has its own switch.
     pub graph: bool,
 }
 
-/// Who may name a caller's address in a header.
+/// Peers that may name a caller's address in a header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trust {
-    /// Everybody who can connect: nobody but a platform's front, or a proxy that writes the header itself, can.
+    /// All peers. For deployments where only the platform's front end, or a proxy that overwrites the header, can connect.
     Platform,
-    /// Peers at these addresses. On Cloudflare the platform's own header counts besides.
+    /// Peers at these addresses. On Cloudflare, `CF-Connecting-IP` is trusted in addition.
     Peers(TrustedProxies),
 }
 
-/// One variable that cannot be used. Shows no value: it may be a secret.
+/// An invalid variable. Does not include the value, which may be a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// The variable.
     pub name: &'static str,
-    /// What it has to be.
     pub wanted: &'static str,
 }
 
@@ -88,15 +86,15 @@ impl fmt::Display for Fault {
 }
 
 impl Config {
-    /// Reads the variables that `lookup` knows. Fails with every fault at once.
+    /// Reads the variables through `lookup`. On failure returns all faults at once.
     pub fn read(lookup: impl Fn(&str) -> Option<String>) -> Result<Self, Vec<Fault>> {
         const MILLIS: &str = "must be a whole number of milliseconds, at least 1";
-        const SWITCH: &str = "must be 1 or 0, or true or false";
+        const SWITCH: &str = "must be 1, 0, true or false";
         let mut reader = Reader { lookup, faults: Vec::new() };
         let origin_url = reader.required("ORIGIN_URL", "must be http(s)://host[:port] without a path", base_url);
         let keys = reader.required(
             "ASSERTION_KEY",
-            "must be <name>:<64 hex characters>, or several of them separated by commas",
+            "must be <name>:<64 hex characters>, or several separated by commas",
             AssertionKey::parse_list,
         );
         let first_party = reader.optional(
@@ -113,7 +111,7 @@ impl Config {
         );
         let trusted_proxies = reader.optional(
             "TRUSTED_PROXIES",
-            "must be platform, or networks such as 10.0.0.0/8 separated by commas",
+            "must be `platform`, or networks such as 10.0.0.0/8 separated by commas",
             Trust::Peers(TrustedProxies::parse(LOOPBACK).unwrap_or_default()),
             |text| match text {
                 "platform" => Some(Trust::Platform),
@@ -130,7 +128,7 @@ impl Config {
         let graph = reader.optional("GRAPH", SWITCH, false, switch);
         let security_contact = reader.optional(
             "SECURITY_CONTACT",
-            "must be a URI such as mailto:security@example or https://example/report",
+            "must be a mailto:, https: or tel: URI, such as mailto:security@example",
             None,
             |text| contact(text).map(Some),
         );
@@ -246,12 +244,12 @@ mod tests {
         assert_eq!((config.origin_timeout.as_millis(), config.read_deadline.as_millis()), (2_500, 61_000));
         assert_eq!(config.client_ip_header, "cf-connecting-ip");
         assert_eq!(config.first_party, FirstParty::default());
-        let Trust::Peers(proxies) = config.trusted_proxies else { panic!("nobody else is trusted") };
+        let Trust::Peers(proxies) = config.trusted_proxies else { panic!("only loopback is trusted by default") };
         assert!(proxies.contains([127, 0, 0, 1].into()) && !proxies.contains([10, 0, 0, 1].into()));
     }
 
     #[test]
-    fn while_keys_are_changed_the_first_signs_and_all_verify() {
+    fn during_a_key_rotation_the_first_key_signs_and_all_verify() {
         let list = format!("{},{KEY}", KEY.replacen("k1", "k2", 1));
         let config = read(&[("ORIGIN_URL", "http://127.0.0.1:8788"), ("ASSERTION_KEY", &list)]).unwrap();
         assert_eq!(config.assertion_key.id(), "k2");
@@ -259,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn every_fault_is_named_at_once() {
+    fn all_faults_are_reported_at_once() {
         assert_eq!(read(&[]).unwrap_err(), ["ORIGIN_URL", "ASSERTION_KEY"]);
         let all = [
             ("ORIGIN_URL", "http://origin.example/v1"),
@@ -279,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_switch_takes_what_its_fault_says() {
+    fn a_switch_accepts_the_values_its_fault_lists() {
         let graph = |text: &'static str| {
             let variables = [("ORIGIN_URL", "http://127.0.0.1:8788"), ("ASSERTION_KEY", KEY), ("GRAPH", text)];
             let lookup =

@@ -1,6 +1,6 @@
-//! Addresses beside the interface that people, browsers and crawlers try first: where they lead, and the few texts that stand there.
+//! Paths outside the API that people, browsers and crawlers try first, such as `/`, `/robots.txt` and `security.txt`.
 //!
-//! They are answered here without the origin, and cost nobody's allowance.
+//! They are answered without the origin and are not rate-limited.
 
 use crate::pages;
 use crate::pipeline::Walk;
@@ -10,30 +10,30 @@ use rds_shared::VERSION;
 use rds_shared::access::cors::is_host;
 use rds_shared::wire::headers;
 
-/// What stands at such an address.
+/// The response at such a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Entrance {
-    /// The root: the documentation for browsers, an index of addresses for programs.
+    /// The root: browsers are redirected to the documentation, programs get an index of paths.
     Root,
-    /// Nothing but the way to this path.
+    /// A redirect to this path.
     Redirect(&'static str),
-    /// A document of the documentation, by its name there.
+    /// A documentation page, by name.
     Document(&'static str),
-    /// What crawlers may read.
+    /// `robots.txt`.
     Robots,
-    /// Where to report a vulnerability: RFC 9116.
+    /// `security.txt` (RFC 9116).
     Security,
 }
 
 const DOCS: &str = "/v1/docs";
 const OPENAPI: &str = "/v1/openapi.json";
-/// The documentation is for everybody; the data is nothing that a crawler should collect.
+/// Crawlers may read the documentation but should not collect the data.
 const ROBOTS: &str = "User-agent: *\nAllow: /v1/docs\nAllow: /llms.txt\nDisallow: /\n";
 const TEXT: &str = "text/plain; charset=utf-8";
-/// From a request until its `security.txt` expires: RFC 9116 recommends less than a year.
+/// Lifetime of a `security.txt` response, in seconds; RFC 9116 recommends less than a year.
 const VALID_SECONDS: i64 = 180 * 86_400;
 
-/// What stands at `path`, if it is one of these.
+/// The response at `path`, if it is one of these paths.
 pub(crate) fn find(path: &str) -> Option<Entrance> {
     Some(match path {
         "/" => Entrance::Root,
@@ -48,7 +48,7 @@ pub(crate) fn find(path: &str) -> Option<Entrance> {
 }
 
 impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
-    /// The answer at such an address.
+    /// Answers such a request.
     pub(crate) fn entered(&self, entrance: Entrance) -> Answer {
         match entrance {
             Entrance::Root if self.wants_html() => Answer::Plain(Plain::redirect(DOCS)),
@@ -60,14 +60,14 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         }
     }
 
-    /// Whether a person is reading: browsers ask for HTML, programs for JSON or anything.
+    /// Whether the client is a browser: browsers ask for HTML, programs for JSON or anything.
     pub(crate) fn wants_html(&self) -> bool {
         self.inbound.header("accept").is_some_and(|accept| accept.contains("text/html"))
     }
 
     fn security(&self) -> String {
-        let told = self.inbound.header("host").filter(|host| is_host(host));
-        let host = told.unwrap_or_else(|| self.config.cache_host.clone());
+        let named = self.inbound.header("host").filter(|host| is_host(host));
+        let host = named.unwrap_or_else(|| self.config.cache_host.clone());
         let contact = self.config.security_contact.clone().unwrap_or_else(|| format!("https://{host}{DOCS}/security"));
         let expires = self.host.now().plus_seconds(VALID_SECONDS);
         format!(
@@ -76,7 +76,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
     }
 }
 
-/// The addresses that a program begins with.
+/// The index of paths for programs.
 fn index() -> String {
     format!(
         "{{\"service\":\"Risk Data Service\",\"version\":\"{VERSION}\",\"documentation\":\"{DOCS}\",\"openapi\":\"{OPENAPI}\",\
@@ -107,7 +107,7 @@ mod tests {
     ];
 
     #[test]
-    fn no_address_here_is_one_of_the_interface_and_all_lead_somewhere() {
+    fn these_paths_are_not_api_routes_and_every_target_exists() {
         for path in PATHS {
             assert!(matches!(match_route(Some(Method::Get), path), Matching::NotFound), "{path}");
             match find(path).unwrap() {
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn the_index_is_json_and_each_of_its_addresses_is_answered() {
+    fn the_index_is_json_and_every_path_in_it_exists() {
         let read: serde_json::Value = serde_json::from_str(&index()).unwrap();
         for name in ["documentation", "openapi", "health", "status"] {
             let path = read[name].as_str().unwrap();

@@ -1,16 +1,16 @@
-//! One question to the origin and what came of it: sent, verified, and sent once more where that is safe and may fare better.
+//! One request to the origin and its outcome: sent, verified, and retried once where a retry is safe and likely to help.
 //!
-//! A second attempt is made where the first says more of one connection or one process than of the origin:
+//! A retry is made after failures of one connection or one process rather than of the origin:
 //! - The connection broke or could not be made: a process that is being replaced closes its connections.
-//! - An intermediary answered 5xx in the origin's place.
-//! - The assertion was refused (401): one process's clock or keys are off. It hangs up, so that the next attempt takes another connection.
+//! - An intermediary answered 5xx in place of the origin.
+//! - The assertion was refused (401) because one process's clock or keys are wrong. The origin closes the connection, so the retry uses another.
 //!
-//! Only questions that may be asked twice are asked twice: reads, and writes that the origin recognises when they come again. A
-//! signed refusal says that nothing was done, so after that every question is asked again. A timeout is never followed by a second attempt.
+//! Only repeatable requests are retried: reads, and writes that the origin recognises when they are repeated. A signed refusal proves that
+//! nothing was done, so any request is retried after it. A timeout is never retried.
 //!
 //! # Invariants
 //!
-//! - No caller can open the breaker: a request that fails makes the edge ask the origin whether it is ready, and only that question counts
+//! - Callers cannot open the breaker: a failed request only makes the edge probe the origin, and only probes count
 //!   (`edge/tests/pipeline/what_counts.rs`, `edge/tests/anonymous.test.mjs`).
 
 use crate::origin::{Call, OriginAnswer, Question, Seal};
@@ -18,21 +18,21 @@ use crate::ports::NoAnswer;
 use core::time::Duration;
 use rds_shared::access::{AnswerError, AssertionKey};
 
-/// What came of a question.
+/// The outcome of a request to the origin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// The origin's answer, signed.
+    /// The origin's signed answer.
     Answered(OriginAnswer),
-    /// The origin, or something in its place, does not take our assertion.
+    /// The edge assertion was refused, by the origin or by something in its place.
     Refused {
-        /// Whether it said so with its signature: then the assertion was authentic and too old, so one of the clocks is off.
+        /// Whether the refusal is signed: then the assertion was authentic but too old, so a clock is wrong.
         is_signed: bool,
     },
-    /// Something that is not the origin's answer to this question.
+    /// An answer that is not verifiably the origin's answer to this request.
     Foreign {
-        /// The status that came.
+        /// The status received.
         status: u16,
-        /// Why it is not.
+        /// Why verification failed.
         fault: AnswerError,
     },
     /// No answer.
@@ -53,7 +53,7 @@ impl Outcome {
         }
     }
 
-    /// Whether another attempt is safe and may fare better.
+    /// Whether a retry is safe and likely to help.
     fn deserves_another(&self, question: &Question) -> bool {
         match self {
             Outcome::Answered(_) | Outcome::None(NoAnswer::Timeout) => false,
@@ -65,8 +65,8 @@ impl Outcome {
         }
     }
 
-    /// Whether it may mean that the origin cannot be reached. What an intermediary says of the request itself (4xx) does not, and
-    /// neither does a refusal.
+    /// Whether the outcome suggests that the origin is down. Refusals do not, and neither do an intermediary's 4xx answers, which concern
+    /// the request itself.
     pub fn is_suspicious(&self) -> bool {
         match self {
             Outcome::Answered(_) | Outcome::Refused { .. } => false,
@@ -75,27 +75,27 @@ impl Outcome {
         }
     }
 
-    /// The line for the operator; none for an answer of the origin's.
+    /// The log line; `None` for an answer of the origin.
     pub fn log_line(&self) -> Option<String> {
         Some(match self {
             Outcome::Answered(_) => return None,
             Outcome::Refused { is_signed: true } => {
-                "the origin refused our assertion as too old: the clock of an origin or of this edge is off".to_owned()
+                "the origin refused the edge assertion as too old: the clock of an origin process or of this edge is wrong".to_owned()
             }
             Outcome::Refused { is_signed: false } => {
-                "401 for our assertion: an origin does not know our key, or a proxy changed the request".to_owned()
+                "401 for the edge assertion: an origin process does not have this edge's key, or a proxy changed the request".to_owned()
             }
             Outcome::Foreign { status, fault: AnswerError::Unsigned } => format!(
-                "a {status} that is not the origin's word (no signature): a proxy's answer, or an origin of an older release than this Worker"
+                "a {status} without the origin's signature: a proxy answered, or the origin is older than this Worker's release"
             ),
-            Outcome::Foreign { status, fault } => format!("a {status} that is not the origin's word ({fault})"),
+            Outcome::Foreign { status, fault } => format!("a {status} that failed signature verification ({fault})"),
             Outcome::None(NoAnswer::Timeout) => "the origin did not answer in time".to_owned(),
             Outcome::None(NoAnswer::Unreachable(cause)) => format!("the origin cannot be reached: {cause}"),
         })
     }
 }
 
-/// Asks `question` and gives up after `limit`, which covers a second attempt. `seal` makes each attempt's time and nonce.
+/// Sends `question` with timeout `limit`, which includes a retry. `seal` makes each attempt's time and nonce.
 pub async fn exchange(
     key: &AssertionKey,
     question: &Question,

@@ -1,9 +1,8 @@
-//! What is answered when the origin's usual answer is not to be had on purpose, or about the origin itself: scores while the platform
-//! is fail-closed, and the status of a service that gave none.
+//! Responses in fail-closed mode (scores are withheld) and the status response while the origin is down.
 //!
-//! The mode is known here by the version of its tag, so it takes effect within a lease, and on every copy. While it is fail-closed no
-//! copy of a score is served; the origin is still asked each time, so that an isolate that hears of nothing else hears
-//! that this is over.
+//! The edge learns the fail-safe mode from the version of its tag, so a change takes effect within one lease and for every cached response.
+//! In fail-closed mode no cached score is served. The origin is still called each time, so that an isolate without other
+//! messages learns when the mode ends.
 
 use crate::answering::Failure;
 use crate::origin::{OriginAnswer, Passed};
@@ -17,17 +16,17 @@ use rds_shared::wire::ErrorCode;
 use rds_shared::wire::headers::{self, XCache};
 
 impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
-    /// The platform's mode, as far as this isolate knows; where it says nothing, what the origin says with an answer counts.
+    /// The fail-safe mode as this isolate knows it. If `None`, the mode stated in the origin's answer counts.
     pub(crate) fn fail_safe(&self) -> Option<FailSafeMode> {
         self.isolate.epochs.borrow().known().fail_safe()
     }
 
-    /// Whether answers of `route` are withheld, as far as this isolate knows.
+    /// Whether responses of `route` are withheld, as far as this isolate knows.
     pub(crate) fn is_closed(&self, route: &Route) -> bool {
         route.scores && self.fail_safe() == Some(FailSafeMode::FailClosed)
     }
 
-    /// The answer on a route whose answers are withheld: none, unless the origin says that they no longer are.
+    /// The response of a route in fail-closed mode: an error, unless the origin's answer says that the mode has ended.
     pub(crate) async fn closed(&self, asked: &Asked) -> Answer {
         match self.ask(asked, None, &TagVersions::default()).await {
             Ok(answer) => {
@@ -41,7 +40,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         }
     }
 
-    /// Takes up what an answer says of the facts behind `route`, and of the mode. Answers the former.
+    /// Records the tag versions stated in an answer: those of `route` and the fail-safe mode. Returns those of `route`.
     pub(crate) fn hear(&self, route: &Route, answer: &OriginAnswer) -> TagVersions {
         let told = answer.tags();
         let facts = told.only(route.tags);
@@ -51,7 +50,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         facts
     }
 
-    /// The status feed of a service that gave none. It is made here, and nobody keeps it.
+    /// The status feed while the origin cannot provide one. It is generated here and not cached.
     pub(crate) fn untold(&self, failure: &Failure) -> Answer {
         let feed = platform::untold(matches!(failure, Failure::Unable(_)), self.host.now());
         let json = |name: &str| (name == "content-type").then(|| headers::JSON.to_owned());
@@ -73,7 +72,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
 }
 
 impl Failure {
-    /// Whether the origin withholds its answer on purpose: nothing stands in for it.
+    /// Whether the origin withholds its answer because of fail-closed mode; then no stale response may be served.
     pub(crate) fn is_fail_closed(&self) -> bool {
         match self {
             Failure::Unable(answer) => {

@@ -1,7 +1,7 @@
-//! Who is calling, what that is charged to, and whether the route is open to them.
+//! Identifies the caller, charges the request to a rate limit, and checks access to the route.
 //!
-//! One call to the key's object or to the address's, as the budget table of `shared` says; both only in families that
-//! charge both. Source: interface, "Authentication", 2 to 8, and "Rate limits".
+//! A request makes one call, to the key's or the address's Durable Object, according to the budget table in `shared`; rate-limit
+//! classes that charge both make two.
 
 use crate::guard::address::{Place, place};
 use crate::guard::denials::SpentKey;
@@ -19,12 +19,12 @@ use rds_shared::route::{Access, Method, Route};
 use rds_shared::wire::ApiError;
 use rds_shared::wire::headers::{CLIENT_IP, IDEMPOTENCY_KEY, LAST_EVENT_ID, SUBCLIENT};
 
-/// The caller, and what their budget said.
+/// The caller, and the rate-limit verdict.
 #[derive(Debug)]
 pub struct Identified {
-    /// What the rate headers tell; nothing when no budget was asked.
+    /// The verdict behind the rate-limit headers; `None` if no limit was checked.
     pub verdict: Option<Verdict>,
-    /// The caller, if they may have the route.
+    /// The caller, if they may use the route.
     pub outcome: Result<Principal, ApiError>,
 }
 
@@ -34,23 +34,23 @@ impl Identified {
     }
 }
 
-/// A key as its object knows it.
+/// A valid key, as known to its Durable Object.
 struct Holder {
     record: KeyRecord,
-    /// What the key's own budget said, where it has one.
+    /// The verdict of the key's own limit, if it has one.
     verdict: Option<Verdict>,
 }
 
-/// What became of a presented key.
+/// The result of checking a presented key.
 enum Judged {
     Holds(Holder),
     Rejected,
-    /// It could not be judged.
+    /// The key could not be checked.
     Unknown,
 }
 
 impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
-    /// Identifies the caller of `route`, charges the request, and lets it pass or says why not.
+    /// Identifies the caller of `route`, charges the request, and admits or refuses it.
     pub async fn identify(&self, route: &Route) -> Identified {
         if cfg!(feature = "unmetered") {
             return Identified { verdict: None, outcome: Ok(self.keyless()) };
@@ -62,7 +62,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
                 self.charged_to_address(route, payer, self.keyless()).await
             }
             Presented::Key(text) => self.keyed(route, text, Kind::ApiKey).await,
-            // A token is none to any other route, whether or not it is live.
+            // On any other route an index token is an invalid credential, whether or not it is live.
             Presented::IndexToken(text) if route.access == Access::Index => {
                 self.keyed(route, text, Kind::IndexToken).await
             }
@@ -74,9 +74,9 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         self.own_origin.map_or(Principal::Anonymous, |origin| Principal::FirstParty { origin: origin.to_owned() })
     }
 
-    /// The caller's headers that the origin is told of, or a 400 that names one which cannot be forwarded. On writes that is the
-    /// caller's name for what it creates; of a stream its last cursor, and whose it is. A relay with a key reports its viewer; of
-    /// anybody else it is the address that is known here.
+    /// The caller's headers to forward to the origin, or a 400 that names the invalid one. Writes forward the idempotency key; streams
+    /// forward the last cursor and the viewer's address. With a key, the viewer's address is the one the caller states, because relays
+    /// serve many viewers; otherwise it is the caller's own.
     pub(crate) fn said(&self, route: &Route, principal: &Principal) -> Result<Vec<(&'static str, String)>, ApiError> {
         let mut said = Vec::new();
         let mut forward = |name: &'static str, value: Option<String>| -> Result<(), ApiError> {
@@ -91,7 +91,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
             forward(IDEMPOTENCY_KEY, self.inbound.header(IDEMPOTENCY_KEY))?;
         }
         if route.streams() {
-            // An empty one is how an event source writes that it has no cursor yet.
+            // An `EventSource` without a cursor sends an empty header.
             forward(LAST_EVENT_ID, self.inbound.header(LAST_EVENT_ID).filter(|cursor| !cursor.is_empty()))?;
             let viewer = match principal {
                 Principal::Key { .. } => self.inbound.header(CLIENT_IP),
@@ -107,7 +107,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         Ok(said)
     }
 
-    /// A caller who pays by their address alone.
+    /// Charges a caller without a key to their address.
     async fn charged_to_address(&self, route: &Route, payer: Payer, principal: Principal) -> Identified {
         let verdict = match charge(route.family, payer) {
             Charge::Nothing | Charge::Key => None,
@@ -116,7 +116,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         self.gated(route, principal, verdict)
     }
 
-    /// A credential that does not hold: it costs the address, and is never anonymous access.
+    /// Refuses an invalid credential. It is charged to the address and never treated as anonymous access.
     async fn rejected(&self, route: &Route) -> Identified {
         let identified = self.charged_to_address(route, Payer::Rejected, Principal::Anonymous).await;
         let spent = identified.verdict.is_none_or(|verdict| !verdict.admitted);
@@ -142,7 +142,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         let holder = match judged {
             Judged::Holds(holder) => holder,
             Judged::Rejected => return self.rejected(route).await,
-            // A credential that was presented is never anonymous access.
+            // A presented credential is never treated as anonymous access.
             Judged::Unknown => {
                 if !self.isolate.guards.spray.borrow().knows(&digest) {
                     self.uncounted.set(true);
@@ -162,13 +162,13 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
             self.note(digest, route, admitted);
         }
         match (named, &identified.outcome) {
-            // Only now is it known that the header means anything.
+            // The header only matters for shared keys, which is known only now.
             (Err(fault), Ok(_)) if record.shared => Identified { outcome: Err(fault), ..identified },
             _ => identified,
         }
     }
 
-    /// What is left to say of a key that nobody can check now: refused if it was refused lately, else unknown.
+    /// The verdict on a key that cannot be checked now: rejected if it was rejected recently, else unknown.
     fn unjudged(&self, digest: &KeyDigest) -> Judged {
         match self.isolate.guards.refused.borrow().is_refused(digest, self.host.now().as_seconds()) {
             true => Judged::Rejected,
@@ -176,7 +176,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         }
     }
 
-    /// Finds out about a key: from memory if it was refused a moment ago, else from its object.
+    /// Checks a key: in this isolate's memory of recent refusals, else at its Durable Object.
     async fn judge_key(&self, route: &Route, text: CredentialText<'_>, digest: KeyDigest, client: Subclient) -> Judged {
         let asked_at = self.host.now();
         let remembered = &self.isolate.guards;
@@ -226,7 +226,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         }
     }
 
-    /// Asks the key's object, and a second time with the text if the origin wants to see it.
+    /// Asks the key's Durable Object; if the origin needs the key's text, asks again with it.
     async fn ask_key(&self, text: CredentialText<'_>, digest: KeyDigest, take: Option<Take>) -> Option<KeyReply> {
         let shown = text.shown().to_owned();
         let tally = self.isolate.guards.reports.borrow_mut().take(&digest);
@@ -242,13 +242,13 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         match reply {
             Ok(reply) => Some(reply),
             Err(unreachable) => {
-                self.host.log(&format!("{} a key's object gave no answer: {}", self.request_id, unreachable.0));
+                self.host.log(&format!("{} a key's Durable Object did not answer: {}", self.request_id, unreachable.0));
                 None
             }
         }
     }
 
-    /// Adds the address's verdict where the family asks for it.
+    /// Combines the key's verdict with the address's if the rate-limit class charges both.
     async fn charged(&self, route: &Route, holder: Holder) -> Charged {
         let key = holder.verdict;
         let counted = key.is_some_and(|verdict| verdict.admitted);
@@ -264,8 +264,8 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         Charged { combined, counted }
     }
 
-    /// Charges the caller's address, and its neighbourhood where `payer` does not bring a valid key: at their object or, while that
-    /// is away, in this isolate.
+    /// Charges the caller's address and, if `payer` has no valid key, its neighbourhood: at the address's Durable Object or, while that is
+    /// unavailable, at this isolate's fallback limiter.
     async fn take_address(&self, budget: AddressBudget, payer: Payer) -> Verdict {
         let (net, now, shared) = (self.client(), self.host.now(), charges_neighbourhood(payer));
         if let Some(refusal) = self.isolate.guards.denials.borrow().address(net, shared, budget, now) {
@@ -281,7 +281,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
                 verdict
             }
             Err(unreachable) => {
-                self.host.log(&format!("{} an address's object gave no answer: {}", self.request_id, unreachable.0));
+                self.host.log(&format!("{} an address's Durable Object did not answer: {}", self.request_id, unreachable.0));
                 let mut stand_in = self.isolate.guards.stand_in.borrow_mut();
                 stand_in.take((net, budget), shared, &self.config.salt, now.as_seconds())
             }
@@ -296,7 +296,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         Identified { verdict, outcome }
     }
 
-    /// Notes a request that the key's object did not count when it was asked.
+    /// Records a request that the key's Durable Object has not counted, to report it later.
     fn note(&self, digest: KeyDigest, route: &Route, served: bool) {
         if self.isolate.guards.reports.borrow_mut().note(digest, route.endpoint(), served) {
             self.host.report_later(digest);
@@ -304,11 +304,11 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
     }
 }
 
-/// What a keyed request was charged.
+/// The charge of a keyed request.
 #[derive(Clone, Copy)]
 struct Charged {
-    /// The verdict that counts.
+    /// The verdict that decides, from the key's limit, the address's limit or both.
     combined: Option<Verdict>,
-    /// Whether the key's object has counted the request as served.
+    /// Whether the key's Durable Object already counted the request as served.
     counted: bool,
 }

@@ -1,16 +1,16 @@
-//! The lease of a request's isolate: renewed beside requests, and waited for where it has lapsed.
+//! The tag-version lease of a request's isolate: renewed in the background, awaited if it has lapsed.
 
 use crate::epochs::lease::State;
 use crate::pipeline::Walk;
 use crate::ports::{Guards, Host, Inbound};
 use core::time::Duration;
 
-/// The first pause while somebody's question is out; each next one is twice as long, up to the longest.
-const FIRST_LOOK: Duration = Duration::from_millis(1);
-const LONGEST_LOOK: Duration = Duration::from_millis(8);
+/// Poll interval while another request renews the lease: doubled each time, up to the maximum.
+const MIN_POLL_INTERVAL: Duration = Duration::from_millis(1);
+const MAX_POLL_INTERVAL: Duration = Duration::from_millis(8);
 
 impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
-    /// Asks for the versions beside this request, if it is time to and nobody in this isolate does.
+    /// Starts a background renewal if one is due and none is out in this isolate.
     pub(crate) fn renew_lease(&self) {
         let now = self.host.now();
         let due = self.isolate.epochs.borrow_mut().begin(now, self.config.guard_timeout);
@@ -19,11 +19,11 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         }
     }
 
-    /// Waits until the lease holds, or it is known that the object cannot be asked.
+    /// Waits until the lease is valid or the Durable Object has proved unavailable.
     ///
-    /// Who asked may be another request, whose future is not ours to await: each looks again by a timer of its own.
+    /// Another request may be renewing the lease and its future must not be awaited, so each request polls with its own timer.
     pub(crate) async fn hold_lease(&self) {
-        let (mut look, mut waited) = (FIRST_LOOK, Duration::ZERO);
+        let (mut interval, mut waited) = (MIN_POLL_INTERVAL, Duration::ZERO);
         while self.isolate.epochs.borrow().state(self.host.now()) == State::Lapsed {
             if waited >= self.config.guard_timeout {
                 let now = self.host.now();
@@ -31,9 +31,9 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
                 return;
             }
             self.renew_lease();
-            self.host.wait(look).await;
-            waited = waited.saturating_add(look);
-            look = look.saturating_mul(2).min(LONGEST_LOOK);
+            self.host.wait(interval).await;
+            waited = waited.saturating_add(interval);
+            interval = interval.saturating_mul(2).min(MAX_POLL_INTERVAL);
         }
     }
 }

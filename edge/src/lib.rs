@@ -1,19 +1,19 @@
-//! The Cloudflare Worker: it identifies callers, keeps copies, and answers from the origin or from its last good copy.
+//! The Cloudflare Worker: it identifies callers, caches responses, and answers from the origin, from its cache, or with a stale response.
 //!
-//! A request walks down [`pipeline`]; each step is one file. Everything but [`runtime`] and [`cache::store`] is plain
-//! Rust without a JavaScript value, so the whole walk is tested natively behind the seams of [`ports`].
+//! [`pipeline`] shows the steps of a request; each step is one file. Everything but [`runtime`] and [`cache::store`] is plain
+//! Rust without a JavaScript value, so tests run the whole pipeline natively through the traits of [`ports`].
 //!
 //! Architecture invariants:
-//! - Every failure becomes the error envelope with a request id; where the runtime itself makes no response, `entry.mjs` has one.
-//! - What lives in a static is finished, plain data: no request, response, stream or pending future.
-//! - A copy is served as fresh only while it has every change of its tags that this isolate's lease ([`epochs`]) knows of.
+//! - Every failure becomes the error envelope with a request id; if the Wasm instance cannot answer, `entry.mjs` writes the envelope.
+//! - Statics hold finished, plain data only: no request, response, stream or pending future.
+//! - A cached response counts as fresh only if it includes every change of its tags that this isolate's lease ([`epochs`]) knows of.
 //! - No future awaits work that another request started, and no borrow is held across an `.await`.
 //! - Every map is bounded.
-//! - Nothing here panics: a panic takes every request in flight with it.
+//! - Nothing here panics, because a panic aborts every request in flight.
 //!
 //! # Invariants
 //!
-//! - No future of another request is awaited, no borrow is held across an await, and every map is bounded.
+//! - No request awaits a future of another request, no borrow is held across an await, and every map is bounded.
 #![cfg_attr(
     not(test),
     deny(
@@ -60,13 +60,13 @@ mod verifying;
 use worker::web_sys::{Request, Response};
 use worker::{Context, Env, event};
 
-/// The one way in.
+/// Entry point of every request.
 #[event(fetch)]
 async fn fetch(request: Request, env: Env, context: Context) -> worker::Result<Response> {
     #[cfg(feature = "panic-route")]
-    #[allow(clippy::panic, reason = "the point of the feature")]
+    #[allow(clippy::panic, reason = "the feature tests panics")]
     if request.url().ends_with("/__panic") {
-        panic!("asked for by the path");
+        panic!("panic requested by the path");
     }
     #[cfg(feature = "any-origin")]
     if let Some(origin) = any_origin::runtime::origin(&env) {

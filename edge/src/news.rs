@@ -1,6 +1,6 @@
-//! The origin's word on a key or on facts that were changed: acknowledged once no isolate can act upon what was before.
+//! The origin's messages about changed keys and tags. Each is acknowledged only after no isolate can act on the earlier state.
 //!
-//! To anybody whose message is not signed by the origin, these are paths like any that do not exist.
+//! Without a valid edge assertion by the origin, these paths answer 404 like any unknown path.
 
 use crate::epochs::lease::LEASE_MILLIS;
 use crate::guard::denials::KEY_LEASE_MILLIS;
@@ -14,34 +14,34 @@ use rds_shared::access::{Assertion, SignedRequest};
 use rds_shared::wire::{ApiError, ErrorCode, headers};
 use serde::de::DeserializeOwned;
 
-/// Largest message that is read, in bytes; a record takes two hundred.
-const MAX_BODY: usize = 4_096;
+/// Largest message accepted, in bytes; a key record takes about 200.
+const MAX_BODY_BYTES: usize = 4_096;
 const KEY_LEASE: Duration = Duration::from_millis(KEY_LEASE_MILLIS.unsigned_abs());
 const TAG_LEASE: Duration = Duration::from_millis(LEASE_MILLIS.unsigned_abs());
 
 impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
-    /// Takes a message about a key. A replay is harmless: a record carries its version.
+    /// Receives a changed key. A replay is harmless, because a record carries its version.
     pub(crate) async fn receive_key_news(&self) -> Result<Answer, ApiError> {
         let Some(KeyNews { digest, record }) = self.read_news(KEY_NEWS).await else {
             return Err(ApiError::not_found("route"));
         };
         let reply = self.host.key(&digest, &KeyMessage::News { digest, record }).await;
         if reply != Ok(KeyReply::Done) {
-            self.host.log(&format!("{} news of key {} could not be written: {reply:?}", self.request_id, record.id));
+            self.host.log(&format!("{} the update of key {} could not be stored: {reply:?}", self.request_id, record.id));
             return Err(ErrorCode::ServiceUnavailable.into());
         }
-        // A register that cannot be told asks the origin when the key is used.
+        // If the register cannot be told, it asks the origin when the key is first used.
         let listed = self.host.register(&digest, &KeyMessage::List { digest }).await;
         if listed != Ok(KeyReply::Done) {
-            self.host.log(&format!("{} key {} could not be listed: {listed:?}", self.request_id, record.id));
+            self.host.log(&format!("{} key {} could not be added to its register: {listed:?}", self.request_id, record.id));
         }
-        // What some isolate remembers of the key, a refusal or a reservation, it was given before now, and holds no longer than this.
+        // A refusal or reservation that an isolate remembers is older than this message and expires within the key lease.
         self.host.wait(KEY_LEASE).await;
         Ok(Answer::Done)
     }
 
-    /// Takes a message about changed facts. A replay is harmless: versions only grow. The answer says every version that is known: an
-    /// origin whose database has yet to give one of them knows by that that the database was set back.
+    /// Receives changed tags. A replay is harmless, because versions only grow. The answer lists every version known here; if the
+    /// origin's database is behind one of them, the origin knows that the database was restored.
     pub(crate) async fn receive_tag_news(&self) -> Result<Answer, ApiError> {
         let Some(TagNews { versions }) = self.read_news(TAG_NEWS).await else {
             return Err(ApiError::not_found("route"));
@@ -49,14 +49,14 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         let reply = self.host.epochs(&versions).await;
         let Some(known) = reply.as_ref().ok().filter(|known| known.covers(&versions)) else {
             self.host.log(&format!(
-                "{} news of {} could not be written: {reply:?}",
+                "{} the tag versions {} could not be stored: {reply:?}",
                 self.request_id,
                 versions.to_text()
             ));
             return Err(ErrorCode::ServiceUnavailable.into());
         };
         self.isolate.epochs.borrow_mut().heard(&versions);
-        // A lease that some isolate holds was given before now, and lapses within this. Who tells nothing only asks what is known.
+        // Any isolate's lease is older than this message and lapses within this time. An empty message only asks for the versions.
         if !versions.is_empty() {
             self.host.wait(TAG_LEASE).await;
         }
@@ -70,11 +70,11 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         if principal != ORIGIN {
             return None;
         }
-        let body = self.inbound.body(MAX_BODY).await.ok()?;
+        let body = self.inbound.body(MAX_BODY_BYTES).await.ok()?;
         let signed = SignedRequest { method: "POST", target, body: &body, principal: &principal };
         let verified = assertion.verify(&self.config.verification_keys, &signed, self.host.now().as_seconds());
         if let Err(fault) = verified {
-            self.host.log(&format!("{} a message in the origin's name does not hold: {fault:?}", self.request_id));
+            self.host.log(&format!("{} a message that claims to be from the origin failed verification: {fault:?}", self.request_id));
             return None;
         }
         serde_json::from_slice(&body).ok()

@@ -1,4 +1,4 @@
-//! The OpenAPI document, which is part of the program: it is served while the origin is away.
+//! The OpenAPI document. It is compiled in, so it is served even while the origin is down.
 
 use crate::origin::Passed;
 use crate::pages;
@@ -9,14 +9,14 @@ use rds_shared::wire::headers::{self, XCache};
 use std::rc::Rc;
 
 thread_local! {
-    /// Hashed and copied once for an isolate.
-    static KEPT: (String, Rc<[u8]>) =
+    /// ETag and body, computed once per isolate.
+    static DOCUMENT: (String, Rc<[u8]>) =
         pages::with_contract(|document| (EtagBuilder::of(document).strong(), Rc::from(document)));
 }
 
-/// The answer of `route`.
+/// The OpenAPI document as a response of `route`.
 pub fn answer(route: &Route) -> Answer {
-    let (etag, body) = KEPT.with(|(etag, body)| (etag.clone(), Rc::clone(body)));
+    let (etag, body) = DOCUMENT.with(|(etag, body)| (etag.clone(), Rc::clone(body)));
     let headers = Passed::read(|name| match name {
         "content-type" => Some(headers::JSON.to_owned()),
         "cache-control" => route.cache.beyond.map(str::to_owned),

@@ -1,4 +1,4 @@
-//! The signed call to the origin: what goes out, what may come back, and what an answer means.
+//! Signed calls to the origin: the request sent, the answers accepted, and their meaning.
 
 use crate::cache::entry::Headers;
 use rds_shared::access::answer_signature::SIGNED;
@@ -6,7 +6,7 @@ use rds_shared::access::{AnswerError, AnswerHead, Assertion, AssertionKey, BodyD
 use rds_shared::route::{Method, TagVersions};
 use rds_shared::wire::{RequestId, Timestamp, headers};
 
-/// Response headers that reach the caller. Everything else the origin, or a proxy before it, may say ends here.
+/// Response headers passed on to the caller; all others from the origin or a proxy are dropped.
 const PASSED: [&str; 8] = [
     "content-type",
     "cache-control",
@@ -18,26 +18,26 @@ const PASSED: [&str; 8] = [
     headers::UNKNOWN_VALUES,
 ];
 
-/// Response headers that are read at all: those that the origin signs.
+/// Response headers that are read: only those that the origin signs.
 pub const READ: [&str; 10] = SIGNED;
 
-/// One question to the origin before it is signed. It is signed anew for each attempt.
+/// An unsigned request to the origin. Each attempt is signed separately.
 #[derive(Debug, Clone)]
 pub struct Question {
     method: Method,
     target: String,
     principal: String,
-    /// Headers of [`forwarded::FORWARDED`], each of which has passed its filter.
+    /// Headers of [`forwarded::FORWARDED`], each validated by its filter.
     forwarded: Vec<(&'static str, String)>,
     body: Vec<u8>,
     digest: BodyDigest,
     streams: bool,
-    /// Whether asking twice does no more than asking once.
+    /// Whether sending the request twice has the same effect as sending it once.
     pub is_repeatable: bool,
 }
 
 impl Question {
-    /// A question for `target`. `principal` is the JSON of whom it is asked for.
+    /// A request for `target`. `principal` is the caller as JSON.
     pub fn new(method: Method, target: &str, body: Vec<u8>, principal: String, request_id: RequestId) -> Self {
         let question = Question {
             method,
@@ -58,12 +58,12 @@ impl Question {
         }
     }
 
-    /// Whether the origin is there: a question that depends on no caller.
+    /// The probe: a request that depends on no caller.
     pub fn alive(request_id: RequestId) -> Self {
         Question::new(Method::Get, link::ALIVE, Vec::new(), link::EDGE.to_owned(), request_id)
     }
 
-    /// The same with a forwarded header in place of what it said before; a value that the filter does not pass is left out.
+    /// Sets a forwarded header; a value that the filter rejects is dropped.
     pub fn with(mut self, name: &'static str, value: &str) -> Self {
         if let Ok(Some(value)) = forwarded::filter(name, value) {
             self.forwarded.retain(|(known, _)| *known != name);
@@ -72,7 +72,7 @@ impl Question {
         self
     }
 
-    /// The same for an answer that may be "unchanged": `etag` is that of our own copy, never the caller's.
+    /// Makes the request conditional. `etag` is that of the edge's cached response, never the caller's.
     pub fn unless(self, etag: Option<&str>) -> Self {
         match etag {
             Some(etag) => self.with("if-none-match", etag),
@@ -80,17 +80,17 @@ impl Question {
         }
     }
 
-    /// The same for a stream.
+    /// Asks for an event stream.
     pub fn streaming(self) -> Self {
         Question { streams: true, ..self.with("accept", headers::EVENT_STREAM) }
     }
 
-    /// The same for an answer that has every change up to `known`.
+    /// Requires the answer to include every change up to `known`.
     pub fn not_older_than(self, known: &TagVersions) -> Self {
         if known.is_empty() { self } else { self.with(headers::TAGS, &known.to_text()) }
     }
 
-    /// The question as it is sent, signed with `key` and `seal`.
+    /// The complete request, signed with `key` and `seal`.
     pub fn sign(&self, key: &AssertionKey, seal: Seal) -> Call {
         let forwarded: Vec<_> = self.forwarded.iter().map(|(name, value)| (*name, value.as_str())).collect();
         let head = SignedHead {
@@ -114,89 +114,85 @@ impl Question {
     }
 }
 
-/// One request to the origin, complete: the headers listed are the only ones it is sent with.
+/// A complete request to the origin: no headers other than these are sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
     /// GET for GET and HEAD.
     pub method: Method,
-    /// Path and query in their one spelling.
+    /// Canonical path and query.
     pub target: String,
-    /// All of its headers.
     pub headers: Vec<(&'static str, String)>,
     /// Empty on reads.
     pub body: Vec<u8>,
-    /// Whether a stream is asked for: its body is handed through as it comes.
+    /// Whether a stream is requested; its body is passed on as it arrives.
     pub streams: bool,
     /// The assertion's nonce, which the answer's signature repeats.
     pub nonce: String,
 }
 
-/// What makes one attempt unlike every other.
+/// Time and nonce of one attempt.
 #[derive(Debug, Clone, Copy)]
 pub struct Seal {
-    /// The wall clock; the origin takes half a minute of difference.
+    /// Wall-clock time; the origin accepts a difference of 30 seconds.
     pub now: Timestamp,
-    /// Fresh random bytes; the origin takes them once.
+    /// Random bytes; the origin accepts each nonce once.
     pub nonce: [u8; 16],
 }
 
-/// What came back, with the headers of [`READ`] only.
+/// The origin's answer, with the headers of [`READ`] only.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OriginAnswer {
-    /// The status.
     pub status: u16,
-    /// The headers, by lower-case name.
+    /// Headers by lower-case name.
     pub headers: Vec<(&'static str, String)>,
-    /// The whole body; of a stream none, for that stays with the host until the answer goes out.
+    /// The whole body; empty for a stream, whose body the host keeps until the reply is sent.
     pub body: Vec<u8>,
-    /// The origin's signature, if there is one: [`headers::ANSWER`].
+    /// The origin's signature ([`headers::ANSWER`]), if present.
     pub signature: Option<String>,
-    /// The body's digest, as the host computed it; `None` for a stream.
+    /// The body's digest, computed by the host; `None` for a stream.
     pub digest: Option<BodyDigest>,
 }
 
-/// What an answer of the origin's means for the request.
+/// The meaning of an origin answer for the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Meaning {
-    /// A success, or an error that is the caller's own: authoritative.
+    /// Authoritative: a success, or an error caused by the request.
     Word,
-    /// The copy we named is still good.
+    /// The cached response is still valid (304).
     Unchanged,
-    /// The origin is there and cannot answer; its envelope may say when it can.
+    /// The origin is alive but failed (5xx).
     Unable,
-    /// Nothing that this edge understands, such as a redirect.
+    /// A status that this edge does not handle, such as a redirect.
     Unclear,
 }
 
 impl OriginAnswer {
-    /// A header's value.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str())
     }
 
-    /// Whether it is a stream, whose body the host holds.
+    /// Whether this is a stream, whose body the host keeps.
     pub fn is_stream(&self) -> bool {
         let essence = self.header("content-type").and_then(|given| given.split(';').next());
         self.status == 200 && essence.is_some_and(|essence| essence.trim() == headers::EVENT_STREAM)
     }
 
-    /// The versions it says it was made from; none where it says nothing.
+    /// The tag versions that the answer was made from; empty if it states none.
     pub fn tags(&self) -> TagVersions {
         self.header(headers::TAGS).map(TagVersions::parse).unwrap_or_default()
     }
 
-    /// Whether the body is JSON.
     pub fn is_json(&self) -> bool {
         self.header("content-type").is_some_and(is_json)
     }
 
-    /// Checks that the origin gave this answer, to `call` and no other, signed with `key`.
+    /// Verifies that the origin gave this answer to `call`, signed with `key`.
     pub fn verify(&self, key: &AssertionKey, call: &Call) -> Result<(), AnswerError> {
         let head = AnswerHead { nonce: &call.nonce, status: self.status, header: |name| self.header(name) };
         key.verify_answer(self.signature.as_deref(), &head, self.digest.as_ref())
     }
 
-    /// What it means, once its signature holds; `asked` tells whether the call named a copy of ours.
+    /// The meaning of a verified answer; `asked` is whether the call was conditional.
     pub fn meaning(&self, asked: bool) -> Meaning {
         match self.status {
             304 if asked => Meaning::Unchanged,
@@ -207,12 +203,12 @@ impl OriginAnswer {
     }
 }
 
-/// Whether a `Content-Type` says JSON, whatever its parameters.
+/// Whether a `Content-Type` is JSON, with any parameters.
 pub fn is_json(content_type: &str) -> bool {
     content_type.split(';').next().is_some_and(|essence| essence.trim().eq_ignore_ascii_case(headers::JSON))
 }
 
-/// The origin's headers that reach the caller.
+/// The origin's headers that are passed on to the caller.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Passed(Vec<(&'static str, String)>);
 
@@ -222,17 +218,15 @@ impl Passed {
         Passed(PASSED.into_iter().filter_map(|name| header(name).map(|value| (name, value))).collect())
     }
 
-    /// A header's value.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
     }
 
-    /// The headers.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, &str)> {
         self.0.iter().map(|(name, value)| (*name, value.as_str()))
     }
 
-    /// The same with another entity tag.
+    /// Replaces the entity tag.
     pub fn tagged(mut self, etag: String) -> Self {
         self.0.retain(|(name, _)| *name != "etag");
         self.0.push(("etag", etag));
@@ -241,7 +235,7 @@ impl Passed {
 }
 
 impl Headers for Passed {
-    /// These headers, with those of a 304 in place of the ones they repeat. The body's type stays.
+    /// These headers, updated with those of a 304 except the content type.
     fn updated(&self, fresher: Passed) -> Self {
         let kept = |name: &str| name == "content-type" || fresher.get(name).is_none();
         let mut all: Vec<_> = self.0.iter().filter(|(name, _)| kept(name)).cloned().collect();
@@ -249,7 +243,7 @@ impl Headers for Passed {
         Passed(all)
     }
 
-    /// They are few and short.
+    /// 0: the headers are few and short.
     fn weight(&self) -> usize {
         0
     }
@@ -268,7 +262,7 @@ mod tests {
     const KEY: &str = "k1:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
 
     #[test]
-    fn only_the_origins_answer_to_this_very_call_is_believed() {
+    fn only_the_origins_answer_to_this_call_is_accepted() {
         let key = AssertionKey::parse(KEY).unwrap();
         let question = Question::alive(RequestId::from_random([7; 16]));
         let seal = |nonce| Seal { now: Timestamp::from_seconds(0), nonce };
@@ -285,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_forwards_what_passes_the_filter_and_nothing_else() {
+    fn a_request_forwards_only_headers_that_pass_the_filter() {
         let question =
             Question::new(Method::Get, "/v1/x", Vec::new(), "{}".to_owned(), RequestId::from_random([7; 16]))
                 .with(headers::LAST_EVENT_ID, "v2:1\u{1}")
@@ -297,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_304_renews_the_headers_and_not_the_bodys_type() {
+    fn a_304_renews_the_headers_but_not_the_content_type() {
         let passed = |pairs: &[(&str, &str)]| {
             Passed::read(|name| pairs.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()))
         };

@@ -1,4 +1,4 @@
-//! The way of a request: route → identify and meter → query → admit → copy or origin → finish.
+//! The steps of a request: route → identify and meter → query → admit → cached response or origin → finish.
 
 use crate::admit::{admit, is_longer_with_key};
 use crate::answered::Answered;
@@ -21,81 +21,80 @@ use rds_shared::route::{Body, Found, Matching, Method, Query, Route, RouteId, is
 use rds_shared::wire::{ApiError, ErrorCode, RequestId, TARGET_BYTES, headers};
 use std::cell::{Cell, RefCell};
 
-/// What an isolate remembers from request to request.
+/// State that an isolate keeps between requests.
 #[derive(Debug, Default)]
 pub struct Isolate {
-    /// Its copies.
+    /// Cached responses.
     pub memory: RefCell<Memory>,
-    /// Its view of the origin.
+    /// Whether calls to the origin are held off.
     pub breaker: RefCell<Breaker>,
-    /// What it answered without the origin.
+    /// Counts of responses that the origin did not count.
     pub answered: RefCell<Answered>,
-    /// What it remembers of keys and addresses.
+    /// Keys and addresses seen lately.
     pub guards: Remembered,
-    /// How far it knows that the facts have changed.
+    /// Tag versions that this isolate knows, and until when they are valid.
     pub epochs: RefCell<Lease>,
 }
 
-/// One request on its way.
+/// One request in progress.
 pub(crate) struct Walk<'a, I, H> {
     pub(crate) inbound: &'a I,
     pub(crate) isolate: &'a Isolate,
     pub(crate) config: &'a Config,
     pub(crate) host: &'a H,
     pub(crate) request_id: RequestId,
-    /// The configured origin whose page is asking, if one is.
+    /// The configured first-party origin that sent the request, if any.
     pub(crate) own_origin: Option<&'a str>,
-    /// Whether the answer is not counted here: the origin has counted it, or nobody knows the credential that cannot be checked.
+    /// Whether the response is excluded from this isolate's counts: the origin counted it, or its key is unknown and could not be checked.
     pub(crate) uncounted: Cell<bool>,
 }
 
-/// Where a request leads.
-enum Way {
-    /// To a route of the table.
+/// The handler of a request.
+enum Destination {
+    /// A route of the table.
     Route(Found),
-    /// To the answer that a browser waits for before it asks.
+    /// CORS preflight.
     Preflight,
-    /// To an address beside the interface.
+    /// A path outside the API, such as `/robots.txt`.
     Entrance(Entrance),
-    /// To the door for the origin's word on a key.
+    /// The origin's messages about changed keys.
     KeyNews,
-    /// To the door for its word on changed facts.
+    /// The origin's messages about changed tags.
     TagNews,
 }
 
-/// What a request came to.
+/// The result of a request.
 struct Outcome {
     answer: Result<Answer, ApiError>,
-    /// What its budget said, if it was metered.
+    /// The rate-limit verdict, if the request was metered.
     verdict: Option<Verdict>,
     privacy: Privacy,
-    /// The route, if it leads to one.
     route: Option<&'static Route>,
-    /// Parameters that the route does not have, as the caller is told of them.
+    /// Unknown parameters, as text for the response header.
     ignored: Option<String>,
 }
 
-/// A request that passed every check: what the origin would be asked.
+/// A request that passed every check, ready to be sent to the origin.
 pub(crate) struct Asked {
     pub(crate) route: &'static Route,
-    /// Path and query in their one spelling.
+    /// Canonical path and query.
     pub(crate) target: String,
     pub(crate) principal: Principal,
-    /// The name of the copy.
+    /// Cache key.
     pub(crate) key: String,
     pub(crate) body: Vec<u8>,
-    /// The caller's headers that are forwarded, as the filter passed them.
+    /// The caller's headers to forward, validated.
     pub(crate) said: Vec<(&'static str, String)>,
 }
 
 impl Asked {
-    /// Whether the caller named what it creates.
+    /// Whether the caller sent an idempotency key.
     pub(crate) fn is_named(&self) -> bool {
         self.said.iter().any(|(name, _)| *name == headers::IDEMPOTENCY_KEY)
     }
 }
 
-/// Answers a request. There is no request that it does not answer.
+/// Answers a request; every failure becomes an error response.
 pub async fn handle<I: Inbound, H: Host + Guards>(inbound: &I, isolate: &Isolate, config: &Config, host: &H) -> Reply {
     let request_id = RequestId::from_random(host.random());
     let origin = inbound.header("origin");
@@ -140,17 +139,17 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
     async fn outcome(&self) -> Outcome {
         let unmetered =
             |answer| Outcome { answer, verdict: None, privacy: Privacy::Nobodys, route: None, ignored: None };
-        let found = match self.way() {
-            Ok(Way::Route(found)) => found,
-            Ok(Way::Preflight) => return unmetered(Ok(Answer::Preflight)),
-            Ok(Way::Entrance(entrance)) => return unmetered(Ok(self.entered(entrance))),
-            Ok(Way::KeyNews) => return unmetered(self.receive_key_news().await),
-            Ok(Way::TagNews) => return unmetered(self.receive_tag_news().await),
+        let found = match self.destination() {
+            Ok(Destination::Route(found)) => found,
+            Ok(Destination::Preflight) => return unmetered(Ok(Answer::Preflight)),
+            Ok(Destination::Entrance(entrance)) => return unmetered(Ok(self.entered(entrance))),
+            Ok(Destination::KeyNews) => return unmetered(self.receive_key_news().await),
+            Ok(Destination::TagNews) => return unmetered(self.receive_tag_news().await),
             Err(error) => return unmetered(Err(error)),
         };
         let route = found.route;
         if route.cache.is_kept() {
-            // While the caller is identified, the other object can be asked, too.
+            // Runs while the caller is being identified: the tag versions are in another Durable Object.
             self.renew_lease();
         }
         let Identified { verdict, outcome } = self.identify(route).await;
@@ -170,18 +169,18 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         Outcome { answer, verdict, privacy, route: Some(route), ignored }
     }
 
-    /// Finds where a request leads, before anything is known of the caller.
-    fn way(&self) -> Result<Way, ApiError> {
+    /// Selects the handler; the caller is not identified yet.
+    fn destination(&self) -> Result<Destination, ApiError> {
         let (target, method) = (self.inbound.target(), self.inbound.method());
         if target.len() > TARGET_BYTES {
             return Err(ErrorCode::UriTooLong.into());
         }
         if method == "OPTIONS" {
-            return Ok(Way::Preflight);
+            return Ok(Destination::Preflight);
         }
         match target {
-            link::KEY_NEWS if method == "POST" => return Ok(Way::KeyNews),
-            link::TAG_NEWS if method == "POST" => return Ok(Way::TagNews),
+            link::KEY_NEWS if method == "POST" => return Ok(Destination::KeyNews),
+            link::TAG_NEWS if method == "POST" => return Ok(Destination::TagNews),
             _ => {}
         }
         let path = target.split_once('?').map_or(target, |(path, _)| path);
@@ -189,19 +188,19 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
             return Err(ApiError::not_found("route"));
         }
         match match_route(Method::parse(method), path) {
-            Matching::Found(found) => Ok(Way::Route(found)),
+            Matching::Found(found) => Ok(Destination::Route(found)),
             Matching::NotFound => {
                 let entrance = entrance::find(path).filter(|_| matches!(method, "GET" | "HEAD"));
-                entrance.map(Way::Entrance).ok_or_else(|| ApiError::not_found("route"))
+                entrance.map(Destination::Entrance).ok_or_else(|| ApiError::not_found("route"))
             }
             Matching::WrongMethod(methods) => {
-                let message = format!("this route takes {methods}");
+                let message = format!("this route accepts only {methods}");
                 Err(ApiError { allow: Some(methods), ..ApiError::new(ErrorCode::MethodNotAllowed, message) })
             }
         }
     }
 
-    /// The answer to an identified caller who is within their limits.
+    /// Answers an identified caller who is within their limits.
     async fn answer(
         &self,
         mut found: Found,
@@ -215,7 +214,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         admit(&principal, route.id, &query)?;
         key::fold(&mut found);
         let target = key::target(&found, &query);
-        // The one spelling may be longer than the caller's: it encodes what a caller may write plainly.
+        // The canonical target may be longer than the caller's: it percent-encodes characters that callers may send plain.
         if target.len() > TARGET_BYTES {
             return Err(ErrorCode::UriTooLong.into());
         }
@@ -240,7 +239,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         }
     }
 
-    /// A page of the documentation. Whoever reads is shown where to go on from one that is not there.
+    /// A page of the documentation; browsers that ask for a missing page get one with links.
     fn page(&self, name: Option<&str>) -> Result<Answer, ApiError> {
         match pages::find(name) {
             Ok(document) => Ok(Answer::Document(document)),
@@ -249,7 +248,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         }
     }
 
-    /// Refuses a body by its headers alone, before a byte of it is read.
+    /// Checks a body by its headers alone, before a byte of it is read.
     fn check_body_headers(&self, rule: Body) -> Result<(), ApiError> {
         let Body::Json { max_bytes } = rule else { return Ok(()) };
         if !self.inbound.header("content-type").is_some_and(|given| origin::is_json(&given)) {
@@ -268,7 +267,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         self.inbound.body(max_bytes).await.map_err(|fault| match fault {
             BodyFault::TooLarge => too_large(max_bytes),
             BodyFault::Broken => ApiError::new(ErrorCode::InvalidBody, "the body ended before it was complete"),
-            BodyFault::Late => ApiError::new(ErrorCode::InvalidBody, "the body did not come in time"),
+            BodyFault::Late => ApiError::new(ErrorCode::InvalidBody, "the body did not arrive in time"),
         })
     }
 }

@@ -1,7 +1,7 @@
-//! What the pipeline asks of its host: the seams at which tests put a scripted caller, origin, cache and clock.
+//! What the pipeline needs from its host. Tests implement these traits with a scripted caller, origin, cache and clock.
 //!
-//! One isolate is one thread, so the futures are not `Send`.
-#![expect(async_fn_in_trait, reason = "the futures stay on the isolate's one thread")]
+//! An isolate has a single thread, so the futures are not `Send`.
+#![expect(async_fn_in_trait, reason = "an isolate has a single thread")]
 
 use crate::cache::Entry;
 use crate::guard::message::{AddressTake, KeyMessage, KeyReply, ReserveAsk};
@@ -14,7 +14,7 @@ use rds_shared::route::TagVersions;
 use rds_shared::wire::{RequestId, Timestamp};
 use std::rc::Rc;
 
-/// A request as it came in. Headers are read one by one, because each reading crosses into JavaScript.
+/// An incoming request. Headers are read one by one, because each read crosses into JavaScript.
 pub trait Inbound {
     /// The method, upper case.
     fn method(&self) -> &str;
@@ -22,49 +22,49 @@ pub trait Inbound {
     /// Path and query, still encoded, without the fragment.
     fn target(&self) -> &str;
 
-    /// A header's value, if the header is there.
+    /// A header's value, if present.
     fn header(&self, name: &str) -> Option<String>;
 
-    /// Who connected.
+    /// The peer of the connection.
     fn peer(&self) -> Peer;
 
-    /// The body, read no further than `max_bytes`.
+    /// Reads the body, at most `max_bytes`.
     async fn body(&self, max_bytes: usize) -> Result<Vec<u8>, BodyFault>;
 }
 
-/// Who connected to the Worker, as far as its runtime says.
+/// The peer of the connection, as reported by the runtime.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Peer {
-    /// Somebody at this address: the runtime stands alone.
+    /// A peer with this address: plain workerd without the platform in front.
     At(IpAddr),
-    /// The platform's own front, which names the caller in `CF-Connecting-IP`.
+    /// Cloudflare's front end, which names the caller in `CF-Connecting-IP`.
     Platform,
-    /// The runtime says nothing.
+    /// The runtime reports nothing.
     Unknown,
 }
 
-/// Why a body could not be had.
+/// Why the body could not be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BodyFault {
-    /// It is longer than the route takes.
+    /// Longer than the route allows.
     TooLarge,
-    /// The caller broke it off.
+    /// The caller aborted it.
     Broken,
-    /// It did not come in time.
+    /// Not received in time.
     Late,
 }
 
 /// Why the origin gave no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoAnswer {
-    /// It took longer than the call allowed.
+    /// The call exceeded its limit.
     Timeout,
-    /// No connection, or one that broke; the cause is for the log.
+    /// The connection failed or broke; the cause is for the log.
     Unreachable(String),
 }
 
-/// The longest limit of a call that the host keeps itself. Whoever allows more looks after the call meanwhile, and gives up on it: one
-/// timer is enough for the many calls that are answered at once.
+/// The longest timeout that the host enforces. A caller that allows more must enforce its own: one shared timer then suffices for
+/// many concurrent calls.
 pub const LONG: Duration = Duration::from_secs(10);
 
 /// The runtime: clock, randomness, network and the data centre's cache.
@@ -75,59 +75,58 @@ pub trait Host {
     /// Fresh random bytes.
     fn random(&self) -> [u8; 16];
 
-    /// Asks the origin, and gives up after `limit`, which covers the body too. Limits above [`LONG`] are left to the asker. The body of a stream that was asked for is kept
-    /// aside, whole and unread, for the reply; `limit` covers its headers.
+    /// Calls the origin with timeout `limit`, which includes the body. Limits above [`LONG`] must be enforced by the caller.
+    /// For a stream, `limit` covers the headers only, and the host keeps the unread body for the reply.
     async fn call(&self, call: &Call, limit: Duration) -> Result<OriginAnswer, NoAnswer>;
 
-    /// The data centre's copy under `key`, if there is one and the cache answers.
+    /// The response cached in this data centre under `key`, if any.
     async fn load(&self, key: &str) -> Option<Entry>;
 
-    /// Stores a copy in the data centre's cache, after the answer has gone out.
+    /// Stores a response in the data centre's cache, after the reply was sent.
     fn store(&self, key: &str, entry: &Rc<Entry>);
 
-    /// Removes a copy from the data centre's cache, after the answer has gone out.
+    /// Removes a response from the data centre's cache, after the reply was sent.
     fn forget(&self, key: &str);
 
-    /// Asks beside the request, however that goes on, whether the origin is there, and tells this isolate's breaker. The log names
-    /// `request_id`, on whose occasion it is asked; `limit` is for the answer.
+    /// Probes the origin independently of the current request and reports the outcome to this isolate's breaker. `request_id` is the
+    /// request that caused the probe, for the log; `limit` is the probe's timeout.
     fn probe_later(&self, request_id: RequestId, limit: Duration);
 
-    /// Writes a line for the operator. Never with a credential or a caller's address in it.
+    /// Writes a log line. Must not contain a credential or a caller's address.
     fn log(&self, line: &str);
 }
 
-/// An object that gave no answer in time, or no answer that can be read; the cause is for the log.
+/// A Durable Object that did not answer in time or sent an unreadable answer; the cause is for the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unreachable(pub String);
 
-/// The way to the objects: those that count, and the one that keeps the versions of tags.
+/// The Durable Objects: rate limits of keys and addresses, the key register, and tag versions.
 pub trait Guards {
-    /// Tells a key's object something, and waits for its reply.
+    /// Sends a message to a key's Durable Object and waits for its reply.
     async fn key(&self, digest: &KeyDigest, message: &KeyMessage) -> Result<KeyReply, Unreachable>;
 
-    /// Tells the register that has a key something, and waits for its reply.
+    /// Sends a message to the register shard of a key and waits for its reply.
     async fn register(&self, digest: &KeyDigest, message: &KeyMessage) -> Result<KeyReply, Unreachable>;
 
-    /// Charges a request to an address, at the object of its shard.
+    /// Charges a request to an address, at the Durable Object of its shard.
     async fn address(&self, shard: u8, take: &AddressTake) -> Result<Verdict, Unreachable>;
 
-    /// In a second, after the answer has gone out, sends what there is to report of a key by then.
+    /// One second from now, after the reply was sent, reports the uncounted requests of a key.
     fn report_later(&self, digest: KeyDigest);
 
-    /// Asks a key's object to reserve requests, beside the request, however that goes on: the question was begun at `asked_at`.
-    /// When what it reserves is over, that is told.
+    /// Reserves requests at a key's Durable Object, independently of the current request; `asked_at` is when the reservation was started.
+    /// Settles the reservation when it ends.
     fn reserve_later(&self, asked_at: Timestamp, question: ReserveAsk);
 
-    /// In some seconds, after the answer has gone out, tells the object of the versions what this isolate answered by then.
+    /// A few seconds from now, after the reply was sent, reports this isolate's response counts to the tag versions' Durable Object.
     fn count_later(&self);
 
-    /// Tells the object of the versions what was seen of them, and hears all that are known.
+    /// Reports the tag versions seen here to their Durable Object and returns all versions known there.
     async fn epochs(&self, seen: &TagVersions) -> Result<TagVersions, Unreachable>;
 
-    /// The same beside the request, however that goes on: the answer ends the question that this isolate's lease began at
-    /// `begun`.
+    /// Does the same independently of the current request; the answer completes the lease renewal that this isolate began at `begun`.
     fn renew_lease(&self, begun: Timestamp, seen: TagVersions);
 
-    /// Lets time pass.
+    /// Waits for `duration`.
     async fn wait(&self, duration: Duration);
 }

@@ -1,9 +1,7 @@
-//! `GET /ready` at the edge: the origin's word on itself, and this isolate's own on the stores that it leans on.
+//! `GET /ready` at the edge: the origin's readiness, plus whether this isolate reaches the Durable Objects.
 //!
-//! Those are the objects that count and that keep the versions of tags. While one of them gives no answer, counters and copies of
-//! this isolate stand in for it, all of them bounded: the field `cache` is `open` then. It is never a reason not to be ready.
-//!
-//! Source: interface, "Health and status records".
+//! While the Durable Objects of rate limits or tag versions do not answer, this isolate uses its fallback limiter and its cached responses,
+//! all bounded, and the field `cache` is `open`. That never makes the service unready.
 
 use crate::epochs::lease::State;
 use crate::pipeline::{Asked, Walk};
@@ -14,12 +12,12 @@ use rds_shared::wire::{ApiError, ErrorCode};
 use serde_json::{Map, Value};
 
 impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
-    /// The origin's answer with the edge's field in it.
+    /// The origin's answer with the edge's value in the field `cache`.
     pub(crate) async fn ready(&self, asked: &Asked) -> Answer {
         self.hold_lease().await;
         let cache = self.stores();
         match self.probed(asked).await {
-            Answer::Content(content) => match told(&content.body, cache) {
+            Answer::Content(content) => match with_cache_field(&content.body, cache) {
                 Some(body) => Answer::Content(Content { body: body.into(), ..content }),
                 None => Answer::Content(content),
             },
@@ -27,7 +25,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         }
     }
 
-    /// The origin's word on how it does: 503 where it gives none in time. Source: interface, "Identity, health and status".
+    /// The origin's answer about its health; a timeout becomes 503.
     pub(crate) async fn probed(&self, asked: &Asked) -> Answer {
         match self.passed_through(asked).await {
             Answer::Error(ApiError { code: ErrorCode::DeadlineExceeded, .. }) => {
@@ -37,17 +35,17 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         }
     }
 
-    /// Whether the stores answer, as far as this isolate knows.
+    /// `closed` if the Durable Objects answer, as far as this isolate knows.
     fn stores(&self) -> CacheBreaker {
         let now = self.host.now();
         let has_lease = self.isolate.epochs.borrow().state(now) == State::Held;
-        let counts_here = self.isolate.guards.stand_in.borrow().is_used(now.as_seconds());
-        if has_lease && !counts_here { CacheBreaker::Closed } else { CacheBreaker::Open }
+        let uses_fallback = self.isolate.guards.stand_in.borrow().is_used(now.as_seconds());
+        if has_lease && !uses_fallback { CacheBreaker::Closed } else { CacheBreaker::Open }
     }
 }
 
-/// The record with `cache` in it; none where `body` is no such record.
-fn told(body: &[u8], cache: CacheBreaker) -> Option<Vec<u8>> {
+/// Sets the field `cache` in the record; `None` if `body` has no such field.
+fn with_cache_field(body: &[u8], cache: CacheBreaker) -> Option<Vec<u8>> {
     let mut record: Map<String, Value> = serde_json::from_slice(body).ok()?;
     *record.get_mut("cache")? = cache.as_str().into();
     serde_json::to_vec(&record).ok()

@@ -1,8 +1,7 @@
-//! Keys that are new to this isolate: looked up in a register before they get an object of their own.
+//! Keys that are new to this isolate: looked up in a register before a Durable Object is created for them.
 //!
-//! However many keys were guessed from an address, the next one is looked up all the same, and passes if it holds: an address is no
-//! reason to refuse a key. Guessing costs the guesser the address's allowance for requests without a key, and only few look-ups for
-//! such addresses are out at once.
+//! A key is looked up regardless of how many guesses came from the same address, because an address is no reason to refuse a valid key.
+//! Guessing uses up the address's limit for requests without a key, and only few look-ups for such addresses run at once.
 
 use crate::guard::message::{KeyMessage, KeyReply, LookUp};
 use crate::pipeline::Walk;
@@ -11,14 +10,14 @@ use rds_shared::access::KeyDigest;
 use rds_shared::access::budget::AddressBudget;
 use rds_shared::access::credential::CredentialText;
 
-/// What a register says of a key.
+/// A register's answer about a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Registered {
-    /// Its own object is to be asked.
+    /// Listed, or not known here: ask the key's own Durable Object.
     Perhaps,
-    /// The origin does not know it.
+    /// The origin does not know the key.
     No,
-    /// Nobody can say, and no object is made for it.
+    /// It cannot be determined; no Durable Object is created for it.
     Unknown,
 }
 
@@ -36,7 +35,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         match reply {
             Ok(KeyReply::Listed) => Registered::Perhaps,
             Ok(KeyReply::Rejected) => Registered::No,
-            // The key's own object may know it of old. Of an address that goes on guessing it is not asked.
+            // The key's own Durable Object may still know the key. It is not asked if the address has used up its limit.
             _ if !spent => Registered::Perhaps,
             _ => Registered::Unknown,
         }

@@ -1,4 +1,4 @@
-//! Requests of a key that is asked for very often: reserved at its object beside a request, and let through without asking it.
+//! Reservations for busy keys: made at the key's Durable Object in the background, then spent without calling it.
 
 use crate::guard::message::{KeyAsk, ReserveAsk};
 use crate::guard::reserved;
@@ -10,7 +10,7 @@ use rds_shared::access::{KeyDigest, KeyRecord};
 use rds_shared::route::Route;
 
 impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
-    /// Lets this request through, if one is reserved for it.
+    /// Admits this request from a reservation, if there is one.
     pub(crate) fn spend_reserved(
         &self,
         route: &Route,
@@ -25,7 +25,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         Some((spent.record, spent.verdict))
     }
 
-    /// Notes that the object let this request through, and has some of the next ones reserved if there are many.
+    /// Records that the Durable Object admitted this request, and starts a reservation if the key is busy.
     pub(crate) fn note_asked(
         &self,
         route: &Route,
@@ -44,11 +44,11 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
 
     fn reserve(&self, text: CredentialText<'_>, digest: KeyDigest) {
         let (now, guards) = (self.host.now(), &self.isolate.guards);
-        let Some(wish) = guards.reserved.borrow_mut().begin(&digest, now, self.config.guard_timeout) else { return };
+        let Some(request) = guards.reserved.borrow_mut().begin(&digest, now, self.config.guard_timeout) else { return };
         let settled = guards.reserved.borrow_mut().over(&digest, now);
         let (shown, tally) = (text.shown().to_owned(), Vec::new());
         let ask = KeyAsk { digest, shown, text: None, take: None, tally, settled };
-        let (family, want, lasts) = (reserved::FAMILY, wish.want, wish.lasts);
+        let (family, want, lasts) = (reserved::FAMILY, request.want, request.lasts);
         self.host.reserve_later(now, ReserveAsk { ask, family, want, lasts });
     }
 }

@@ -1,4 +1,4 @@
-//! The one place that puts headers on a response.
+//! Builds every response; the only place that sets response headers.
 
 use crate::origin::Passed;
 use crate::pages;
@@ -12,37 +12,37 @@ use rds_shared::wire::{ApiError, RequestId, etag};
 use std::borrow::Cow;
 use std::rc::Rc;
 
-/// A browser asks again with the ETag each time: the edge is near, and a copy of its own would outlive a revised score.
+/// Browsers revalidate with the ETag each time: the edge is near, and a copy kept by the browser would outlive a revised score.
 const REVALIDATE: &str = "public, max-age=0, must-revalidate";
 
-/// The same for what only holders of keys may have.
+/// The same for responses that only callers with a key may get.
 const PRIVATE: &str = "private, max-age=0, must-revalidate";
 
-/// What the pipeline found.
+/// The result of the pipeline.
 #[derive(Debug, Clone)]
 pub enum Answer {
-    /// Leave to send a cross-origin request, or none, without a word about it.
+    /// A CORS preflight; grants access only to first-party origins.
     Preflight,
-    /// The origin's words, fresh or kept.
+    /// The origin's answer, fresh or cached.
     Content(Content),
-    /// The origin's stream, whose body the host holds: these are its headers.
+    /// Headers of the origin's stream; the host keeps its body.
     Stream(Passed),
     /// A page of the documentation.
     Document(&'static Document),
-    /// The page that says that there is none, with status 404.
+    /// The documentation's page for a missing page, with status 404.
     NoPage(&'static Document),
-    /// A short text of the edge's own, or the way to elsewhere.
+    /// A short text written by the edge, or a redirect.
     Plain(Plain),
-    /// An error of the edge's own.
+    /// An error raised by the edge.
     Error(ApiError),
-    /// A message that was taken.
+    /// A message that was accepted.
     Done,
-    /// A message about facts that was taken, with every version that is known.
+    /// A message about tags that was accepted, with every version known here.
     Known(TagVersions),
 }
 
 impl Answer {
-    /// The names in filters that the origin found in no registry.
+    /// Filter values that the origin found in no registry.
     pub fn unknown_values(&self) -> Option<&str> {
         match self {
             Answer::Content(content) if content.status < 400 => content.headers.get(headers::UNKNOWN_VALUES),
@@ -51,7 +51,7 @@ impl Answer {
     }
 }
 
-/// A text of the edge's own, or a redirect.
+/// A text written by the edge, or a redirect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plain {
     status: u16,
@@ -61,92 +61,86 @@ pub struct Plain {
 }
 
 impl Plain {
-    /// A text.
     pub fn text(content_type: &'static str, body: String) -> Self {
         Plain { status: 200, content_type, location: None, body }
     }
 
-    /// The way to `target`.
+    /// A redirect to `target`.
     pub fn redirect(target: &'static str) -> Self {
         let body = format!("See {target}\n");
         Plain { status: 302, content_type: "text/plain; charset=utf-8", location: Some(target), body }
     }
 }
 
-/// Whose an answer is.
+/// Which callers may share a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Privacy {
-    /// The same for everybody.
+    /// All callers.
     Nobodys,
-    /// That of everybody in the caller's class; the next caller may be of another.
+    /// Callers of one content class; the same URL may give another caller a different response.
     Classed,
-    /// For holders of keys: no cache on the way may share it.
+    /// Callers with a key only: shared caches must not store it.
     Theirs,
 }
 
-/// The origin's words.
+/// The origin's answer.
 #[derive(Debug, Clone)]
 pub struct Content {
-    /// The status.
     pub status: u16,
-    /// The headers that reach the caller.
+    /// Headers passed on to the caller.
     pub headers: Passed,
-    /// The body.
     pub body: Rc<[u8]>,
-    /// How the edge came by it.
+    /// The source of the response.
     pub served: Served,
 }
 
-/// How the edge came by an answer.
+/// The source of a response.
 #[derive(Debug, Clone)]
 pub struct Served {
-    /// The service's word for it.
+    /// Value of `X-Cache`.
     pub x_cache: XCache,
-    /// Seconds since the origin vouched for it; on copies only.
+    /// Seconds since the origin last confirmed it; only for cached responses.
     pub age: Option<u64>,
-    /// RFC 9211: the standard's words.
+    /// Value of `Cache-Status` (RFC 9211).
     pub cache_status: String,
-    /// Whether a change is known that it does not have: it stands in for an answer that could not be read.
+    /// Whether it lacks a known change, as a stale response can.
     pub is_outdated: bool,
 }
 
-/// What of the request shapes the response.
+/// The properties of a request that its response depends on.
 #[derive(Debug, Clone, Copy)]
 pub struct Exchange<'a> {
-    /// The request's name.
     pub request_id: RequestId,
-    /// The configured origin whose page is asking, if one is.
+    /// The configured first-party origin that sent the request, if any.
     pub own_origin: Option<&'a str>,
-    /// Whether it was a HEAD.
     pub head: bool,
     /// The request's `If-None-Match`.
     pub if_none_match: Option<&'a str>,
-    /// What the budget said that the request was charged to.
+    /// The rate-limit verdict, if the request was metered.
     pub verdict: Option<&'a Verdict>,
-    /// Whose the answer is.
+    /// Which callers may share the response.
     pub privacy: Privacy,
-    /// The route that was asked, if there is one.
+    /// The route, if one matched.
     pub route: Option<&'static Route>,
-    /// The names of parameters that the route does not have, as the caller is told of them.
+    /// Unknown parameters, as text for the response header.
     pub ignored: Option<&'a str>,
-    /// The platform's fail-safe mode, where that concerns the route and is known here.
+    /// The fail-safe mode, if it applies to the route and is known here.
     pub fail_safe: Option<FailSafeMode>,
 }
 
-/// A finished response, as plain data.
+/// A finished response as plain data.
 #[derive(Debug, Clone)]
 pub struct Reply {
-    /// The status.
     pub status: u16,
     /// Every header, by lower-case name.
     pub headers: Vec<(&'static str, Cow<'static, str>)>,
-    /// The body; `None` for a response that has none.
+    /// `None` for a response without a body.
     pub body: Option<Rc<[u8]>>,
-    /// Whether the body is the stream that the host holds.
+    /// Whether the body is the stream kept by the host.
     pub streams: bool,
 }
 
-/// Makes a response of an answer.
+/// Builds the response.
 pub fn finish(answer: Answer, exchange: Exchange<'_>) -> Reply {
     let mut reply = match answer {
         Answer::Preflight => preflight(exchange),
@@ -154,7 +148,7 @@ pub fn finish(answer: Answer, exchange: Exchange<'_>) -> Reply {
         Answer::Stream(headers) => stream(&headers, exchange),
         Answer::Document(document) => pages::represent(document, exchange.if_none_match),
         Answer::NoPage(document) => no_page(document),
-        Answer::Plain(plain) => plainly(plain),
+        Answer::Plain(plain) => plain_reply(plain),
         Answer::Error(error) => refuse(&error, exchange),
         Answer::Done => Reply { status: 204, headers: Vec::new(), body: None, streams: false },
         Answer::Known(versions) => {
@@ -163,15 +157,15 @@ pub fn finish(answer: Answer, exchange: Exchange<'_>) -> Reply {
         }
     };
     reply.put(headers::REQUEST_ID, exchange.request_id.to_string());
-    // Answers differ by Origin for everybody, also where no Origin was sent: a copy without the grant must not be
-    // handed to a page of ours. The same goes for the credential where answers depend on it.
+    // `Vary: Origin` is also set without an Origin: a cache must not give a first-party page a response that lacks the CORS headers.
+    // The same applies to Authorization where responses depend on it.
     reply.put("vary", if exchange.privacy == Privacy::Nobodys { "Origin" } else { "Origin, Authorization" });
     if let Some(verdict) = exchange.verdict {
         for (name, value) in gate::metered_headers(verdict) {
             reply.put(name, value);
         }
     }
-    tell_of_route(&mut reply, exchange);
+    put_route_headers(&mut reply, exchange);
     reply.put("x-content-type-options", "nosniff");
     if let Some(origin) = exchange.own_origin {
         reply.put("access-control-allow-origin", origin.to_owned());
@@ -185,9 +179,9 @@ pub fn finish(answer: Answer, exchange: Exchange<'_>) -> Reply {
     reply
 }
 
-/// What is said of a route whatever its answer is: the platform's mode when that is not normal, which of the request's parameters it
-/// does not have, and which of its fields are on their way out.
-fn tell_of_route(reply: &mut Reply, exchange: Exchange<'_>) {
+/// Headers about the route, for any status: the fail-safe mode if not normal, ignored query parameters, and deprecated
+/// fields.
+fn put_route_headers(reply: &mut Reply, exchange: Exchange<'_>) {
     let mode = exchange.fail_safe.filter(|mode| *mode != FailSafeMode::Normal);
     if let Some(mode) = mode
         && reply.header(headers::FAIL_SAFE_MODE).is_none()
@@ -204,7 +198,7 @@ fn tell_of_route(reply: &mut Reply, exchange: Exchange<'_>) {
     }
 }
 
-/// The page under 404. What is not there today may be there tomorrow, so nobody keeps that.
+/// The page under 404. It is not cacheable, because the path may exist later.
 fn no_page(document: &'static Document) -> Reply {
     let mut reply = pages::represent(document, None);
     reply.status = 404;
@@ -213,8 +207,8 @@ fn no_page(document: &'static Document) -> Reply {
     reply
 }
 
-/// What the root answers depends on `Accept`, so nobody keeps it.
-fn plainly(plain: Plain) -> Reply {
+/// Not cacheable, because the root's response depends on `Accept`.
+fn plain_reply(plain: Plain) -> Reply {
     let Plain { status, content_type, location, body } = plain;
     let mut reply = Reply { status, headers: Vec::new(), body: Some(body.into_bytes().into()), streams: false };
     reply.put("content-type", content_type);
@@ -247,7 +241,7 @@ fn refuse(error: &ApiError, exchange: Exchange<'_>) -> Reply {
         reply.put("allow", methods);
     }
     if error.status() == 401 {
-        // RFC 9110, section 11.6.1: a 401 names the scheme that would do.
+        // RFC 9110, section 11.6.1: a 401 names the accepted scheme.
         reply.put("www-authenticate", "Bearer");
     }
     reply
@@ -262,11 +256,11 @@ fn represent(content: Content, exchange: Exchange<'_>) -> Reply {
         false => Reply { status, headers: Vec::new(), body: Some(body), streams: false },
     };
     for (name, value) in passed.iter() {
-        // RFC 9110, section 15.4.5: a 304 carries what a cache needs, and nothing that describes a body.
+        // RFC 9110, section 15.4.5: a 304 carries the headers that a cache needs and none that describe a body.
         let belongs = match name {
             "cache-control" => false,
             "content-type" => !unchanged,
-            // A copy's is that of when it was made.
+            // A cached response has the mode of the time when it was made.
             headers::FAIL_SAFE_MODE => served.age.is_none(),
             _ => true,
         };
@@ -279,7 +273,7 @@ fn represent(content: Content, exchange: Exchange<'_>) -> Reply {
         (_, XCache::Hit | XCache::Miss | XCache::StaleError, _) if exchange.privacy == Privacy::Theirs => {
             Cow::Borrowed(PRIVATE)
         }
-        // What nobody confirmed may have been withdrawn: it is not to be kept for as long as its route's answers are.
+        // A stale response may have been withdrawn meanwhile, so it gets no longer browser lifetime.
         (_, XCache::StaleError, _) => Cow::Borrowed(REVALIDATE),
         (_, _, Some(given)) => Cow::Owned(given.to_owned()),
         (_, XCache::Bypass, None) => Cow::Borrowed(headers::NO_STORE),
@@ -297,7 +291,7 @@ fn represent(content: Content, exchange: Exchange<'_>) -> Reply {
     reply
 }
 
-/// A stream is nobody's copy, and nothing on its way may collect it.
+/// A stream is not cacheable and must not be buffered.
 fn stream(passed: &Passed, exchange: Exchange<'_>) -> Reply {
     let mut reply = Reply { status: 200, headers: Vec::new(), body: None, streams: !exchange.head };
     for (name, value) in passed.iter() {
@@ -316,7 +310,6 @@ impl Reply {
         self.headers.push((name, value.into()));
     }
 
-    /// A header's value.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_ref())
     }

@@ -1,12 +1,12 @@
-//! Verification of decisions, here: the origin is believed what lies in its store and nothing that follows from it.
+//! Verifies decisions at the edge: the origin supplies only the stored evidence, and the edge derives every answer from it.
 //!
-//! The evidence of a decision is kept like any other copy. So a decision that was verified once stays verifiable while the
-//! origin is away, and a change of the signer registry shows on the next request. Each request hashes and recovers anew:
-//! that costs less than the metering before it, and what it works on is bounded.
+//! Evidence is cached like any other response, so a decision verified once stays verifiable while the origin is down, and a
+//! change of the signer registry shows on the next request. Each request hashes and recovers the signer anew; that costs less than
+//! metering, and the input is bounded.
 //!
-//! A copy that stands in for the origin is marked stale, as every such answer. When the registry is known to have changed since it
-//! was read, it no longer shows that the signer might sign: a key is often retired because others have it, and that is when an
-//! origin is taken down. So that one answer is no until the registry can be read; the envelope and its signature are what they were.
+//! A stale response is marked stale as usual. If the registry is known to have changed since it was read, it no longer proves that the
+//! signer was authorised: a key is often retired because it leaked, and the origin may be taken down for the same reason. That one
+//! answer is then "no" until the registry can be read; the answers about the envelope and its signature do not change.
 
 use crate::pipeline::{Asked, Walk};
 use crate::ports::{Guards, Host, Inbound};
@@ -17,30 +17,30 @@ use rds_shared::wire::etag::EtagBuilder;
 use rds_shared::wire::{Data, ErrorCode};
 
 impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
-    /// The five answers about the decision that `id` names.
+    /// The five verification answers about decision `id`.
     pub(crate) async fn verified(&self, asked: &Asked, id: &str) -> Answer {
         match self.kept(asked).await {
             Answer::Content(evidence) if evidence.status == 200 => {
                 match verdict(id, &evidence.body, evidence.served.is_outdated) {
-                    // Its own tag, and not the evidence's: of the same evidence another answer is made once the registry is known
-                    // to have changed, and nobody may be told that what they have still holds.
+                    // The ETag is that of this body, not of the evidence: the same evidence gives another body once the registry is known to have
+                    // changed, and a 304 must not hide that.
                     Some(body) => {
                         let headers = evidence.headers.tagged(EtagBuilder::of(&body).weak());
                         Answer::Content(Content { headers, body: body.into(), ..evidence })
                     }
                     None => {
-                        self.host.log(&format!("{} the origin gave no evidence of a decision", self.request_id));
+                        self.host.log(&format!("{} the origin's evidence of a decision cannot be read", self.request_id));
                         Answer::Error(ErrorCode::ServiceUnavailable.into())
                     }
                 }
             }
-            // The origin's word on what is wrong with the request, or that it gave none.
+            // The origin's error, or the error that it did not answer.
             other => other,
         }
     }
 }
 
-/// The answer's body; null when `evidence` is none. An outdated one is of before a change of the registry.
+/// The response body; `None` if `evidence` cannot be read. Outdated evidence predates a change of the registry.
 fn verdict(id: &str, evidence: &[u8], is_outdated: bool) -> Option<Vec<u8>> {
     let verification = Evidence::parse(evidence)?.verify(ContentHash::parse(id)?);
     let verification = if is_outdated { verification.under_a_former_registry() } else { verification };

@@ -1,11 +1,11 @@
-//! Addresses, what is made of them, client networks and instants.
+//! Addresses, vault ids and keys, client networks and instants.
 
 use rds_shared::access::client_net::client_net;
 use rds_shared::model::ids::{Address, VaultId, VaultKey};
 use rds_shared::scoring::decimal::parse_decimal;
 use rds_shared::wire::Timestamp;
 
-/// What was read is printed in one spelling, and that spelling reads back as the same.
+/// The printed form of a parsed value parses back to the same value.
 pub fn holds(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     if let Some((namespace, address)) = Address::parse_any(text) {

@@ -1,10 +1,10 @@
-//! The body of a portfolio's check.
+//! The request body of a portfolio check.
 
 use rds_origin::decisions::request::CheckRequest;
 use rds_shared::graph::portfolio::MAX_POSITIONS;
 use rds_shared::wire::ErrorCode;
 
-/// What is read is a portfolio within its bounds; JSON that is refused is refused by a field's name.
+/// An accepted body is a portfolio within its bounds; the refusal of a JSON object names a field.
 pub fn holds(data: &[u8]) {
     match CheckRequest::read(data, |_| None) {
         Ok(check) => {

@@ -1,4 +1,4 @@
-//! The `Authorization` header, and the assertion with which the edge speaks for a caller.
+//! The `Authorization` header, and the edge assertion.
 
 use rds_shared::access::credential::Kind;
 use rds_shared::access::{Assertion, AssertionKey, Presented, SignedRequest};
@@ -6,7 +6,7 @@ use rds_shared::access::{Assertion, AssertionKey, Presented, SignedRequest};
 const KEYS: &str = "k1:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
 const NOW: i64 = 1_800_000_000;
 
-/// A credential is read only in its own form, and never shown; a made-up assertion signs nothing.
+/// A credential is accepted only in its own form and hidden by `Debug`; a made-up assertion does not verify.
 pub fn holds(data: &[u8]) {
     let Ok(header) = std::str::from_utf8(data) else { return };
     let (kind, text) = match Presented::read(Some(header)) {
@@ -19,7 +19,7 @@ pub fn holds(data: &[u8]) {
     };
     assert!(header.trim_end().ends_with(text.expose()) && text.expose().starts_with(kind.prefix()));
     assert_eq!(text.expose().len(), kind.prefix().len() + 32);
-    assert!(!format!("{text:?}").contains(text.expose()), "its debug form shows it");
+    assert!(!format!("{text:?}").contains(text.expose()), "the debug form reveals it");
 }
 
 fn assertion(header: &str) {
@@ -27,5 +27,5 @@ fn assertion(header: &str) {
     assert_eq!(Assertion::parse(&assertion.to_header()).as_ref(), Ok(&assertion));
     let keys = AssertionKey::parse_list(KEYS).unwrap_or_default();
     let request = SignedRequest { method: "GET", target: "/v1/vaults", body: b"", principal: "{}" };
-    assert!(assertion.verify(&keys, &request, NOW).is_err(), "nobody made this with the key");
+    assert!(assertion.verify(&keys, &request, NOW).is_err(), "it was not made with the key");
 }

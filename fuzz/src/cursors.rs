@@ -1,10 +1,10 @@
-//! Positions that clients hand back: of the stream, and of the feed of changes.
+//! Cursors that clients send back: of the stream and of the change feed.
 
 use rds_shared::push::Cursor;
 use rds_shared::push::cursor::Resume;
 use rds_shared::wire::{ChangeClock, ChangeCursor};
 
-/// A position that is read is written as it came, so that no two texts mean one.
+/// A parsed cursor prints as the input, so each position has one spelling.
 pub fn holds(data: &[u8]) {
     let resume = Resume::read(Some(data), None);
     let Ok(text) = std::str::from_utf8(data) else {

@@ -1,21 +1,21 @@
-//! What must hold of every parser, whatever a stranger sends: each module says it of one of them.
+//! Properties of the parsers of untrusted input, one module per parser.
 //!
-//! A property takes bytes and panics where it does not hold. libFuzzer looks for such bytes (`cargo xtask fuzz`), and the tests
-//! hold every property over the corpora in `corpus/`, which are small: inputs that each lead somewhere else in the code.
+//! A property takes bytes and panics if it is violated. libFuzzer searches for such bytes (`cargo xtask fuzz`). The tests replay
+//! every property over the small corpora in `corpus/`, whose inputs each reach different code.
 //!
-//! | module | parses | and holds |
+//! | module | parses | property |
 //! |---|---|---|
-//! | [`query`] | a route's query string | its one spelling reads back as the same query |
-//! | [`target`] | path and query | what the edge asks, the origin understands as the edge did |
-//! | [`credentials`] | `Authorization`, the edge's assertion | only what was minted is read, and nothing shows it |
+//! | [`query`] | a route's query string | the canonical spelling parses to the same query |
+//! | [`target`] | path and query | the origin parses the edge's request target as the edge did |
+//! | [`credentials`] | `Authorization`, the edge assertion | only well-formed credentials are accepted, and `Debug` hides them |
 //! | [`cursors`] | `Last-Event-ID`, `since`, change cursors | each position has one spelling |
-//! | [`conditions`] | `If-None-Match` | a tag is found where it stands, and nowhere else |
-//! | [`signatures`] | webhook and decision signatures | nothing made up verifies |
-//! | [`addresses`] | addresses, vault keys and ids, client networks, instants | folding a second time changes nothing |
-//! | [`observations`] | NDJSON of observations | a wrong line names its fault, the rest stands |
-//! | [`envelopes`] | decision envelopes, evidence | one text for one envelope |
-//! | [`checks`] | a check's body | a refusal names a field; what is read adds up |
-//! | [`urls`] | webhook targets | an accepted target is read again as itself, and is public |
+//! | [`conditions`] | `If-None-Match` | a tag matches exactly if the header contains it |
+//! | [`signatures`] | webhook and decision signatures | no made-up signature verifies |
+//! | [`addresses`] | addresses, vault keys and ids, client networks, instants | the printed form parses to the same value |
+//! | [`observations`] | NDJSON of observations | parsing never stops at a bad line and is deterministic |
+//! | [`envelopes`] | decision envelopes, evidence | an envelope has exactly one text |
+//! | [`checks`] | a check's body | a refusal names a field; an accepted portfolio is within its bounds |
+//! | [`urls`] | webhook targets | an accepted target parses back to itself and is public |
 
 pub mod addresses;
 pub mod checks;
@@ -29,10 +29,10 @@ pub mod signatures;
 pub mod target;
 pub mod urls;
 
-/// Panics where it does not hold of these bytes.
+/// Panics if the property is violated for these bytes.
 pub type Property = fn(&[u8]);
 
-/// The properties by the name of their target and corpus.
+/// The properties by name of their target and corpus.
 pub const PROPERTIES: &[(&str, Property)] = &[
     ("query", query::holds),
     ("target", target::holds),
@@ -47,7 +47,7 @@ pub const PROPERTIES: &[(&str, Property)] = &[
     ("urls", urls::holds),
 ];
 
-/// The first byte, which chooses among alternatives, and the text behind it; nothing when that is no text.
+/// The first byte, which selects an alternative, and the remaining text; `None` if it is not UTF-8.
 fn choice_and_text(data: &[u8]) -> Option<(usize, &str)> {
     let (first, rest) = data.split_first()?;
     Some((usize::from(*first), std::str::from_utf8(rest).ok()?))

@@ -1,8 +1,8 @@
-//! Observations, as sources send them.
+//! Observations as sent by sources.
 
 use rds_origin::ingest::{Batch, IngestError};
 
-/// No line stops the reading, and what is read the same twice is the same.
+/// Only an oversized body is refused as a whole, and parsing is deterministic.
 pub fn holds(data: &[u8]) {
     match (Batch::read(data), Batch::read(data)) {
         (Ok(batch), Ok(again)) => assert_eq!(batch, again),

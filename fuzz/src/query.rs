@@ -1,10 +1,10 @@
-//! Query strings, by the parameters of each route.
+//! Query strings of each route.
 
 use rds_shared::route::Query;
 use rds_shared::route::table::ROUTES;
 use rds_shared::wire::ErrorCode;
 
-/// A refused query names a parameter of the route; an accepted one has one spelling, which means the same.
+/// A refusal names parameters of the route; the canonical spelling of an accepted query parses to the same query.
 pub fn holds(data: &[u8]) {
     let Some((choice, text)) = crate::choice_and_text(data) else { return };
     let route = &ROUTES[choice % ROUTES.len()];

@@ -1,4 +1,4 @@
-//! Signatures: a webhook's, and a decision's.
+//! Webhook and decision signatures.
 
 use rds_shared::graph::signature::DecisionSignature;
 use rds_shared::model::content_hash::ContentHash;
@@ -8,7 +8,7 @@ use rds_shared::wire::Timestamp;
 const BODY: &[u8] = b"{\"event\":\"rating.changed\"}";
 const NOW: Timestamp = Timestamp::from_micros(1_800_000_000_000_000);
 
-/// What is made up without the secret verifies nowhere; a decision's signature has one spelling, and one signer at most.
+/// A webhook signature made without the secret never verifies; a decision signature has one spelling and at most one signer.
 pub fn holds(data: &[u8]) {
     let Ok(header) = std::str::from_utf8(data) else { return };
     let secret = Secret::from_random([7; 32]);

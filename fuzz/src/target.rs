@@ -1,4 +1,4 @@
-//! Path and query, first at the edge and then, as the edge spells them, at the origin.
+//! Path and query at the edge, and the edge's spelling of them at the origin.
 
 use http::Uri;
 use rds_edge::cache::key::{fold, target};
@@ -7,11 +7,11 @@ use rds_shared::wire::TARGET_BYTES;
 
 const METHODS: [Method; 3] = [Method::Get, Method::Post, Method::Delete];
 
-/// Both hosts find the same route, the same path values and the same query, and the edge's spelling is its own.
+/// Edge and origin find the same route, path values and query, and the edge's spelling is stable.
 pub fn holds(data: &[u8]) {
     let Some((choice, text)) = crate::choice_and_text(data) else { return };
     let method = METHODS[choice % METHODS.len()];
-    // What reaches a Worker is a URL that its runtime has read: printable ASCII, and within the edge's bound.
+    // The Worker's runtime has already parsed the URL: printable ASCII, within the edge's length limit.
     if !text.bytes().all(|byte| byte.is_ascii_graphic()) || text.len() > TARGET_BYTES {
         return;
     }
@@ -28,5 +28,5 @@ pub fn holds(data: &[u8]) {
     let query_there = Query::parse(there.route.query, uri.query().unwrap_or(""));
     assert_eq!(query_there.as_ref(), Ok(&query), "{asked}");
     fold(&mut there);
-    assert_eq!(target(&there, &query), asked, "its spelling is not its own");
+    assert_eq!(target(&there, &query), asked, "the spelling is not stable");
 }

@@ -1,8 +1,8 @@
-//! Where webhooks may go.
+//! Webhook targets.
 
 use rds_shared::push::target::{Host, Policy, Target};
 
-/// An accepted target is HTTPS, reads back as itself, and names no address that is not public.
+/// An accepted target is HTTPS, parses back to itself, and has no non-public address.
 pub fn holds(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let policy = Policy::allowing(Vec::new());

@@ -1,4 +1,4 @@
-//! What every request is answered with: one value, shared by the doors and the jobs.
+//! The running service: one value, shared by the listeners and the background jobs.
 
 use crate::catalog::Holder;
 use crate::catalog::histories::Histories;
@@ -38,63 +38,59 @@ pub use rds_shared::VERSION;
 /// The running service.
 #[derive(Debug)]
 pub struct App {
-    /// The time.
     pub clock: Clock,
-    /// The facts.
     pub db: Db,
-    /// The read model made from them.
+    /// The read model, built from the database and kept in memory.
     pub catalog: Holder,
-    /// Pages of it that were just asked for.
+    /// Micro-cache of list pages.
     pub recent: Recent,
-    /// The exposure graph: whether it is offered, and what it is answered from.
+    /// The exposure graph: whether it is enabled, and its snapshot.
     pub graph: Graph,
-    /// Readings of vaults that were asked for lately.
+    /// Cache of recently requested vault histories.
     pub histories: Histories,
-    /// What left the service, in its order.
+    /// The journal of published operations.
     pub journal: Journal,
-    /// The streams that are open here.
+    /// The open event streams of this process.
     pub streams: Arc<Streams>,
-    /// What is counted.
     pub metrics: Arc<Metrics>,
-    /// What was answered here lately.
+    /// Recent responses of this process, counted for the status feed.
     pub traffic: Traffic,
-    /// Whether the database takes writes.
+    /// Whether the database accepts writes.
     pub writes: Writes,
-    /// Where requests are logged.
     pub access_log: AccessLog,
-    /// What the edge signs with.
+    /// Keys that verify edge assertions.
     pub assertion_keys: Vec<AssertionKey>,
-    /// Assertions that were used.
+    /// Nonces of used edge assertions.
     pub nonces: Nonces,
-    /// What is held of connections and bodies.
+    /// Connections and request bodies held by the listeners.
     pub doors: Doors,
-    /// Proves keys that are older than the digests.
+    /// Verifies older keys, of which only a bcrypt hash is stored.
     pub prover: Prover,
-    /// What callers at the relay door have used of their allowances.
+    /// Rate limits of the relay listener.
     pub relay_meter: Meter,
-    /// How keys are looked up there.
+    /// Key look-ups of the relay listener.
     pub relay_lookups: Lookups,
-    /// Keys that were refused there lately, for when they cannot be judged.
+    /// Keys refused lately on the relay listener, for when the database cannot verify them.
     pub relay_refused: Mutex<Refused>,
-    /// Whose word on a caller's address counts there.
+    /// Proxies whose forwarded client addresses the relay listener trusts.
     pub relay_proxies: TrustedProxies,
-    /// When the edge last asked about a key, as far as the database has been told.
+    /// When the edge last looked up a key, as stored in the database.
     pub edge_seen: EdgeSeen,
-    /// What operators present.
+    /// The token of the admin listener.
     pub admin_token: AdminToken,
-    /// How long a read may take.
+    /// Maximum time for a request on the edge and relay listeners.
     pub read_deadline: Duration,
-    /// Seconds between two runs over every vault; 0 is never by itself.
+    /// Seconds between two full score runs; 0 turns scheduled runs off.
     pub score_every_seconds: u32,
-    /// What decisions are signed with here.
+    /// The key that signs decisions.
     pub signing_key: Option<DecisionKey>,
-    /// What webhooks are made and delivered with.
+    /// Creation and delivery of webhooks.
     pub webhooks: Webhooks,
-    /// How this process asks itself whether it is ready, once its doors are open.
+    /// The process's check of its own readiness; set once the listeners are open.
     pub heartbeat: OnceLock<Heartbeat>,
-    /// What the database last said about itself, for when it says nothing.
+    /// The last health facts from the database, for when it is unavailable.
     pub last_health: ArcSwapOption<HealthFacts>,
-    /// Held by whoever counts for it: one at a time does.
+    /// Held while health facts are counted, so that only one task counts at a time.
     pub counting: Arc<tokio::sync::Mutex<()>>,
     leaving: AtomicBool,
     draining: AtomicBool,
@@ -103,14 +99,14 @@ pub struct App {
 }
 
 impl App {
-    /// A service that answers nothing yet: the catalog is empty until its first refresh.
+    /// A service whose catalog is empty until its first refresh.
     ///
-    /// Fails only when an authority that webhook targets shall be trusted by is none.
+    /// Fails only if `RDS_WEBHOOK_CA` contains an invalid certificate.
     pub fn new(config: &Config, db: Db, clock: Clock, access_log: AccessLog) -> anyhow::Result<Arc<Self>> {
         Self::reaching(config, db, clock, access_log, Outward::of_system())
     }
 
-    /// The same with another way into the world.
+    /// The same with another network egress.
     pub fn reaching(
         config: &Config,
         db: Db,
@@ -160,29 +156,29 @@ impl App {
         self.leaving.store(true, Relaxed);
     }
 
-    /// Ends this process's streams with a `draining` frame. It is not ready from here on.
+    /// Ends this process's streams with a `draining` frame and makes it not ready.
     pub fn begin_draining(&self) {
         self.begin_leaving();
         self.draining.store(true, Relaxed);
         self.journal.signal();
     }
 
-    /// The platform's fail-safe mode, as the facts that are served have it.
+    /// The fail-safe mode of the facts in the catalog.
     pub fn fail_safe(&self) -> FailSafeMode {
         self.catalog.tags().fail_safe().unwrap_or(FailSafeMode::Normal)
     }
 
-    /// Whether this process was told to stop.
+    /// Whether this process is shutting down.
     pub fn is_leaving(&self) -> bool {
         self.leaving.load(Relaxed)
     }
 
-    /// Whether this process ends its streams and takes no new connections.
+    /// Whether this process ends its streams and accepts no new connections.
     pub fn is_draining(&self) -> bool {
         self.draining.load(Relaxed)
     }
 
-    /// The whole page of a metrics scrape.
+    /// The metrics page.
     pub fn scrape(&self) -> String {
         let mut page = self.metrics.render(&self.gauges());
         self.journal.meters.render(&mut page, |at| self.since(at), self.journal.ring.size());
@@ -191,13 +187,12 @@ impl App {
         page
     }
 
-    /// Seconds since a second of the wall clock at which something last was as it should be. Where that never was, 0, it has been
-    /// missing since the process began.
+    /// Seconds since the wall-clock second `at`, or since the process began if `at` is 0 (never).
     fn since(&self, at: i64) -> i64 {
         age(at, self.started_at.as_seconds(), self.clock.wall().as_seconds())
     }
 
-    /// The values that it reads from other parts.
+    /// Gauge values read from other parts.
     fn gauges(&self) -> Gauges {
         let catalog = self.catalog.current();
         let now = self.clock.now();
@@ -206,7 +201,7 @@ impl App {
             catalog_version: catalog.as_ref().map_or(0, |catalog| catalog.version),
             catalog_rows: catalog.as_ref().map_or(0, |catalog| catalog.active_vaults()),
             catalog_age_seconds: self.since(self.metrics.catalog_current_at.load(Relaxed)),
-            // Where no edge is told, none lags.
+            // No edge is configured, so none lags.
             edge_tags_lag_seconds: if tags_known_to == 0 { 0 } else { self.since(tags_known_to) },
             edge_heard_age_seconds: self.since(self.metrics.edge_heard_at.load(Relaxed)),
             reading_ages_seconds: catalog.as_ref().map_or((0, 0), |catalog| catalog.reading_ages(now)),
@@ -226,7 +221,7 @@ impl App {
     }
 }
 
-/// Seconds from `at` to `now`, or from when the process `began` where that is 0.
+/// Seconds from `at` to `now`, or from the start of the process (`began`) if `at` is 0.
 fn age(at: i64, began: i64, now: i64) -> i64 {
     (now - if at == 0 { began } else { at }).max(0)
 }
@@ -237,7 +232,7 @@ mod tests {
     use crate::journal::meters::JournalMeters;
 
     #[test]
-    fn what_never_was_is_missing_since_the_process_began() {
+    fn an_event_that_never_happened_is_counted_from_the_start_of_the_process() {
         assert_eq!([age(0, 100, 190), age(150, 100, 190), age(200, 100, 190)], [90, 40, 0]);
         let mut page = String::new();
         JournalMeters::default().render(&mut page, |at| age(at, 100, 190), (0, 0));

@@ -1,4 +1,4 @@
-//! What holds for the weights of every basket, and what a rebalance does to a basket that is followed for a while.
+//! Properties of basket weights, and examples of rebalances.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -44,7 +44,7 @@ fn held_by_issuer(constituents: &[Constituent]) -> BTreeMap<&str, i64> {
     })
 }
 
-/// Weights by bisection for the multipliers, in floating point: nothing of the production algorithm.
+/// Weights by bisection for the multipliers, in floating point; independent of the production algorithm.
 fn by_bisection(constituents: &[Constituent], weighting: &Weighting) -> BTreeMap<String, f64> {
     let (single, issuer) = (weighting.caps.single_name().0 as f64, weighting.caps.issuer().0 as f64);
     let excess = |it: &Constituent| f64::from(it.score.get() - weighting.pivot.get());
@@ -77,7 +77,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_weights_sum_to_one_inside_every_bound(names in names(), weighting in weighting()) {
+    fn the_weights_sum_to_one_within_all_bounds(names in names(), weighting in weighting()) {
         let Ok(constituents) = weigh(&names, &weighting) else { return Ok(()) };
         prop_assert_eq!(constituents.iter().map(|it| it.weight.0).sum::<i64>(), 1_000_000);
         prop_assert!(constituents.len() >= weighting.min_constituents as usize);
@@ -99,7 +99,7 @@ proptest! {
     }
 
     #[test]
-    fn the_weights_are_those_that_a_search_for_the_multipliers_finds(names in names(), weighting in weighting()) {
+    fn the_weights_agree_with_a_bisection(names in names(), weighting in weighting()) {
         let Ok(constituents) = weigh(&names, &weighting) else { return Ok(()) };
         let searched = by_bisection(&constituents, &weighting);
         for constituent in &constituents {
@@ -109,10 +109,10 @@ proptest! {
     }
 
     #[test]
-    fn a_basket_is_refused_only_when_no_weights_obey_its_caps(names in names(), weighting in weighting()) {
+    fn a_basket_is_refused_only_when_its_caps_are_infeasible(names in names(), weighting in weighting()) {
         let Err(Infeasible::CapsTooTight { attainable }) = weigh(&names, &weighting) else { return Ok(()) };
         prop_assert!(attainable < Ppm::ONE);
-        // Without a floor nobody is dropped, and what the names can hold is plain to count.
+        // Without a floor no name is dropped, so the attainable total is the capped sum.
         let unfloored = Weighting {
             caps: Caps::new(weighting.caps.single_name(), weighting.caps.issuer(), Ppm(0)).unwrap(),
             min_constituents: 0,
@@ -150,7 +150,7 @@ fn named(id: &str, issuer: &str, milli: i64) -> Name {
 }
 
 #[test]
-fn a_refused_basket_says_what_is_missing() {
+fn a_refused_basket_names_the_reason() {
     let weighting = Weighting { pivot: MilliPoints::saturating(7000), caps: Caps::VAULTS, min_constituents: 5 };
     let one_issuer = ["A", "B", "C"].map(|id| named(id, "X", 9000));
     let others = [named("D", "Z", 8400), named("E", "W", 8200), named("F", "V", 8100)];
@@ -207,7 +207,7 @@ fn first_version(now: Timestamp) -> BasketVersion {
     }
 }
 
-/// The version, as nothing was rebalanced since it began.
+/// The first version, without any rebalance since.
 fn begun(version: &BasketVersion) -> Current<'_> {
     Current {
         version_id: "v1",
@@ -218,7 +218,7 @@ fn begun(version: &BasketVersion) -> Current<'_> {
 }
 
 #[test]
-fn a_basket_begins_once_and_moves_only_when_something_asks() {
+fn a_basket_is_rebalanced_only_by_a_trigger() {
     let start = at("2026-10-05T00:00:00Z");
     let version = first_version(start);
     assert_eq!((version.effective_from, version.prior_version_id.as_deref()), (start, None));
@@ -227,7 +227,7 @@ fn a_basket_begins_once_and_moves_only_when_something_asks() {
     let mut moved = market();
     moved[3].score = Some(MilliPoints::saturating(7210));
     assert_eq!(on(&moved, "2026-11-21T00:00:00Z"), Ok(Outcome::NotDue));
-    // The calendar asks, and nothing has changed: no version.
+    // The calendar triggers, but nothing has changed: no new version.
     assert_eq!(on(&market(), "2026-12-31T16:00:00Z"), Ok(Outcome::Unchanged));
     moved[3].score = Some(MilliPoints::saturating(7200));
     let Ok(Outcome::Rebalanced { version: next, trigger, changes }) = on(&moved, "2026-11-21T00:00:00Z") else {
@@ -253,17 +253,17 @@ fn a_name_that_no_longer_qualifies_leaves_and_a_new_one_joins() {
 }
 
 #[test]
-fn a_version_that_cannot_be_built_honestly_is_not_built() {
+fn stale_inputs_or_too_few_names_halt_the_rebalance() {
     let start = at("2026-10-05T00:00:00Z");
     let version = first_version(start);
     let current = begun(&version);
     let later = at("2026-12-31T16:00:00Z");
-    // A TVL that was not read is served as 0: it must halt, not throw the vault out.
+    // A TVL that was not read is served as 0. It must halt the rebalance, not remove the vault.
     let mut unread = market();
     unread[1] = Candidate { tvl_usd: Some(0), stale: vec![StaleInput::TvlUnavailable], ..unread[1].clone() };
     let halt = Halt::Stale { id: "b".into(), input: StaleInput::TvlUnavailable };
     assert_eq!(rebalance(&definition("m1"), Some(current), &unread, later), Err(halt));
-    // A newcomer in quarantine would be a constituent; one that the rules keep out anyway harms nobody.
+    // A quarantined newcomer halts only if it would otherwise become a constituent.
     let mut newcomer = market();
     newcomer.push(Candidate { stale: vec![StaleInput::Quarantine], ..candidate("g", 9500) });
     assert!(rebalance(&definition("m1"), Some(current), &newcomer, later).is_err());

@@ -1,4 +1,4 @@
-//! What holds for every check and every look-through.
+//! Properties of checks and look-throughs.
 
 mod graph_support;
 
@@ -18,7 +18,7 @@ use rds_shared::wire::time::Timestamp;
 
 type Given = Vec<(VaultKey, Vec<Mapping>)>;
 
-/// Vaults with mappings, all but the last two.
+/// Mappings of all vaults except the last two.
 fn given() -> impl Strategy<Value = Given> {
     proptest::collection::vec(mappings(), VAULTS - 1)
         .prop_map(|all| all.into_iter().enumerate().map(|(n, mappings)| (key(n), mappings)).collect())
@@ -37,7 +37,7 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn the_order_of_positions_and_how_they_are_cut_never_matters(
+    fn the_order_and_splitting_of_positions_do_not_matter(
         positions in positions(), given in given(), limits in limits(),
     ) {
         let whole = checked(&positions, &given, &limits);
@@ -71,7 +71,7 @@ proptest! {
     }
 
     #[test]
-    fn a_mapping_that_is_not_sure_never_makes_a_reject(
+    fn an_uncertain_mapping_never_causes_a_rejection(
         positions in positions(), given in given(), limits in limits(),
         vault in 0..VAULTS - 1, dimension in select(Dimension::ALL), (verified, confidence) in
             select(vec![(false, 1_000_000), (false, 0), (true, 799_999)]),
@@ -87,7 +87,7 @@ proptest! {
     }
 
     #[test]
-    fn a_mapping_that_is_not_sure_never_makes_a_reject_of_facts(
+    fn an_uncertain_mapping_in_the_facts_never_causes_a_rejection(
         positions in positions(), facts in vaults(), limits in limits(), vault in 0..VAULTS, id in select(vec!["s1", "b1", "new"]),
         what in 0..3_usize, (verified, confidence) in select(vec![(false, 1_000_000), (false, 0), (true, 799_999)]),
     ) {
@@ -114,7 +114,7 @@ proptest! {
     }
 
     #[test]
-    fn only_proportions_decide(positions in positions(), given in given(), limits in limits(), factor in 1..1_000_u128) {
+    fn scaling_all_positions_does_not_change_the_findings(positions in positions(), given in given(), limits in limits(), factor in 1..1_000_u128) {
         let scaled: Vec<_> =
             positions.iter().map(|(vault, usd)| (vault.clone(), Usd::from_micros(usd.micros() * factor))).collect();
         let found = |positions: &[(VaultKey, Usd)]| {
@@ -126,7 +126,7 @@ proptest! {
     }
 
     #[test]
-    fn shares_of_a_whole_are_one_together_and_each_is_its_own_to_a_millionth(
+    fn shares_of_a_whole_add_up_to_one_and_each_is_exact_to_a_millionth(
         positions in proptest::collection::vec(1..1_000_000_u128, 1..40), keys in 1..40_usize, dimension in select(Dimension::ALL),
     ) {
         let trust = Trust { verified: true, confidence: Ppm::ONE };
@@ -144,7 +144,7 @@ proptest! {
     }
 
     #[test]
-    fn every_vault_is_accounted_for_to_the_last_digit(vaults in vaults()) {
+    fn the_shares_and_amounts_of_a_look_through_add_up_exactly(vaults in vaults()) {
         let graph = ExposureGraph::build(Facts::new(vaults).unwrap());
         for vault in graph.facts().vaults() {
             let looked = graph.look_through(&vault.key).unwrap();
@@ -168,7 +168,7 @@ proptest! {
     }
 
     #[test]
-    fn every_cycle_told_is_one_and_none_is_cut_without_being_told(vaults in vaults()) {
+    fn every_reported_cycle_exists_and_every_cut_is_reported(vaults in vaults()) {
         let graph = ExposureGraph::build(Facts::new(vaults).unwrap());
         for vault in graph.facts().vaults() {
             let looked = graph.look_through(&vault.key).unwrap();
@@ -187,8 +187,8 @@ proptest! {
     }
 
     #[test]
-    fn the_same_facts_are_the_same_snapshot_in_any_order(vaults in vaults(), place in 0..VAULTS) {
-        let told = Facts::new(vaults.clone()).unwrap();
+    fn the_snapshot_id_does_not_depend_on_the_order_of_facts(vaults in vaults(), place in 0..VAULTS) {
+        let facts = Facts::new(vaults.clone()).unwrap();
         let mut turned = vaults.clone();
         turned.reverse();
         for vault in &mut turned {
@@ -196,20 +196,20 @@ proptest! {
             vault.signer_sets.reverse();
             vault.parts.iter_mut().for_each(|parts| parts.reverse());
         }
-        prop_assert_eq!(snapshot(&Facts::new(turned).unwrap()), snapshot(&told));
+        prop_assert_eq!(snapshot(&Facts::new(turned).unwrap()), snapshot(&facts));
         let mut changed = vaults;
         changed[place].curator = Some("another".into());
-        prop_assert_ne!(snapshot(&Facts::new(changed).unwrap()), snapshot(&told));
+        prop_assert_ne!(snapshot(&Facts::new(changed).unwrap()), snapshot(&facts));
     }
 
     #[test]
-    fn what_a_check_lists_adds_up_to_the_portfolio(vaults in vaults(), positions in positions(), limits in limits()) {
+    fn assets_and_the_unattributed_amount_add_up_to_the_portfolio(vaults in vaults(), positions in positions(), limits in limits()) {
         let graph = ExposureGraph::build(Facts::new(vaults).unwrap());
         let portfolio = portfolio(&positions);
         let outcome = check(&portfolio, graph.index(), &limits);
         let listed = outcome.exposures[&Dimension::Asset].iter().fold(Usd::ZERO, |sum, asset| sum.plus(asset.usd));
         prop_assert_eq!(listed.plus(outcome.unattributed_usd), portfolio.total());
-        // What every vault's look-through lacks, weighed by the positions, is what the check lacks.
+        // The check's unattributed amount is the position-weighted sum of the vaults' unattributed shares.
         let lacking: u128 = portfolio.positions().map(|(vault, usd)| {
             let gaps = graph.look_through(vault).map_or(Share::ONE.get(), |it| it.unattributed.iter().map(|gap| gap.share.get()).sum());
             usd.micros() * u128::from(gaps)

@@ -1,4 +1,4 @@
-//! A decision can be checked by anyone, and nothing about it can be changed without that being seen.
+//! A decision verifies, and any change to it is detected.
 
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -35,7 +35,7 @@ fn subject() -> impl Strategy<Value = Subject> {
     )
 }
 
-/// A decision as its maker stores it, and the registry that knows the maker.
+/// A stored decision, and a registry that lists its signer.
 struct Made {
     id: ContentHash,
     envelope: String,
@@ -74,7 +74,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_was_made_holds_and_reads_back(key in secret(), subject in subject(), seconds in 0..4_000_000_000_i64) {
+    fn a_decision_verifies_and_parses_back(key in secret(), subject in subject(), seconds in 0..4_000_000_000_i64) {
         let made = made(&key, subject.clone(), seconds);
         prop_assert!(made.verify(made.id, &made.envelope, &made.signature).holds());
         let read = Envelope::parse(&made.envelope).unwrap();
@@ -83,7 +83,7 @@ proptest! {
     }
 
     #[test]
-    fn a_character_changed_anywhere_in_the_envelope_is_seen(
+    fn a_changed_character_of_the_envelope_is_detected(
         key in secret(), subject in subject(), at in any::<Index>(), by in "[ -~]",
     ) {
         let made = made(&key, subject, 1_795_219_200);
@@ -91,12 +91,12 @@ proptest! {
         let under_its_id = made.verify(made.id, &changed, &made.signature);
         prop_assert!(!under_its_id.envelope_intact && !under_its_id.signature_valid, "{changed}");
         prop_assert_eq!(under_its_id.decision, None);
-        // Nor does it help to file the changed envelope under the hash that it now has.
+        // Storing the changed envelope under its new hash does not make the signature valid.
         prop_assert!(!made.verify(ContentHash::of_text(&changed), &changed, &made.signature).signature_valid);
     }
 
     #[test]
-    fn a_signature_changed_anywhere_is_seen(key in secret(), subject in subject(), at in 0..65_usize, bit in 0..8_u8) {
+    fn a_changed_bit_of_the_signature_is_detected(key in secret(), subject in subject(), at in 0..65_usize, bit in 0..8_u8) {
         let made = made(&key, subject, 1_795_219_200);
         let mut bytes: Vec<u8> = (1..66).map(|n| u8::from_str_radix(&made.signature[2 * n..2 * n + 2], 16).unwrap()).collect();
         bytes[at] ^= 1 << bit;
@@ -106,14 +106,14 @@ proptest! {
     }
 
     #[test]
-    fn another_key_cannot_speak_for_the_signer(key in secret(), other in secret(), subject in subject()) {
+    fn another_key_cannot_sign_for_the_signer(key in secret(), other in secret(), subject in subject()) {
         let made = made(&key, subject, 1_795_219_200);
         let forged = other.sign(made.id).unwrap().to_string();
         prop_assert!(!made.verify(made.id, &made.envelope, &forged).signature_valid);
     }
 
     #[test]
-    fn a_text_that_is_no_decision_never_holds(id in any::<[u8; 32]>(), envelope in any::<String>(), signature in "(0x)?[0-9a-fA-F]{0,140}") {
+    fn an_arbitrary_text_never_verifies(id in any::<[u8; 32]>(), envelope in any::<String>(), signature in "(0x)?[0-9a-fA-F]{0,140}") {
         let record = StoredDecision { envelope: &envelope, signature: &signature };
         let said = verify(ContentHash::from_bytes(id), Some(record), &[]);
         prop_assert!(said.found && !said.envelope_intact && !said.signature_valid);
@@ -123,7 +123,7 @@ proptest! {
     }
 
     #[test]
-    fn another_check_is_another_decision_and_another_signer_or_time_is_not(key in secret(), subject in subject()) {
+    fn the_deduplication_key_depends_on_the_check_but_not_on_signer_or_time(key in secret(), subject in subject()) {
         let changes: [fn(&mut Subject); 8] = [
             |it| it.portfolio_ref.push('x'),
             |it| it.positions_hash = ContentHash::of_text(&it.positions_hash.to_hex()),
@@ -147,7 +147,7 @@ proptest! {
 }
 
 #[test]
-fn a_decision_is_answered_in_the_interfaces_words() {
+fn a_verification_has_the_documented_members() {
     let key = DecisionKey::parse(&"11".repeat(32)).unwrap();
     let made = made(&key, Subject { portfolio_ref: "book-1".into(), ..any_subject() }, 1_795_219_200);
     let said = serde_json::to_value(made.verify(made.id, &made.envelope, &made.signature)).unwrap();
@@ -178,10 +178,10 @@ fn any_subject() -> Subject {
 }
 
 #[test]
-fn a_secret_key_is_read_and_never_shown() {
+fn a_secret_key_parses_and_is_hidden_in_debug_output() {
     let text = "4646464646464646464646464646464646464646464646464646464646464646";
     let key = DecisionKey::parse(&format!("0x{text}\n")).unwrap();
-    // The address that EIP-155's own example gives for this key.
+    // The example key and address of EIP-155.
     assert_eq!(key.address().as_str(), "0x9d8a62f656a8d1615c1294fd71e9cfb3e4855a4f");
     assert!(!format!("{key:?}").contains("4646"));
     let beyond_the_order = "f".repeat(64);

@@ -1,4 +1,4 @@
-//! What edge and origin sign against vectors that share no code with them (`fixtures/reference/link.py`).
+//! Signatures between edge and origin against vectors of an independent implementation (`fixtures/reference/link.py`).
 
 use rds_shared::access::{AnswerHead, Assertion, AssertionKey, BodyDigest, SignedHead};
 use rds_shared::wire::hex::unhex_array;
@@ -18,7 +18,7 @@ fn text<'a>(vector: &'a Value, name: &str) -> &'a str {
 }
 
 #[test]
-fn the_edge_signs_what_the_reference_signs_and_the_origin_takes_it() {
+fn the_edge_assertion_equals_the_reference_and_the_origin_accepts_it() {
     let key = AssertionKey::parse(KEY).unwrap();
     let all = vectors("assertions.jsonl");
     assert!(all.len() >= 4);
@@ -46,7 +46,7 @@ fn the_edge_signs_what_the_reference_signs_and_the_origin_takes_it() {
 }
 
 #[test]
-fn the_origin_signs_what_the_reference_signs_and_the_edge_takes_it() {
+fn the_answer_signature_equals_the_reference_and_the_edge_accepts_it() {
     let key = AssertionKey::parse(KEY).unwrap();
     let all = vectors("answers.jsonl");
     assert!(all.len() >= 6);

@@ -1,4 +1,4 @@
-//! Look-through and checks by example: what a holder of a vault of vaults would be told.
+//! Examples of look-throughs and checks with nested vaults.
 
 use rds_shared::graph::amount::Usd;
 use rds_shared::graph::check::{FindingKind, Verdict, check};
@@ -20,7 +20,7 @@ fn usd(dollars: f64) -> Usd {
     Usd::from_number(dollars).unwrap()
 }
 
-/// A vault that holds what it is given, in percents.
+/// A vault with the given holdings, in percent.
 fn vault(name: char, parts: Vec<(i64, Holding)>) -> VaultFacts {
     let part = |(percent, holding)| Part { share: Ppm(percent * 10_000), holding };
     VaultFacts {
@@ -58,7 +58,7 @@ fn one_position(name: char) -> Portfolio {
 }
 
 #[test]
-fn a_vault_of_vaults_is_told_by_what_it_holds_in_the_end() {
+fn a_vault_of_vaults_is_resolved_down_to_its_assets() {
     let bridged = AssetRoute {
         wrappers: vec!["stToken".into()],
         oracles: vec![OracleFeed { id: "feed-1".into(), vendor: Some("vendor-1".into()) }],
@@ -95,7 +95,7 @@ fn a_vault_of_vaults_is_told_by_what_it_holds_in_the_end() {
 }
 
 #[test]
-fn vaults_that_hold_each_other_are_opened_once_and_the_cycle_is_told() {
+fn vaults_that_hold_each_other_are_resolved_once_and_the_cycle_is_reported() {
     let a = vault('a', vec![(50, Holding::Vault(key('b'))), (50, plain("X"))]);
     let b = vault('b', vec![(40, Holding::Vault(key('a'))), (60, plain("Y"))]);
     let outside = vault('c', vec![(100, Holding::Vault(key('a')))]);
@@ -115,7 +115,7 @@ fn vaults_that_hold_each_other_are_opened_once_and_the_cycle_is_told() {
 }
 
 #[test]
-fn a_signer_set_bears_the_whole_position_and_a_bridge_only_what_it_bridged() {
+fn exposure_to_a_signer_set_is_the_whole_position_and_to_a_bridge_its_asset_only() {
     let bridged = AssetRoute { bridges: vec![bridge("b1", true)], ..AssetRoute::plain("X", "X") };
     let mut a = vault('a', vec![(30, Holding::Asset(bridged)), (70, plain("X"))]);
     a.signer_sets = vec![bridge("safe", true)];
@@ -134,7 +134,7 @@ fn a_signer_set_bears_the_whole_position_and_a_bridge_only_what_it_bridged() {
 }
 
 #[test]
-fn who_answers_for_an_asset_answers_for_what_is_held_of_it_and_no_more() {
+fn exposure_to_an_assets_parties_is_the_share_held_in_it() {
     let run = AssetRoute {
         clusters: vec!["nodes".into()],
         signer_sets: vec![bridge("issuer", true)],
@@ -147,20 +147,20 @@ fn who_answers_for_an_asset_answers_for_what_is_held_of_it_and_no_more() {
     let mut whole = vault('c', vec![(100, Holding::Vault(key('a')))]);
     whole.signer_sets = vec![bridge("issuer", false)];
     let graph = graph(vec![outer, inner, whole]);
-    // The cluster has all of what is held in `b`, of which an asset of its own is a part.
-    let told = |name| {
+    // The cluster is exposed to all of `b`, which includes its own asset.
+    let shares = |name| {
         let looked = graph.look_through(&key(name)).unwrap();
         (looked.clusters[0].share.get(), looked.signer_sets[0].share.get())
     };
-    assert_eq!(told('b'), (1_000_000_000_000, 500_000_000_000));
-    assert_eq!(told('a'), (1_000_000_000_000, 800_000_000_000));
-    assert_eq!(told('c'), (1_000_000_000_000, 1_000_000_000_000));
+    assert_eq!(shares('b'), (1_000_000_000_000, 500_000_000_000));
+    assert_eq!(shares('a'), (1_000_000_000_000, 800_000_000_000));
+    assert_eq!(shares('c'), (1_000_000_000_000, 1_000_000_000_000));
     let verdict = |name, field, limit| check(&one_position(name), graph.index(), &limits(&[(field, limit)])).verdict;
     assert_eq!(verdict('a', "maxSharePerSignerSet", 0.79), Verdict::Reject);
     assert_eq!(
         verdict('c', "maxSharePerSignerSet", 0.79),
         Verdict::Reject,
-        "through its assets, whatever is unverified"
+        "the verified exposure through its assets suffices"
     );
     assert_eq!(verdict('c', "maxSharePerSignerSet", 0.8), Verdict::Caution);
     assert_eq!(verdict('b', "maxSharePerCluster", 0.99), Verdict::Reject);
@@ -189,7 +189,7 @@ fn a_breach_on_unverified_mappings_alone_is_caution() {
 }
 
 #[test]
-fn what_answers_for_an_inner_vault_answers_for_its_part_and_is_never_counted_twice() {
+fn exposure_to_a_nested_vaults_signers_is_proportional_and_not_counted_twice() {
     let mut inner = vault('b', vec![(100, plain("X"))]);
     inner.signer_sets = vec![bridge("shared", true), bridge("own", true)];
     let mut outer = vault('a', vec![(40, Holding::Vault(key('b'))), (60, plain("X"))]);
@@ -213,7 +213,7 @@ fn what_answers_for_an_inner_vault_answers_for_its_part_and_is_never_counted_twi
 }
 
 #[test]
-fn a_vault_whose_holdings_are_unknown_is_unresolved_only_where_holdings_are_asked_for() {
+fn a_vault_with_unknown_holdings_is_unresolved_only_for_limits_on_holdings() {
     let mut dark = vault('a', vec![]);
     dark.parts = None;
     let graph = graph(vec![dark]);
@@ -229,7 +229,7 @@ fn a_vault_whose_holdings_are_unknown_is_unresolved_only_where_holdings_are_aske
 }
 
 #[test]
-fn of_vaults_that_all_hold_each_other_each_tells_fifty_cycles_and_its_own_among_them() {
+fn each_of_many_interlinked_vaults_reports_fifty_cycles_including_one_of_its_own() {
     let names = "0123456789ab";
     let others = |name: char| names.chars().filter(move |other| *other != name);
     let holding = |name| vault(name, others(name).map(|other| (9, Holding::Vault(key(other)))).collect());
@@ -241,7 +241,7 @@ fn of_vaults_that_all_hold_each_other_each_tells_fifty_cycles_and_its_own_among_
     }
 }
 
-/// Vaults that each hold all the others, a thousandth each, and an asset of their own.
+/// Vaults that each hold a thousandth in every other vault, and are otherwise idle in one asset.
 fn all_of_each_other(many: usize) -> Vec<VaultFacts> {
     let numbered = |n: usize| VaultKey::parse(&format!("1:0x{n:040x}")).unwrap();
     let holding = |n: usize| {
@@ -257,7 +257,7 @@ fn all_of_each_other(many: usize) -> Vec<VaultFacts> {
 }
 
 #[test]
-fn a_thousand_vaults_that_all_hold_each_other_are_opened_and_nothing_of_them_is_approved_blindly() {
+fn a_thousand_interlinked_vaults_are_resolved_and_never_approved() {
     let vaults = all_of_each_other(1_000);
     let (first, last) = (vaults[0].key.clone(), vaults[999].key.clone());
     let graph = graph(vaults);
@@ -275,7 +275,7 @@ fn a_thousand_vaults_that_all_hold_each_other_are_opened_and_nothing_of_them_is_
             assert_eq!(
                 outcome.unresolved_vaults,
                 std::slice::from_ref(&key),
-                "{ask}: who is behind the rest is not known"
+                "{ask}: the parties behind the rest are unknown"
             );
             assert_eq!(outcome.verdict, Verdict::Caution);
         }
@@ -283,7 +283,7 @@ fn a_thousand_vaults_that_all_hold_each_other_are_opened_and_nothing_of_them_is_
 }
 
 #[test]
-fn whoever_answers_for_a_circle_of_two_is_known_and_for_one_of_three_with_two_ways_round_is_not() {
+fn parties_are_known_in_a_cycle_of_two_but_not_in_three_interlinked_vaults() {
     let circle = |held: &[(char, &str)]| {
         let parts = |others: &str| others.chars().map(|other| (40, Holding::Vault(key(other)))).collect();
         graph(held.iter().map(|(name, others)| vault(*name, parts(others))).collect())
@@ -292,12 +292,12 @@ fn whoever_answers_for_a_circle_of_two_is_known_and_for_one_of_three_with_two_wa
         check(&one_position('a'), graph.index(), &limits(&[("maxSharePerCurator", 1.0)])).unresolved_vaults
     };
     assert_eq!(unresolved(&circle(&[('a', "b"), ('b', "a")])), []);
-    // From the first, the others are one step away; what they hold of each other is not followed.
+    // Seen from the first vault the others are both one step away, so the edges between them are not followed.
     assert_eq!(unresolved(&circle(&[('a', "bc"), ('b', "ac"), ('c', "ab")])), [key('a')]);
 }
 
 #[test]
-fn a_limit_on_what_nobody_knows_is_never_approved() {
+fn a_limit_on_unknown_facts_is_never_approved() {
     let feed = |vendor: Option<&str>| OracleFeed { id: "feed".into(), vendor: vendor.map(Into::into) };
     let priced = |oracles| Holding::Asset(AssetRoute { oracles, ..AssetRoute::plain("X", "X") });
     let graph = graph(vec![
@@ -308,7 +308,7 @@ fn a_limit_on_what_nobody_knows_is_never_approved() {
         vault('e', vec![(50, Holding::Vault(key('b'))), (50, priced(vec![feed(Some("vendor"))]))]),
     ]);
     let asks = ["maxSharePerAsset", "maxSharePerBridge", "maxSharePerOracle", "maxSharePerOracleVendor"];
-    // Idle in no known asset; an asset without a feed, and one inside; a feed of nobody; everything known.
+    // Unknown: the deposit asset; the feed, directly or nested; the feed's vendor; nothing.
     for (name, unknown) in [('a', &asks[..]), ('b', &asks[2..]), ('e', &asks[2..]), ('c', &asks[3..]), ('d', &[])] {
         for ask in asks {
             let outcome = check(&one_position(name), graph.index(), &limits(&[(ask, 1.0)]));
@@ -317,12 +317,12 @@ fn a_limit_on_what_nobody_knows_is_never_approved() {
             assert!(!listed || outcome.verdict == Verdict::Caution);
         }
         let other = check(&one_position(name), graph.index(), &limits(&[("maxSharePerSignerSet", 0.01)]));
-        assert_eq!((other.verdict, other.unresolved_vaults), (Verdict::Approve, vec![]), "{name}: nobody asked");
+        assert_eq!((other.verdict, other.unresolved_vaults), (Verdict::Approve, vec![]), "{name}: unneeded facts");
     }
 }
 
 #[test]
-fn idle_money_is_the_deposit_asset() {
+fn an_idle_share_is_attributed_to_the_deposit_asset() {
     let mut a = vault('a', vec![(80, plain("X"))]);
     a.idle = Some(AssetRoute::plain("Y", "Y"));
     let graph = graph(vec![a]);
@@ -332,7 +332,7 @@ fn idle_money_is_the_deposit_asset() {
 }
 
 #[test]
-fn facts_that_contradict_themselves_are_refused() {
+fn contradictory_facts_are_refused() {
     let twice = vec![vault('a', vec![]), vault('a', vec![])];
     assert_eq!(Facts::new(twice), Err(FactsError::RepeatedVault(key('a'))));
     for parts in [vec![(60, plain("X")), (41, plain("Y"))], vec![(-1, plain("X"))]] {
@@ -345,7 +345,7 @@ fn facts_that_contradict_themselves_are_refused() {
 }
 
 #[test]
-fn positions_that_are_no_portfolio_say_why() {
+fn invalid_positions_are_refused_with_the_reason() {
     let position = (key('a'), usd(1.0));
     assert_eq!(Portfolio::new([]), Err(PortfolioError::Empty));
     assert_eq!(Portfolio::new([(key('a'), Usd::ZERO)]), Err(PortfolioError::Worthless));

@@ -1,4 +1,4 @@
-//! A subscription's states: each row of the interface's table, and what holds for every history.
+//! States of a webhook subscription: each documented transition, and properties of every history.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -8,13 +8,13 @@ use rds_shared::wire::time::Timestamp;
 
 const HOUR: i64 = 3_600;
 const DAY: i64 = 86_400;
-/// The key that created the subscription, and another of the same organisation.
+/// The key that created the subscription, and another key of the same organisation.
 const KEY: i64 = 1;
 const OTHER: i64 = 2;
 
 const PAUSED: Status = Status::Paused(at(HOUR));
 const BROKEN: Status = Status::Disabled(DisabledReason::Breaker);
-const ORPHANED: Status = Status::Disabled(DisabledReason::KeyRevoked);
+const REVOKED: Status = Status::Disabled(DisabledReason::KeyRevoked);
 
 const fn at(seconds: i64) -> Timestamp {
     Timestamp::from_seconds(1_795_219_200 + seconds)
@@ -33,19 +33,19 @@ const fn finals(total: u32, failed: u32) -> Finals {
     Finals { total, failed }
 }
 
-/// Applies events at their seconds and tells what each one changed.
+/// Applies events at their seconds and returns each one's transition.
 fn play(breaker: &mut Breaker, events: &[(i64, Event)]) -> Vec<Option<Transition>> {
     events.iter().map(|(seconds, event)| breaker.apply(at(*seconds), *event)).collect()
 }
 
-/// Three failures in a row from `start` on; the last one opens the breaker.
+/// Three consecutive failures from `start`; the last one opens the breaker.
 fn break_at(breaker: &mut Breaker, start: i64) -> Option<Transition> {
     let failures = [0, 10, 70].map(|after| (start + after, Event::AttemptFailed));
     play(breaker, &failures).pop().flatten()
 }
 
 #[test]
-fn each_row_of_the_table_leads_where_it_says() {
+fn each_documented_transition_is_made() {
     let failing =
         Breaker { failures: FailureRun { count: 2, latest: Some(at(-10)), second_latest: Some(at(-20)) }, ..active() };
     let twice_paused = Breaker { pauses: 2, ..failing };
@@ -92,7 +92,7 @@ fn each_row_of_the_table_leads_where_it_says() {
             active(),
             0,
             Event::KeyRevoked(KEY),
-            ORPHANED,
+            REVOKED,
             KEY,
             Some(Transition::Disabled(DisabledReason::KeyRevoked)),
         ),
@@ -102,7 +102,7 @@ fn each_row_of_the_table_leads_where_it_says() {
             in_state(PAUSED),
             1,
             Event::KeyRevoked(KEY),
-            ORPHANED,
+            REVOKED,
             KEY,
             Some(Transition::Disabled(DisabledReason::KeyRevoked)),
         ),
@@ -111,22 +111,22 @@ fn each_row_of_the_table_leads_where_it_says() {
             in_state(BROKEN),
             1,
             Event::KeyRevoked(KEY),
-            ORPHANED,
+            REVOKED,
             KEY,
             Some(Transition::Disabled(DisabledReason::KeyRevoked)),
         ),
-        ("revoked twice", in_state(ORPHANED), 1, Event::KeyRevoked(KEY), ORPHANED, KEY, None),
-        ("revoked, time", in_state(ORPHANED), 30 * DAY, Event::Tick, ORPHANED, KEY, None),
+        ("revoked twice", in_state(REVOKED), 1, Event::KeyRevoked(KEY), REVOKED, KEY, None),
+        ("revoked, time", in_state(REVOKED), 30 * DAY, Event::Tick, REVOKED, KEY, None),
         (
             "revoked, enable by a live key",
-            in_state(ORPHANED),
+            in_state(REVOKED),
             1,
             Event::Enabled(OTHER),
             Status::Active,
             OTHER,
             Some(Transition::Enabled),
         ),
-        ("revoked, enable by the dead key", in_state(ORPHANED), 1, Event::Enabled(KEY), ORPHANED, KEY, None),
+        ("revoked, enable by the revoked key", in_state(REVOKED), 1, Event::Enabled(KEY), REVOKED, KEY, None),
     ] {
         assert_eq!(breaker.apply(at(now), event), transition, "{row}");
         assert_eq!((breaker.status, breaker.credential), (status, credential), "{row}");
@@ -140,25 +140,25 @@ fn each_row_of_the_table_leads_where_it_says() {
 fn three_failures_count_up_to_fifteen_minutes_and_not_across_a_success() {
     for (last, opens) in [(900, true), (901, false)] {
         let failures = [0, 450, last].map(|seconds| (seconds, Event::AttemptFailed));
-        let told = play(&mut active(), &failures);
-        assert_eq!(told, [None, None, opens.then(|| Transition::Paused(at(last + HOUR)))], "{last}");
+        let changes = play(&mut active(), &failures);
+        assert_eq!(changes, [None, None, opens.then(|| Transition::Paused(at(last + HOUR)))], "{last}");
     }
     let mut breaker = active();
     let ok = Event::Delivered(finals(1, 0));
-    let told =
+    let changes =
         play(&mut breaker, &[(0, Event::AttemptFailed), (1, Event::AttemptFailed), (2, ok), (3, Event::AttemptFailed)]);
-    assert_eq!(told, [None; 4]);
+    assert_eq!(changes, [None; 4]);
     assert_eq!(breaker.failures.count, 1);
 }
 
 #[test]
-fn failures_that_come_slowly_open_once_the_last_three_are_close() {
+fn slow_failures_open_the_breaker_once_the_last_three_are_close() {
     let slow = [0, 800, 1_600, 2_400, 2_499].map(|seconds| (seconds, Event::AttemptFailed));
     assert_eq!(play(&mut active(), &slow), [None, None, None, None, Some(Transition::Paused(at(2_499 + HOUR)))]);
 }
 
 #[test]
-fn the_third_pause_without_a_delivery_disables_and_a_delivery_in_between_forgives() {
+fn the_third_pause_disables_unless_a_delivery_succeeded_in_between() {
     let mut breaker = active();
     assert_eq!(break_at(&mut breaker, 0), Some(Transition::Paused(at(70 + HOUR))));
     assert_eq!(break_at(&mut breaker, 2 * HOUR), Some(Transition::Paused(at(3 * HOUR + 70))));
@@ -170,7 +170,7 @@ fn the_third_pause_without_a_delivery_disables_and_a_delivery_in_between_forgive
 }
 
 #[test]
-fn what_was_under_way_when_the_breaker_opened_neither_opens_it_again_nor_closes_it() {
+fn attempts_in_flight_when_the_breaker_opens_do_not_change_its_state() {
     let mut breaker = active();
     break_at(&mut breaker, 0);
     let paused = breaker.status;
@@ -178,7 +178,7 @@ fn what_was_under_way_when_the_breaker_opened_neither_opens_it_again_nor_closes_
     assert_eq!(play(&mut breaker, &late), [None; 3]);
     assert_eq!((breaker.status, breaker.pauses), (paused, 1));
     assert_eq!(breaker.apply(at(74), Event::Delivered(finals(1, 0))), None);
-    assert_eq!((breaker.status, breaker.pauses, breaker.failures.count), (paused, 0, 0), "but an arrival counts");
+    assert_eq!((breaker.status, breaker.pauses, breaker.failures.count), (paused, 0, 0), "a success resets them");
 }
 
 #[test]
@@ -190,27 +190,27 @@ fn outcomes_from_before_a_pause_do_not_count_again_after_it() {
     assert_eq!(breaker.finals_from(at(2 * DAY)), at(DAY));
     breaker.apply(at(HOUR), Event::Enabled(KEY));
     breaker.apply(at(2 * HOUR), Event::Enabled(KEY));
-    assert_eq!(breaker.finals_from(at(3 * HOUR)), at(HOUR), "enabling what is active changes nothing");
+    assert_eq!(breaker.finals_from(at(3 * HOUR)), at(HOUR), "enabling an active subscription changes nothing");
 }
 
 #[test]
 fn a_pause_ends_by_itself() {
     let breaker = in_state(PAUSED);
     assert!(!breaker.delivers(at(HOUR - 1)) && breaker.delivers(at(HOUR)));
-    assert!(active().delivers(at(0)) && !in_state(BROKEN).delivers(at(DAY)) && !in_state(ORPHANED).delivers(at(DAY)));
+    assert!(active().delivers(at(0)) && !in_state(BROKEN).delivers(at(DAY)) && !in_state(REVOKED).delivers(at(DAY)));
 }
 
 #[test]
-fn a_clock_that_steps_back_does_no_harm() {
+fn failures_count_when_the_clock_steps_back() {
     let mut breaker = active();
-    let told = play(
+    let changes = play(
         &mut breaker,
         &[(0, Event::AttemptFailed), (-HOUR, Event::AttemptFailed), (-HOUR + 1, Event::AttemptFailed)],
     );
-    assert_eq!(told, [None, None, Some(Transition::Paused(at(1)))]);
+    assert_eq!(changes, [None, None, Some(Transition::Paused(at(1)))]);
 }
 
-/// One step of a history: seconds since the one before, and what happens.
+/// One step of a history.
 #[derive(Debug, Clone, Copy)]
 enum Step {
     Delivered,
@@ -235,7 +235,7 @@ fn history() -> impl Strategy<Value = Vec<(i64, Step)>> {
     vec((pause, step), 1..80)
 }
 
-/// What a reader of the log knows: attempts and final outcomes, as they happened.
+/// Attempts and final outcomes as they happened.
 #[derive(Default)]
 struct Log {
     attempts: Vec<(Timestamp, bool)>,
@@ -248,7 +248,7 @@ impl Log {
         finals(recent().count() as u32, recent().filter(|(_, arrived)| !arrived).count() as u32)
     }
 
-    /// Whether the last three attempts all failed, the first of them at most fifteen minutes ago.
+    /// Whether the last three attempts failed, the first of them at most fifteen minutes ago.
     fn three_failed(&self, now: Timestamp) -> bool {
         let last: Vec<_> = self.attempts.iter().rev().take(3).collect();
         last.len() == 3 && last.iter().all(|(when, arrived)| !arrived && now.seconds_since(*when) <= 900)
@@ -258,9 +258,9 @@ impl Log {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Judged from the log alone: when the breaker opens, when it must not, and what leads out of each state.
+    /// Checks from the log alone when the breaker must and must not open, and how each state is left.
     #[test]
-    fn every_history_keeps_the_tables_promises(steps in history()) {
+    fn every_history_follows_the_documented_transitions(steps in history()) {
         let (mut breaker, mut log, mut now) = (Breaker::new(KEY, at(0)), Log::default(), at(0));
         let mut openings_since_arrival = 0;
         for (pause, step) in steps {
@@ -287,35 +287,35 @@ proptest! {
             if matches!(step, Step::Delivered) && !matches!(before.status, Status::Disabled(_)) {
                 openings_since_arrival = 0;
             }
-            let told = breaker.apply(now, event);
+            let changes = breaker.apply(now, event);
 
             let ratio = judged.total >= 10 && judged.failed * 2 >= judged.total;
             let failed = matches!(step, Step::AttemptFailed | Step::DeliveryFailed);
             let opens = before.delivers(now) && (ratio || failed && log.three_failed(now));
-            let opened = matches!(told, Some(Transition::Paused(_) | Transition::Disabled(DisabledReason::Breaker)));
+            let opened = matches!(changes, Some(Transition::Paused(_) | Transition::Disabled(DisabledReason::Breaker)));
             prop_assert_eq!(opened, opens, "{:?} from {:?}", step, before);
             if opened {
                 openings_since_arrival += 1;
                 let third = Transition::Disabled(DisabledReason::Breaker);
                 let expected = if openings_since_arrival == 3 { third } else { Transition::Paused(now.plus_seconds(HOUR)) };
-                prop_assert_eq!(told, Some(expected));
+                prop_assert_eq!(changes, Some(expected));
             }
             match (before.status, breaker.status) {
                 (Status::Disabled(_), Status::Active) => prop_assert!(matches!(step, Step::Enabled(_))),
                 (Status::Paused(_), Status::Active) => prop_assert!(due || matches!(step, Step::Enabled(_))),
                 (Status::Disabled(DisabledReason::KeyRevoked), other) => prop_assert_eq!(other, before.status),
-                (_, Status::Disabled(DisabledReason::KeyRevoked)) if told.is_some() => {
+                (_, Status::Disabled(DisabledReason::KeyRevoked)) if changes.is_some() => {
                     prop_assert!(matches!(step, Step::Revoked(key) if key == before.credential));
                 }
                 _ => {}
             }
-            if told == Some(Transition::Enabled) {
+            if changes == Some(Transition::Enabled) {
                 (openings_since_arrival, log.attempts) = (0, Vec::new());
                 prop_assert_eq!((breaker.failures.count, breaker.pauses), (0, 0));
             }
             let recredited = before.credential != breaker.credential;
-            prop_assert!(!recredited || before.status == ORPHANED && matches!(step, Step::Enabled(key) if key == breaker.credential));
-            prop_assert!(breaker.pauses < 3 || breaker.status == BROKEN || breaker.status == ORPHANED);
+            prop_assert!(!recredited || before.status == REVOKED && matches!(step, Step::Enabled(key) if key == breaker.credential));
+            prop_assert!(breaker.pauses < 3 || breaker.status == BROKEN || breaker.status == REVOKED);
             prop_assert_eq!(breaker.delivers(now), breaker.status == Status::Active);
         }
     }

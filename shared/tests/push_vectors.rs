@@ -1,4 +1,4 @@
-//! The bytes of push against vectors that share no code with them (`fixtures/reference/push.py`).
+//! Stream frames and webhook signatures against vectors of an independent implementation (`fixtures/reference/push.py`).
 
 use std::fs;
 use std::path::Path;
@@ -23,7 +23,7 @@ fn cursor(value: &Value) -> Cursor {
 }
 
 #[test]
-fn every_frame_is_encoded_as_the_vectors_say() {
+fn every_frame_is_encoded_like_its_vector() {
     let vectors = vectors("frames.jsonl");
     assert_eq!(vectors.len(), 17);
     for vector in vectors {
@@ -45,7 +45,7 @@ fn every_frame_is_encoded_as_the_vectors_say() {
 }
 
 #[test]
-fn the_gaps_that_end_a_connection_say_where_the_next_one_resumes() {
+fn a_gap_that_ends_a_connection_names_the_cursor_to_resume_from() {
     let (here, tail) = (Cursor::new(900), Cursor::new(5_000));
     for (gap, to) in [
         (Gap::queue_overflow(here, tail), Some(tail)),
@@ -89,7 +89,7 @@ fn signed() -> Vec<Signed> {
 }
 
 #[test]
-fn an_attempt_carries_both_signatures_over_the_same_bytes() {
+fn an_attempt_carries_both_signatures_of_the_same_body() {
     let vectors = signed();
     assert_eq!(vectors.len(), 30);
     for Signed { signing, event_id, now, body, ours, standard, .. } in vectors {
@@ -110,7 +110,7 @@ fn an_attempt_carries_both_signatures_over_the_same_bytes() {
 }
 
 #[test]
-fn a_receiver_accepts_what_was_signed_with_either_secret_and_nothing_else() {
+fn a_receiver_accepts_either_secret_and_refuses_changed_deliveries() {
     for Signed { secrets, now, body, ours, .. } in signed() {
         let (seconds, bytes) = (now.as_seconds().to_string(), body.as_bytes());
         for secret in &secrets {
@@ -131,7 +131,7 @@ fn a_receiver_accepts_what_was_signed_with_either_secret_and_nothing_else() {
 }
 
 #[test]
-fn a_signature_lives_five_minutes_either_way() {
+fn a_signature_is_valid_for_five_minutes_in_either_direction() {
     let Signed { secrets, now, body, ours, .. } = signed().swap_remove(0);
     for (away, expected) in [
         (300, Ok(())),
@@ -145,7 +145,7 @@ fn a_signature_lives_five_minutes_either_way() {
 }
 
 #[test]
-fn a_header_that_is_none_is_told_apart_from_a_wrong_one() {
+fn a_malformed_header_and_a_wrong_signature_give_different_errors() {
     let (secret, now) = (Secret::from_random([1; 32]), Timestamp::from_seconds(1_795_219_200));
     let flood = format!("t=1795219200{}", ",v1=00".repeat(1_000));
     for bad in ["", "t", "v1=00", "t=now,v1=00", "t=1795219200,t=1795219200,v1=00", "t=1795219200 v1", flood.as_str()] {
@@ -158,7 +158,7 @@ fn a_header_that_is_none_is_told_apart_from_a_wrong_one() {
 }
 
 #[test]
-fn the_old_secret_signs_until_the_overlap_ends_and_then_no_more() {
+fn the_old_secret_signs_until_the_overlap_ends() {
     let (old, new) = (Secret::from_random([1; 32]), Secret::from_random([2; 32]));
     let rotated_at = Timestamp::from_seconds(1_795_219_200);
     let secrets = SigningSecrets::new(old.clone()).rotated(new.clone(), rotated_at.plus_seconds(3600));
@@ -171,7 +171,7 @@ fn the_old_secret_signs_until_the_overlap_ends_and_then_no_more() {
 }
 
 #[test]
-fn a_secret_reads_back_as_handed_out_and_never_shows_in_debug_output() {
+fn a_secret_parses_back_and_is_hidden_in_debug_output() {
     let secret = Secret::from_random([0xab; 32]);
     assert_eq!(secret.expose(), format!("whsec_{}", "ab".repeat(32)));
     assert_eq!(Secret::parse(secret.expose()), Some(secret.clone()));
@@ -183,7 +183,7 @@ fn a_secret_reads_back_as_handed_out_and_never_shows_in_debug_output() {
 }
 
 #[test]
-fn the_envelope_carries_microseconds_and_the_row_as_it_is() {
+fn the_envelope_has_microseconds_and_the_unchanged_row() {
     let event_id = EventId::parse("evt_000102030405060708090a0b0c0d0e0f").unwrap();
     let occurred_at = Micros(Timestamp::parse("2026-11-21T00:00:00.123456Z").unwrap());
     let data = TestData { subscription_id: 12 };

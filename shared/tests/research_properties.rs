@@ -1,4 +1,4 @@
-//! What holds of every backtest, whatever its samples: checked against a comparison of every pair.
+//! Properties of the discrimination statistics, checked against a comparison of every pair of samples.
 
 use proptest::prelude::*;
 use rds_shared::research::discrimination::share;
@@ -26,7 +26,7 @@ fn found(rows: &[Row]) -> Discrimination {
     Discrimination::of(&samples)
 }
 
-/// The area by looking at every pair: the definition, with none of the shortcuts.
+/// The area under the curve by its definition: a comparison of every pair.
 fn pairwise(rows: &[Row]) -> Option<f64> {
     let (mut score, mut pairs) = (0.0, 0.0);
     for (_, low, _) in rows.iter().filter(|(.., lost)| *lost) {
@@ -44,7 +44,7 @@ fn pairwise(rows: &[Row]) -> Option<f64> {
 
 proptest! {
     #[test]
-    fn the_area_is_that_of_all_pairs(rows in rows()) {
+    fn the_area_equals_the_comparison_of_all_pairs(rows in rows()) {
         let (found, expected) = (found(&rows), pairwise(&rows));
         prop_assert_eq!(found.auc.is_some(), expected.is_some());
         if let (Some(auc), Some(expected)) = (found.auc, expected) {
@@ -59,7 +59,7 @@ proptest! {
     }
 
     #[test]
-    fn turning_every_value_round_turns_the_finding_round(rows in rows()) {
+    fn inverting_every_value_inverts_the_finding(rows in rows()) {
         let turned: Vec<Row> = rows.iter().map(|(vault, value, lost)| (*vault, 10 - value, *lost)).collect();
         let (there, back) = (found(&rows), found(&turned));
         if let (Some(there), Some(back)) = (there.auc, back.auc) {
@@ -70,14 +70,14 @@ proptest! {
             Verdict::HigherLostMore => Verdict::LowerLostMore,
             Verdict::NoneShown => Verdict::NoneShown,
         };
-        // Not at the very edge, where rounding to a millionth may take either side.
+        // Excludes intervals whose bound is within rounding (a millionth) of one half.
         if there.interval.is_some_and(|(low, high)| [low, high].iter().all(|end| (end.0 - 500_000).abs() > 2)) {
             prop_assert_eq!(there.verdict().map(opposite), back.verdict());
         }
     }
 
     #[test]
-    fn counts_add_up_and_the_interval_holds_the_area(rows in rows()) {
+    fn counts_add_up_and_the_interval_contains_the_area(rows in rows()) {
         let found = found(&rows);
         prop_assert_eq!(found.bands.iter().map(|band| band.samples).sum::<u64>(), rows.len() as u64);
         prop_assert_eq!(found.bands.iter().map(|band| band.losses).sum::<u64>(), found.losses);
@@ -90,15 +90,15 @@ proptest! {
 }
 
 #[test]
-fn many_samples_of_few_vaults_prove_no_more_than_the_vaults_do() {
-    // The same finding, read once and read a hundred times.
+fn repeated_samples_of_the_same_vaults_do_not_narrow_the_interval() {
+    // The same samples once and a hundred times.
     let once: Vec<Row> = (0u8..12).map(|vault| (vault, i64::from(vault), vault < 3)).collect();
     let often: Vec<Row> = once.iter().flat_map(|row| std::iter::repeat_n(*row, 100)).collect();
     assert_eq!(found(&once).interval, found(&often).interval);
 }
 
 #[test]
-fn a_clean_separation_of_enough_vaults_is_shown_and_of_one_value_is_not() {
+fn a_clear_separation_is_shown_and_equal_values_show_none() {
     let clean: Vec<Row> = (0u8..100).map(|vault| (vault, i64::from(vault >= 20) * 8, vault < 20)).collect();
     assert_eq!(found(&clean).verdict(), Some(Verdict::LowerLostMore));
     let flat: Vec<Row> = clean.iter().map(|(vault, _, lost)| (*vault, 4, *lost)).collect();

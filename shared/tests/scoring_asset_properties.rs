@@ -1,4 +1,4 @@
-//! What holds for the score of every asset.
+//! Properties of asset scores.
 
 mod scoring_support;
 
@@ -9,7 +9,7 @@ use rds_shared::scoring::asset::{AssetInput, Dimension, HardFailFlag, evaluate};
 use rds_shared::scoring::{MilliPoints, tables};
 use scoring_support::{asset, published, score};
 
-/// The score after a change to the asset; null, unscored, is the least.
+/// The score after a change to the asset. `None` (unscored) orders below every score.
 fn score_after(input: &AssetInput, change: impl FnOnce(&mut AssetInput)) -> Option<MilliPoints> {
     let mut changed = input.clone();
     change(&mut changed);
@@ -20,7 +20,7 @@ proptest! {
     #![proptest_config(scoring_support::config())]
 
     #[test]
-    fn the_score_lies_between_zero_and_the_weighted_sum(input in asset()) {
+    fn the_score_is_between_zero_and_the_weighted_sum(input in asset()) {
         let outcome = evaluate(&input);
         prop_assert_eq!(outcome.score.is_some(), outcome.weighted_sum.is_some());
         prop_assert_eq!(outcome.tier, outcome.score.map(tier_of));
@@ -31,7 +31,7 @@ proptest! {
     }
 
     #[test]
-    fn overlays_form_one_falling_chain_from_the_sum_to_the_score(input in asset()) {
+    fn overlays_form_one_non_increasing_chain_from_the_sum_to_the_score(input in asset()) {
         let outcome = evaluate(&input);
         let mut running = outcome.weighted_sum;
         for overlay in &outcome.overlays {
@@ -59,7 +59,7 @@ proptest! {
     }
 
     #[test]
-    fn one_more_thing_that_is_wrong_never_raises_the_score(
+    fn one_more_defect_never_raises_the_score(
         input in asset(),
         flag in select(HardFailFlag::ALL),
         dependency in published(),

@@ -1,4 +1,4 @@
-//! What holds for every sequence of runs, judged from the runs alone.
+//! Properties of every sequence of score runs, checked from the runs alone.
 
 mod scoring_support;
 
@@ -13,7 +13,7 @@ use scoring_support::score;
 
 const HOUR: i64 = 3600;
 
-/// One run: seconds since the one before, raw score, whether a hard cap binds.
+/// One run: seconds since the previous run, raw score, whether a hard cap binds.
 type Run = (i64, MilliPoints, bool);
 
 fn runs() -> impl Strategy<Value = Vec<Run>> {
@@ -23,7 +23,7 @@ fn runs() -> impl Strategy<Value = Vec<Run>> {
     vec((pause, raw, prop::bool::weighted(0.05)), 1..60)
 }
 
-/// Whether every run since `seconds` before the last one, and the run before those, satisfies the condition.
+/// Whether the condition is true of every run in the last `seconds`, and of the run before them.
 fn held(seen: &[(i64, MilliPoints)], seconds: i64, holds: impl Fn(MilliPoints) -> bool) -> bool {
     let Some((now, _)) = seen.last() else { return false };
     let unbroken = seen.iter().rev().take_while(|(_, raw)| holds(*raw));
@@ -34,7 +34,7 @@ proptest! {
     #![proptest_config(scoring_support::config())]
 
     #[test]
-    fn a_tier_is_published_only_after_its_dwell_and_a_score_only_when_it_moved(first in score(), runs in runs()) {
+    fn a_tier_is_published_after_its_dwell_and_a_score_when_it_changes(first in score(), runs in runs()) {
         let mut published = Publication::first(Timestamp::from_seconds(0), Some(first));
         let (mut now, mut seen) = (0, vec![(0, first)]);
         for (pause, raw, hard) in runs {
@@ -70,7 +70,7 @@ proptest! {
     }
 
     #[test]
-    fn a_run_that_says_the_same_again_changes_nothing(first in score(), runs in runs()) {
+    fn a_repeated_run_changes_nothing(first in score(), runs in runs()) {
         let mut published = Publication::first(Timestamp::from_seconds(0), Some(first));
         let mut now = 0;
         for (pause, raw, hard) in runs {
@@ -84,7 +84,7 @@ proptest! {
     }
 
     #[test]
-    fn the_announced_dwell_is_kept(first in score(), runs in runs()) {
+    fn a_tier_changes_when_its_announced_dwell_ends(first in score(), runs in runs()) {
         let mut published = Publication::first(Timestamp::from_seconds(0), Some(first));
         let mut now = 0;
         for (pause, raw, _) in runs {

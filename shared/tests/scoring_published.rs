@@ -1,4 +1,4 @@
-//! A reader with nothing but the published JSON arrives at the published score.
+//! The published score can be recomputed from the published JSON alone.
 
 mod scoring_support;
 
@@ -13,12 +13,12 @@ use rds_shared::wire::time::Timestamp;
 use scoring_support::{asset, config, vault};
 use serde_json::{Value, json};
 
-/// A published number as an integer of millionths; none has more than six digits behind the point.
+/// A published number in millionths; published numbers have at most six decimals.
 fn millionths(number: &Value) -> i64 {
     format!("{:.6}", number.as_f64().unwrap()).replace('.', "").parse().unwrap()
 }
 
-/// Millionths rounded half to even to hundredths: the one rounding of a published score.
+/// Millionths rounded half to even to hundredths: the only rounding of a published score.
 fn rounded(millionths: i64) -> i64 {
     let (hundredths, rest) = (millionths / 10_000, millionths % 10_000);
     10_000 * (hundredths + i64::from(rest > 5_000 || (rest == 5_000 && hundredths % 2 == 1)))
@@ -81,7 +81,7 @@ proptest! {
         let published = published_vault(&input);
         let asset = &published["score_provenance"]["inputs"]["asset"];
         prop_assume!(asset["exposures_status"]["value"] == "observed");
-        // A plain mean of merged exposures, in thousandths weighted by millionths of the vault.
+        // The mean of the merged exposures in milli-points, weighted by millionths of the vault.
         let mut merged = std::collections::BTreeMap::<String, (i128, i128)>::new();
         for exposure in asset["exposures"].as_array().unwrap() {
             let cap = if exposure["hard_fail_cap"].is_null() { 3_000_000 } else { millionths(&exposure["hard_fail_cap"]) };
@@ -105,7 +105,7 @@ proptest! {
 }
 
 #[test]
-fn the_breakdown_shows_every_overlay_in_the_published_form() {
+fn the_breakdown_lists_every_overlay_in_the_published_form() {
     let nine = MilliPoints::saturating(9000);
     let category = AssetCategory::SyntheticStablecoin;
     let dimensions = tables::weights(category).iter().map(|(dimension, _)| (*dimension, nine)).collect();
@@ -149,7 +149,7 @@ fn the_breakdown_shows_every_overlay_in_the_published_form() {
 }
 
 #[test]
-fn a_breakdown_is_partial_when_evidence_is_missing_or_the_stored_score_is_another() {
+fn a_breakdown_is_partial_when_evidence_is_missing_or_the_stored_score_differs() {
     let nine = MilliPoints::saturating(9000);
     let all = tables::weights(AssetCategory::Lst).iter().map(|(dimension, _)| (*dimension, nine));
     let complete = AssetInput::new(AssetCategory::Lst, all.clone().collect());
@@ -165,7 +165,7 @@ fn a_breakdown_is_partial_when_evidence_is_missing_or_the_stored_score_is_anothe
 }
 
 #[test]
-fn every_published_input_carries_its_value_source_and_time() {
+fn every_published_input_has_its_value_source_and_time() {
     let mut input = VaultInput::new(AssetMode::Lending);
     input.deposit_score = MilliPoints::new(9000);
     input.exposures.push(Exposure {

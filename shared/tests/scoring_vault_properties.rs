@@ -1,4 +1,4 @@
-//! What holds for the score of every vault.
+//! Properties of vault scores.
 
 mod scoring_support;
 
@@ -8,7 +8,7 @@ use rds_shared::scoring::MilliPoints;
 use rds_shared::scoring::vault::{VaultInput, evaluate};
 use scoring_support::{incident, score, vault};
 
-/// The score after a change to the vault; null, unscored, is the least.
+/// The score after a change to the vault. `None` (unscored) orders below every score.
 fn score_after(input: &VaultInput, change: impl FnOnce(&mut VaultInput)) -> Option<MilliPoints> {
     let mut changed = input.clone();
     change(&mut changed);
@@ -19,7 +19,7 @@ proptest! {
     #![proptest_config(scoring_support::config())]
 
     #[test]
-    fn the_score_is_the_least_of_the_sum_and_every_cap(input in vault()) {
+    fn the_score_is_the_minimum_of_the_sum_and_all_caps(input in vault()) {
         let outcome = evaluate(&input);
         let Some(sum) = outcome.weighted_sum else { return Ok(()) };
         let least = outcome.caps.iter().map(|cap| cap.value).fold(sum.to_score(), Ord::min);
@@ -86,7 +86,7 @@ proptest! {
         part in 0..1000_u32,
     ) {
         prop_assume!(place < input.exposures.len());
-        // A holding that was split below 5 % no longer carries its hard fail: that cap looks at single holdings.
+        // The hard-fail cap applies to single holdings of at least 5 %, so splitting below that removes it.
         prop_assume!(input.exposures[place].hard_fail_cap.is_none());
         let mut split = input.clone();
         let mut other = split.exposures[place].clone();
@@ -98,7 +98,7 @@ proptest! {
     }
 
     #[test]
-    fn no_figure_however_large_breaks_the_arithmetic(input in vault(), share in any::<u32>(), huge in any::<i64>()) {
+    fn extreme_values_never_overflow(input in vault(), share in any::<u32>(), huge in any::<i64>()) {
         let outcome = evaluate(&VaultInput {
             exposures: input.exposures.iter().cycle().take(40).map(|one| {
                 let mut one = one.clone();

@@ -1,4 +1,4 @@
-//! The engine against a list that is filtered, sorted and cut the plain way: they must agree on every row.
+//! The vault index against a naive implementation of filter, sort and pagination: both must return the same rows.
 
 use proptest::prelude::*;
 use rds_shared::model::ids::{Address, ChainId, VaultId};
@@ -22,7 +22,7 @@ const TIERS: &[&str] = &["prime", "core", "edge"];
 const SEARCHES: &[&str] = &["", "usd", "PRIME", "σ", "Σ v", "v3", "curator-1", "sa", "δελτα", "zzz"];
 const NAMES: [&str; 6] = ["Prime USDC", "prime usdc", "Σ Vault", "σ vault", "Core", "édge"];
 
-/// A vault with everything its row and its filters take.
+/// A vault with its row and everything its filters read.
 #[derive(Debug, Clone)]
 struct Vault {
     row: VaultRow,
@@ -83,7 +83,7 @@ fn row(number: usize, chain: usize, protocol: usize, name: usize) -> VaultRow {
     }
 }
 
-/// Few distinct values, so that ties are the rule.
+/// Few distinct values, so that ties are frequent.
 fn rate() -> impl Strategy<Value = Option<f64>> {
     proptest::option::weighted(0.7, prop::sample::select(vec![-0.5, 0.0, 0.03, 0.05, 0.1, 0.5]))
 }
@@ -120,9 +120,9 @@ prop_compose! {
     }
 }
 
-/// Up to `most` vaults in id order, each with an address of its own.
-fn vaults(most: usize) -> impl Strategy<Value = Vec<Vault>> {
-    proptest::collection::vec(vault(), 0..most).prop_map(|mut vaults| {
+/// Up to `max` vaults in id order, with distinct addresses.
+fn vaults(max: usize) -> impl Strategy<Value = Vec<Vault>> {
+    proptest::collection::vec(vault(), 0..max).prop_map(|mut vaults| {
         for (number, vault) in vaults.iter_mut().enumerate() {
             let address = Address::parse_any(&format!("0x{:040x}", number * 7_919 % 65_536)).unwrap().1;
             vault.row.id = VaultId::new(&vault.row.protocol_id, vault.row.chain_id, &address);
@@ -135,7 +135,7 @@ fn vaults(most: usize) -> impl Strategy<Value = Vec<Vault>> {
 
 /// The filters of one request, owned.
 #[derive(Debug, Clone)]
-struct Wish {
+struct Filters {
     chains: Vec<String>,
     protocols: Vec<String>,
     curators: Vec<String>,
@@ -147,7 +147,7 @@ struct Wish {
     flags: [Option<bool>; 7],
 }
 
-impl Wish {
+impl Filters {
     fn filter(&self) -> VaultFilter<'_> {
         let [stablecoin, lsd, single_exposure, no_il, audited, high_confidence, depositable] = self.flags;
         VaultFilter {
@@ -170,7 +170,7 @@ impl Wish {
         }
     }
 
-    /// The plain reading of the interface: does this vault pass?
+    /// Whether a vault passes the filters, by a direct reading of the API documentation.
     fn passes(&self, vault: &Vault) -> bool {
         let row = &vault.row;
         let among = |words: &[String], candidates: &[&str]| {
@@ -212,14 +212,14 @@ impl Wish {
     }
 }
 
-/// Mostly absent, so that most lists have rows left.
+/// Usually empty, so that most lists keep some rows.
 fn names(known: &'static [&'static str]) -> impl Strategy<Value = Vec<String>> {
     let some = proptest::collection::vec(prop::sample::select(known).prop_map(String::from), 1..4);
     proptest::option::weighted(0.25, some).prop_map(Option::unwrap_or_default)
 }
 
 prop_compose! {
-    fn wish()(
+    fn filters()(
         chains in names(&["base", "1", "DEVNET", "nowhere", "99"]), protocols in names(&["aave", "YEARN", "none"]),
         curators in names(&["curator-0", "curator-2"]), assets in names(&["usdc", "CBBTC"]),
         tiers in proptest::option::weighted(0.25, proptest::collection::vec(prop::sample::select(TIERS), 1..3)),
@@ -227,11 +227,11 @@ prop_compose! {
         search in proptest::option::weighted(0.3, prop::sample::select(SEARCHES)),
         min_tvl in proptest::option::weighted(0.3, prop::sample::select(vec![0.0, 1e5, 1e6, 1e9])),
         flags in proptest::array::uniform7(proptest::option::weighted(0.08, any::<bool>())),
-    ) -> Wish {
+    ) -> Filters {
         let tenths = |bound: Option<u8>| bound.map(|tenths| f64::from(tenths) / 10.0);
         let (min, max) = scores.unwrap_or_default();
         let (tiers, search) = (tiers.unwrap_or_default(), search.map(String::from));
-        Wish { chains, protocols, curators, assets, tiers, scores: (tenths(min), tenths(max)), search, min_tvl, flags }
+        Filters { chains, protocols, curators, assets, tiers, scores: (tenths(min), tenths(max)), search, min_tvl, flags }
     }
 }
 
@@ -254,9 +254,9 @@ fn compare(field: VaultSortField, a: &VaultRow, b: &VaultRow) -> Option<Ordering
     }
 }
 
-/// Every passing row, filtered and sorted the plain way.
-fn plain(vaults: &[Vault], wish: &Wish, sort: VaultSort) -> Vec<u32> {
-    let mut rows: Vec<u32> = (0u32..).zip(vaults).filter(|(_, vault)| wish.passes(vault)).map(|(row, _)| row).collect();
+/// The expected rows, filtered and sorted naively.
+fn expected_rows(vaults: &[Vault], filters: &Filters, sort: VaultSort) -> Vec<u32> {
+    let mut rows: Vec<u32> = (0u32..).zip(vaults).filter(|(_, it)| filters.passes(it)).map(|(row, _)| row).collect();
     let missing = |row: u32| {
         let row = &vaults[row as usize].row;
         compare(sort.by, row, row).is_none()
@@ -282,19 +282,19 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(250))]
 
     #[test]
-    fn any_page_of_any_list_is_what_the_plain_way_gives(
-        vaults in vaults(300), wish in wish(), sort in sort(), number in 1u64..12, size in 1u64..40,
+    fn every_page_agrees_with_the_naive_implementation(
+        vaults in vaults(300), filters in filters(), sort in sort(), number in 1u64..12, size in 1u64..40,
     ) {
         let page = PageRequest::new(number, size);
-        let found = index(&vaults).select(&wish.filter(), sort, page);
-        let expected = plain(&vaults, &wish, sort);
+        let found = index(&vaults).select(&filters.filter(), sort, page);
+        let expected = expected_rows(&vaults, &filters, sort);
         prop_assert_eq!(found.total, expected.len());
         let cut: Vec<u32> = expected.into_iter().skip(page.offset() as usize).take(size as usize).collect();
         prop_assert_eq!(found.rows, cut);
     }
 
     #[test]
-    fn the_pages_of_a_list_hold_every_row_exactly_once(vaults in vaults(120), sort in sort(), size in 1u64..30) {
+    fn the_pages_of_a_list_contain_every_row_exactly_once(vaults in vaults(120), sort in sort(), size in 1u64..30) {
         let index = index(&vaults);
         let page = |number| index.select(&VaultFilter::default(), sort, PageRequest::new(number, size)).rows;
         let mut rows: Vec<u32> = (1..=vaults.len() as u64 / size + 2).flat_map(page).collect();
@@ -304,7 +304,7 @@ proptest! {
 }
 
 #[test]
-fn a_page_far_beyond_the_end_is_empty_and_still_tells_the_total() {
+fn a_page_far_beyond_the_end_is_empty_but_has_the_total() {
     let vaults: Vec<Vault> = (0..3)
         .map(|number| Vault {
             row: row(number, 0, 0, 0),

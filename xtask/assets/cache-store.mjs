@@ -1,18 +1,18 @@
 // A cache behind workerd's Cache API, which has no storage of its own outside Cloudflare.
 //
-// workerd turns cache.match/put/delete into GET/PUT/PURGE on this service. A PUT carries a whole
-// HTTP response as its body. A GET is answered with `CF-Cache-Status: HIT` or MISS. Entries live in
-// memory, within a bound, for as long as Cache-Control of the stored response says.
+// workerd turns cache.match/put/delete into GET/PUT/PURGE on this service. The body of a PUT is a complete
+// HTTP response. The answer to a GET has `CF-Cache-Status: HIT` or MISS. Entries are kept in memory, up to
+// a limit, for the lifetime in the stored response's Cache-Control.
 //
-// An entry is the message as it came: its headers as an object would take several times the memory of
-// their text, outside of V8's heap, where nothing here could count them.
+// An entry is the unparsed message: a Headers object would take several times the memory of its text,
+// outside V8's heap, where it could not be counted here.
 
 const CAPACITY = 64 * 1024 * 1024;
-const LARGEST = 8 * 1024 * 1024;
-/** What an entry takes beside its message and its key, in bytes. */
-const BESIDE = 512;
+const MAX_ENTRY = 8 * 1024 * 1024;
+/** Memory of an entry in addition to its message and key, in bytes. */
+const OVERHEAD = 512;
 
-/** Key to entry, the least recently used first. */
+/** Entries by key, least recently used first. */
 const entries = new Map();
 let used = 0;
 
@@ -53,8 +53,8 @@ function put(key, message) {
   if (seconds <= 0) {
     return new Response(null, { status: 204 });
   }
-  const size = message.length + 2 * key.length + BESIDE;
-  if (size > LARGEST) {
+  const size = message.length + 2 * key.length + OVERHEAD;
+  if (size > MAX_ENTRY) {
     return new Response(null, { status: 413 });
   }
   remove(key);
@@ -76,7 +76,7 @@ function remove(key) {
   return true;
 }
 
-/** Seconds that a shared cache may keep the response; 0 when it may not keep it at all. */
+/** Seconds for which a shared cache may keep the response; 0 if it must not. */
 function lifetime({ status, headers }) {
   const control = (headers.get("cache-control") ?? "").toLowerCase();
   if (/\b(no-store|private|no-cache)\b/.test(control)) return 0;
@@ -85,7 +85,7 @@ function lifetime({ status, headers }) {
   return shared ? Number(shared[1]) : 0;
 }
 
-/** Takes an HTTP/1.1 response message apart; null when it is none. */
+/** Parses an HTTP/1.1 response message; null if it is invalid. */
 function parse(message) {
   const end = endOfHeaders(message);
   if (end < 0) return null;
@@ -97,12 +97,12 @@ function parse(message) {
     const colon = line.indexOf(":");
     headers.append(line.slice(0, colon), line.slice(colon + 1).trim());
   }
-  // workerd names the coding of the original body, yet sends the body itself without it.
+  // workerd keeps the header of the original body but sends the body without transfer encoding.
   headers.delete("transfer-encoding");
   return { status, headers, body: message.subarray(end + 4) };
 }
 
-/** Where the empty line after the headers begins; -1 when there is none. */
+/** Index of the CRLF CRLF after the headers; -1 if there is none. */
 function endOfHeaders(bytes) {
   for (let at = 0; at + 4 <= bytes.length; at += 1) {
     if (bytes[at] === 13 && bytes[at + 1] === 10 && bytes[at + 2] === 13 && bytes[at + 3] === 10) return at;

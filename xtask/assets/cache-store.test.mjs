@@ -1,4 +1,4 @@
-// The cache behind workerd's Cache API, asked the way workerd asks it.
+// The cache behind workerd's Cache API, called as workerd calls it.
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -10,7 +10,7 @@ import store from "./cache-store.mjs";
 const ask = (method, url, body, headers) => store.fetch(new Request(url, { method, body, headers }));
 const message = (head, body = "") => new TextEncoder().encode(`HTTP/1.1 ${head}\r\n\r\n${body}`);
 
-test("a stored response comes back whole, with its status and age", async () => {
+test("a stored response is returned completely, with its status and age", async () => {
   const stored = message('404 Not Found\r\nCache-Control: max-age=60\r\nETag: W/"x"', "none\r\n\r\nhere");
   assert.equal((await ask("PUT", "https://cache/a?b=1", stored)).status, 204);
   const hit = await ask("GET", "https://cache/a?b=1");
@@ -21,14 +21,14 @@ test("a stored response comes back whole, with its status and age", async () => 
   assert.equal(await hit.text(), "none\r\n\r\nhere");
 });
 
-test("another query or another named cache is another entry", async () => {
+test("another query or another named cache has its own entry", async () => {
   await ask("PUT", "https://cache/n?b=1", message("200 OK\r\nCache-Control: s-maxage=60", "x"));
   assert.equal((await ask("GET", "https://cache/n?b=2")).headers.get("cf-cache-status"), "MISS");
   const named = { "cf-cache-namespace": "other" };
   assert.equal((await ask("GET", "https://cache/n?b=1", undefined, named)).headers.get("cf-cache-status"), "MISS");
 });
 
-test("an entry ends with its lifetime, s-maxage before max-age", async (t) => {
+test("an entry expires with its lifetime; s-maxage takes precedence over max-age", async (t) => {
   t.mock.timers.enable({ apis: ["Date"], now: 0 });
   await ask("PUT", "https://cache/old", message("200 OK\r\nCache-Control: max-age=90, s-maxage=5", "x"));
   t.mock.timers.setTime(4_999);
@@ -37,20 +37,20 @@ test("an entry ends with its lifetime, s-maxage before max-age", async (t) => {
   assert.equal((await ask("GET", "https://cache/old")).headers.get("cf-cache-status"), "MISS");
 });
 
-test("what must not be shared is not kept", async () => {
+test("responses that must not be shared are not stored", async () => {
   for (const refusal of ["no-store", "private, max-age=9", "no-cache", "public"]) {
     await ask("PUT", "https://cache/secret", message(`200 OK\r\nCache-Control: ${refusal}`, "x"));
     assert.equal((await ask("GET", "https://cache/secret")).headers.get("cf-cache-status"), "MISS");
   }
 });
 
-test("a purge says whether there was something to purge", async () => {
+test("a purge reports whether there was an entry", async () => {
   await ask("PUT", "https://cache/p", message("200 OK\r\nCache-Control: max-age=60", "x"));
   assert.equal((await ask("PURGE", "https://cache/p")).status, 200);
   assert.equal((await ask("PURGE", "https://cache/p")).status, 404);
 });
 
-test("memory is bounded: the entry unused for longest goes first, and a giant is refused", async () => {
+test("memory is bounded: the least recently used entry is evicted, and an oversized one is refused", async () => {
   const big = "y".repeat(7 * 1024 * 1024);
   for (let n = 0; n < 9; n += 1) {
     await ask("PUT", `https://cache/big${n}`, message("200 OK\r\nCache-Control: max-age=60", big));
@@ -63,7 +63,7 @@ test("memory is bounded: the entry unused for longest goes first, and a giant is
   assert.equal((await ask("PUT", "https://cache/giant", giant)).status, 413);
 });
 
-test("many small entries take no more memory than few large ones", async () => {
+test("many small entries stay within the memory limit", async () => {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc");
   const held = () => {

@@ -1,4 +1,4 @@
-//! `cargo xtask bench [NAME]`: builds what is measured and hands over to the `rds-bench` program.
+//! `cargo xtask bench [NAME]`: builds everything that is measured and runs `rds-bench`.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -12,20 +12,20 @@ use crate::provision::{self, npm, peers, proxies, tools};
 use crate::up::origin;
 use crate::{command, wasm, workspace};
 
-const PATIENCE: Duration = Duration::from_secs(3600);
+const TIMEOUT: Duration = Duration::from_secs(3600);
 
-/// What to measure.
+/// Which benchmark to run.
 #[derive(Args, Debug)]
 pub struct Options {
-    /// One measurement by name, such as `reads`, or `all`, which is all of them but `soak`.
+    /// A benchmark by name, such as `reads`, or `all` for every benchmark except `soak`.
     #[arg(default_value = "all")]
     name: String,
-    /// Handed to the measurement as it is.
+    /// Arguments passed to the benchmark unchanged.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     rest: Vec<String>,
 }
 
-/// Builds what is measured, so that no measurement waits for a compiler, and runs `rds-bench`.
+/// Builds everything first, so that no benchmark waits for a compiler, then runs `rds-bench`.
 pub fn run(options: &Options) -> Result<()> {
     heading("Provision and build");
     let cache = Cache::open()?;
@@ -51,7 +51,7 @@ pub fn run(options: &Options) -> Result<()> {
     let mut step = Step::start("rds-bench");
     let mut cargo = workspace::cargo();
     cargo.args(["build", "--locked", "--release", "--package", "rds-bench"]);
-    command::run(&mut step, cargo, &workspace::log("bench"), PATIENCE)?;
+    command::run(&mut step, cargo, &workspace::log("bench"), TIMEOUT)?;
     step.done("built");
 
     heading("Measure");

@@ -1,5 +1,5 @@
-//! What the fault campaigns are run on: a Postgres cluster, the origin's program and two versions of the Worker, laid out for
-//! tests that start and kill them.
+//! Prepares the stacks of the fault campaigns: a Postgres cluster, the origin's program and two versions of the Worker, for tests that
+//! start and kill them.
 
 use std::path::{Path, PathBuf};
 
@@ -15,14 +15,14 @@ use crate::up::state::{Secrets, State, write_private};
 use crate::up::{Edge, Options};
 use crate::wasm::{self, Bundle};
 
-/// Origins of a campaign, each with three doors.
+/// Origins of a campaign, each with three listeners.
 const ORIGINS: u16 = 2;
-const DOORS: u16 = 3;
-/// The date of the other version's runtime, where it has no bundle of its own: what a Worker that was deployed before the
-/// last change of the date runs as.
+const LISTENERS: u16 = 3;
+/// Compatibility date of the other version if it has no bundle of its own: that of a Worker deployed before the last change of the
+/// date.
 const OTHER_DATE: &str = "2025-11-01";
 
-/// Builds and makes everything in `folder`, starts nothing, and gives the file that says where it is:
+/// Prepares everything in `folder` without starting it, and returns the path of its description:
 /// `{origin_bin, origin_env, database_url, postgres, admin_token, logs}`.
 pub fn lay_out(cache: &Cache, folder: &Path) -> Result<PathBuf> {
     let ports = Ports::free()?;
@@ -30,23 +30,23 @@ pub fn lay_out(cache: &Cache, folder: &Path) -> Result<PathBuf> {
     written(&state, &description)
 }
 
-/// The same with two versions of the Worker in front: adds `{edge, origins_from, clock}` to what the file says.
+/// Like [`lay_out`], with two versions of the Worker in front; adds `{edge, origins_from, clock}` to the description.
 ///
-/// `edge` is `{program, folder, secrets, ports, seats}`: version `n` of the two listens on port `n` and reads from origin `n`,
-/// and seat `n` is the configuration in which it holds the objects. `other` is a folder with another version's bundle; without
-/// one the other version is this bundle under another date and other patience. `clock` is a library that shifts the
-/// time of a process, or null.
+/// `edge` is `{program, folder, secrets, ports, seats}`: version `n` listens on port `n` and reads from origin `n`, and seat `n` is the
+/// configuration in which that version hosts the Durable Objects. `other` is a folder with another version's bundle; without it the
+/// other version is this bundle with another compatibility date and origin timeout. `clock` is a library that shifts a process's
+/// time, or null.
 pub fn lay_out_whole(cache: &Cache, folder: &Path, other: Option<&Path>) -> Result<PathBuf> {
     let (workerd, bundle) = (provision::npm::workerd(cache)?, wasm::build(cache)?);
     let clock = provision::faketime::find(cache)?;
-    let row = ports::free_row(2 + ORIGINS * DOORS + 1)?;
+    let row = ports::free_row(2 + ORIGINS * LISTENERS + 1)?;
     let origins_from = row + 2;
     let ports = Ports {
         edge: row,
         origin_edge: origins_from,
         relay: origins_from + 1,
         admin: origins_from + 2,
-        postgres_from: origins_from + ORIGINS * DOORS,
+        postgres_from: origins_from + ORIGINS * LISTENERS,
     };
     let (state, origin, mut description) = lay_out_origins(cache, folder, &ports)?;
     let edges = state.path("edge");
@@ -58,7 +58,7 @@ pub fn lay_out_whole(cache: &Cache, folder: &Path, other: Option<&Path>) -> Resu
     }
     let bindings = |origin: u16, patience: &str| {
         vec![
-            Binding::variable("ORIGIN_URL", format!("http://{}", ports::local(origins_from + origin * DOORS))),
+            Binding::variable("ORIGIN_URL", format!("http://{}", ports::local(origins_from + origin * LISTENERS))),
             Binding::variable("CLIENT_IP_HEADER", "CF-Connecting-IP"),
             Binding::variable("GRAPH", "1"),
             Binding::variable("GUARD_TIMEOUT_MS", "5000"),
@@ -103,7 +103,7 @@ fn lay_out_origins(cache: &Cache, folder: &Path, ports: &Ports) -> Result<(State
     let programs = provision::postgres::find(cache)?;
     let program = origin::build(origin::Profile::Up)?;
     let home = postgres::home(cache, &state)?;
-    // Durable: it is killed with everything that it promised still in memory.
+    // Durable, because the server is killed while committed data may still be in memory only.
     let cluster = postgres::prepare(&programs, &home, &state, &mut secrets, ports.postgres_from, Durability::Kept)?;
     let options = Options {
         test_clock: true,

@@ -1,4 +1,4 @@
-//! Commands that run to their end: builds, installs, one-off verbs of the origin.
+//! Commands that run to completion: builds, installs, one-off verbs of the origin.
 
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
@@ -15,15 +15,15 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use crate::console::Step;
 use crate::signals;
 
-/// How often a waiting loop looks at the child and at Ctrl-C.
+/// Interval at which waiting loops check the child and Ctrl-C.
 pub const POLL: Duration = Duration::from_millis(40);
-/// Lines of a failed command's output that its error shows.
-const SHOWN: usize = 30;
+/// Number of output lines that the error of a failed command shows.
+const TAIL_LINES: usize = 30;
 
-/// Asks the kernel to signal the child when this process dies, however it dies.
+/// Makes the kernel signal the child when this process dies for any reason.
 ///
-/// On other systems than Linux only an orderly exit stops the children.
-/// The child must be started from the main thread: the signal follows the thread that forked.
+/// On systems other than Linux only an orderly exit stops the children.
+/// The child must be started from the main thread, because the signal is tied to the thread that forked.
 pub fn end_with_parent(command: &mut Command, signal: Signal) {
     #[cfg(target_os = "linux")]
     {
@@ -38,31 +38,31 @@ pub fn end_with_parent(command: &mut Command, signal: Signal) {
     let _ = (command, signal);
 }
 
-/// A command in words, for messages.
+/// A command as text, for messages.
 pub fn described(command: &Command) -> String {
     let mut words = vec![command.get_program().to_string_lossy().into_owned()];
     words.extend(command.get_args().map(|word| word.to_string_lossy().into_owned()));
     words.join(" ")
 }
 
-/// Runs to the end with the output in `log`, the newest line beside the step, and a time limit.
+/// Runs a command to completion. Its output goes to `log`, and the newest line is shown with the step.
 ///
 /// # Errors
-/// When the command cannot start, fails, outlives `limit`, or a stop is asked for. The error
-/// carries the last lines of the output.
+/// If the command cannot start, fails or exceeds `limit`, or if a stop is requested. The error contains the last lines of the
+/// output.
 pub fn run(step: &mut Step, mut command: Command, log: &Path, limit: Duration) -> Result<()> {
     let words = described(&command);
     let mut log_file = append_to(log)?;
     writeln!(log_file, "$ {words}")?;
     let started = Instant::now();
     let (mut child, lines) = spawn(&mut command)?;
-    let mut tail = VecDeque::with_capacity(SHOWN);
+    let mut tail = VecDeque::with_capacity(TAIL_LINES);
     let status = loop {
         match lines.recv_timeout(POLL) {
             Ok(line) => {
                 writeln!(log_file, "{line}")?;
                 step.tick(&line);
-                if tail.len() == SHOWN {
+                if tail.len() == TAIL_LINES {
                     tail.pop_front();
                 }
                 tail.push_back(line);
@@ -72,12 +72,12 @@ pub fn run(step: &mut Step, mut command: Command, log: &Path, limit: Duration) -
             }
             Err(RecvTimeoutError::Disconnected) => break child.wait()?,
         }
-        give_up_if_asked(&mut child, started, limit, &words)?;
+        stop_if_requested(&mut child, started, limit, &words)?;
     };
     if !status.success() {
         let shown: Vec<String> = tail.into();
         bail!(
-            "`{words}` ended with {status}; its last lines were:\n{}\n(all of it: {})",
+            "`{words}` ended with {status}; its last lines were:\n{}\n(full output: {})",
             shown.join("\n"),
             log.display()
         );
@@ -85,7 +85,7 @@ pub fn run(step: &mut Step, mut command: Command, log: &Path, limit: Duration) -
     Ok(())
 }
 
-/// Runs to the end, giving every line of the output to `each` as it comes.
+/// Runs a command to completion and passes each line of its output to `each`.
 pub fn stream(mut command: Command, limit: Duration, mut each: impl FnMut(&str)) -> Result<ExitStatus> {
     let words = described(&command);
     let started = Instant::now();
@@ -96,14 +96,14 @@ pub fn stream(mut command: Command, limit: Duration, mut each: impl FnMut(&str))
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return Ok(child.wait()?),
         }
-        give_up_if_asked(&mut child, started, limit, &words)?;
+        stop_if_requested(&mut child, started, limit, &words)?;
     }
 }
 
-/// Runs a short command and returns what it printed on standard output.
+/// Runs a short command and returns its standard output.
 ///
 /// # Errors
-/// When it cannot start or fails; the error carries what it said on standard error.
+/// If it cannot start or fails; the error contains its standard error.
 pub fn output(command: &mut Command) -> Result<String> {
     let words = described(command);
     let output = command.stdin(Stdio::null()).output().with_context(|| format!("cannot run `{words}`"))?;
@@ -119,7 +119,7 @@ pub fn on_path(program: &str) -> bool {
         .is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join(program).is_file()))
 }
 
-/// Opens a log for appending, with its folder.
+/// Opens a log for appending; creates its folder if needed.
 pub fn append_to(log: &Path) -> Result<File> {
     if let Some(folder) = log.parent() {
         std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
@@ -127,7 +127,7 @@ pub fn append_to(log: &Path) -> Result<File> {
     OpenOptions::new().create(true).append(true).open(log).with_context(|| format!("cannot write {}", log.display()))
 }
 
-/// Starts the command in a process group of its own and joins its two outputs into one line stream.
+/// Starts the command in its own process group and merges its two outputs into one stream of lines.
 fn spawn(command: &mut Command) -> Result<(Child, Receiver<String>)> {
     signals::check()?;
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
@@ -150,16 +150,16 @@ fn spawn(command: &mut Command) -> Result<(Child, Receiver<String>)> {
     Ok((child, lines))
 }
 
-/// Ends the whole group of a child that ran out of time, or whose result nobody waits for any more.
-fn give_up_if_asked(child: &mut Child, started: Instant, limit: Duration, words: &str) -> Result<()> {
+/// Ends the child's process group if it exceeded its time limit or a stop was requested.
+fn stop_if_requested(child: &mut Child, started: Instant, limit: Duration, words: &str) -> Result<()> {
     let late = started.elapsed() > limit;
     if !late && !signals::interrupted() {
         return Ok(());
     }
     let group = Pid::from_child(child);
     let _ = kill_process_group(group, Signal::TERM);
-    let patience = Instant::now() + Duration::from_secs(3);
-    while child.try_wait()?.is_none() && Instant::now() < patience {
+    let deadline = Instant::now() + Duration::from_secs(3);
+    while child.try_wait()?.is_none() && Instant::now() < deadline {
         std::thread::sleep(POLL);
     }
     let _ = kill_process_group(group, Signal::KILL);

@@ -1,17 +1,17 @@
-//! Step lines: what is being done, for how long, and how it ended.
+//! Step lines: name, duration and outcome of each step.
 
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-/// How often a long step repeats itself where lines cannot be redrawn, as in a CI log.
+/// Interval at which a long step is reported again where lines cannot be redrawn, as in a CI log.
 const REPEAT: Duration = Duration::from_secs(30);
-/// A step shorter than this prints only its ending.
+/// A step shorter than this prints only its outcome.
 const QUIET: Duration = Duration::from_millis(800);
 const FRAMES: [&str; 4] = ["◐", "◓", "◑", "◒"];
-/// Characters of a line about a running step, so that a redrawn one does not wrap.
+/// Maximum characters of a running step's line, so that a redrawn line does not wrap.
 const WIDTH: usize = 96;
 
-/// One line of the report, from its start to its ✓ or ✗.
+/// One step, reported with ✓ or ✗ when it ends.
 pub struct Step {
     name: String,
     started: Instant,
@@ -22,7 +22,7 @@ pub struct Step {
 }
 
 impl Step {
-    /// Begins a step; nothing is printed until it lasts or ends.
+    /// Starts a step. Nothing is printed until it ends or has run for a while.
     pub fn start(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -52,12 +52,12 @@ impl Step {
         }
     }
 
-    /// Ends the step well.
+    /// Ends the step successfully.
     pub fn done(self, detail: &str) {
         self.end("✓", detail);
     }
 
-    /// Ends the step badly; the error itself is printed by whoever handles it.
+    /// Ends the step as failed; the caller prints the error.
     pub fn failed(self, detail: &str) {
         self.end("✗", detail);
     }
@@ -71,7 +71,7 @@ impl Step {
 }
 
 impl Drop for Step {
-    /// A step left by `?` has failed.
+    /// A step dropped by `?` counts as failed.
     fn drop(&mut self) {
         if !self.ended {
             let clear = if self.redraws { "\r\x1b[2K" } else { "" };

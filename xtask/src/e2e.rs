@@ -1,4 +1,4 @@
-//! The stage `e2e`: the running stack from outside, the long tests on a stack of their own beside the rest.
+//! The stage `e2e`: tests against the running stack. The long tests run in parallel on a second stack.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -20,8 +20,8 @@ use crate::up::ports::{Ports, first_free};
 use crate::up::stack::Stack;
 use crate::{wasm, workspace};
 
-/// Tests that take about half of the suite's time, and leave the clock and the services of their stack alone: they have one of their own,
-/// beside the rest.
+/// Tests that take about half of the suite's time and change neither the clock nor the services of their stack. They run in parallel
+/// on a stack of their own.
 const LONG: [&str; 8] = [
     "authorisation.test.mjs",
     "browser.test.mjs",
@@ -33,7 +33,7 @@ const LONG: [&str; 8] = [
     "verify-page.test.mjs",
 ];
 
-/// Runs the suite, or only the files whose names contain `only`.
+/// Runs the suite, or only the files whose paths contain `only`.
 pub fn run(cache: &Cache, tally: &mut Tally, only: Option<&str>) -> Result<()> {
     require_node()?;
     let suite = workspace::root().join("e2e");
@@ -44,15 +44,15 @@ pub fn run(cache: &Cache, tally: &mut Tally, only: Option<&str>) -> Result<()> {
     let (long, rest): (Vec<_>, Vec<_>) =
         test_files(&suite, only)?.into_iter().partition(|file| LONG.contains(&file.as_str()));
     if only.is_none() && long.len() != LONG.len() {
-        bail!("of {LONG:?} the suite has only {long:?}");
+        bail!("of the long tests {LONG:?} only {long:?} exist");
     }
-    // Stacks that tests start themselves look for ports from there on: neither lane finds one that the other is about to take.
+    // Tests that start stacks of their own look for ports from the given number, so that the lanes do not compete for a port.
     let lanes = [("e2e", rest, 31_000), ("e2e-long", long, 28_000)];
     let mut lanes = lanes.into_iter().filter(|(_, files, _)| !files.is_empty()).map(|(name, files, ports)| {
         let folder = Scratch::new(cache, name)?;
         let stack = Stack::start(&for_tests(&folder.path), Ports::free()?)?;
         let mut node = node_tests(&suite);
-        // A stack has one clock, and tests move it: no two files at once have the same stack.
+        // Tests move the stack's clock, so only one file at a time may use a stack.
         node.arg("--test-concurrency=1").args(files).envs(&environment);
         node.env("RDS_STACK", stack.description_file()).env("RDS_CACHE_EDGE", &any_origin);
         node.env("RDS_PORTS", ports.to_string());
@@ -68,7 +68,7 @@ pub fn run(cache: &Cache, tally: &mut Tally, only: Option<&str>) -> Result<()> {
         [shown.map(Ok), beside]
     });
     if !said.is_empty() {
-        heading("\nEnd to end, beside it");
+        heading("\nEnd to end, long tests");
         said.iter().for_each(|line| println!("{line}"));
     }
     tally.add(hidden);
@@ -84,23 +84,23 @@ pub fn run(cache: &Cache, tally: &mut Tally, only: Option<&str>) -> Result<()> {
     outcome
 }
 
-/// Files that have a stack to themselves, one after the other.
+/// Test files that run one after the other on one stack.
 struct Lane {
     stack: Stack,
     _folder: Scratch,
-    /// Node, until it runs.
+    /// The test command; taken when it runs.
     node: Option<Command>,
 }
 
 impl Lane {
-    /// Runs the files; how it went, and the lane, whose stack still runs.
+    /// Runs the files. Returns the outcome, and the lane with its stack still running.
     fn run(mut self, tally: &mut Tally, show: impl FnMut(&str)) -> (Result<()>, Self) {
         let ended = self.node.take().map_or(Ok(()), |node| count(node, tally, show));
         (ended, self)
     }
 }
 
-/// A stack with the demo's data and a clock that can be moved.
+/// Options of a stack with demo data and a settable clock.
 fn for_tests(folder: &Path) -> Options {
     Options {
         data: Some(Data::Demo),
@@ -110,7 +110,7 @@ fn for_tests(folder: &Path) -> Options {
     }
 }
 
-/// Where the suite finds the programs that it drives.
+/// Environment variables that tell the suite where its programs are.
 fn e2e_environment(cache: &Cache) -> Result<BTreeMap<&'static str, OsString>> {
     let browser = provision::browser::find(cache)?;
     let proxies = provision::proxies::find(cache)?;
@@ -127,8 +127,8 @@ fn e2e_environment(cache: &Cache) -> Result<BTreeMap<&'static str, OsString>> {
     Ok(there.into_iter().filter_map(|(name, value)| Some((name, value?))).collect())
 }
 
-/// The Worker with a door to any origin in a folder of its own, for the suite that its cache is held to; says where it listens, and
-/// where it expects the suite's server.
+/// Lays out the Worker with the proxy to any origin in its own folder, for the cache conformance suite. Returns the folder, the Worker's
+/// port and the port of the suite's server.
 fn lay_out_cache(cache: &Cache, folder: &Path) -> Result<serde_json::Value> {
     let bundle = wasm::build_unmetered(cache)?;
     let port = first_free(27_000, "the Worker")?;

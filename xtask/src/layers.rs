@@ -1,36 +1,36 @@
-//! Which parts of the origin may lean on which: facts on nothing, the store on facts, and no read model on how answers are sent.
+//! Allowed dependencies between parts of the origin: `facts` on nothing, `store` on `facts`, and only `http` and `cli` on `http`.
 
 use std::path::Path;
 
-/// A part of the origin, and what it may name of the crate.
+/// A part of the origin, and the modules of the crate it may use.
 struct Layer {
-    /// Where it lies, below `origin/src`.
+    /// Path prefix below `origin/src`.
     part: &'static str,
-    leans: Leans,
+    allowed: Allowed,
 }
 
-enum Leans {
-    /// On these, and on itself.
+enum Allowed {
+    /// Only these modules.
     Only(&'static [&'static str]),
-    /// On anything but these.
+    /// Every module except these.
     AllBut(&'static [&'static str]),
 }
 
-/// How a path into the crate goes on that names several parts at once: it has to be written apart to be looked at.
+/// Name found for a grouped import (`crate::{…}`). It is refused, because the check reads only single paths.
 const GROUP: &str = "";
-/// The first that fits is a file's layer.
+/// A file belongs to the first layer whose prefix matches.
 const LAYERS: [Layer; 5] = [
-    Layer { part: "facts/", leans: Leans::Only(&["facts"]) },
-    Layer { part: "store/", leans: Leans::Only(&["facts", "store"]) },
-    // The doors, what they are made of, and what opens them.
-    Layer { part: "http/", leans: Leans::AllBut(&["cli", GROUP]) },
-    Layer { part: "cli/", leans: Leans::AllBut(&[]) },
-    Layer { part: "", leans: Leans::AllBut(&["cli", "http", GROUP]) },
+    Layer { part: "facts/", allowed: Allowed::Only(&["facts"]) },
+    Layer { part: "store/", allowed: Allowed::Only(&["facts", "store"]) },
+    // The listeners and their implementation.
+    Layer { part: "http/", allowed: Allowed::AllBut(&["cli", GROUP]) },
+    Layer { part: "cli/", allowed: Allowed::AllBut(&[]) },
+    Layer { part: "", allowed: Allowed::AllBut(&["cli", "http", GROUP]) },
 ];
-/// The state that every door shares.
+/// The state shared by all listeners; exempt from the check.
 const ROOT: &str = "app.rs";
 
-/// Every name in `text` that a file at `name`, relative to the clone, may not lean on: its line, and what it is.
+/// Forbidden modules used in `text`, the content of the file `name` (relative to the clone): line number and module.
 pub fn breaches<'a>(name: &Path, text: &'a str) -> Vec<(usize, &'a str)> {
     let Some(inside) = name.strip_prefix("origin/src").ok().and_then(Path::to_str).filter(|inside| *inside != ROOT)
     else {
@@ -42,9 +42,9 @@ pub fn breaches<'a>(name: &Path, text: &'a str) -> Vec<(usize, &'a str)> {
         for (_, rest) in line.match_indices("crate::").map(|(at, path)| (at, &line[at + path.len()..])) {
             let end = rest.find(|char: char| !char.is_ascii_lowercase() && char != '_').unwrap_or(rest.len());
             let named = &rest[..end];
-            let may = match layer.leans {
-                Leans::Only(parts) => parts.contains(&named),
-                Leans::AllBut(parts) => !parts.contains(&named),
+            let may = match layer.allowed {
+                Allowed::Only(parts) => parts.contains(&named),
+                Allowed::AllBut(parts) => !parts.contains(&named),
             };
             if !may {
                 found.push((number + 1, named));
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn who_leans_on_what_is_above_is_named() {
+    fn a_forbidden_dependency_is_reported() {
         let text = "//! On crate::http in words only.\nuse crate::http::answer::Failure;\nuse crate::store::{Db, At};\nuse crate::facts::At;\n";
         assert_eq!(named("origin/src/facts/vault.rs", text), ["http", "store"]);
         assert_eq!(named("origin/src/store/vaults.rs", text), ["http"]);

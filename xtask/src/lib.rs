@@ -1,10 +1,9 @@
-//! The project's own tooling as a library: `main.rs` is its command line, and `bench` starts its
-//! processes through the same code.
+//! The project's tooling as a library: `main.rs` is its command line, and `bench` starts its processes through the same code.
 //!
-//! From the ground up: [`console`], [`signals`], [`command`] and [`service`] run and watch
-//! processes; [`provision`] brings tools that the machine lacks into a cache outside the clone;
-//! [`wasm`] builds the Worker; [`up`] starts the stack; [`campaign`] lays one out to be killed; [`test`] and its stage [`e2e`],
-//! [`lint`], [`openapi`], [`sbom`], [`fuzz`] and [`bench`] are what their names say.
+//! From the bottom up: [`console`], [`signals`], [`command`] and [`service`] run and watch processes; [`provision`] installs
+//! missing tools into a cache outside the clone; [`wasm`] builds the Worker; [`up`] starts the stack; [`campaign`] prepares the
+//! stacks of the fault campaigns; [`test`] (with its stage [`e2e`]), [`lint`], [`openapi`], [`sbom`], [`fuzz`] and [`bench`]
+//! implement the verbs of the same names.
 
 pub mod bench;
 pub mod campaign;

@@ -1,5 +1,5 @@
-//! `cargo xtask lint`: formatting, clippy on the host and for wasm, what is depended on, the OpenAPI document, and the house rules
-//! for files.
+//! `cargo xtask lint`: formatting, clippy on the host and for wasm, dependencies, the OpenAPI document, and the rules for source
+//! files.
 
 use std::process::Command;
 use std::time::Duration;
@@ -13,9 +13,9 @@ use crate::provision::tools;
 use crate::provision::wasm_toolchain::{self, Target};
 use crate::{openapi, tidy, workspace};
 
-const PATIENCE: Duration = Duration::from_secs(3600);
+const TIMEOUT: Duration = Duration::from_secs(3600);
 
-/// Runs every check, also after one has failed, and fails if any has.
+/// Runs every check, even after a failure, and fails if any check failed.
 pub fn run() -> Result<()> {
     let cache = Cache::open()?;
     let toolchain = wasm_toolchain::find(&cache, Target::Wasm)?;
@@ -32,7 +32,7 @@ pub fn run() -> Result<()> {
     wasm.arg(Target::Wasm.triple());
     deny_warnings(&mut wasm);
     let mut deny = Command::new(cargo_deny);
-    // What it says of advisories comes from the network: see `deny.toml`.
+    // Advisories are not checked here, because they need the network: see `deny.toml`.
     deny.current_dir(workspace::root()).args(["--locked", "--color=never", "check", "bans", "licenses", "sources"]);
     let mut machete = Command::new(cargo_machete);
     machete.current_dir(workspace::root());
@@ -46,12 +46,12 @@ pub fn run() -> Result<()> {
         ("unused dependencies", machete),
         ("the OpenAPI document", document),
     ];
-    // And the house rules.
+    // One more for the rules for source files.
     let all = checks.len() + 1;
     let mut failures = 0;
     for (name, command) in checks {
         let mut step = Step::start(name);
-        match command::run(&mut step, command, &workspace::log("lint"), PATIENCE) {
+        match command::run(&mut step, command, &workspace::log("lint"), TIMEOUT) {
             Ok(()) => step.done(""),
             Err(error) => {
                 crate::signals::check()?;
@@ -61,12 +61,12 @@ pub fn run() -> Result<()> {
             }
         }
     }
-    let step = Step::start("house rules");
+    let step = Step::start("rules for source files");
     let breaches = tidy::check()?;
     if breaches.is_empty() {
         step.done("");
     } else {
-        step.failed(&format!("{} breaches", breaches.len()));
+        step.failed(&format!("{} violations", breaches.len()));
         for breach in &breaches {
             eprintln!("    {breach}");
         }

@@ -17,25 +17,25 @@ struct Cli {
 enum Verb {
     /// Start Postgres, the origin and the edge, with data, until Ctrl-C.
     Up(up::Options),
-    /// Run every test, or one stage of them. The exit code is the verdict.
+    /// Run every test, or some stages. The exit code is 0 only if all pass.
     Test(test::Options),
-    /// Check formatting, clippy (host and wasm) and the house rules for files.
+    /// Check formatting, clippy (host and wasm), dependencies, the OpenAPI document and the rules for source files.
     Lint,
-    /// Write the OpenAPI document from the route table and the types, or check the committed one.
+    /// Write the OpenAPI document from the route table and the types, or check the committed document.
     Openapi(openapi::Options),
     /// Build the Worker bundle and print its sizes.
     Wasm,
     /// Write the bills of materials of the origin, the Worker bundle and the pages (CycloneDX).
     Sbom(sbom::Options),
-    /// Throw made-up input at every parser, for ten minutes each.
+    /// Fuzz every parser of untrusted input, ten minutes each by default.
     Fuzz(fuzz::Options),
-    /// Run the side-by-side measurements, or one of them by name.
+    /// Run the benchmarks against other servers, or one of them by name.
     Bench(bench::Options),
 }
 
 fn main() -> ExitCode {
     if let Err(error) = signals::install() {
-        eprintln!("cannot listen for Ctrl-C: {error:#}");
+        eprintln!("cannot install the signal handlers: {error:#}");
         return ExitCode::FAILURE;
     }
     let outcome = match Cli::parse().verb {

@@ -1,40 +1,39 @@
-//! What a process has taken of the machine: CPU time and memory, as the kernel counts them.
+//! CPU time and memory of a process, from `/proc`.
 
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-/// The kernel's clock ticks a second, as `/proc` counts them; fixed at 100 on every Linux ABI.
+/// Clock ticks per second in `/proc`; 100 on every Linux ABI.
 const TICKS: u32 = 100;
 
-/// CPU time of a process, all its threads, user and system, since its start.
+/// CPU time of a process since its start: user and system, all threads. The resolution is 10 ms.
 ///
-/// Two readings around a load give the CPU cost of that load, robust on a shared machine where
-/// request rates are not. The resolution is 10 ms.
+/// Two readings around a load give its CPU cost, which is more reliable on a shared machine than request rates.
 ///
 /// # Errors
-/// When the process is gone, or the system has no `/proc`.
+/// If the process has ended, or the system has no `/proc`.
 pub fn cpu_time(pid: u32) -> Result<Duration> {
     let path = format!("/proc/{pid}/stat");
     let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))?;
-    let ticks = ticks(&text).with_context(|| format!("cannot understand {path}"))?;
+    let ticks = ticks(&text).with_context(|| format!("cannot parse {path}"))?;
     Ok(Duration::from_secs(ticks) / TICKS)
 }
 
-/// CPU time of a process and of the children it has now, all their threads.
+/// CPU time of a process and of its current children.
 pub fn cpu_time_of_family(pid: u32) -> Result<Duration> {
     family(pid)?.into_iter().map(cpu_time).sum()
 }
 
-/// The same with those children that have ended: what a server of many processes has taken altogether.
+/// CPU time of a process and of all its children, including those that have ended.
 pub fn cpu_time_of_family_ever(pid: u32) -> Result<Duration> {
     let path = format!("/proc/{pid}/stat");
     let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))?;
-    let ended = ticks_of_ended(&text).with_context(|| format!("cannot understand {path}"))?;
+    let ended = ticks_of_ended(&text).with_context(|| format!("cannot parse {path}"))?;
     Ok(cpu_time_of_family(pid)? + Duration::from_secs(ended) / TICKS)
 }
 
-/// Resident memory of a process and of the children it has now, in bytes.
+/// Resident memory of a process and of its current children, in bytes.
 pub fn resident_of_family(pid: u32) -> Result<u64> {
     family(pid)?.into_iter().map(resident).sum()
 }
@@ -44,17 +43,17 @@ fn resident(pid: u32) -> Result<u64> {
     let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))?;
     let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     let kib = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
-    Ok(kib.with_context(|| format!("cannot understand {path}"))? * 1024)
+    Ok(kib.with_context(|| format!("cannot parse {path}"))? * 1024)
 }
 
-/// A process and the children it has now.
+/// A process and its current children.
 pub fn family(pid: u32) -> Result<Vec<u32>> {
     let path = format!("/proc/{pid}/task/{pid}/children");
     let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))?;
     Ok(std::iter::once(pid).chain(text.split_whitespace().filter_map(|child| child.parse().ok())).collect())
 }
 
-/// `utime + stime`. The second field is a name in parentheses that may hold anything, so counting starts after it.
+/// `utime + stime`. The second field is a name in parentheses that can contain any character, so fields are counted after it.
 fn ticks(stat: &str) -> Option<u64> {
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
     let user: u64 = fields.nth(11)?.parse().ok()?;
@@ -62,7 +61,7 @@ fn ticks(stat: &str) -> Option<u64> {
     Some(user + system)
 }
 
-/// `cutime + cstime`: of children that have ended and were waited for.
+/// `cutime + cstime`: children that have ended and were waited for.
 fn ticks_of_ended(stat: &str) -> Option<u64> {
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
     let user: u64 = fields.nth(13)?.parse().ok()?;

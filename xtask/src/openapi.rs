@@ -1,6 +1,6 @@
-//! `cargo xtask openapi`: the OpenAPI document, made from the route table and the types, or checked.
+//! `cargo xtask openapi`: writes the OpenAPI document from the route table and the types, or checks the committed document.
 //!
-//! What makes it is the crate `rds-openapi`, so that nobody who only starts the stack has to build it.
+//! The generator is a separate crate, `rds-openapi`, so that starting the stack does not require building it.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -11,32 +11,32 @@ use clap::Args;
 
 use crate::{command, workspace};
 
-const PATIENCE: Duration = Duration::from_secs(1800);
+const TIMEOUT: Duration = Duration::from_secs(1800);
 
-/// Whether to write, and what to compare with.
+/// Whether to write the document, and what to compare it with.
 #[derive(Args, Clone, Debug, Default)]
 pub struct Options {
-    /// Write nothing; fail when the committed document is not what the code makes.
+    /// Write nothing; fail if the committed document differs from the generated one.
     #[arg(long)]
     pub check: bool,
-    /// Make this document the one that later ones are compared with: `openapi/released.json`.
+    /// Also write the document to `openapi/released.json`, with which later versions are compared.
     #[arg(long, conflicts_with = "check")]
     pub release: bool,
-    /// Refuse what would break a client of this document, instead of the last release's.
+    /// Check compatibility with this document instead of `openapi/released.json`.
     #[arg(long, value_name = "FILE", conflicts_with = "release")]
     pub against: Option<PathBuf>,
 }
 
-/// Writes or checks the document, and says what is wrong.
+/// Writes or checks the document.
 pub fn run(options: &Options) -> Result<()> {
-    let status = command::stream(maker(options), PATIENCE, |line| println!("{line}"))?;
+    let status = command::stream(maker(options), TIMEOUT, |line| println!("{line}"))?;
     if !status.success() {
-        bail!("the OpenAPI document is not in order");
+        bail!("the OpenAPI document is outdated, invalid or incompatible; see above");
     }
     Ok(())
 }
 
-/// The program that makes the document.
+/// The command that runs the generator.
 pub fn maker(options: &Options) -> Command {
     let mut cargo = workspace::cargo();
     cargo.args(["run", "--locked", "--quiet", "--package", "rds-openapi", "--"]);
@@ -47,7 +47,7 @@ pub fn maker(options: &Options) -> Command {
         cargo.arg("--release");
     }
     if let Some(file) = &options.against {
-        // Cargo runs it in the workspace's folder, and the caller may stand elsewhere.
+        // Cargo runs it in the workspace's folder, which may not be the caller's.
         cargo.arg("--against").arg(std::path::absolute(file).unwrap_or_else(|_| file.clone()));
     }
     cargo

@@ -1,4 +1,4 @@
-//! Long-running children: Postgres, the origin, workerd.
+//! Long-running child processes: Postgres, the origin, workerd.
 
 use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -13,21 +13,21 @@ use crate::command::{self, POLL};
 use crate::console::Step;
 use crate::signals;
 
-/// Lines of a log that a message shows.
-const SHOWN: usize = 20;
-/// Bytes at the end of a log in which those lines are looked for.
+/// Number of log lines that a message shows.
+const TAIL_LINES: usize = 20;
+/// Number of bytes at the end of a log that are searched for these lines.
 const TAIL_BYTES: u64 = 16 * 1024;
 
-/// How a service is asked to stop, and for how long it may take.
+/// How a service is stopped.
 #[derive(Clone, Copy)]
 pub struct StopRule {
-    /// The signal of an orderly stop.
+    /// The signal that requests an orderly stop.
     pub signal: Signal,
-    /// After this long the whole process group is killed.
+    /// Time after which the process group is killed.
     pub grace: Duration,
 }
 
-/// A started child with its log. Dropping it stops it.
+/// A running child process and its log. Dropping it stops the process.
 pub struct Service {
     name: &'static str,
     child: Child,
@@ -37,8 +37,8 @@ pub struct Service {
 }
 
 impl Service {
-    /// Starts the command in a process group of its own, so that Ctrl-C reaches only `xtask`,
-    /// which then stops its services in order. The output goes to `log`, begun afresh.
+    /// Starts the command in its own process group, so that Ctrl-C reaches only `xtask`, which then stops its services in order. The
+    /// output goes to `log`, which is emptied first.
     pub fn start(name: &'static str, mut command: Command, log: PathBuf, stop: StopRule) -> Result<Self> {
         signals::check()?;
         let file = command::append_to(&log)?;
@@ -51,17 +51,17 @@ impl Service {
         Ok(Self { name, child, log, stop, ended: None })
     }
 
-    /// What messages call it.
+    /// Its name in messages.
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// Its process id, which is also its process group.
+    /// The process id, which is also the process group id.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// How it ended, if it has.
+    /// The exit status, if it has ended.
     pub fn ended(&mut self) -> Result<Option<ExitStatus>> {
         if self.ended.is_none() {
             self.ended = self.child.try_wait()?;
@@ -69,11 +69,10 @@ impl Service {
         Ok(self.ended)
     }
 
-    /// Waits until `ready` says so.
+    /// Waits until `ready` returns true.
     ///
     /// # Errors
-    /// When the service ends first, `limit` passes, or a stop is asked for; the error shows the
-    /// last lines of the log.
+    /// If the service ends first, `limit` passes, or a stop is requested; the error shows the last lines of the log.
     pub fn wait_until(&mut self, step: &mut Step, limit: Duration, mut ready: impl FnMut() -> bool) -> Result<()> {
         let started = Instant::now();
         while !ready() {
@@ -90,20 +89,19 @@ impl Service {
         Ok(())
     }
 
-    /// The end of the log, introduced by its path.
+    /// The last lines of the log, with its path.
     pub fn last_lines(&self) -> String {
         format!("the last lines of {}:\n{}", self.log.display(), tail(&self.log))
     }
 
-    /// Asks for an orderly stop, waits for it, and kills the group when it takes too long.
-    /// Returns whether the stop was orderly.
+    /// Requests an orderly stop, waits, and kills the process group after the grace time. Returns whether the stop was orderly.
     pub fn stop(&mut self) -> bool {
         if matches!(self.ended(), Ok(Some(_))) {
             return true;
         }
         let pid = Pid::from_child(&self.child);
         let _ = kill_process(pid, self.stop.signal);
-        // A service that someone paused with SIGSTOP must wake up to hear that it should stop.
+        // A service paused with SIGSTOP must be continued to receive the signal.
         let _ = kill_process(pid, Signal::CONT);
         let asked = Instant::now();
         while asked.elapsed() < self.stop.grace {
@@ -124,14 +122,13 @@ impl Drop for Service {
     }
 }
 
-/// Whether an ending came from outside (a person's `kill`, a test that takes the service away)
-/// rather than from a fault of the service itself.
+/// Whether the service was stopped from outside (by a person or a test) rather than by a failure of its own.
 pub fn was_stopped_from_outside(status: ExitStatus) -> bool {
     status.success()
         || matches!(status.signal(), Some(signal_hook::consts::SIGTERM | signal_hook::consts::SIGINT | SIGKILL))
 }
 
-/// Not among the signals one can handle, so not among `signal-hook`'s constants either.
+/// `signal-hook` has no constant for SIGKILL, because it cannot be handled.
 const SIGKILL: i32 = 9;
 
 fn tail(log: &Path) -> String {
@@ -145,5 +142,5 @@ fn tail(log: &Path) -> String {
     };
     let text = read().unwrap_or_default();
     let lines: Vec<&str> = text.lines().collect();
-    lines.get(lines.len().saturating_sub(SHOWN)..).unwrap_or_default().join("\n")
+    lines.get(lines.len().saturating_sub(TAIL_LINES)..).unwrap_or_default().join("\n")
 }

@@ -1,7 +1,7 @@
-//! Ctrl-C and SIGTERM as a question that every waiting loop asks.
+//! Ctrl-C, SIGTERM and SIGHUP as a flag that waiting loops check.
 //!
-//! The first signal asks for an orderly stop; a second one ends the process at once, and the
-//! kernel then ends its children (see [`crate::command::end_with_parent`]).
+//! The first signal requests an orderly stop. A second one ends the process at once, and the kernel then ends its children (see
+//! [`crate::command::end_with_parent`]).
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -10,25 +10,25 @@ use anyhow::{Result, bail};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
-static ASKED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+static STOP_REQUESTED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
-/// Starts listening. Call once, before the first child is started.
+/// Installs the handlers. Call once, before the first child is started.
 pub fn install() -> Result<()> {
-    let asked = ASKED.get_or_init(Arc::default);
+    let asked = STOP_REQUESTED.get_or_init(Arc::default);
     for signal in [SIGINT, SIGTERM, SIGHUP] {
-        // Order matters: the conditional exit sees the flag as it was before this signal.
+        // The order matters: the conditional exit must see the flag before this signal sets it.
         flag::register_conditional_shutdown(signal, 130, Arc::clone(asked))?;
         flag::register(signal, Arc::clone(asked))?;
     }
     Ok(())
 }
 
-/// Whether the person, or a supervisor, asked for a stop.
+/// Whether a stop was requested.
 pub fn interrupted() -> bool {
-    ASKED.get().is_some_and(|asked| asked.load(Ordering::Relaxed))
+    STOP_REQUESTED.get().is_some_and(|asked| asked.load(Ordering::Relaxed))
 }
 
-/// An error when a stop was asked for, so that `?` leaves a sequence of steps.
+/// An error if a stop was requested, so that `?` leaves a sequence of steps.
 pub fn check() -> Result<()> {
     if interrupted() {
         bail!("interrupted");

@@ -10,8 +10,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Adds what one line of output says: cargo's `test result: ok. 3 passed; 1 failed; …`, or
-    /// Node's `ℹ pass 3` and `ℹ fail 1`.
+    /// Adds the counts in a line of output: cargo's `test result: ok. 3 passed; 1 failed; …`, or Node's `ℹ pass 3` and `ℹ fail 1`.
     pub fn read(&mut self, line: &str) {
         if let Some((_, counts)) = line.strip_prefix("test result: ").and_then(|rest| rest.split_once(". ")) {
             for part in counts.split(';') {

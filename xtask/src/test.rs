@@ -1,4 +1,4 @@
-//! `cargo xtask test`: every test, in stages from the cheap to the whole.
+//! `cargo xtask test`: all tests, in stages from fast to slow.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -20,58 +20,58 @@ use crate::up::postgres::{self, Durability, Postgres};
 use crate::up::state::{Secrets, State};
 use crate::{campaign, e2e, tally::Tally, wasm, workspace};
 
-const PATIENCE: Duration = Duration::from_secs(3600);
+const TIMEOUT: Duration = Duration::from_secs(3600);
 
-/// Which stages to run.
+/// Which tests to run.
 #[derive(Args, Debug)]
 pub struct Options {
-    /// One stage, or several; all of them by default.
+    /// Stages to run; all by default.
     #[arg(value_enum)]
     stages: Vec<Stage>,
-    /// Of the stages bundle and e2e only the files whose names contain this.
+    /// In the stages bundle and e2e, run only the files whose paths contain this text.
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
-    /// Which faults the campaigns choose; drawn and printed where none is given.
+    /// Seed for the campaigns' choice of faults; random by default, and printed.
     #[arg(long, value_name = "N")]
     seed: Option<u32>,
-    /// How many rounds of faults each campaign has.
+    /// Number of fault rounds per campaign.
     #[arg(long, value_name = "N", default_value_t = 4)]
     rounds: u32,
-    /// Which campaign; both by default.
+    /// Campaign to run; both by default.
     #[arg(long, value_enum)]
     campaign: Option<Campaign>,
-    /// A folder with another version's `entry.mjs` and `build/`, to run beside this one's Worker in the campaign.
+    /// Folder with `entry.mjs` and `build/` of another Worker version, to run in the stack campaign together with this one.
     #[arg(long, value_name = "DIR")]
     other_edge: Option<PathBuf>,
 }
 
-/// A campaign of faults.
+/// A fault campaign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Campaign {
-    /// Streams and webhooks, behind the origins' own doors.
+    /// Streams and webhooks, directly at the origins.
     Push,
-    /// Everything, behind two versions of the edge.
+    /// The whole service, through two versions of the edge.
     Stack,
 }
 
-/// A part of the test run.
+/// A stage of the test run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Stage {
-    /// Every crate's tests on this machine, the origin's against a Postgres of its own, or the one
-    /// behind `DATABASE_URL`, which should then be one whose contents may be lost.
+    /// Tests of every crate. The origin's tests use a temporary Postgres, or the database in
+    /// `DATABASE_URL`, whose contents may then be lost.
     Rust,
-    /// `shared` compiles without std, and scores the golden vectors alike in wasm.
+    /// Compile `shared` without std, and compare the golden vectors in wasm.
     Wasm,
-    /// The Worker bundle builds within its ceiling, the cache that workerd lacks keeps its word, and limits are exact on
-    /// workerd.
+    /// Build the Worker bundle within its size limit, and run its tests on workerd.
     Bundle,
-    /// The running stack from outside.
+    /// End-to-end tests against the running stack.
     E2e,
-    /// Everything is killed, stopped, starved and set back under load: no answer is wrong, nothing is lost, and all comes back.
+    /// Fault campaigns: processes are killed, stopped, starved and restored from backups under load. Answers must stay correct, nothing
+    /// may be lost, and everything must recover.
     Faults,
 }
 
-/// Runs the stages and prints their sum, `N passed, N failed`, as the last line.
+/// Runs the stages and prints the total, `N passed, N failed`, as the last line.
 pub fn run(options: &Options) -> Result<()> {
     let chosen = |stage| options.stages.is_empty() || options.stages.contains(&stage);
     let cache = Cache::open()?;
@@ -96,7 +96,7 @@ pub fn run(options: &Options) -> Result<()> {
             failures.push(name);
         }
     }
-    // A stage that broke before it could count its tests still counts as a failure.
+    // A stage that failed before it counted any test still counts as one failure.
     tally.failed = tally.failed.max(failures.len());
     println!("\n{} passed, {} failed", tally.passed, tally.failed);
     if !failures.is_empty() {
@@ -106,7 +106,7 @@ pub fn run(options: &Options) -> Result<()> {
 }
 
 fn rust(cache: &Cache, tally: &mut Tally) -> Result<()> {
-    // The server goes before its folder: bindings are dropped last to first.
+    // Bindings are dropped in reverse order, so the server stops before its folder is removed.
     let (_folder, _postgres, url) = throw_away_postgres(cache)?;
     let mut cargo = workspace::cargo();
     cargo.args(["test", "--locked", "--workspace", "--no-fail-fast"]).env("RDS_TEST_DATABASE_URL", url);
@@ -120,7 +120,7 @@ fn in_wasm(cache: &Cache, tally: &mut Tally) -> Result<()> {
     let mut cargo = bare.cargo();
     cargo.args(["check", "--locked", "--package", "rds-shared", "--target"]);
     cargo.arg(Target::BareMetal.triple());
-    command::run(&mut step, cargo, &log, PATIENCE)?;
+    command::run(&mut step, cargo, &log, TIMEOUT)?;
     step.done("compiles");
     tally.passed += 1;
 
@@ -130,7 +130,7 @@ fn in_wasm(cache: &Cache, tally: &mut Tally) -> Result<()> {
     let mut cargo = wasm.cargo();
     cargo.args(["build", "--locked", "--release", "--package", "rds-golden"]);
     cargo.args(["--target", Target::Wasm.triple()]);
-    command::run(&mut step, cargo, &log, PATIENCE)?;
+    command::run(&mut step, cargo, &log, TIMEOUT)?;
     let module = workspace::wasm_target().join(Target::Wasm.triple()).join("release/rds_golden.wasm");
     let said =
         command::output(Command::new("node").arg(workspace::root().join("xtask/assets/run-golden.mjs")).arg(&module))?;
@@ -144,8 +144,7 @@ fn bundle(cache: &Cache, tally: &mut Tally, only: Option<&str>) -> Result<()> {
     tally.passed += 1;
     counted(node_tests(&workspace::root().join("xtask/assets")), tally)?;
     let (folder, bundle) = (Scratch::new(cache, "edge")?, wasm::build(cache)?);
-    // One Worker for the stories that leave it alone, one for those that kill it, one for those of two isolates, one for
-    // those of decisions, one for those of keys that are asked for very often, one for hostile strangers.
+    // One Worker each for: tests that do not disturb it, tests that kill it, two isolates, decisions, busy keys, hostile clients.
     let stacks = [0, 1, 2, 3, 4, 5].map(|number| lay_out_edge(&bundle, &folder.path.join(number.to_string()), number));
     let stacks: Vec<_> = stacks.into_iter().collect::<Result<_>>()?;
     let suite = workspace::root().join("edge/tests");
@@ -155,10 +154,10 @@ fn bundle(cache: &Cache, tally: &mut Tally, only: Option<&str>) -> Result<()> {
     counted(node, tally)
 }
 
-/// The second isolate's main module, in `edge/tests`.
+/// Main module of the second isolate, in `edge/tests`.
 const TWIN: &str = "counted.mjs";
 
-/// The Worker in a folder of its own, for an origin that the tests script; says where both listen.
+/// Lays out the Worker in its own folder, for an origin scripted by the tests. Returns the folder and the ports.
 fn lay_out_edge(bundle: &wasm::Bundle, folder: &Path, number: u16) -> Result<serde_json::Value> {
     let port = first_free(24_000 + number * 500, "the Worker")?;
     let origin = first_free(port + 1, "the scripted origin")?;
@@ -167,7 +166,7 @@ fn lay_out_edge(bundle: &wasm::Bundle, folder: &Path, number: u16) -> Result<ser
         Binding::variable("ORIGIN_URL", format!("http://127.0.0.1:{origin}")),
         Binding::variable("CLIENT_IP_HEADER", "CF-Connecting-IP"),
         Binding::variable("GRAPH", "1"),
-        // The tests ask for more at once than one core answers in a second.
+        // The tests send more concurrent requests than one core answers within a second.
         Binding::variable("GUARD_TIMEOUT_MS", "20000"),
         Binding::secret("ASSERTION_KEY", ""),
     ];
@@ -196,7 +195,7 @@ fn faults(cache: &Cache, tally: &mut Tally, options: &Options) -> Result<()> {
         drawn.subsec_nanos() ^ std::process::id()
     });
     println!(
-        "  seed {seed}, {} rounds; again with: cargo xtask test faults --seed {seed} --rounds {0}",
+        "  seed {seed}, {} rounds; repeat with: cargo xtask test faults --seed {seed} --rounds {0}",
         options.rounds
     );
     let mut outcome = Ok(());
@@ -219,7 +218,7 @@ fn faults(cache: &Cache, tally: &mut Tally, options: &Options) -> Result<()> {
     outcome
 }
 
-/// A suite's test files, in order and as paths inside it; of them only those that `only` is part of.
+/// A suite's test files as sorted relative paths, limited to those that contain `only`.
 pub(crate) fn test_files(suite: &Path, only: Option<&str>) -> Result<Vec<String>> {
     let (mut files, mut folders) = (Vec::new(), vec![PathBuf::new()]);
     while let Some(folder) = folders.pop() {
@@ -234,20 +233,20 @@ pub(crate) fn test_files(suite: &Path, only: Option<&str>) -> Result<Vec<String>
         }
     }
     if files.is_empty() {
-        bail!("no test file in {} has {:?} in its name", suite.display(), only.unwrap_or_default());
+        bail!("no test file in {} has {:?} in its path", suite.display(), only.unwrap_or_default());
     }
     files.sort();
     Ok(files)
 }
 
-/// Node's own test runner over the test files of a folder.
+/// Node's test runner in a folder.
 pub(crate) fn node_tests(folder: &Path) -> Command {
     let mut node = Command::new("node");
     node.current_dir(folder).args(["--test", "--test-reporter=spec"]);
     node
 }
 
-/// Installs the suite's npm packages: exactly the locked ones where there is a lock file.
+/// Installs the suite's npm packages exactly as locked; does nothing without a lock file.
 pub(crate) fn install_clients(suite: &Path) -> Result<()> {
     if !suite.join("package-lock.json").is_file() {
         return Ok(());
@@ -255,22 +254,22 @@ pub(crate) fn install_clients(suite: &Path) -> Result<()> {
     let mut step = Step::start("npm packages of e2e");
     let mut npm = Command::new("npm");
     npm.current_dir(suite).args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]);
-    command::run(&mut step, npm, &workspace::log("npm"), PATIENCE)?;
+    command::run(&mut step, npm, &workspace::log("npm"), TIMEOUT)?;
     step.done("installed");
     Ok(())
 }
 
-/// Runs a test program, shows what it prints, and adds its counts.
+/// Runs a test program, prints its output, and adds its counts.
 pub(crate) fn counted(command: Command, tally: &mut Tally) -> Result<()> {
     count(command, tally, |line| println!("{line}"))
 }
 
-/// Runs a test program, gives each line that it prints to `show`, and adds its counts.
+/// Runs a test program, passes each line of its output to `show`, and adds its counts.
 pub(crate) fn count(mut command: Command, tally: &mut Tally, mut show: impl FnMut(&str)) -> Result<()> {
     command.env("CARGO_TERM_COLOR", "never");
     let words = command::described(&command);
     let before = *tally;
-    let status = command::stream(command, PATIENCE, |line| {
+    let status = command::stream(command, TIMEOUT, |line| {
         show(line);
         tally.read(line);
     })?;
@@ -284,7 +283,7 @@ pub(crate) fn count(mut command: Command, tally: &mut Tally, mut show: impl FnMu
     Ok(())
 }
 
-/// A Postgres for one test run: the one behind `DATABASE_URL`, or a new one without durability.
+/// A Postgres for one test run: the database in `DATABASE_URL`, or a new server without durability.
 pub fn throw_away_postgres(cache: &Cache) -> Result<(Option<Scratch>, Option<Postgres>, String)> {
     if let Ok(url) = std::env::var("DATABASE_URL") {
         return Ok((None, None, url));
@@ -306,14 +305,13 @@ pub fn throw_away_postgres(cache: &Cache) -> Result<(Option<Scratch>, Option<Pos
     Ok((Some(folder), Some(postgres), url))
 }
 
-/// A state folder that goes away with the run. It lies in the cache, which Postgres' user can enter.
+/// A state folder that is removed when dropped. It is in the cache, which the user that runs Postgres can enter.
 pub struct Scratch {
-    /// Where it lies.
     pub(crate) path: PathBuf,
 }
 
 impl Scratch {
-    /// A new one.
+    /// Creates an empty folder, and removes those of dead runs.
     pub(crate) fn new(cache: &Cache, name: &str) -> Result<Self> {
         let all = cache.folder("scratch");
         remove_abandoned(&all)?;
@@ -330,7 +328,7 @@ impl Drop for Scratch {
     }
 }
 
-/// Removes the folders of runs that were killed before they could clean up: `<name>-<pid>`.
+/// Removes the folders, named `<name>-<pid>`, of runs that were killed before they could clean up.
 fn remove_abandoned(all: &Path) -> Result<()> {
     for entry in std::fs::read_dir(all).into_iter().flatten().flatten() {
         let name = entry.file_name();

@@ -1,4 +1,4 @@
-//! House rules that no linter knows: files tell what they are for, stay short, are finished, and lean on nothing above them.
+//! Rules for source files that no linter checks: an introduction, a maximum length, no unfinished work, and allowed dependencies.
 
 use std::path::Path;
 
@@ -7,15 +7,15 @@ use anyhow::Result;
 use crate::layers;
 use crate::workspace::{self, collect};
 
-/// The longest a source file may be, in lines.
-const LONGEST: usize = 400;
-/// Marks of unfinished work. Spelled apart, because this file is checked too.
+/// Maximum length of a source file, in lines.
+const MAX_LINES: usize = 400;
+/// Marks of unfinished work, split because this file is checked too.
 const UNFINISHED: [&str; 5] =
     [concat!("todo", "!("), concat!("dbg", "!("), concat!("TO", "DO"), concat!("FIX", "ME"), concat!("#[ign", "ore")];
-/// Folders of one person's machine, which mean nothing to anybody else.
-const PERSONAL: [&str; 3] = [concat!("/ro", "ot/"), concat!("/ho", "me/"), concat!("/Use", "rs/")];
+/// Prefixes of local paths, which exist only on one machine.
+const LOCAL_PATHS: [&str; 3] = [concat!("/ro", "ot/"), concat!("/ho", "me/"), concat!("/Use", "rs/")];
 
-/// Every breach in the clone, as `path:line: rule`.
+/// All violations in the clone, as `path:line: rule`.
 pub fn check() -> Result<Vec<String>> {
     let root = workspace::root();
     let mut files = Vec::new();
@@ -33,7 +33,7 @@ pub fn check() -> Result<Vec<String>> {
     Ok(breaches)
 }
 
-/// How strictly a file is read.
+/// Determines which rules apply to a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Rust,
@@ -60,25 +60,25 @@ fn examine(name: &Path, kind: Kind, text: &str, breaches: &mut Vec<String>) {
             _ => text.starts_with("//") || text.starts_with("/*") || text.starts_with("#!"),
         };
         if !introduced {
-            say(1, "the first line does not say what the file is for");
+            say(1, "the first line must be a comment that says what the file is for");
         }
         let lines = text.lines().count();
-        if lines > LONGEST {
-            say(lines, &format!("longer than {LONGEST} lines"));
+        if lines > MAX_LINES {
+            say(lines, &format!("the file must have at most {MAX_LINES} lines"));
         }
     }
     for (line, named) in layers::breaches(name, text) {
-        say(line, &format!("this layer does not lean on `crate::{named}`"));
+        say(line, &format!("this layer must not use `crate::{named}`"));
     }
     for (number, line) in text.lines().enumerate() {
         for mark in UNFINISHED {
             if kind != Kind::Prose && line.contains(mark) {
-                say(number + 1, &format!("unfinished work: {mark}"));
+                say(number + 1, &format!("unfinished work is not allowed: {mark}"));
             }
         }
-        for folder in PERSONAL {
+        for folder in LOCAL_PATHS {
             if line.contains(folder) {
-                say(number + 1, &format!("a folder of one machine: {folder}"));
+                say(number + 1, &format!("local paths are not allowed: {folder}"));
             }
         }
     }
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_without_introduction_or_with_unfinished_work_is_named_with_its_line() {
+    fn a_missing_introduction_and_unfinished_work_are_reported_with_their_line() {
         assert!(breaches("a.rs", "//! Fine.\nfn f() {}\n").is_empty());
         assert_eq!(breaches("a.rs", "fn f() {}\n").len(), 1);
         let unfinished = format!("//! Fine.\n{})\n", UNFINISHED[1]);
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn a_long_file_is_refused() {
-        let text = format!("//! Fine.\n{}", "\n".repeat(LONGEST));
+        let text = format!("//! Fine.\n{}", "\n".repeat(MAX_LINES));
         assert_eq!(breaches("a.rs", &text).len(), 1);
     }
 }

@@ -1,4 +1,4 @@
-//! The Worker bundle: `entry.mjs` of the crate with `build/index.js` and `index_bg.wasm`, built only when an input changed.
+//! The Worker bundle: the crate's `entry.mjs`, `build/index.js` and `build/index_bg.wasm`; rebuilt only when an input has changed.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,14 +12,14 @@ use crate::provision::cache::{Cache, remove};
 use crate::provision::{npm, require_node, tools, wasm_toolchain};
 use crate::{verifier, workspace};
 
-/// Compressed size above which the bundle is refused, in bytes.
-const CEILING: u64 = 1_000_000;
-const PATIENCE: Duration = Duration::from_secs(1800);
+/// Maximum size of the bundle after gzip, in bytes.
+const MAX_GZIPPED: u64 = 1_000_000;
+const TIMEOUT: Duration = Duration::from_secs(1800);
 
-/// What cargo, wasm-bindgen, wasm-opt and esbuild are told. The module is instantiated by the script that is made for it, which can put a
-/// new instance in the place of one that broke: the runtime keeps an isolate whose Wasm has trapped.
-const COMPILED: [&str; 5] = ["build", "--locked", "--profile", "worker", "--lib"];
-const BOUND: [&str; 6] = [
+/// Arguments of cargo, wasm-bindgen, wasm-opt and esbuild. The generated script instantiates the module and can replace a broken
+/// instance; this is needed because the runtime keeps an isolate whose Wasm has trapped.
+const CARGO: [&str; 5] = ["build", "--locked", "--profile", "worker", "--lib"];
+const BINDGEN: [&str; 6] = [
     "--target",
     "module",
     "--no-typescript",
@@ -27,9 +27,9 @@ const BOUND: [&str; 6] = [
     "--experimental-reset-state-function",
     "--force-enable-abort-handler",
 ];
-/// Function names are dropped, because `--debuginfo` is absent: they weigh a twentieth of the bundle. The features are those that rustc emits
-/// for this target, and exception handling, by which wasm-bindgen's glue tells a trap from a thrown error.
-const OPTIMISED: [&str; 9] = [
+/// Without `--debuginfo` function names are dropped, which saves a twentieth of the bundle. The features are those that rustc emits for
+/// this target, and exception handling, which wasm-bindgen's glue uses to distinguish a trap from a thrown error.
+const WASM_OPT: [&str; 9] = [
     "-O",
     "--strip-producers",
     "--enable-mutable-globals",
@@ -40,7 +40,7 @@ const OPTIMISED: [&str; 9] = [
     "--enable-reference-types",
     "--enable-exception-handling",
 ];
-const PACKED: [&str; 6] = [
+const ESBUILD: [&str; 6] = [
     "--bundle",
     "--minify",
     "--format=esm",
@@ -49,12 +49,12 @@ const PACKED: [&str; 6] = [
     "--outfile=packed.js",
 ];
 
-/// A crate that is a Worker.
+/// A Worker crate.
 #[derive(Clone, Copy)]
 pub struct Crate {
-    /// Its folder in the clone, with its `entry.mjs`.
+    /// Folder in the clone that contains `entry.mjs`.
     pub folder: &'static str,
-    /// Its package.
+    /// Package name.
     pub package: &'static str,
 }
 
@@ -63,28 +63,28 @@ const EDGE: Crate = Crate { folder: "edge", package: "rds-edge" };
 /// The files of a bundle.
 #[derive(Clone)]
 pub struct Bundle {
-    /// The main module; it imports `./build/index.js`.
+    /// The main module, which imports `./build/index.js`.
     pub entry: PathBuf,
-    /// wasm-bindgen's module, in one file.
+    /// The bundled wasm-bindgen script.
     pub script: PathBuf,
     /// The compiled crate.
     pub module: PathBuf,
 }
 
 impl Bundle {
-    /// A bundle that lies in a folder as it is deployed: `entry.mjs` beside `build/`.
+    /// A bundle in the folder layout of a deployment: `entry.mjs` next to `build/`.
     pub fn in_folder(folder: &Path) -> Self {
         let build = folder.join("build");
         Self { entry: folder.join("entry.mjs"), script: build.join("index.js"), module: build.join("index_bg.wasm") }
     }
 
-    /// Each file with the name that the others import it by; the main module comes first.
+    /// Each file with the name by which it is imported; the main module comes first.
     pub fn files(&self) -> [(&'static str, &Path); 3] {
         [("entry.mjs", &self.entry), ("build/index.js", &self.script), ("build/index_bg.wasm", &self.module)]
     }
 }
 
-/// `cargo xtask wasm`: builds, prints the sizes, and fails above the ceiling.
+/// `cargo xtask wasm`: builds the bundle, prints the sizes, and fails above [`MAX_GZIPPED`].
 pub fn run() -> Result<()> {
     let bundle = build(&Cache::open()?)?;
     println!("{:<20}{:>12}{:>12}", "file", "bytes", "gzipped");
@@ -96,26 +96,25 @@ pub fn run() -> Result<()> {
         println!("{name:<20}{raw:>12}{compressed:>12}");
     }
     println!("{:<20}{:>12}{total:>12}", "together", "");
-    if total > CEILING {
-        bail!("the bundle is {total} bytes gzipped; {CEILING} is the ceiling");
+    if total > MAX_GZIPPED {
+        bail!("the bundle must be at most {MAX_GZIPPED} bytes after gzip, but is {total}");
     }
     verifier::print_sizes()
 }
 
-/// Builds the service's bundle, or finds the last one still good.
+/// Builds the service's bundle, or returns the existing one if no input has changed.
 pub fn build(cache: &Cache) -> Result<Bundle> {
     build_into(cache, EDGE, "build", &[], "the Worker bundle")
 }
 
-/// The same without limits and keys, for measuring the rest, with a door to any origin, for the suite that the cache is held
-/// to, and with a path that panics. It lies apart and is never deployed.
+/// Builds a variant for benchmarks and tests, in a separate folder and never deployed: without rate limits and keys, with a proxy to
+/// any origin (for the cache conformance suite), and with a route that panics.
 pub fn build_unmetered(cache: &Cache) -> Result<Bundle> {
     let features = ["--features", "unmetered,any-origin,panic-route"];
     build_into(cache, EDGE, "build/unmetered", &features, "the Worker bundle without limits")
 }
 
-/// The same for any Worker crate in a folder of the clone; `name` is what the step is called. The
-/// bundle lies in `build/` of that folder.
+/// Builds any Worker crate of the clone into `build/` of its folder. `name` is the name of the step.
 pub fn build_crate(cache: &Cache, from: Crate, name: &str) -> Result<Bundle> {
     build_into(cache, from, "build", &[], name)
 }
@@ -124,7 +123,7 @@ fn build_into(cache: &Cache, from: Crate, output: &str, options: &[&str], name: 
     require_node()?;
     let Crate { folder, package } = from;
     if package == EDGE.package {
-        // The pages that the Worker serves hold it.
+        // The pages that the Worker serves contain the verifier.
         verifier::build(cache)?;
     }
     let toolchain = wasm_toolchain::find(cache, wasm_toolchain::Target::Wasm)?;
@@ -141,9 +140,9 @@ fn build_into(cache: &Cache, from: Crate, output: &str, options: &[&str], name: 
         Bundle { entry: source.join("entry.mjs"), script: into.join("index.js"), module: into.join("index_bg.wasm") };
     let inputs =
         [".cargo", "Cargo.toml", "Cargo.lock", "shared", "docs", "openapi", folder].map(|name| root.join(name));
-    // What the programs are told makes the bundle as much as what they are given.
-    let told = [&COMPILED[..], &BOUND, &OPTIMISED, &PACKED].concat().join(" ");
-    let salt = [toolchain.version.clone(), npm::pinned("esbuild")?, npm::pinned("binaryen")?, options.join(" "), told]
+    // The output depends on the programs' arguments as well as on the input files.
+    let args = [&CARGO[..], &BINDGEN, &WASM_OPT, &ESBUILD].concat().join(" ");
+    let salt = [toolchain.version.clone(), npm::pinned("esbuild")?, npm::pinned("binaryen")?, options.join(" "), args]
         .join(" ");
     let fingerprint = workspace::fingerprint(&inputs, &salt)?;
     let stamp = into.join(".inputs");
@@ -155,27 +154,27 @@ fn build_into(cache: &Cache, from: Crate, output: &str, options: &[&str], name: 
 
     let log = workspace::log("bundle");
     let mut cargo = toolchain.cargo();
-    cargo.args(COMPILED).args(["--package", package, "--target", wasm_toolchain::Target::Wasm.triple()]).args(options);
-    command::run(&mut step, cargo, &log, PATIENCE)?;
+    cargo.args(CARGO).args(["--package", package, "--target", wasm_toolchain::Target::Wasm.triple()]).args(options);
+    command::run(&mut step, cargo, &log, TIMEOUT)?;
     let compiled = workspace::wasm_target().join(wasm_toolchain::Target::Wasm.triple()).join("worker");
 
     let making = into.join(".making");
     remove(&making)?;
     let mut bindings = Command::new(wasm_bindgen);
     bindings.arg(compiled.join(format!("{}.wasm", package.replace('-', "_"))));
-    bindings.args(BOUND).arg("--out-dir").arg(&making);
-    command::run(&mut step, bindings, &log, PATIENCE)?;
+    bindings.args(BINDGEN).arg("--out-dir").arg(&making);
+    command::run(&mut step, bindings, &log, TIMEOUT)?;
 
     let module = making.join("index_bg.wasm");
     let mut smaller = Command::new("node");
-    smaller.arg(wasm_opt).args(OPTIMISED).arg(&module).arg("-o").arg(&module);
-    command::run(&mut step, smaller, &log, PATIENCE)?;
+    smaller.arg(wasm_opt).args(WASM_OPT).arg(&module).arg("-o").arg(&module);
+    command::run(&mut step, smaller, &log, TIMEOUT)?;
 
     let mut packed = Command::new(esbuild);
-    packed.current_dir(&making).arg("index.js").args(PACKED);
-    command::run(&mut step, packed, &log, PATIENCE)?;
+    packed.current_dir(&making).arg("index.js").args(ESBUILD);
+    command::run(&mut step, packed, &log, TIMEOUT)?;
 
-    // What wasm-bindgen imports as the source phase has it is what the runtime gives for a plain import of a module.
+    // wasm-bindgen uses a source-phase import; in the runtime a plain import of a wasm module gives the same object.
     let script = std::fs::read_to_string(making.join("packed.js"))?.replace("import source ", "import ");
     std::fs::write(&bundle.script, script)?;
     std::fs::rename(&module, &bundle.module)?;
@@ -185,10 +184,10 @@ fn build_into(cache: &Cache, from: Crate, output: &str, options: &[&str], name: 
     Ok(bundle)
 }
 
-/// The size after `gzip -9`, in bytes, by Node's zlib: Node is there anyway.
+/// Size in bytes after `gzip -9`, by Node's zlib, because Node is required anyway.
 pub fn gzipped(file: &Path) -> Result<u64> {
     let program = "const z=require('zlib'),f=require('fs');\
                    console.log(z.gzipSync(f.readFileSync(process.argv[1]),{level:9}).length)";
     let said = command::output(Command::new("node").args(["-e", program]).arg(file))?;
-    said.trim().parse().with_context(|| format!("cannot size {}", file.display()))
+    said.trim().parse().with_context(|| format!("cannot determine the compressed size of {}", file.display()))
 }

@@ -1,4 +1,4 @@
-//! Where things are in the clone, and what the lock file pins.
+//! Paths in the clone, and versions pinned in the lock file.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use sha2::{Digest, Sha256};
 
-/// The top of the clone.
+/// Root folder of the clone.
 pub fn root() -> PathBuf {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
     manifest.parent().unwrap_or(manifest).to_path_buf()
@@ -21,24 +21,24 @@ pub fn target() -> PathBuf {
     }
 }
 
-/// Cargo's folder for wasm builds: apart from the host's, because the two may be compiled by two
-/// versions of rustc, each of which would throw away the other's work.
+/// Cargo's folder for wasm builds. It is separate, because host and wasm may be compiled by different versions of rustc, which would
+/// invalidate each other's output.
 pub fn wasm_target() -> PathBuf {
     target().join("wasm")
 }
 
-/// The log of a build or an install.
+/// Path of the log of a build or an installation.
 pub fn log(name: &str) -> PathBuf {
     target().join("xtask-logs").join(format!("{name}.log"))
 }
 
-/// `cargo` as it runs this program, at the top of the clone.
+/// The `cargo` that runs this program, in the root folder.
 pub fn cargo() -> Command {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let mut command = Command::new(cargo);
     command.current_dir(root());
-    // What it told this program of this program's own package: build scripts would take it for news, and build everything that
-    // stands on theirs again whenever a person and this program build in turn.
+    // Cargo sets these variables for this program's own package. Build scripts would see them as changes, and cargo would rebuild their
+    // dependents whenever a person and this program build alternately.
     for (name, _) in std::env::vars_os() {
         if name.to_str().is_some_and(|name| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")) {
             command.env_remove(name);
@@ -51,7 +51,7 @@ pub fn cargo() -> Command {
 pub fn locked_version(package: &str) -> Result<String> {
     let path = root().join("Cargo.lock");
     let lock = std::fs::read_to_string(&path)
-        .with_context(|| format!("cannot read {}; `cargo generate-lockfile` makes it", path.display()))?;
+        .with_context(|| format!("cannot read {}; create it with `cargo generate-lockfile`", path.display()))?;
     let name = format!("name = \"{package}\"");
     let mut lines = lock.lines();
     while let Some(line) = lines.next() {
@@ -64,8 +64,8 @@ pub fn locked_version(package: &str) -> Result<String> {
     bail!("{package} is not in Cargo.lock")
 }
 
-/// SHA-256, hex, over the names and contents of every file under the given paths, plus `salt`.
-/// Build outputs (`build`, `target`, `node_modules`) are left out.
+/// SHA-256 in hexadecimal over `salt` and the names and contents of all files under the given paths, without build outputs
+/// (`build`, `target`, `node_modules`).
 pub fn fingerprint(paths: &[PathBuf], salt: &str) -> Result<String> {
     let mut files = Vec::new();
     for path in paths {

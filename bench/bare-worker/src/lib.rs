@@ -1,4 +1,4 @@
-//! The least a Rust Worker can do: answer every request with the same bytes, given by the binding `BODY`.
+//! A minimal Rust Worker: answers every request with the same bytes, from the binding `BODY`.
 
 use std::sync::OnceLock;
 
@@ -6,7 +6,7 @@ use worker::{Context, Env, Headers, Request, Response, Result, event};
 
 static BODY: OnceLock<Vec<u8>> = OnceLock::new();
 
-/// Answers with the bytes, as JSON.
+/// Answers with the bytes as JSON.
 #[event(fetch)]
 pub async fn fetch(_request: Request, env: Env, _context: Context) -> Result<Response> {
     let body = match BODY.get() {

@@ -1,7 +1,7 @@
-//! `access`: a keyed request that the edge answers from its memory, beside a JavaScript Worker that does the same job.
+//! `access`: a keyed request answered from the edge's memory, against a JavaScript Worker that does the same job.
 //!
-//! Both hash the key, call one Durable Object, which writes a row before it admits the request, and answer with a body that the
-//! isolate holds and with the same headers.
+//! Both hash the key, call one Durable Object, which writes a row before it admits the request, and answer with the same headers and a
+//! body from the isolate's memory.
 
 mod peer;
 
@@ -19,15 +19,15 @@ use crate::versus::{self, Peer, cpu_micros, rate};
 use crate::{Plan, cores, http};
 
 const VAULTS: u32 = 1_000;
-/// Requests a minute: more than either peer can answer, so that none is refused. The JavaScript peer has the same figure.
+/// Requests per minute: more than either peer can answer, so that none is refused. The JavaScript peer has the same value.
 const RPM: u32 = 1_000_000;
 const TARGET: f64 = 1.5;
-const METHOD: &str = "The edge and its peer run on plain workerd, of one version and date, with their objects on the same disk; `bench/js-peer` is the peer's source. \
-    Both compute SHA-256 of the key in their own code (the peer's is JavaScript: faster for a key than `crypto.subtle` and than `node:crypto`), call one \
+const METHOD: &str = "The edge and its peer run on plain workerd of the same version and compatibility date, with their Durable Objects on the same disk; `bench/js-peer` is the peer's source. \
+    Both compute the SHA-256 of the key in their own code (the peer's is JavaScript, which is faster for a key than `crypto.subtle` and `node:crypto`), call the \
     Durable Object of that name, which writes one SQLite row for each admitted request before it answers, and send the same headers with a body from the \
-    isolate's memory. That the names of the headers agree, that both count and that both bodies are the same is checked before every run.";
+    isolate's memory. Every run first checks that header names and bodies are equal and that both count requests.";
 
-/// Measures, prints the table, and writes it beside the crate.
+/// Runs the benchmark, prints the table, and writes it to the results.
 pub fn run(plan: &Plan) -> Result<()> {
     heading("\naccess");
     let mut report = Report::default();
@@ -49,7 +49,7 @@ fn measure(cache: &Cache, plan: &Plan, report: &mut Report) -> Result<()> {
 
     let javascript = peer::start(cache, &hit)?;
     let same = http::ask(javascript.address, &request)?;
-    ensure!(same.status == 200 && same.body == hit.body, "the peer answers something else: {}", same.head);
+    ensure!(same.status == 200 && same.body == hit.body, "the peer's answer differs: {}", same.head);
     let (ours, theirs) = (header_names(&hit), header_names(&same));
     ensure!(ours == theirs, "the headers differ:\n{ours:?}\n{theirs:?}");
     for address in [edge, javascript.address] {
@@ -74,14 +74,14 @@ fn measure(cache: &Cache, plan: &Plan, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// The names of an answer's headers, in order.
+/// The sorted names of an answer's headers.
 fn header_names(answer: &Answer) -> Vec<&str> {
     let mut names: Vec<_> = answer.headers().map(|(name, _)| name).collect();
     names.sort_unstable();
     names
 }
 
-/// Checks that each request is charged: of two in a row, the second leaves one less, or begins the next window.
+/// Checks that each request is counted: the second of two requests has one less remaining, or starts the next window.
 fn counts(address: SocketAddr, request: &[u8]) -> Result<()> {
     let told = || -> Result<[i64; 3]> {
         let answer = http::ask(address, request)?;

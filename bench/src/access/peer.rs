@@ -1,4 +1,4 @@
-//! The JavaScript peer: `bench/js-peer` on the workerd that runs the edge.
+//! The JavaScript peer `bench/js-peer` on the same workerd as the edge.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -22,11 +22,11 @@ use crate::market::LIST;
 use crate::{cores, http};
 
 const STOP: StopRule = StopRule { signal: Signal::TERM, grace: Duration::from_secs(10) };
-const PATIENCE: Duration = Duration::from_secs(30);
-/// What the peer hashes when it is asked whether it is ready.
+const TIMEOUT: Duration = Duration::from_secs(30);
+/// The key that the peer hashes in its answer to `/ready`.
 const SAMPLE: &str = "pk_live_0123456789abcdef0123456789abcdef";
-/// Headers of an answer that are not the copy's: the runtime's, and those that every request has of its own.
-const OWN: [&str; 9] = [
+/// Response headers that are not part of the cached response: set by the runtime, or different for every request.
+const PER_REQUEST_HEADERS: [&str; 9] = [
     "content-length",
     "date",
     "connection",
@@ -38,16 +38,15 @@ const OWN: [&str; 9] = [
     "x-ratelimit-window",
 ];
 
-/// The running peer. It ends with the value.
+/// The running peer. It is stopped when dropped.
 pub struct JsPeer {
-    /// Where it listens.
+    /// Its listening address.
     pub address: SocketAddr,
     service: Service,
     folder: PathBuf,
 }
 
 impl JsPeer {
-    /// Its process id.
     pub fn pid(&self) -> u32 {
         self.service.pid()
     }
@@ -60,7 +59,7 @@ impl Drop for JsPeer {
     }
 }
 
-/// Starts it on the servers' core, with the body and the headers of the edge's own hit as its copy of the list.
+/// Starts the peer on the servers' core, with the body and headers of the edge's own hit as its cached response.
 pub fn start(cache: &Cache, hit: &Answer) -> Result<JsPeer> {
     let mut step = Step::start("the JavaScript peer");
     let folder = std::env::temp_dir().join(format!("rds-bench-js-{}", std::process::id()));
@@ -69,7 +68,7 @@ pub fn start(cache: &Cache, hit: &Answer) -> Result<JsPeer> {
     let port = Ports::free()?.edge;
     let headers: Map<String, Value> = hit
         .headers()
-        .filter(|(name, _)| !OWN.contains(name))
+        .filter(|(name, _)| !PER_REQUEST_HEADERS.contains(name))
         .map(|(name, value)| (name.to_owned(), Value::from(value)))
         .collect();
     let mut command = Command::new(npm::workerd(cache)?);
@@ -83,11 +82,11 @@ pub fn start(cache: &Cache, hit: &Answer) -> Result<JsPeer> {
         .env("HEADERS", serde_json::to_string(&headers)?);
     let log = folder.join("log");
     let mut service = cores::on_server(|| Service::start("the JavaScript peer", command, log, STOP))?;
-    service.wait_until(&mut step, PATIENCE, || probe::is_ok(port, "/ready"))?;
+    service.wait_until(&mut step, TIMEOUT, || probe::is_ok(port, "/ready"))?;
     let address = local(port).into();
     let peer = JsPeer { address, service, folder };
     let digest = http::ask(address, &http::get("/ready", "")).context("the peer's digest")?;
-    ensure!(digest.body == KeyDigest::of(SAMPLE).to_hex().as_bytes(), "the peer's SHA-256 is none");
+    ensure!(digest.body == KeyDigest::of(SAMPLE).to_hex().as_bytes(), "the peer's SHA-256 is wrong");
     step.done(&format!("port {port}"));
     Ok(peer)
 }
@@ -95,7 +94,7 @@ pub fn start(cache: &Cache, hit: &Answer) -> Result<JsPeer> {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn the_peer_runs_under_the_date_of_the_service() {
+    fn the_peer_has_the_compatibility_date_of_the_service() {
         let date = |text: &str, name: &str| {
             text.lines()
                 .find_map(|line| line.trim().strip_prefix(name)?.split('"').nth(1).map(str::to_owned))

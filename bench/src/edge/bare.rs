@@ -1,4 +1,4 @@
-//! `bench/bare-js`: the least that a JavaScript Worker can do.
+//! `bench/bare-js`: minimal JavaScript Workers.
 
 use anyhow::Result;
 use xtask::provision::cache::Cache;
@@ -6,18 +6,18 @@ use xtask::workspace;
 
 use super::js_worker::{JsWorker, Plan, folder, place};
 
-/// One that answers with the same bytes, whoever asks for whatever.
+/// A Worker that answers every request with the same bytes.
 pub fn constant(cache: &Cache, body: &[u8]) -> Result<JsWorker> {
     start(cache, "the bare Worker", "bare", &[("BODY", String::from_utf8(body.to_vec())?)], None)
 }
 
-/// The same behind one call of a Durable Object that does nothing: the least that counting in an object costs.
+/// Like [`constant`], after one call of an empty Durable Object: the minimum cost of counting in a Durable Object.
 pub fn behind_an_object(cache: &Cache, body: &[u8]) -> Result<JsWorker> {
     let body = String::from_utf8(body.to_vec())?;
     start(cache, "the bare Worker with an object", "bare-object", &[("BODY", body)], Some(("OBJECTS", "Nothing")))
 }
 
-/// One that hands every request on.
+/// A Worker that forwards every request.
 pub fn forwarder(cache: &Cache, origin: String) -> Result<JsWorker> {
     start(cache, "the bare forwarder", "forwarder", &[("ORIGIN_URL", origin)], None)
 }

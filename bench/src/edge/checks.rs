@@ -1,4 +1,4 @@
-//! What each peer must show before it is timed.
+//! Checks that each peer must pass before it is timed.
 
 use std::net::SocketAddr;
 use std::sync::Barrier;
@@ -8,39 +8,39 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::http::{self, Answer, Connection};
 
-/// Fields of a body that grow with a copy's age.
+/// Body fields that grow with the age of a cached response.
 const AGES: [&[u8]; 2] = [b"\"freshness_seconds\":", b"\"age_seconds\":"];
-/// Callers at once, and how often they ask for each request that the limit lets pass.
+/// Number of concurrent callers, and requests sent per admitted request.
 const CALLERS: u32 = 64;
-const EAGERNESS: u32 = 2;
-/// Seconds of a minute that a crowd may take.
-const ROOM: u64 = 20;
+const REQUESTS_PER_ADMITTED: u32 = 2;
+/// Minimum seconds that must remain in the current minute.
+const MIN_SECONDS_LEFT: u64 = 20;
 
-/// Checks that a body is the edge's own, but for ages.
+/// Checks that the bodies are equal except for ages.
 pub fn same_body(ours: &Answer, theirs: &Answer) -> Result<()> {
     ensure!(theirs.status == 200, "the peer answers {}: {}", theirs.status, theirs.head);
-    ensure!(without_ages(&ours.body) == without_ages(&theirs.body), "the peer answers something else: {}", theirs.head);
+    ensure!(without_ages(&ours.body) == without_ages(&theirs.body), "the peer's body differs: {}", theirs.head);
     Ok(())
 }
 
-/// Checks that the names of the headers are the edge's own.
+/// Checks that the header names are equal.
 pub fn same_header_names(ours: &Answer, theirs: &Answer) -> Result<()> {
     let (ours, theirs) = (header_names(ours), header_names(theirs));
     ensure!(ours == theirs, "the headers differ:\n{ours:?}\n{theirs:?}");
     Ok(())
 }
 
-/// Checks that the answer's ETag is met by a 304 without a body. `request` makes a request with one more header line.
+/// Checks that the answer's ETag gets a 304 without a body. `request` builds a request with an additional header line.
 pub fn confirms(address: SocketAddr, answer: &Answer, request: impl Fn(&str) -> Vec<u8>) -> Result<()> {
     let etag = answer.etag.as_ref().context("no ETag")?;
     let confirmed = http::ask(address, &request(&format!("if-none-match: {etag}\r\n")))?;
-    ensure!(confirmed.status == 304 && confirmed.body.is_empty(), "not confirmed: {}", confirmed.head);
+    ensure!(confirmed.status == 304 && confirmed.body.is_empty(), "no 304 for the ETag: {}", confirmed.head);
     let changed = http::ask(address, &request("if-none-match: W/\"other\"\r\n"))?;
-    ensure!(changed.status == 200, "confirmed for another: {}", changed.head);
+    ensure!(changed.status == 200, "no 200 for another ETag: {}", changed.head);
     Ok(())
 }
 
-/// Checks that each request is charged: of two in a row, the second leaves one less, or begins the next window.
+/// Checks that each request is counted: the second of two requests has one less remaining, or starts the next window.
 pub fn counts(address: SocketAddr, request: &[u8], limit: u32) -> Result<()> {
     let told = || -> Result<[i64; 3]> {
         let answer = http::ask(address, request)?;
@@ -55,25 +55,25 @@ pub fn counts(address: SocketAddr, request: &[u8], limit: u32) -> Result<()> {
     Ok(())
 }
 
-/// What a crowd saw that asked at once for more than the limit, within one minute.
+/// Result of sending more concurrent requests than the limit within one minute.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Crowd {
     /// Requests answered with 200.
     pub admitted: u32,
-    /// Requests whose connection the server cut: nobody knows whether they were admitted.
+    /// Requests whose connection the server cut, so that it is unknown whether they were admitted.
     pub cut: u32,
 }
 
 impl Crowd {
-    /// Whether the limit may have been exact.
+    /// Whether the result is consistent with an exact limit.
     pub fn is_exact(self, limit: u32) -> bool {
         self.admitted <= limit && self.admitted + self.cut >= limit
     }
 }
 
-/// Lets a crowd ask at once for more than the limit, within one minute.
+/// Sends more concurrent requests than the limit within one minute.
 pub fn crowd(address: SocketAddr, limit: u32, request: impl Fn() -> Vec<u8> + Sync) -> Result<Crowd> {
-    while 60 - now() % 60 < ROOM {
+    while 60 - now() % 60 < MIN_SECONDS_LEFT {
         xtask::signals::check()?;
         std::thread::sleep(Duration::from_millis(200));
     }
@@ -82,12 +82,12 @@ pub fn crowd(address: SocketAddr, limit: u32, request: impl Fn() -> Vec<u8> + Sy
         let mut connection = Connection::open(address)?;
         barrier.wait();
         let mut seen = Crowd::default();
-        for _ in 0..(limit * EAGERNESS).div_ceil(CALLERS) {
+        for _ in 0..(limit * REQUESTS_PER_ADMITTED).div_ceil(CALLERS) {
             let answer = connection.send(&request()).and_then(|()| connection.receive());
             match answer.map(|answer| answer.status) {
                 Ok(200) => seen.admitted += 1,
                 Ok(429) => {}
-                Ok(other) => bail!("{other} at the limit"),
+                Ok(other) => bail!("unexpected status {other} at the limit"),
                 Err(error) if http::was_cut(&error) => {
                     seen.cut += 1;
                     connection = Connection::open(address)?;
@@ -99,14 +99,14 @@ pub fn crowd(address: SocketAddr, limit: u32, request: impl Fn() -> Vec<u8> + Sy
     };
     let counts: Vec<Result<Crowd>> = std::thread::scope(|scope| {
         let callers: Vec<_> = (0..CALLERS).map(|_| scope.spawn(caller)).collect();
-        callers.into_iter().map(|caller| caller.join().unwrap_or_else(|_| bail!("a caller broke"))).collect()
+        callers.into_iter().map(|caller| caller.join().unwrap_or_else(|_| bail!("a caller panicked"))).collect()
     });
     let mut total = Crowd::default();
     for seen in counts {
         let seen = seen?;
         total = Crowd { admitted: total.admitted + seen.admitted, cut: total.cut + seen.cut };
     }
-    ensure!(now() / 60 == window, "the crowd took longer than the minute");
+    ensure!(now() / 60 == window, "the requests did not end within the minute");
     Ok(total)
 }
 
@@ -150,14 +150,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cut_request_may_have_been_admitted_and_may_not() {
+    fn a_cut_request_counts_as_possibly_admitted() {
         let crowd = |admitted, cut| Crowd { admitted, cut }.is_exact(320);
         assert!(crowd(320, 0) && crowd(319, 1) && crowd(320, 1));
         assert!(!crowd(319, 0) && !crowd(321, 0) && !crowd(321, 5));
     }
 
     #[test]
-    fn only_ages_are_passed_over() {
+    fn only_ages_are_ignored() {
         let blank = |text: &str| String::from_utf8(without_ages(text.as_bytes())).unwrap();
         assert_eq!(blank(r#"{"age_seconds":17,"tvl":1}"#), r#"{"age_seconds":,"tvl":1}"#);
         assert_eq!(blank(r#"{"freshness_seconds":null}"#), r#"{"freshness_seconds":null}"#);

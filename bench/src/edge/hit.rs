@@ -1,4 +1,4 @@
-//! A list for holders of keys, exactly limited, answered from a copy.
+//! A cached list for holders of keys, with an exact limit.
 
 use std::net::SocketAddr;
 use std::sync::{Mutex, PoisonError};
@@ -18,17 +18,17 @@ use crate::versus::{self, Peer, Versus, cpu_micros, rate};
 
 const PART: &str = "public list at the edge, keyed, exact limit, cached";
 
-/// Measures the edge beside each of the others.
+/// Compares the edge with each peer.
 pub fn measure(cache: &Cache, plan: &Plan, subject: &Subject, report: &mut Report) -> Result<()> {
     let Subject { market, key } = subject;
     let narrow = market.mint(LIMIT)?;
     let edge = market.address("edge")?;
     let request = subject.request(LIST);
-    let ours = copy(edge, || Ok(request.clone()))?;
+    let ours = cached(edge, || Ok(request.clone()))?;
     let ask = |more: &str| http::get(LIST, &format!("{}{more}", Subject::lines(key)));
     checks::confirms(edge, &ours, ask)?;
     checks::counts(edge, &request, RPM)?;
-    // Signed for nginx's sake, which cannot: its copy may have to be renewed meanwhile.
+    // Signed for nginx, which cannot sign: it may have to refresh its cached response meanwhile.
     let crowd = Mutex::new(market.signed_targets(&Subject::lines(&narrow), || LIST.to_owned())?);
     let asking = || {
         let mut out = Vec::new();
@@ -51,7 +51,7 @@ pub fn measure(cache: &Cache, plan: &Plan, subject: &Subject, report: &mut Repor
     let peer = hono::start(cache, market)?;
     hono::provision(&peer, key, RPM)?;
     hono::provision(&peer, &narrow, LIMIT)?;
-    let theirs = copy(peer.address, || Ok(request.clone()))?;
+    let theirs = cached(peer.address, || Ok(request.clone()))?;
     checks::same_body(&ours, &theirs)?;
     checks::same_header_names(&ours, &theirs)?;
     checks::confirms(peer.address, &theirs, ask)?;
@@ -59,22 +59,22 @@ pub fn measure(cache: &Cache, plan: &Plan, subject: &Subject, report: &mut Repor
     ensure!(exactness("Hono", peer.address, report)?.is_exact(LIMIT), "Hono's limit is not exact");
     let versus = beside(plan, subject, again(peer.address, peer.pid(), request.clone()))?;
     let hono = "Hono in a JavaScript Worker";
-    tell(report, &versus, hono, Of::Rate, Target::AtLeast(1.0), "; exact: both");
-    tell(report, &versus, hono, Of::Cpu, Target::AtLeast(1.0), "; exact: both");
+    add_comparison(report, &versus, hono, Of::Rate, Target::AtLeast(1.0), "; exact: both");
+    add_comparison(report, &versus, hono, Of::Cpu, Target::AtLeast(1.0), "; exact: both");
     drop(peer);
 
     let bare = bare::constant(cache, &ours.body)?;
     checks::same_body(&ours, &http::ask(bare.address, &request)?)?;
     let versus = beside(plan, subject, again(bare.address, bare.pid(), request.clone()))?;
     let name = "bare JavaScript Worker: the same bytes, no key, no limit, no cache";
-    tell(report, &versus, name, Of::Rate, Target::AtLeast(0.5), "; theirs counts nothing");
+    add_comparison(report, &versus, name, Of::Rate, Target::AtLeast(0.5), "; theirs counts nothing");
     drop(bare);
     let fewer = &super::fewer(plan);
     let object = bare::behind_an_object(cache, &ours.body)?;
     checks::same_body(&ours, &http::ask(object.address, &request)?)?;
     let versus = beside(fewer, subject, again(object.address, object.pid(), request.clone()))?;
     let name = "bare JavaScript Worker behind a call of an empty object";
-    tell(report, &versus, name, Of::Rate, Target::Stated, "; theirs counts and writes nothing");
+    add_comparison(report, &versus, name, Of::Rate, Target::Stated, "; theirs counts and writes nothing");
     drop(object);
 
     let keys = nginx::Keys { wide: key, narrow: &narrow, limit: LIMIT };
@@ -85,19 +85,19 @@ pub fn measure(cache: &Cache, plan: &Plan, subject: &Subject, report: &mut Repor
         write(&mut out);
         Ok(out)
     };
-    let theirs = copy(nginx.address, signed)?;
+    let theirs = cached(nginx.address, signed)?;
     checks::same_body(&ours, &theirs)?;
     checks::confirms(nginx.address, &theirs, ask)?;
     let admitted = exactness("nginx limit_req", nginx.address, report)?.admitted;
     let peer = Peer { address: nginx.address, pid: nginx.worker, write: Box::new(write) };
     let versus = beside(fewer, subject, peer)?;
     let more = format!("; nginx's bucket let {admitted} of {LIMIT} a minute pass");
-    tell(report, &versus, "nginx proxy_cache + limit_req, key from a map", Of::Rate, Target::Stated, &more);
+    add_comparison(report, &versus, "nginx proxy_cache + limit_req, key from a map", Of::Rate, Target::Stated, &more);
     Ok(())
 }
 
-/// The second answer to a request: a copy's.
-fn copy(address: SocketAddr, mut request: impl FnMut() -> Result<Vec<u8>>) -> Result<Answer> {
+/// The second answer to a request, which must be a cached response.
+fn cached(address: SocketAddr, mut request: impl FnMut() -> Result<Vec<u8>>) -> Result<Answer> {
     http::ask(address, &request()?)?;
     let hit = http::ask(address, &request()?)?;
     ensure!(hit.status == 200 && hit.head.contains("x-cache: hit"), "no hit: {}", hit.head);
@@ -110,13 +110,13 @@ fn beside(plan: &Plan, subject: &Subject, peer: Peer) -> Result<Versus> {
     versus::measure_with_halves(plan, edge, peer)
 }
 
-/// What a ratio is of.
+/// The measure that a ratio compares.
 enum Of {
     Rate,
     Cpu,
 }
 
-fn tell(report: &mut Report, versus: &Versus, peer: &str, of: Of, target: Target, more: &str) {
+fn add_comparison(report: &mut Report, versus: &Versus, peer: &str, of: Of, target: Target, more: &str) {
     let (ours, theirs) = versus.told();
     let (of, ratio) = match of {
         Of::Rate => ("requests/s, ours over theirs", versus.ratio(rate)),

@@ -1,4 +1,4 @@
-//! `bench/hono-peer`: the edge's job in Hono, bundled as its authors bundle a Worker.
+//! `bench/hono-peer`: the edge's job in Hono, bundled into one module.
 
 use std::path::Path;
 use std::process::Command;
@@ -17,11 +17,11 @@ use super::js_worker::{JsWorker, Plan, folder};
 use crate::http;
 use crate::market::Market;
 
-const PATIENCE: Duration = Duration::from_secs(30);
-/// Opens the Worker's one route for operators, on loopback and for the length of a run.
+const TIMEOUT: Duration = Duration::from_secs(30);
+/// Token of the Worker's only admin route; on loopback and only during a run.
 const ADMIN_TOKEN: &str = "bench";
 
-/// Starts it on the servers' core, before the market's origin.
+/// Starts the Worker on the servers' core, in front of the market's origin.
 pub fn start(cache: &Cache, market: &Market) -> Result<JsWorker> {
     let folder = folder("hono")?;
     bundle(cache, &folder)?;
@@ -34,18 +34,18 @@ pub fn start(cache: &Cache, market: &Market) -> Result<JsWorker> {
     JsWorker::start(cache, &Plan { name: "Hono", folder, variables: &variables, object: Some(("KEYS", "KeyGuard")) })
 }
 
-/// Tells it of a key and its limit.
+/// Provisions a key with its limit.
 pub fn provision(worker: &JsWorker, key: &str, rpm: u32) -> Result<()> {
     let principal = json!({ "kind": "key", "id": 1, "org_id": 1, "plan": "data" });
     let record = json!({ "principal": principal, "rpm": rpm }).to_string();
     let target = format!("/keys/{}", KeyDigest::of(key).to_hex());
     let lines = format!("authorization: Bearer {ADMIN_TOKEN}\r\n");
     let answer = http::ask(worker.address, &http::request("PUT", &target, &lines, record.as_bytes()))?;
-    ensure!(answer.status == 204, "the key was not taken: {}", answer.head);
+    ensure!(answer.status == 204, "the key was not accepted: {}", answer.head);
     Ok(())
 }
 
-/// One minified module of the peer and all that it uses of Hono.
+/// Bundles the peer and the used parts of Hono into one minified module.
 fn bundle(cache: &Cache, folder: &Path) -> Result<()> {
     let modules = npm::hono(cache)?;
     let mut step = Step::start("the bundle with Hono");
@@ -62,7 +62,7 @@ fn bundle(cache: &Cache, folder: &Path) -> Result<()> {
         ])
         .arg(format!("--outfile={}", folder.join("worker.mjs").display()))
         .env("NODE_PATH", modules);
-    command::run(&mut step, esbuild, &workspace::log("hono"), PATIENCE)?;
+    command::run(&mut step, esbuild, &workspace::log("hono"), TIMEOUT)?;
     step.done("built");
     Ok(())
 }

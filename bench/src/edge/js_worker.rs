@@ -1,4 +1,4 @@
-//! A JavaScript Worker on the workerd that runs the edge: its configuration in a folder of its own, and the process.
+//! A JavaScript Worker on the same workerd as the edge: its configuration in its own folder, and the process.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -17,30 +17,30 @@ use xtask::up::{edge, probe};
 use crate::cores;
 
 const STOP: StopRule = StopRule { signal: Signal::TERM, grace: Duration::from_secs(10) };
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A Worker that is to be started: `worker.mjs` lies in the folder.
+/// A Worker to start; its script is `worker.mjs` in the folder.
 pub struct Plan<'a> {
-    /// What messages call it.
+    /// Its name in messages.
     pub name: &'static str,
-    /// The folder, which is deleted at the end.
+    /// The folder; deleted when the Worker is dropped.
     pub folder: PathBuf,
     /// Names and values of its variables.
     pub variables: &'a [(&'static str, String)],
-    /// Its class with storage, by binding and name.
+    /// Binding and name of its Durable Object class.
     pub object: Option<(&'static str, &'static str)>,
 }
 
-/// The running Worker. It ends with the value.
+/// The running Worker. It is stopped when dropped.
 pub struct JsWorker {
-    /// Where it listens.
+    /// Its listening address.
     pub address: SocketAddr,
     service: Service,
     folder: PathBuf,
 }
 
 impl JsWorker {
-    /// Starts it on the servers' core, and waits until it answers `/ready`.
+    /// Starts the Worker on the servers' core and waits until it answers `/ready`.
     pub fn start(cache: &Cache, plan: &Plan<'_>) -> Result<Self> {
         let mut step = Step::start(plan.name);
         let port = Ports::free()?.edge;
@@ -55,12 +55,11 @@ impl JsWorker {
             .arg(format!("--socket-addr=http={}", local(port)))
             .envs(plan.variables.iter().map(|(name, value)| (name, value)));
         let mut service = cores::on_server(|| Service::start(plan.name, command, folder.join("log"), STOP))?;
-        service.wait_until(&mut step, PATIENCE, || probe::is_ok(port, "/ready"))?;
+        service.wait_until(&mut step, TIMEOUT, || probe::is_ok(port, "/ready"))?;
         step.done(&format!("port {port}"));
         Ok(Self { address: local(port).into(), service, folder: folder.clone() })
     }
 
-    /// Its process id.
     pub fn pid(&self) -> u32 {
         self.service.pid()
     }
@@ -73,20 +72,20 @@ impl Drop for JsWorker {
     }
 }
 
-/// A new folder for a Worker of that name.
+/// Creates a folder for a Worker of that name.
 pub fn folder(name: &str) -> Result<PathBuf> {
     let folder = std::env::temp_dir().join(format!("rds-bench-{name}-{}", std::process::id()));
     std::fs::create_dir_all(&folder)?;
     Ok(folder)
 }
 
-/// Puts a script into a Worker's folder as it is.
+/// Copies a script into a Worker's folder.
 pub fn place(script: &Path, folder: &Path) -> Result<()> {
     std::fs::copy(script, folder.join("worker.mjs"))?;
     Ok(())
 }
 
-/// As [`edge::render`] has it for the edge: the same date, the same flags of V8, storage on the local disk, the same store behind the Cache API, the network.
+/// The configuration, equal to that of [`edge::render`] in compatibility date, V8 flags, local storage, cache store and network.
 fn configuration(plan: &Plan<'_>, date: &str) -> String {
     let variable = |(name, _): &(&str, String)| format!("    (name = \"{name}\", fromEnvironment = \"{name}\"),\n");
     let mut bindings: String = plan.variables.iter().map(variable).collect();

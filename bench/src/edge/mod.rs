@@ -1,4 +1,4 @@
-//! `edge`: a keyed list at the edge beside other edges, from a copy and with every URL different.
+//! `edge`: a keyed list at the edge against other edges, cached and with distinct URLs.
 
 pub mod bare;
 mod checks;
@@ -23,24 +23,24 @@ use crate::versus::Peer;
 use crate::{Plan, cores, http};
 
 const VAULTS: u32 = 1_000;
-/// Requests a minute: more than any of them can answer, so that none is refused.
+/// Requests per minute: more than any peer can answer, so that none is refused.
 const RPM: u32 = 1_000_000;
-/// Requests a minute of the key whose limit is tried.
+/// Requests per minute of the key whose limit is tested.
 const LIMIT: u32 = 4_800;
-/// Loads of each peer where the figures are stated only.
-const FEWER: usize = 3;
+/// Maximum loads per peer for figures without a target.
+const MAX_STATED_ROUNDS: usize = 3;
 const PARTS: [&str; 2] = ["hit", "tail"];
-const METHOD: &str = "Of a key that is asked for very often the edge has requests counted ahead at its object, for a quarter of a second. \"Bare\" is `bench/bare-js`: of a copy, a JavaScript Worker that answers every request with the same bytes, without key, limit \
-    or cache; of the long tail, one that hands every request on as it came. The Hono Worker (`bench/hono-peer`) does the edge's job by Hono's router and middleware: \
-    it looks the key up by its SHA-256 in a Durable Object, which is called once and writes a row for each admitted request, keeps copies in the isolate's memory and in \
-    the Cache API, confirms them by ETag, and signs what it asks the origin. It differs where it does less: no change of facts reaches its copies before their time, \
-    ages in a body do not grow, queries are not parsed, and the signatures of the origin's answers are not verified. The Workers run on plain workerd of one version and date, with their objects and the store behind the Cache API alike. \
-    nginx is Debian's with one worker, proxy_cache (lock, stale) and limit_req; it does not revalidate, because the signature covers If-None-Match. Its limit is a leaky bucket in memory, so what it admits in a minute is not exact, and lost at a restart; \
-    a key is an entry of a map in its configuration. It cannot sign: to nginx and to the bare forwarder the client sends its requests signed. \
-    All of them are asked the same of the same origin on the same core. Before anything is timed each must give the edge's own body (but for ages) and, where it claims to do the same job, \
-    the same names of headers, a 304 to the ETag, an allowance that falls with each request, and at 64 requests at once exactly as many admissions as the limit says.";
+const METHOD: &str = "For a busy key the edge reserves requests ahead at the key's Durable Object, for a quarter of a second. \"Bare\" is `bench/bare-js`: for the cached list a JavaScript Worker that answers every request with the same bytes, without key, limit \
+    or cache; for the long tail one that forwards every request unchanged. The Hono Worker (`bench/hono-peer`) does the edge's job with Hono's router and middleware: \
+    it looks the key up by its SHA-256 in a Durable Object, which is called once and writes a row for each admitted request, keeps cached responses in the isolate's memory and in \
+    the Cache API, revalidates them by ETag, and signs its requests to the origin. It does less than the edge: its cached responses are not invalidated by changed facts, \
+    ages in a body do not grow, queries are not parsed, and the signatures of the origin's answers are not verified. The Workers run on plain workerd of the same version and compatibility date, with the same storage of Durable Objects and the same store behind the Cache API. \
+    nginx is Debian's with one worker, proxy_cache (lock, stale) and limit_req; it does not revalidate, because the signature covers If-None-Match. Its limit is a leaky bucket in memory, so the number admitted per minute is not exact and the count is lost at a restart; \
+    a key is an entry of a map in its configuration. nginx and the bare forwarder cannot sign, so the client sends them signed requests. \
+    All get the same requests and use the same origin on the same core. Before it is timed, each must return the edge's own body (except for ages) and, where it claims to do the same job, \
+    the same header names, a 304 to the ETag, a remaining allowance that falls with each request, and with 64 concurrent callers exactly as many admissions as the limit allows.";
 
-/// What `edge` can be told.
+/// Options of `edge`.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
     #[command(flatten)]
@@ -50,13 +50,13 @@ pub struct Options {
 }
 
 impl Options {
-    /// Every part, by this plan.
+    /// All parts with this plan.
     pub fn of(plan: &Plan) -> Self {
         Options { plan: plan.clone(), only: Only::default() }
     }
 }
 
-/// Measures every part, prints the table, and writes it beside the crate.
+/// Measures the parts, prints the table, and writes it to the results.
 pub fn run(options: &Options) -> Result<()> {
     let Options { plan, only } = options;
     let (cache, parts) = (Cache::open()?, only.of("edge", PARTS)?);
@@ -78,7 +78,7 @@ pub fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// The service that is measured, and who asks it.
+/// The measured service, and a key for it.
 struct Subject {
     market: Market,
     key: String,
@@ -96,18 +96,18 @@ impl Subject {
         format!("accept: application/json\r\nauthorization: Bearer {key}\r\ncf-connecting-ip: 192.0.2.1\r\n")
     }
 
-    /// A request of the caller's.
+    /// A request with the key.
     fn request(&self, target: &str) -> Vec<u8> {
         http::get(target, &Self::lines(&self.key))
     }
 }
 
-/// The plan for what has no target.
+/// The plan for figures without a target.
 fn fewer(plan: &Plan) -> Plan {
-    Plan { rounds: plan.rounds.min(FEWER), ..plan.clone() }
+    Plan { rounds: plan.rounds.min(MAX_STATED_ROUNDS), ..plan.clone() }
 }
 
-/// A peer that is asked for the same again and again.
+/// A peer that gets the same request each time.
 fn again(address: SocketAddr, pid: u32, request: Vec<u8>) -> Peer {
     Peer { address, pid, write: Box::new(move |out| out.extend_from_slice(&request)) }
 }

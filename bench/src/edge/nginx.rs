@@ -1,4 +1,4 @@
-//! nginx as an edge: proxy_cache and limit_req before the origin.
+//! nginx as an edge: proxy_cache and limit_req in front of the origin.
 
 use std::fmt::Write as _;
 use std::net::SocketAddr;
@@ -18,30 +18,30 @@ use xtask::{measure, up};
 use crate::cores;
 
 const STOP: StopRule = StopRule { signal: Signal::TERM, grace: Duration::from_secs(5) };
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The keys that its configuration lists.
+/// The API keys in its configuration.
 pub struct Keys<'a> {
-    /// One with more requests than can be asked.
+    /// A key whose limit is never reached.
     pub wide: &'a str,
-    /// One with [`limit`](Self::limit) requests a minute, all of which may come at once.
+    /// A key with [`limit`](Self::limit) requests per minute, which may all come at once.
     pub narrow: &'a str,
-    /// See there.
+    /// Requests per minute of the `narrow` key.
     pub limit: u32,
 }
 
-/// The running server. It ends with the value.
+/// The running server. It is stopped when dropped.
 pub struct Nginx {
-    /// Where it listens.
+    /// Its listening address.
     pub address: SocketAddr,
-    /// The process id of its one worker.
+    /// Process id of its only worker.
     pub worker: u32,
     service: Service,
     folder: PathBuf,
 }
 
 impl Nginx {
-    /// Starts it on the servers' core, before the origin at `origin`.
+    /// Starts nginx on the servers' core, in front of the origin at `origin`.
     pub fn start(cache: &Cache, origin: SocketAddr, keys: &Keys<'_>) -> Result<Self> {
         let found = proxies::find(cache)?;
         let (_, program) = found.programs.iter().find(|(name, _)| *name == "nginx").context("no nginx")?;
@@ -55,7 +55,7 @@ impl Nginx {
         command.arg("-p").arg(&folder).arg("-c").arg(&configuration).arg("-e").arg(folder.join("error.log"));
         command.envs(found.libraries.map(|libraries| ("LD_LIBRARY_PATH", libraries)));
         let mut service = cores::on_server(|| Service::start("nginx", command, folder.join("log"), STOP))?;
-        service.wait_until(&mut step, PATIENCE, || up::probe::is_ok(port, "/ready"))?;
+        service.wait_until(&mut step, TIMEOUT, || up::probe::is_ok(port, "/ready"))?;
         step.done(&format!("port {port}"));
         let worker = worker_of(service.pid())?;
         Ok(Self { address: local(port).into(), worker, service, folder })
@@ -69,7 +69,7 @@ impl Drop for Nginx {
     }
 }
 
-/// The child that answers; the others look after the cache.
+/// The worker process; other children manage the cache.
 fn worker_of(master: u32) -> Result<u32> {
     let answers = |pid: &u32| {
         std::fs::read_to_string(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.contains("worker process"))
@@ -77,7 +77,7 @@ fn worker_of(master: u32) -> Result<u32> {
     measure::family(master)?.into_iter().find(answers).context("nginx has no worker")
 }
 
-/// One worker; keys from a map, the limit by key, a cache of as many bytes as an isolate has, and an origin over kept connections.
+/// The configuration: one worker, keys from a map, a limit per key, a cache as large as an isolate's, and keep-alive to the origin.
 fn configured(port: u16, origin: SocketAddr, keys: &Keys<'_>) -> Result<String> {
     let Keys { wide, narrow, limit } = keys;
     let mut out = String::from(

@@ -1,4 +1,4 @@
-//! The long tail: every request asks for something that nobody asked for before, so that no copy helps.
+//! The long tail: every request has a new URL, so that no cached response can be used.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,28 +17,28 @@ use crate::versus::{self, Peer, Write, rate};
 use crate::{Plan, load};
 
 const PART: &str = "long tail at the edge, keyed, every URL different";
-/// Thresholds there are: far more than copies that anybody keeps, and a prime, so that each step of another size passes all of them.
+/// Number of thresholds: far more than any cache keeps, and a prime, so that steps of [`STEP`] visit all of them.
 const THRESHOLDS: u64 = 999_983;
 const STEP: u64 = 618_033;
 
-static ASKED: AtomicU64 = AtomicU64::new(0);
+static REQUESTED: AtomicU64 = AtomicU64::new(0);
 
-/// A list with a threshold that no request before it had, whoever it went to.
+/// A list with a threshold that no earlier request to any peer had.
 fn target() -> String {
-    let threshold = ASKED.fetch_add(1, Ordering::Relaxed) * STEP % THRESHOLDS;
+    let threshold = REQUESTED.fetch_add(1, Ordering::Relaxed) * STEP % THRESHOLDS;
     format!("/v1/vaults?chain=devnet&limit=20&minTvl={threshold}&sortBy=total_score")
 }
 
-/// One that is measured: where it is, and whether the client signs for it.
-struct Asked {
+/// A measured edge, and whether the client signs its requests.
+struct Tested {
     name: &'static str,
     address: SocketAddr,
     pid: u32,
     signed: bool,
 }
 
-impl Asked {
-    /// It, to be asked for one target after the other.
+impl Tested {
+    /// The edge as a [`Peer`] that gets one target after the other.
     fn peer<F: FnMut() -> String + 'static>(&self, subject: &Subject, mut next: F) -> Result<Peer> {
         let lines = Subject::lines(&subject.key);
         let write: Write = match self.signed {
@@ -55,7 +55,7 @@ impl Asked {
     }
 }
 
-/// Measures the edge beside each of the others, before one origin.
+/// Compares the edge with each peer, in front of the same origin.
 pub fn measure(cache: &Cache, plan: &Plan, subject: &Subject, report: &mut Report) -> Result<()> {
     let Subject { market, key } = subject;
     let worker = hono::start(cache, market)?;
@@ -63,16 +63,16 @@ pub fn measure(cache: &Cache, plan: &Plan, subject: &Subject, report: &mut Repor
     let forwarder = bare::forwarder(cache, market.text("origin_edge")?.to_owned())?;
     let keys = nginx::Keys { wide: key, narrow: "nobody's", limit: LIMIT };
     let nginx = Nginx::start(cache, market.address("origin_edge")?, &keys)?;
-    let edge = Asked { name: "the edge", address: market.address("edge")?, pid: market.pid("edge")?, signed: false };
+    let edge = Tested { name: "the edge", address: market.address("edge")?, pid: market.pid("edge")?, signed: false };
     let others = [
-        Asked { name: "Hono in a JavaScript Worker", address: worker.address, pid: worker.pid(), signed: false },
-        Asked {
+        Tested { name: "Hono in a JavaScript Worker", address: worker.address, pid: worker.pid(), signed: false },
+        Tested {
             name: "bare JavaScript Worker: hands on what the client signed",
             address: forwarder.address,
             pid: forwarder.pid(),
             signed: true,
         },
-        Asked {
+        Tested {
             name: "nginx proxy_cache + limit_req: hands on what the client signed",
             address: nginx.address,
             pid: nginx.worker,
@@ -105,7 +105,7 @@ pub fn measure(cache: &Cache, plan: &Plan, subject: &Subject, report: &mut Repor
     Ok(())
 }
 
-/// What a load was to the origin.
+/// A load as seen by the origin.
 struct Reached {
     of_hundred: f64,
     cpu_micros: f64,
@@ -117,23 +117,23 @@ impl std::fmt::Display for Reached {
     }
 }
 
-/// One load, and how much of it the origin saw.
-fn reached(plan: &Plan, subject: &Subject, asked: &Asked) -> Result<Reached> {
+/// Runs one load and measures how much of it reached the origin.
+fn reached(plan: &Plan, subject: &Subject, asked: &Tested) -> Result<Reached> {
     let Subject { market, .. } = subject;
     let (origin, mut peer) = (market.pid("origin")?, asked.peer(subject, target)?);
     let (lists, spent) = (lists_answered(market)?, cpu_time(origin)?);
     let load = load::run(peer.address, plan.connections, plan.duration(), &mut peer.write)?;
     let (lists, spent) = (lists_answered(market)? - lists, cpu_time(origin)?.saturating_sub(spent));
-    ensure!(lists > 0.0, "no request reached the origin: these are copies");
+    ensure!(lists > 0.0, "no request reached the origin: the answers were cached");
     Ok(Reached { of_hundred: lists * 100.0 / load.requests as f64, cpu_micros: spent.as_secs_f64() * 1e6 / lists })
 }
 
-/// Lists that the origin has answered, as it counts itself.
+/// Number of lists that the origin has answered, from its metrics.
 fn lists_answered(market: &Market) -> Result<f64> {
     let lines = format!("authorization: Bearer {}\r\n", market.text("admin_token")?);
     let answer = http::ask(market.address("admin")?, &http::get("/metrics", &lines))?;
     let text = String::from_utf8_lossy(&answer.body);
     let line =
         text.lines().find_map(|line| line.strip_prefix("rds_requests_total{route=\"VaultList\",status=\"200\"} "));
-    line.context("the origin counts no lists")?.trim().parse().context("a count")
+    line.context("the origin's metrics have no count of lists")?.trim().parse().context("a count")
 }

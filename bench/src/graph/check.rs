@@ -1,4 +1,4 @@
-//! A check of a large portfolio over a large graph, as one customer waits for it.
+//! Latency of a check of a large portfolio over a large graph, on one connection.
 
 use std::time::{Duration, Instant};
 
@@ -13,16 +13,16 @@ const VAULTS: u32 = 10_000;
 const POSITIONS: usize = 200;
 /// Milliseconds.
 const TARGET: f64 = 1.0;
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Measures the median.
+/// Measures the median latency.
 pub fn measure(plan: &Plan, report: &mut Report) -> Result<()> {
     let nested = Nested::start(VAULTS, Edge::None)?;
     let checked = built(&nested)?;
-    // Simulated vaults leave dimensions unknown, so that all are listed as unresolved; what counts is that they were opened.
+    // Simulated vaults lack facts, so all are listed as unresolved; only the look-through to assets matters here.
     let assets = checked.pointer("/exposures/asset").and_then(|listed| listed.as_array()).context("no answer")?;
     let traced: f64 = assets.iter().filter_map(share).sum();
-    ensure!(traced > 0.5, "{traced} of the portfolio is traced to assets");
+    ensure!(traced > 0.5, "only {traced} of the portfolio is attributed to assets");
     let address = nested.market.address("origin_edge")?;
     load::run(address, 1, plan.duration() / 2, nested.signed_check(POSITIONS)?)?;
     let mut medians = Vec::new();
@@ -44,7 +44,7 @@ pub fn measure(plan: &Plan, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// Waits until the service answers from a graph in which vaults are opened.
+/// Waits until the service answers from a built exposure graph.
 fn built(nested: &Nested) -> Result<serde_json::Value> {
     let begun = Instant::now();
     loop {
@@ -54,12 +54,12 @@ fn built(nested: &Nested) -> Result<serde_json::Value> {
         {
             return Ok(checked);
         }
-        ensure!(begun.elapsed() < PATIENCE, "the exposure graph was never there");
+        ensure!(begun.elapsed() < TIMEOUT, "the exposure graph was not built in time");
         std::thread::sleep(Duration::from_millis(100));
     }
 }
 
-/// The part of the portfolio behind an exposure.
+/// The share of the portfolio in an exposure.
 fn share(exposure: &serde_json::Value) -> Option<f64> {
     exposure.get("share")?.as_f64()
 }

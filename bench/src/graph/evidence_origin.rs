@@ -1,4 +1,4 @@
-//! An origin that has one decision's evidence and nothing else, for as long as this process lives.
+//! A stub origin that serves one decision's evidence until this process ends.
 
 use std::net::SocketAddr;
 
@@ -11,10 +11,10 @@ use rds_shared::wire::headers;
 use tokio::net::TcpListener;
 use tokio::runtime::Builder;
 
-/// How long the edge may keep it: for the whole of a measurement.
-const KEPT: &str = "max-age=86400";
+/// Cache lifetime at the edge; longer than a benchmark.
+const LIFETIME: &str = "max-age=86400";
 
-/// Starts it on a loopback port; says where it listens. It signs its answers with `key`, as the edge expects of the origin.
+/// Starts the stub on a loopback port and returns its address. It signs its answers with `key`, as the edge requires.
 pub fn start(evidence: &str, key: AssertionKey) -> Result<SocketAddr> {
     let runtime = Builder::new_current_thread().enable_io().build()?;
     let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0"))?;
@@ -23,7 +23,7 @@ pub fn start(evidence: &str, key: AssertionKey) -> Result<SocketAddr> {
     let answer = move |sent: HeaderMap| async move {
         let said = [
             (CONTENT_TYPE.as_str(), headers::JSON),
-            (headers::CDN_CACHE_CONTROL, KEPT),
+            (headers::CDN_CACHE_CONTROL, LIFETIME),
             (ETAG.as_str(), "W/\"evidence\""),
         ];
         let assertion = sent.get(headers::ASSERTION).and_then(|value| value.to_str().ok()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! A snapshot of a large graph: every fact read, frozen under its hash, and kept.
+//! Building a snapshot of a large graph: read all facts, hash them and store the snapshot.
 
 use std::time::Instant;
 
@@ -11,10 +11,10 @@ use crate::report::Report;
 use crate::{Plan, cores};
 
 const VAULTS: u32 = 10_000;
-/// Seconds.
+/// Maximum seconds.
 const TARGET: f64 = 1.0;
 
-/// Measures the median.
+/// Measures the median duration.
 pub fn measure(plan: &Plan, report: &mut Report) -> Result<()> {
     let nested = Nested::start(VAULTS, Edge::None)?;
     let (mut seconds, mut vaults) = (Vec::new(), 0);
@@ -26,7 +26,7 @@ pub fn measure(plan: &Plan, report: &mut Report) -> Result<()> {
         let said = nested.market.verb(&["graph", "build", "--json"])?;
         seconds.push(begun.elapsed().as_secs_f64());
         let built: Value = serde_json::from_str(&said)?;
-        ensure!(built.get("is_new") == Some(&Value::Bool(true)), "nothing was frozen: {built}");
+        ensure!(built.get("is_new") == Some(&Value::Bool(true)), "no new snapshot was built: {built}");
         vaults = built.get("vaults").and_then(Value::as_u64).context("no vaults")?;
     }
     seconds.sort_by(f64::total_cmp);

@@ -1,4 +1,4 @@
-//! `graph`: what building a snapshot and checking against it cost at the origin, and what verifying a decision costs at the edge.
+//! `graph`: cost of building a snapshot and of a check at the origin, and of verifying a decision at the edge.
 
 mod check;
 mod evidence_origin;
@@ -17,14 +17,14 @@ use crate::report::Report;
 use crate::{Plan, cores};
 
 const PARTS: [&str; 3] = ["build", "check", "verify"];
-const METHOD: &str = "A build is the operator's verb from its start to its end: connect, read every fact, freeze, hash and keep a snapshot that is new; \
-    its figure is the median. A check is the whole request at the origin's edge door: signature, body, exposures, answer; its figure is the median of one \
-    connection that asks again as soon as it is answered. The graph is the simulated market's, with three quarters of its vaults made vaults of three \
-    others, four deep. For verifying, the edge and its peer run on plain workerd of one version and date, without limits, with the evidence in the \
-    isolate's memory, and both hash the envelope, trace the signature back and write the answer anew for each request; `bench/viem-peer` is the peer's \
-    source. That both answer the same is checked before every run.";
+const METHOD: &str = "A build is the operator's verb from start to end: connect, read all facts, hash and store a new snapshot; \
+    its figure is the median. A check is the complete request at the origin's edge listener: signature, body, exposures, answer; its figure is the median on one \
+    connection without pauses. The graph is that of the simulated market, in which three quarters of the vaults hold three \
+    others each, four levels deep. For verification, the edge and its peer run on plain workerd of the same version and compatibility date, without limits, with the evidence in the \
+    isolate's memory. Both hash the envelope, recover the signer and compose the answer for each request; `bench/viem-peer` is the peer's \
+    source. Every run first checks that both give the same answer.";
 
-/// What `graph` can be told.
+/// Options of `graph`.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
     #[command(flatten)]
@@ -34,13 +34,13 @@ pub struct Options {
 }
 
 impl Options {
-    /// Every part, for so long.
+    /// All parts with this plan.
     pub fn of(plan: &Plan) -> Self {
         Options { plan: plan.clone(), only: Only::default() }
     }
 }
 
-/// Measures every part, prints the table, and writes it beside the crate.
+/// Measures the parts, prints the table, and writes it to the results.
 pub fn run(options: &Options) -> Result<()> {
     let Options { plan, only } = options;
     let cache = Cache::open()?;

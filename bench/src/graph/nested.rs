@@ -1,4 +1,4 @@
-//! A simulated market whose vaults hold each other, four deep, and the requests that check portfolios of it.
+//! A simulated market with vaults nested four levels deep, and check requests for its portfolios.
 
 use anyhow::{Context, Result};
 use rds_shared::access::{Plan, Principal};
@@ -8,15 +8,15 @@ use xtask::up::Edge;
 use crate::http;
 use crate::market::Market;
 
-/// How deep vaults hold each other.
+/// Levels of nesting.
 const DEPTH: usize = 4;
-/// Vaults inside a vault, and the part of each; what is left is idle.
+/// Number of vaults inside a vault, and the share of each; the rest is idle.
 const INNER: usize = 3;
 const SHARE: f64 = 0.3;
-/// Vaults of a page.
+/// Vaults per page.
 const PAGE: u64 = 1_000;
 
-/// The market with its graph built, and every vault's key, the deepest last.
+/// The market with a built graph, and the vaults' ids and keys by ascending depth.
 pub struct Nested {
     /// The stack.
     pub market: Market,
@@ -42,7 +42,7 @@ impl Nested {
             Ok(row.get(name).and_then(Value::as_str).with_context(|| format!("a row without {name}"))?.to_owned())
         };
         let ids = rows.iter().map(|row| text(row, "id")).collect::<Result<Vec<_>>>()?;
-        let keys = ids.iter().map(|id| key(id)).collect::<Option<Vec<_>>>().context("an id that is none")?;
+        let keys = ids.iter().map(|id| key(id)).collect::<Option<Vec<_>>>().context("an invalid vault id")?;
         let level = ids.len() / DEPTH;
         let lines: Vec<Value> = (level..ids.len()).map(|place| exposure(&ids, place, level)).collect();
         market.ingest(&lines, "/v1/vaults?limit=1", 1)?;
@@ -50,13 +50,13 @@ impl Nested {
         Ok(Nested { market, ids, keys })
     }
 
-    /// Takes a vault's holdings away from it: the next snapshot is another one.
+    /// Removes a vault's holdings, so that the next snapshot differs.
     pub fn change(&self, place: usize) -> Result<()> {
         let line = held(self.ids.get(place).context("no such vault")?, &[]);
         self.market.ingest(&[line], "/v1/vaults?limit=1", 1)
     }
 
-    /// Writes the check of `positions` of the deepest vaults, as the edge would for the holder of a Decisioning key.
+    /// Writes a check of the `positions` deepest vaults, as the edge would for the holder of a Decisioning key.
     pub fn signed_check(&self, positions: usize) -> Result<impl FnMut(&mut Vec<u8>) + use<>> {
         let held = self.keys.iter().rev().take(positions).zip(1_u32..);
         let positions: Vec<_> =
@@ -69,7 +69,7 @@ impl Nested {
         self.market.signed_post("/v1/graph/check", body.into_bytes(), &principal)
     }
 
-    /// Checks once; the answer's `data`.
+    /// Sends one check and returns the answer's `data`; `None` unless the status is 200.
     pub fn check(&self, positions: usize) -> Result<Option<Value>> {
         let mut request = Vec::new();
         self.signed_check(positions)?(&mut request);
@@ -79,7 +79,7 @@ impl Nested {
     }
 }
 
-/// A vault that holds three of the level below.
+/// An observation of a vault that holds three vaults of the level below.
 fn exposure(ids: &[String], place: usize, level: usize) -> Value {
     let below = (place / level - 1).min(DEPTH - 2) * level;
     let inner = |n: usize| ids.get(below + (place * INNER + n) % level);
@@ -87,14 +87,14 @@ fn exposure(ids: &[String], place: usize, level: usize) -> Value {
     ids.get(place).map_or(Value::Null, |id| held(id, &parts))
 }
 
-/// What is seen now that a vault holds.
+/// An observation of a vault's holdings, as of now.
 fn held(vault_id: &str, parts: &[Value]) -> Value {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let at = rds_shared::wire::Timestamp::from_seconds(i64::try_from(now).unwrap_or(0)).to_string();
     json!({"kind": "exposure", "observed_at": at, "source": "bench", "vault_id": vault_id, "status": "observed", "parts": parts})
 }
 
-/// `{chainId}:{address}` of `{protocol}-{chainId}-{address}`.
+/// Converts `{protocol}-{chainId}-{address}` to `{chainId}:{address}`.
 fn key(id: &str) -> Option<String> {
     let (rest, address) = id.rsplit_once('-')?;
     let (_, chain) = rest.rsplit_once('-')?;

@@ -1,4 +1,4 @@
-//! Verifying a decision in the Worker, beside `viem` in a JavaScript Worker.
+//! Verification of a decision in the Worker, against `viem` in a JavaScript Worker.
 
 use anyhow::{Context, Result, ensure};
 use rds_shared::access::AssertionKey;
@@ -17,11 +17,11 @@ use crate::versus::{self, Peer, cpu_micros};
 use crate::{Plan, cores, http};
 
 const TARGET: f64 = 2.0;
-/// Any key: the origin that is asked once is not ours.
+/// Any key, because the origin is a stub.
 const ASSERTION_KEY: &str = "k1:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
 const VECTORS: &str = include_str!("../../../fixtures/decisions/verifications.jsonl");
 
-/// Measures both on the same evidence.
+/// Measures both with the same evidence.
 pub fn measure(cache: &Cache, plan: &Plan, report: &mut Report) -> Result<()> {
     let workerd = npm::workerd(cache)?;
     let unmetered = wasm::build_unmetered(cache)?;
@@ -53,7 +53,7 @@ pub fn measure(cache: &Cache, plan: &Plan, report: &mut Report) -> Result<()> {
 
     let peer = viem_peer::start(cache, &evidence, &ours)?;
     let theirs = http::ask(peer.address, &request)?;
-    ensure!(theirs.status == 200 && theirs.body == ours.body, "viem says: {}", String::from_utf8_lossy(&theirs.body));
+    ensure!(theirs.status == 200 && theirs.body == ours.body, "viem: {}", String::from_utf8_lossy(&theirs.body));
 
     let write = |request: Vec<u8>| move |out: &mut Vec<u8>| out.extend_from_slice(&request);
     let javascript = Peer { address: peer.address, pid: peer.pid(), write: Box::new(write(request.clone())) };

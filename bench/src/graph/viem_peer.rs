@@ -1,4 +1,4 @@
-//! The JavaScript peer: `bench/viem-peer`, bundled with viem, on the workerd that runs the edge.
+//! The JavaScript peer `bench/viem-peer`, bundled with viem, on the same workerd as the edge.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -21,20 +21,19 @@ use crate::cores;
 use crate::http::Answer;
 
 const STOP: StopRule = StopRule { signal: Signal::TERM, grace: Duration::from_secs(10) };
-const PATIENCE: Duration = Duration::from_secs(30);
-/// Headers of an answer that the peer makes itself.
-const OWN: [&str; 5] = ["content-length", "date", "connection", "age", "x-request-id"];
+const TIMEOUT: Duration = Duration::from_secs(30);
+/// Response headers that the peer sets itself.
+const PEER_HEADERS: [&str; 5] = ["content-length", "date", "connection", "age", "x-request-id"];
 
-/// The running peer. It ends with the value.
+/// The running peer. It is stopped when dropped.
 pub struct ViemPeer {
-    /// Where it listens.
+    /// Its listening address.
     pub address: SocketAddr,
     service: Service,
     folder: PathBuf,
 }
 
 impl ViemPeer {
-    /// Its process id.
     pub fn pid(&self) -> u32 {
         self.service.pid()
     }
@@ -47,7 +46,7 @@ impl Drop for ViemPeer {
     }
 }
 
-/// Starts it on the servers' core, with the evidence, and the headers of the edge's own hit.
+/// Starts the peer on the servers' core, with the evidence and the headers of the edge's own hit.
 pub fn start(cache: &Cache, evidence: &str, hit: &Answer) -> Result<ViemPeer> {
     let folder = std::env::temp_dir().join(format!("rds-bench-viem-{}", std::process::id()));
     std::fs::create_dir_all(&folder)?;
@@ -57,7 +56,7 @@ pub fn start(cache: &Cache, evidence: &str, hit: &Answer) -> Result<ViemPeer> {
     std::fs::write(folder.join("worker.capnp"), configuration(&edge::compatibility_date()?))?;
     let headers: Map<String, Value> = hit
         .headers()
-        .filter(|(name, _)| !OWN.contains(name))
+        .filter(|(name, _)| !PEER_HEADERS.contains(name))
         .map(|(name, value)| (name.to_owned(), Value::from(value)))
         .collect();
     let mut command = Command::new(npm::workerd(cache)?);
@@ -69,12 +68,12 @@ pub fn start(cache: &Cache, evidence: &str, hit: &Answer) -> Result<ViemPeer> {
         .env("HEADERS", serde_json::to_string(&headers)?);
     let log = folder.join("log");
     let mut service = cores::on_server(|| Service::start("viem in a JavaScript Worker", command, log, STOP))?;
-    service.wait_until(&mut step, PATIENCE, || probe::is_ok(port, "/ready"))?;
+    service.wait_until(&mut step, TIMEOUT, || probe::is_ok(port, "/ready"))?;
     step.done(&format!("port {port}"));
     Ok(ViemPeer { address: local(port).into(), service, folder })
 }
 
-/// One minified module of the peer and all that it uses of viem.
+/// Bundles the peer and the used parts of viem into one minified module.
 fn bundle(cache: &Cache, folder: &Path) -> Result<()> {
     let modules = npm::viem(cache)?;
     let mut step = Step::start("the bundle with viem");
@@ -84,7 +83,7 @@ fn bundle(cache: &Cache, folder: &Path) -> Result<()> {
         .args(["--bundle", "--minify", "--format=esm", "--platform=browser", "--target=es2022"])
         .arg(format!("--outfile={}", folder.join("worker.mjs").display()))
         .env("NODE_PATH", modules);
-    command::run(&mut step, esbuild, &workspace::log("viem"), PATIENCE)?;
+    command::run(&mut step, esbuild, &workspace::log("viem"), TIMEOUT)?;
     step.done("built");
     Ok(())
 }

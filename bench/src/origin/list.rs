@@ -1,4 +1,4 @@
-//! The public list, filtered and sorted: the origin beside constant bytes, Fastify and FastAPI.
+//! The public list, filtered and sorted: the origin against constant bytes, Fastify and FastAPI.
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -15,14 +15,14 @@ use crate::versus::{self, Peer, Versus, rate};
 use crate::{Plan, cores, http};
 
 const VAULTS: u32 = 10_000;
-/// Of the rate of constant bytes.
+/// Minimum rate, as a fraction of the rate of constant bytes.
 const TARGET_CONSTANT: f64 = 0.7;
-/// Times the rate of a peer that asks Postgres.
+/// Minimum rate, as a multiple of the rate of a peer that queries Postgres.
 const TARGET_SQL: f64 = 10.0;
-/// Lists that are not alike: more than are answered in a second.
-const DIFFERENT: u32 = 1_000_000;
+/// Number of distinct lists; more than are answered in a second.
+const DISTINCT_LISTS: u32 = 1_000_000;
 
-/// Measures the list beside each peer.
+/// Compares the list with each peer.
 pub fn measure(cache: &Cache, plan: &Plan, report: &mut Report) -> Result<()> {
     let market = Market::start(VAULTS, Edge::None)?;
     let body = checked_list(&market)?;
@@ -36,11 +36,11 @@ pub fn measure(cache: &Cache, plan: &Plan, report: &mut Report) -> Result<()> {
     drop(constant);
 
     peer_table::fill(&market)?;
-    // The peers' core is theirs alone as the origin's is: Postgres may take the client's.
+    // Postgres may use the client's core, so that each peer has its core to itself, as the origin has.
     cores::release_family(market.pid("postgres")?)?;
     for kind in [Kind::Fastify, Kind::FastApi] {
         let peer = SqlPeer::start(cache, kind, &market)?;
-        peer.check(&market).with_context(|| format!("{} is not measured: it answers something else", kind.name()))?;
+        peer.check(&market).with_context(|| format!("{} is not measured: its answer differs", kind.name()))?;
         let beside = versus::measure_with_halves(plan, door(&market)?, peer.peer())?;
         let store = format!(", and Postgres {:.0} µs CPU", peer.store_cpu(plan, &market)?);
         compare(report, &part, kind.name(), &beside, Target::AtLeast(TARGET_SQL), &store);
@@ -54,24 +54,24 @@ fn compare(report: &mut Report, part: &str, peer: &str, beside: &Versus, target:
     report.compare(&Comparison { part, peer, of: "requests/s, ours over theirs", ratio, target, ours, theirs }, more);
 }
 
-/// The edge door, asked for the list.
+/// The edge listener, requested for the list.
 pub fn door(market: &Market) -> Result<Peer> {
     let (address, pid) = (market.address("origin_edge")?, market.pid("origin")?);
     Ok(Peer { address, pid, write: Box::new(market.signed_list()?) })
 }
 
-/// The same door, asked for another list each time.
+/// The edge listener, requested for another list each time.
 fn different(market: &Market) -> Result<Peer> {
     let (address, pid, mut number) = (market.address("origin_edge")?, market.pid("origin")?, 0);
-    let (before, behind) = LIST.split_once("minTvl=1000000").context("the list has no bound that could be moved")?;
+    let (before, behind) = LIST.split_once("minTvl=1000000").context("the list has no `minTvl` to vary")?;
     let next = move || {
-        number = (number + 1) % DIFFERENT;
+        number = (number + 1) % DISTINCT_LISTS;
         format!("{before}minTvl={}{behind}", 1_000_000 + number)
     };
     Ok(Peer { address, pid, write: Box::new(market.signed_targets("", next)?) })
 }
 
-/// Asks once and checks that the answer is the list: filtered, sorted, full. Gives its bytes.
+/// Requests the list once, checks that it is filtered, sorted and complete, and returns its bytes.
 pub fn checked_list(market: &Market) -> Result<Vec<u8>> {
     let mut request = Vec::new();
     market.signed_list()?(&mut request);
@@ -86,7 +86,7 @@ pub fn checked_list(market: &Market) -> Result<Vec<u8>> {
         let score = number(row, "total_score")?;
         ensure!(
             score <= last && score >= 5.0 && number(row, "tvl_usd")? >= 1e6,
-            "not the list that was asked for: {row}"
+            "not the requested list: {row}"
         );
         last = score;
     }

@@ -1,4 +1,4 @@
-//! `origin`: the public list beside what others answer it with, and how its cost grows with vaults and with processes.
+//! `origin`: the public list against peers, and how its cost grows with vaults and with processes.
 
 mod list;
 mod peer_table;
@@ -18,19 +18,19 @@ use crate::report::Report;
 use crate::{Plan, cores};
 
 const PARTS: [&str; 3] = ["list", "vaults", "processes"];
-const METHOD: &str = "Every request to the origin carries a fresh signature, which the origin verifies; its peers are asked without one. \
-    The list is the same one each time, and the origin puts a list that is repeated together once a second; what it costs where no list is \
-    repeated stands beside it. \
+const METHOD: &str = "Every request to the origin has a new signature, which the origin verifies; its peers get unsigned requests. \
+    The same list is requested each time, and the origin composes a repeated list once a second; a separate row shows the cost without \
+    repetition. \
     Constant bytes come from axum of the same version on the same runtime, with one handler that returns a static body. Fastify and FastAPI \
-    (`bench/fastify-peer`, `bench/fastapi-peer`) are one process each and read the service's own Postgres: a table that is made for them, with a \
-    column for each field of the list, so that they spare themselves joins and rules, and an index for each order and filter; statements are prepared, \
-    and a page and its total are one statement. Their Postgres may run on the client's core, too, so that theirs is all their own; what it \
-    takes is told beside. Before it is timed, each answers ten lists (filters, orders, nulls, pages up to one behind the last) with the \
-    rows and the pagination that the origin answers with, field by field. For growth, an origin process is started anew on a database that is \
-    full, so that nothing of the filling is left in its memory; processes of one database share the servers' core with Postgres, and \
-    are asked for the same list in turn, at half of what one of them can do.";
+    (`bench/fastify-peer`, `bench/fastapi-peer`) are one process each and read the service's own Postgres. Their table is made for them: a \
+    column for each field of the list, so that they need no joins and rules, and an index for each order and filter. Statements are prepared, \
+    and a page and its total are one statement. Their Postgres may also run on the client's core, so that each peer has its core to itself; \
+    its CPU is reported separately. Before it is timed, each peer must answer ten lists (filters, orders, nulls, pages up to one after the last) \
+    with the origin's rows and pagination, field by field. For growth, an origin process is restarted on a filled database, so that its memory \
+    contains nothing of the filling. Processes of one database share the servers' core with Postgres, and are requested for the same list in \
+    turn, at half of the rate of one process.";
 
-/// What `origin` can be told.
+/// Options of `origin`.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
     #[command(flatten)]
@@ -40,13 +40,13 @@ pub struct Options {
 }
 
 impl Options {
-    /// Every part, for so long.
+    /// All parts with this plan.
     pub fn of(plan: &Plan) -> Self {
         Options { plan: plan.clone(), only: Only::default() }
     }
 }
 
-/// Measures every part, prints the table, and writes it beside the crate.
+/// Measures the parts, prints the table, and writes it to the results.
 pub fn run(options: &Options) -> Result<()> {
     let Options { plan, only } = options;
     let cache = Cache::open()?;

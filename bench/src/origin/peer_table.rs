@@ -1,4 +1,4 @@
-//! The table that the peers read: the service's own list, one row a vault and one column a field, with the indexes that it wants.
+//! The table that the SQL peers read: the service's list with one row per vault, one column per field, and all useful indexes.
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -6,11 +6,11 @@ use sqlx::postgres::PgPoolOptions;
 
 use crate::market::Market;
 
-/// Rows of a page, as many as it may have.
+/// Maximum number of rows per page.
 const PAGE: usize = 100;
 
-/// Fields as the list writes them (`freshness_seconds` follows from `last_synced_at` whenever it is asked for), and the words by which
-/// chains and tiers are filtered.
+/// The fields of the list (`freshness_seconds` is computed from `last_synced_at` per request), and the columns by which chains and tiers
+/// are filtered.
 const TABLE: &str = "CREATE TABLE peer_vault (
     id text COLLATE \"C\" PRIMARY KEY, name text NOT NULL, address text NOT NULL, protocol_id text NOT NULL, protocol_name text NOT NULL,
     chain_id bigint NOT NULL, chain_name text NOT NULL, asset_symbol text, tvl_usd float8 NOT NULL, apr_net float8, base_apr float8,
@@ -21,7 +21,8 @@ const TABLE: &str = "CREATE TABLE peer_vault (
     is_depositable boolean, deposit_capacity_usd float8, last_synced_at timestamptz, score_status text NOT NULL,
     score_updated_at timestamptz, tvl_status text NOT NULL, real_yield_share float8, curator_id text, chain_slug text, tier text)";
 
-/// Every order in both directions, every order within a chain in its usual one, and what totals are counted by without a look at the rows.
+/// Sort columns. Each gets an index in both directions, and one per chain in descending order. `COUNTED` are indexes for index-only
+/// counts of totals.
 const ORDERS: [&str; 11] = [
     "tvl_usd",
     "available_liquidity_usd",
@@ -37,13 +38,13 @@ const ORDERS: [&str; 11] = [
 ];
 const COUNTED: [&str; 2] = ["chain_slug, tier, tvl_usd, total_score", "tvl_usd, tier, chain_slug, total_score"];
 
-/// Makes it from what the running service lists.
+/// Creates the table from the running service's list.
 pub fn fill(market: &Market) -> Result<()> {
     let rows = listed(market)?;
     let count = rows.len();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let stored = runtime.block_on(store(market.text("database_url")?, Value::Array(rows).to_string()))?;
-    ensure!(usize::try_from(stored)? == count, "{stored} of {count} rows are in the peers' table");
+    ensure!(usize::try_from(stored)? == count, "only {stored} of {count} rows were stored in the peers' table");
     Ok(())
 }
 
@@ -80,7 +81,7 @@ async fn store(url: &str, rows: String) -> Result<u64> {
     for columns in COUNTED {
         sqlx::query(&format!("CREATE INDEX ON peer_vault ({columns})")).execute(&db).await?;
     }
-    // Also marks every page as visible to all: totals are then counted from an index alone.
+    // The second VACUUM sets the visibility map, so that totals are counted with index-only scans.
     sqlx::query("VACUUM (FULL, ANALYZE) peer_vault").execute(&db).await?;
     sqlx::query("VACUUM (ANALYZE) peer_vault").execute(&db).await?;
     db.close().await;

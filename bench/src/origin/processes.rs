@@ -1,5 +1,5 @@
-//! One origin process, two, four on one database: what a request costs at the same total load, and what more processes take of
-//! memory and of Postgres, which tells each of them of every change.
+//! One, two and four origin processes on one database: CPU per request at the same total load, memory, and the load on Postgres, which
+//! notifies every process of every change.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -20,25 +20,25 @@ use crate::{Plan, load};
 
 const VAULTS: u32 = 10_000;
 const COUNTS: [usize; 3] = [1, 2, 4];
-/// Vaults of which a batch brings a new reading; a batch a second.
+/// Number of vaults with a new reading per batch; one batch per second.
 const BATCH: usize = 100;
 const BATCHES: u32 = 4;
-/// How long after a batch everybody has surely heard of it.
+/// Time after a batch by which every process has seen it.
 const SETTLE: Duration = Duration::from_secs(1);
-/// How long processes are watched that nobody asks: what they take is counted in hundredths of a second.
-const QUIET: Duration = Duration::from_secs(5);
+/// Minimum observation time of idle processes, because CPU time has a resolution of 10 ms.
+const MIN_IDLE: Duration = Duration::from_secs(5);
 
-/// What so many processes came to.
+/// Result for one number of processes.
 struct Seen {
     side: Side,
-    /// Resident MiB of each.
+    /// Resident memory per process, in MiB.
     mib: f64,
-    /// CPU milliseconds a second of Postgres and of all processes: while nothing happens, and while batches come in.
+    /// CPU milliseconds per second of Postgres and of all processes: idle, and during ingestion.
     idle: [f64; 2],
     ingest: [f64; 2],
 }
 
-/// Measures each number of processes.
+/// Measures with each number of processes.
 pub fn measure(plan: &Plan, report: &mut Report) -> Result<()> {
     let market = Market::start(VAULTS, Edge::None)?;
     checked_list(&market)?;
@@ -50,7 +50,7 @@ pub fn measure(plan: &Plan, report: &mut Report) -> Result<()> {
         while replicas.len() < count {
             replicas.push(Replica::beside(&market)?);
         }
-        let now = look(&market, &replicas, alone.rate() / 2.0, &ids, plan)?;
+        let now = measure_processes(&market, &replicas, alone.rate() / 2.0, &ids, plan)?;
         let one = seen.first().unwrap_or(&now);
         let times = |of: fn(&Seen) -> f64| format!("{:.1} ms ({:.2} × that of one)", of(&now), of(&now) / of(one));
         let more = format!(
@@ -85,7 +85,7 @@ pub fn measure(plan: &Plan, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-fn look(market: &Market, replicas: &[Replica], rate: f64, ids: &[String], plan: &Plan) -> Result<Seen> {
+fn measure_processes(market: &Market, replicas: &[Replica], rate: f64, ids: &[String], plan: &Plan) -> Result<Seen> {
     let pids: Vec<u32> = replicas.iter().map(Replica::pid).collect();
     let addresses: Vec<SocketAddr> = replicas.iter().map(|replica| replica.address).collect();
     let processes = || pids.iter().map(|pid| cpu_time(*pid)).sum::<Result<Duration>>();
@@ -103,14 +103,14 @@ fn look(market: &Market, replicas: &[Replica], rate: f64, ids: &[String], plan: 
         .map(|at: usize| median(loads.iter().filter_map(|load: &[f64; 4]| load.get(at).copied()).collect()));
 
     let taken = || Ok::<_, anyhow::Error>((Instant::now(), cpu_time_of_family_ever(postgres)?, processes()?));
-    // CPU milliseconds a second since then.
+    // CPU milliseconds per second since that reading.
     let since = |(begun, stored, ours): (Instant, Duration, Duration)| {
         let (now, stored_now, ours_now) = taken()?;
         let each = |spent: Duration| spent.as_secs_f64() * 1e3 / (now - begun).as_secs_f64();
         Ok::<_, anyhow::Error>([each(stored_now.saturating_sub(stored)), each(ours_now.saturating_sub(ours))])
     };
     let calm = taken()?;
-    std::thread::sleep(plan.duration().max(QUIET));
+    std::thread::sleep(plan.duration().max(MIN_IDLE));
     let idle = since(calm)?;
 
     let busy = taken()?;
@@ -124,15 +124,15 @@ fn look(market: &Market, replicas: &[Replica], rate: f64, ids: &[String], plan: 
     }
     std::thread::sleep(SETTLE);
     let ingest = since(busy)?;
-    heard(market, replicas)?;
+    check_same_list(market, replicas)?;
 
     let resident = replicas.iter().map(Replica::resident).sum::<Result<u64>>()?;
     let mib = resident as f64 / f64::from(1 << 20) / replicas.len() as f64;
     Ok(Seen { side: Side { cpu, rate, p50, p99 }, mib, idle, ingest })
 }
 
-/// Fails unless every process answers the list that the first one does: all have heard of the last batch.
-fn heard(market: &Market, replicas: &[Replica]) -> Result<()> {
+/// Fails unless every process answers the same list as the first, so that all have seen the last batch.
+fn check_same_list(market: &Market, replicas: &[Replica]) -> Result<()> {
     let mut tags = Vec::new();
     for replica in replicas {
         let mut request = Vec::new();
@@ -149,7 +149,7 @@ fn first(replicas: &[Replica]) -> Result<&Replica> {
     replicas.first().context("no process")
 }
 
-/// The vaults of a batch.
+/// Ids of the vaults in a batch.
 fn ids(market: &Market) -> Result<Vec<String>> {
     let page: Value = serde_json::from_slice(&market.ask(&format!("/v1/vaults?limit={BATCH}"))?)?;
     let rows = page.get("data").and_then(Value::as_array).context("no rows")?;

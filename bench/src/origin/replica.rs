@@ -1,4 +1,4 @@
-//! Origin processes on the database of a running market: one in the place of its own, begun anew, and more beside it.
+//! Additional origin processes on the database of a running market, and a replacement of the market's own process.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -16,20 +16,20 @@ use crate::versus::Peer;
 use crate::{cores, http};
 
 const STOP: StopRule = StopRule { signal: Signal::TERM, grace: Duration::from_secs(30) };
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
-/// A process. It ends with the value.
+/// A process. It is stopped when dropped.
 pub struct Replica {
-    /// Its edge door.
+    /// Address of its edge listener.
     pub address: SocketAddr,
-    /// From its start until it answered its first list.
+    /// Time from its start to its first list.
     pub opened: Duration,
     service: Service,
     log: PathBuf,
 }
 
 impl Replica {
-    /// Ends the market's own process, and starts another behind the same doors.
+    /// Stops the market's own process and starts another with the same listeners.
     pub fn instead(market: &Market) -> Result<Self> {
         let own = market.pid("origin")?;
         kill_process(i32::try_from(own).ok().and_then(Pid::from_raw).context("no process")?, Signal::TERM)?;
@@ -41,19 +41,19 @@ impl Replica {
         Self::serve(market, market.program()?, market.address("origin_edge")?)
     }
 
-    /// Starts one more.
+    /// Starts an additional process.
     pub fn beside(market: &Market) -> Result<Self> {
         let ports = Ports::free()?;
         let mut command = market.program()?;
-        for (door, port) in
+        for (listener, port) in
             [("RDS_EDGE_ADDR", ports.origin_edge), ("RDS_RELAY_ADDR", ports.relay), ("RDS_ADMIN_ADDR", ports.admin)]
         {
-            command.env(door, local(port).to_string());
+            command.env(listener, local(port).to_string());
         }
         Self::serve(market, command, local(ports.origin_edge).into())
     }
 
-    /// Starts it on the servers' core, and waits for its first list.
+    /// Starts the process on the servers' core and waits for its first list.
     fn serve(market: &Market, mut command: Command, address: SocketAddr) -> Result<Self> {
         command.arg("serve");
         let log = std::env::temp_dir().join(format!("rds-bench-origin-{}.log", address.port()));
@@ -61,7 +61,7 @@ impl Replica {
         let service = cores::on_server(|| Service::start("an origin process", command, log.clone(), STOP))?;
         let mut replica = Self { address, opened: Duration::ZERO, service, log };
         let mut write = market.signed_list()?;
-        while begun.elapsed() < PATIENCE && replica.service.ended()?.is_none() {
+        while begun.elapsed() < TIMEOUT && replica.service.ended()?.is_none() {
             xtask::signals::check()?;
             let mut request = Vec::new();
             write(&mut request);
@@ -71,20 +71,19 @@ impl Replica {
             }
             std::thread::sleep(Duration::from_millis(2));
         }
-        bail!("an origin process never answered; {}", replica.service.last_lines())
+        bail!("an origin process did not answer; {}", replica.service.last_lines())
     }
 
-    /// The process as one of two, asked for the list.
+    /// The process as a [`Peer`] that is requested for the list.
     pub fn peer(&self, market: &Market) -> Result<Peer> {
         Ok(Peer { address: self.address, pid: self.service.pid(), write: Box::new(market.signed_list()?) })
     }
 
-    /// Its process id.
     pub fn pid(&self) -> u32 {
         self.service.pid()
     }
 
-    /// Resident bytes.
+    /// Resident memory in bytes.
     pub fn resident(&self) -> Result<u64> {
         measure::resident_of_family(self.pid())
     }
@@ -97,7 +96,7 @@ impl Drop for Replica {
     }
 }
 
-/// Whether a child has ended. The stack that started it looks after it at the end: until then it stays in the table.
+/// Whether a child has ended. It stays a zombie until the stack that started it waits for it.
 fn has_ended(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(')').is_none_or(|(_, rest)| rest.trim_start().starts_with('Z'))

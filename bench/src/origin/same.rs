@@ -1,26 +1,26 @@
-//! Whether a peer answers a list as the origin does: the same rows in the same order, field by field, and the same pagination.
+//! Compares a peer's list with the origin's: the same rows in the same order, field by field, and the same pagination.
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-/// What moves with the clock, and by how many seconds it may between two questions.
-const MOVES: (&str, f64) = ("freshness_seconds", 10.0);
+/// A field that changes with time, and its tolerance in seconds between two requests.
+const AGE: (&str, f64) = ("freshness_seconds", 10.0);
 
-/// Fails at the first difference, and names it. Numbers count by value: `1` is `1.0`.
+/// Fails at the first difference and names it. Numbers are compared by value, so `1` equals `1.0`.
 pub fn check(target: &str, ours: &[u8], theirs: &[u8]) -> Result<()> {
     let [ours, theirs]: [Value; 2] = [serde_json::from_slice(ours)?, serde_json::from_slice(theirs)?];
     same_fields(&ours, &theirs, &["data", "meta"]).context(target.to_owned())?;
     ensure!(same(&ours["meta"], &theirs["meta"]), "{target}: meta is {}, not {}", theirs["meta"], ours["meta"]);
-    let rows = |answer: &Value| answer["data"].as_array().cloned().context("data is no list");
+    let rows = |answer: &Value| answer["data"].as_array().cloned().context("data is not a list");
     let (ours, theirs) = (rows(&ours)?, rows(&theirs)?);
     ensure!(ours.len() == theirs.len(), "{target}: {} rows, not {}", theirs.len(), ours.len());
     for (at, (row, other)) in ours.iter().zip(&theirs).enumerate() {
-        let names: Vec<&str> = row.as_object().context("a row is no object")?.keys().map(String::as_str).collect();
+        let names: Vec<&str> = row.as_object().context("a row is not an object")?.keys().map(String::as_str).collect();
         same_fields(row, other, &names).with_context(|| format!("{target}, row {at}"))?;
         for name in names {
             let (value, told) = (&row[name], &other[name]);
             let close =
-                name == MOVES.0 && value.as_f64().zip(told.as_f64()).is_some_and(|(a, b)| (a - b).abs() <= MOVES.1);
+                name == AGE.0 && value.as_f64().zip(told.as_f64()).is_some_and(|(a, b)| (a - b).abs() <= AGE.1);
             ensure!(close || same(value, told), "{target}, row {at}: {name} is {told}, not {value}");
         }
     }
@@ -28,7 +28,7 @@ pub fn check(target: &str, ours: &[u8], theirs: &[u8]) -> Result<()> {
 }
 
 fn same_fields(ours: &Value, theirs: &Value, names: &[&str]) -> Result<()> {
-    let told = theirs.as_object().context("no object")?;
+    let told = theirs.as_object().context("not an object")?;
     ensure!(told.len() == names.len() && ours.is_object(), "{} fields, not {}", told.len(), names.len());
     for name in names {
         ensure!(told.contains_key(*name), "{name} is missing");

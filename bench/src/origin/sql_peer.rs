@@ -1,4 +1,4 @@
-//! The peers that ask Postgres for every list: `bench/fastify-peer` under Node, `bench/fastapi-peer` under uvicorn.
+//! Peers that query Postgres for every list: `bench/fastify-peer` on Node, `bench/fastapi-peer` on uvicorn.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -22,8 +22,8 @@ use crate::versus::Peer;
 use crate::{Plan, cores, http, load};
 
 const STOP: StopRule = StopRule { signal: Signal::TERM, grace: Duration::from_secs(10) };
-const PATIENCE: Duration = Duration::from_secs(60);
-/// What each must answer as the origin does before it is timed.
+const TIMEOUT: Duration = Duration::from_secs(60);
+/// Lists that each peer must answer as the origin does before it is timed.
 const CHECKED: [&str; 10] = [
     LIST,
     "/v1/vaults",
@@ -37,7 +37,7 @@ const CHECKED: [&str; 10] = [
     "/v1/vaults?page=100000",
 ];
 
-/// Which of the two.
+/// The kind of peer.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
     /// Fastify with pg.
@@ -47,7 +47,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// In tables.
+    /// Name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Fastify => "Fastify + pg",
@@ -59,7 +59,7 @@ impl Kind {
         let source = workspace::root().join("bench");
         match self {
             Kind::Fastify => {
-                // Modules are looked for beside the file that imports them.
+                // Node looks for modules next to the file that imports them.
                 std::os::unix::fs::symlink(peers::fastify(cache)?, folder.join("node_modules"))?;
                 std::fs::copy(source.join("fastify-peer/server.mjs"), folder.join("server.mjs"))?;
                 let mut node = Command::new("node");
@@ -86,7 +86,7 @@ impl Kind {
     }
 }
 
-/// The running peer. It ends with the value.
+/// The running peer. It is stopped when dropped.
 pub struct SqlPeer {
     address: SocketAddr,
     service: Service,
@@ -94,7 +94,7 @@ pub struct SqlPeer {
 }
 
 impl SqlPeer {
-    /// Starts it on the servers' core, over the market's database.
+    /// Starts the peer on the servers' core, with the market's database.
     pub fn start(cache: &Cache, kind: Kind, market: &Market) -> Result<Self> {
         let folder = std::env::temp_dir().join(format!("rds-bench-sql-{}", std::process::id()));
         std::fs::create_dir_all(&folder)?;
@@ -104,12 +104,12 @@ impl SqlPeer {
         let mut step = Step::start(kind.name());
         let service = cores::on_server(|| Service::start(kind.name(), command, folder.join("log"), STOP))?;
         let mut peer = Self { address: local(port).into(), service, folder };
-        peer.service.wait_until(&mut step, PATIENCE, || probe::is_ok(port, "/v1/vaults?limit=1"))?;
+        peer.service.wait_until(&mut step, TIMEOUT, || probe::is_ok(port, "/v1/vaults?limit=1"))?;
         step.done(&format!("port {port}"));
         Ok(peer)
     }
 
-    /// Fails unless it answers every list as the origin does.
+    /// Fails unless the peer answers every list as the origin does.
     pub fn check(&self, market: &Market) -> Result<()> {
         for target in CHECKED {
             let answer = http::ask(self.address, &plain(target))?;
@@ -119,14 +119,14 @@ impl SqlPeer {
         Ok(())
     }
 
-    /// The process as one of two.
+    /// The process as a [`Peer`].
     pub fn peer(&self) -> Peer {
         let request = plain(LIST);
         let write = Box::new(move |out: &mut Vec<u8>| out.extend_from_slice(&request));
         Peer { address: self.address, pid: self.service.pid(), write }
     }
 
-    /// What the list takes of Postgres: CPU microseconds a request.
+    /// CPU time of Postgres per list, in microseconds.
     pub fn store_cpu(&self, plan: &Plan, market: &Market) -> Result<f64> {
         let postgres = market.pid("postgres")?;
         let before = measure::cpu_time_of_family_ever(postgres)?;

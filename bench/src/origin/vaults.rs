@@ -1,4 +1,4 @@
-//! A thousand vaults, ten thousand, a hundred thousand: what a list costs, what a vault takes of memory, how long a process opens.
+//! 1 000, 10 000 and 100 000 vaults: CPU per list, memory per vault, and start time of a process.
 
 use std::time::Duration;
 
@@ -15,14 +15,14 @@ use crate::{Plan, load};
 
 const FEW: u32 = 1_000;
 const MORE: [u32; 2] = [10_000, 100_000];
-/// CPU per list, over that out of few.
+/// Maximum CPU per list, relative to the smallest market.
 const TARGET_GROWTH: f64 = 3.0;
-/// Milliseconds, on a machine that does nothing else.
+/// Milliseconds, on an otherwise idle machine.
 const TARGET_CHANGES: f64 = 5.0;
-/// How long a process has to let go of what it needed for opening.
+/// Time for a process to free the memory it needed for starting.
 const SETTLE: Duration = Duration::from_secs(2);
 
-/// A market with a process that was started when it was full.
+/// A market, and an origin process started after it was filled.
 struct Size {
     vaults: u32,
     resident: u64,
@@ -39,7 +39,7 @@ impl Size {
         Ok(Self { vaults, resident: replica.resident()?, replica, market })
     }
 
-    /// KiB that a vault takes, of those that this market has more than a smaller one.
+    /// Memory per additional vault compared with a smaller market, in KiB.
     fn kib_per_vault(&self, smaller: &Size) -> f64 {
         (self.resident as f64 - smaller.resident as f64) / 1024.0 / f64::from(self.vaults - smaller.vaults)
     }
@@ -49,7 +49,7 @@ impl Size {
     }
 }
 
-/// Measures each size beside the smallest.
+/// Compares each size with the smallest.
 pub fn measure(plan: &Plan, report: &mut Report) -> Result<()> {
     let mut sizes = vec![Size::start(FEW)?];
     for vaults in MORE {
@@ -99,7 +99,7 @@ fn memory(few: &Size, some: &Size, many: &Size, report: &mut Report) {
     report.compare(&comparison, &whole);
 }
 
-/// A large page of the change feed, as one reader waits for it.
+/// Latency of a large page of the change feed on one connection.
 fn changes(many: &Market, plan: &Plan, report: &mut Report) -> Result<()> {
     let changes = load::run(many.address("origin_edge")?, 1, plan.duration(), many.signed_keyed(CHANGES)?)?;
     let [p50, p99] = [changes.p50, changes.p99].map(|time| time.as_secs_f64() * 1e3);

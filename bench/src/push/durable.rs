@@ -1,4 +1,4 @@
-//! `durable-streams`: an append log over HTTP in Rust, which answers an append when it is on disk and streams its tail.
+//! `durable-streams`: an append-only log over HTTP in Rust, which acknowledges an append when it is on disk and streams its tail.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -18,10 +18,10 @@ use super::server::{Poster, Server, message};
 use crate::{cores, http};
 
 const STOP: StopRule = StopRule { signal: Signal::TERM, grace: Duration::from_secs(5) };
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 const STREAM: &str = "/bench";
 
-/// The running server. It ends with the value.
+/// The running server. It is stopped when dropped.
 pub struct DurableStreams {
     service: Service,
     address: SocketAddr,
@@ -30,7 +30,7 @@ pub struct DurableStreams {
 }
 
 impl DurableStreams {
-    /// Starts it on the servers' core, as it comes, with one stream of JSON.
+    /// Starts the server on the servers' core with default settings and one JSON stream.
     pub fn start(cache: &Cache) -> Result<Self> {
         let program = peers::durable_streams(cache)?;
         let mut step = Step::start("durable-streams");
@@ -42,7 +42,7 @@ impl DurableStreams {
         let mut service = cores::on_server(|| Service::start("durable-streams", command, folder.join("log"), STOP))?;
         let address = SocketAddr::from(local(port));
         let create = message("PUT", STREAM, b"");
-        service.wait_until(&mut step, PATIENCE, || http::ask(address, &create).is_ok_and(|made| made.status == 201))?;
+        service.wait_until(&mut step, TIMEOUT, || http::ask(address, &create).is_ok_and(|made| made.status == 201))?;
         step.done(&format!("port {port}"));
         let publisher = Poster::open(address, STREAM)?;
         ensure!(service.ended()?.is_none(), "{}", service.last_lines());

@@ -1,4 +1,4 @@
-//! One payload to a thousand subscribers, a hundred times a second: the service beside nchan and durable-streams.
+//! Fan-out of a hundred payloads per second to a thousand subscribers: the service against nchan and durable-streams.
 
 use std::time::{Duration, Instant};
 
@@ -17,22 +17,22 @@ use crate::summary::{Comparison, Target};
 use crate::versus::{Side, median};
 use crate::{Plan, cores};
 
-/// Subscribers of each server.
+/// Subscribers per server.
 const SUBSCRIBERS: usize = 1_000;
-/// Payloads a second.
+/// Payloads per second.
 const RATE: u32 = 100;
-/// Payloads of the check before anything is timed.
+/// Payloads of the check before the timed turns.
 const CHECK: u32 = 50;
-/// CPU per delivered frame over nchan's.
+/// Maximum CPU per delivered frame, relative to nchan.
 const TARGET_CPU: f64 = 1.5;
-/// Milliseconds from commit to client.
+/// Maximum milliseconds from commit to client.
 const TARGET_LATENCY: f64 = 50.0;
 
-/// What one turn of a server came to.
+/// Result of one turn of a server.
 struct Turn {
-    /// CPU microseconds per delivered frame: the server's, and its store's.
+    /// CPU microseconds per delivered frame: of the server, and of its store.
     cpu: [f64; 2],
-    /// Milliseconds: half of the frames were on their way for so long at most, and 99 of 100.
+    /// Latency in milliseconds: p50 and p99.
     latency: [f64; 2],
 }
 
@@ -44,7 +44,7 @@ pub fn measure(cache: &Cache, plan: &Plan, report: &mut Report) -> Result<()> {
         vec![Box::new(ours), Box::new(Nchan::start(cache)?), Box::new(DurableStreams::start(cache)?)];
     let mut next = vec![sse::FIRST; servers.len()];
     let load = cores::load();
-    // Every payload of a turn is checked; the first turn of each is only that.
+    // Every turn checks its payloads; the first turn of each server is not timed.
     for (server, next) in servers.iter_mut().zip(&mut next) {
         turn(server.as_mut(), next, CHECK).context(server.name())?;
     }
@@ -94,7 +94,7 @@ pub fn measure(cache: &Cache, plan: &Plan, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// Has `payloads` published to new subscribers, who must all see all of them.
+/// Publishes `payloads` payloads to new subscribers, which must all receive all of them.
 fn turn(server: &mut dyn Server, next: &mut u32, payloads: u32) -> Result<Turn> {
     let first = *next;
     let mut subscribers = Subscribers::open(server.address(), SUBSCRIBERS, first, |at| server.request(at))?;
@@ -106,7 +106,7 @@ fn turn(server: &mut dyn Server, next: &mut u32, payloads: u32) -> Result<Turn> 
         let read = subscribers.read_up_to(first + payloads - 1, &sent, &mut latencies);
         match publishing.join() {
             Ok(published) => published.and(read),
-            Err(_) => bail!("the publisher broke down"),
+            Err(_) => bail!("the publisher panicked"),
         }
     })?;
     *next += payloads;
@@ -118,7 +118,7 @@ fn turn(server: &mut dyn Server, next: &mut u32, payloads: u32) -> Result<Turn> 
     })
 }
 
-/// Publishes at the rate; who falls behind catches up.
+/// Publishes at [`RATE`]; catches up after a delay.
 fn publish(server: &mut dyn Server, first: u32, payloads: u32, sent: &Moments) -> Result<()> {
     let begun = Instant::now();
     for n in 0..payloads {

@@ -1,4 +1,4 @@
-//! Operations into the journal: committed by many producers at once, on disk, and numbered.
+//! Throughput of the journal: operations committed durably by concurrent producers, and numbered.
 
 use std::time::{Duration, Instant};
 
@@ -13,21 +13,21 @@ use crate::report::Report;
 use crate::versus::median;
 use crate::{Plan, cores};
 
-/// Operations a second.
+/// Minimum operations per second.
 const TARGET: f64 = 5_000.0;
-/// Operations of one transaction, as an ingest of events has them.
+/// Operations per transaction, as in an ingest batch of events.
 const BATCH: u32 = 20;
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Measures single operations and batches in turns.
 pub fn measure(plan: &Plan, report: &mut Report) -> Result<()> {
-    // Producers, Postgres and the sequencer share the machine: none waits for the others' core.
+    // Producers, Postgres and the sequencer may use every core.
     let ours = Ours::start(|_| {})?;
     ours.market.release()?;
     cores::release()?;
     for setting in ["fsync", "synchronous_commit", "full_page_writes"] {
         let value = ours.setting(setting)?;
-        ensure!(value == "on", "{setting} is {value}: nothing here would be durable");
+        ensure!(value == "on", "{setting} must be on, but is {value}: commits would not be durable");
     }
     let load = cores::load();
     round(&ours, 1, plan.duration() / 2)?;
@@ -47,7 +47,7 @@ pub fn measure(plan: &Plan, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// Operations a second, from the first commit until the last one has its number.
+/// Operations per second, from the first commit until the last operation has its sequence number.
 fn round(ours: &Ours, batch: u32, duration: Duration) -> Result<f64> {
     xtask::signals::check()?;
     let row = ours::operation(&sse::payload(sse::FIRST), None)?;
@@ -74,12 +74,12 @@ fn round(ours: &Ours, batch: u32, duration: Duration) -> Result<f64> {
         let last = before + committed;
         loop {
             let head = read::head(&ours.db.pool).await?;
-            ensure!(head <= last, "more was numbered than was committed");
+            ensure!(head <= last, "more operations were numbered than committed");
             if head == last {
                 break;
             }
-            if begun.elapsed() > duration + PATIENCE {
-                bail!("{} of {committed} operations have no number", last - head);
+            if begun.elapsed() > duration + TIMEOUT {
+                bail!("{} of {committed} operations have no sequence number", last - head);
             }
             tokio::time::sleep(Duration::from_millis(5)).await;
         }

@@ -1,7 +1,7 @@
-//! `push`: what it costs to hold streams open and to fan an operation out to them, to number operations, and to deliver webhooks.
+//! `push`: cost of open streams, of fanning out operations, of numbering operations, and of delivering webhooks.
 //!
-//! Streams are measured beside nchan and durable-streams, with one client for all. Nothing is timed that is not checked at the
-//! same time: every subscriber sees every payload once, in order and unchanged; every endpoint that answers gets every event once.
+//! Streams are compared with nchan and durable-streams, with the same client. Every timed run is also checked: every subscriber must
+//! receive every payload once, in order and unchanged; every endpoint that answers must receive every event once.
 
 mod durable;
 mod fanout;
@@ -28,16 +28,16 @@ use crate::{Plan, cores};
 
 const PARTS: [&str; 4] = ["fanout", "idle", "journal", "webhooks"];
 
-/// Turns of each server, where nothing else is said.
+/// Default number of turns per server.
 const ROUNDS: usize = 5;
 
-/// What `push` can be told.
+/// Options of `push`.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
-    /// Seconds of one turn.
+    /// Duration of one turn in seconds.
     #[arg(long, default_value_t = 3.0)]
     seconds: f64,
-    /// Turns of each server.
+    /// Number of turns per server.
     #[arg(long, default_value_t = ROUNDS)]
     rounds: usize,
     #[command(flatten)]
@@ -45,13 +45,13 @@ pub struct Options {
 }
 
 impl Options {
-    /// Every part, for so long.
+    /// All parts with this plan.
     pub fn of(plan: &Plan) -> Self {
         Options { seconds: plan.seconds, rounds: plan.rounds.min(ROUNDS), only: Only::default() }
     }
 }
 
-/// Measures every part, prints the table, and writes it beside the crate.
+/// Measures the parts, prints the table, and writes it to the results.
 pub fn run(options: &Options) -> Result<()> {
     let Options { seconds, rounds, only } = options;
     let plan = Plan { seconds: *seconds, rounds: *rounds, ..Plan::default() };
@@ -78,14 +78,14 @@ pub fn run(options: &Options) -> Result<()> {
 
 fn method(plan: &Plan) -> String {
     format!(
-        "A figure is the median of {rounds} turns of {seconds} s, a ratio that of the turns' ratios; the servers take turns, with new \
-         subscribers each time. Their client is one thread for all; payloads have some 400 bytes. Every subscriber must see every payload \
-         once, in order and unchanged, in every turn, and so it is checked before the first one that counts. A frame's CPU is all that the \
-         server took while the frames were published and delivered. nchan is Debian's with one worker; durable-streams is as it comes, with \
-         its log on disk. Webhooks go over TLS to receivers on this machine; every one that answers must get every event, and once. \
-         The naive loop (`bench/naive-loop`, one process of Node) is given the same events by the same timetable, and sends each, signed, to one endpoint after the \
-         other, over kept connections and with a deadline of ten seconds; it writes nothing down and tries nothing again. Of what it sends counts what has come \
-         half a minute after the last event.",
+        "A figure is the median of {rounds} turns of {seconds} s, and a ratio is the median of the turns' ratios. The servers take turns, with new \
+         subscribers each time. All subscribers of a server are one client thread; payloads have about 400 bytes. In every turn, and in an untimed \
+         turn before, every subscriber must receive every payload once, in order and unchanged. CPU per frame is all CPU time of the \
+         server while the frames were published and delivered. nchan is Debian's with one worker; durable-streams has its default settings, with \
+         its log on disk. Webhooks go over TLS to receivers on this machine; every receiver that answers must get every event exactly once. \
+         The naive loop (`bench/naive-loop`, one Node process) gets the same events on the same schedule, and sends each event, signed, to one endpoint after the \
+         other, over keep-alive connections and with a timeout of ten seconds; it stores nothing and retries nothing. Its deliveries count if they arrive \
+         within 30 s after the last event.",
         rounds = plan.rounds,
         seconds = plan.seconds,
     )

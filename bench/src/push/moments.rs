@@ -1,9 +1,9 @@
-//! When each payload was handed over: written by the publisher, read by the subscribers.
+//! Publication time of each payload: written by the publisher, read by the subscribers.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// The moments of a run of numbers.
+/// Publication times of consecutive payload numbers.
 pub struct Moments {
     begun: Instant,
     first: u32,
@@ -11,19 +11,19 @@ pub struct Moments {
 }
 
 impl Moments {
-    /// For `count` numbers from `first` on.
+    /// For `count` numbers from `first`.
     pub fn new(first: u32, count: usize) -> Self {
         Self { begun: Instant::now(), first, micros: (0..count).map(|_| AtomicU64::new(0)).collect() }
     }
 
-    /// `n` is handed over now.
+    /// Records that `n` is published now.
     pub fn note(&self, n: u32) {
         if let Some(micros) = self.at(n) {
             micros.store(self.begun.elapsed().as_micros() as u64, Relaxed);
         }
     }
 
-    /// How long `n` had been on its way at `then`.
+    /// Time from the publication of `n` to `then`.
     pub fn since(&self, n: u32, then: Instant) -> Duration {
         let micros = self.at(n).map_or(0, |micros| micros.load(Relaxed));
         then.saturating_duration_since(self.begun).saturating_sub(Duration::from_micros(micros))

@@ -1,4 +1,4 @@
-//! `bench/naive-loop`: a sender of webhooks that does one thing after the other.
+//! `bench/naive-loop`: a sequential sender of webhooks.
 
 use std::io::Write;
 use std::path::Path;
@@ -12,35 +12,35 @@ use xtask::{command, measure, workspace};
 
 use crate::cores;
 
-/// The running sender. It ends with the value.
+/// The running sender. It is stopped when dropped.
 pub struct Naive {
     child: Child,
     events: ChildStdin,
 }
 
 impl Naive {
-    /// Starts it on the servers' core, with these endpoints in this order.
+    /// Starts the sender on the servers' core, with these endpoints in this order.
     pub fn start(folder: &Path, authority: &Path, endpoints: &[String]) -> Result<Self> {
-        let wish = folder.join("naive.json");
+        let file = folder.join("naive.json");
         let authority = std::fs::read_to_string(authority)?;
-        let told = json!({ "authority": authority, "secret": "a secret of the bench", "endpoints": endpoints });
-        std::fs::write(&wish, told.to_string())?;
+        let settings = json!({ "authority": authority, "secret": "a secret of the bench", "endpoints": endpoints });
+        std::fs::write(&file, settings.to_string())?;
         let mut sender = Command::new("node");
-        sender.arg(workspace::root().join("bench/naive-loop/sender.mjs")).arg(&wish);
+        sender.arg(workspace::root().join("bench/naive-loop/sender.mjs")).arg(&file);
         sender.stdin(Stdio::piped());
         command::end_with_parent(&mut sender, Signal::KILL);
         let mut child = cores::on_server(|| Ok(sender.spawn()?))?;
-        let events = child.stdin.take().context("it has no input")?;
+        let events = child.stdin.take().context("the sender has no standard input")?;
         Ok(Self { child, events })
     }
 
-    /// Hands over an event.
+    /// Passes an event to the sender.
     pub fn publish(&mut self, payload: &[u8]) -> Result<()> {
         self.events.write_all(&[payload, b"\n"].concat())?;
         Ok(self.events.flush()?)
     }
 
-    /// What it has taken of the CPU.
+    /// Its CPU time so far.
     pub fn cpu(&self) -> Result<Duration> {
         measure::cpu_time(self.child.id())
     }

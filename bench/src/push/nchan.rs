@@ -1,4 +1,4 @@
-//! nchan: pub/sub inside nginx, from Debian's packages. Its messages are in memory only.
+//! nchan: publish/subscribe inside nginx, from Debian's packages. It keeps messages in memory only.
 
 use std::fmt::Write as _;
 use std::net::SocketAddr;
@@ -19,9 +19,9 @@ use super::server::{Poster, Server};
 use crate::{cores, http};
 
 const STOP: StopRule = StopRule { signal: Signal::TERM, grace: Duration::from_secs(5) };
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The running server. It ends with the value.
+/// The running server. It is stopped when dropped.
 pub struct Nchan {
     service: Service,
     address: SocketAddr,
@@ -30,7 +30,7 @@ pub struct Nchan {
 }
 
 impl Nchan {
-    /// Starts it on the servers' core.
+    /// Starts the server on the servers' core.
     pub fn start(cache: &Cache) -> Result<Self> {
         let peers::Nchan { nginx, module, libraries } = peers::nchan(cache)?;
         let mut step = Step::start("nchan");
@@ -46,13 +46,13 @@ impl Nchan {
         let address = SocketAddr::from(local(port));
         let ready = http::get("/ready", "");
         service
-            .wait_until(&mut step, PATIENCE, || http::ask(address, &ready).is_ok_and(|answer| answer.status == 200))?;
+            .wait_until(&mut step, TIMEOUT, || http::ask(address, &ready).is_ok_and(|answer| answer.status == 200))?;
         step.done(&format!("port {port}"));
         Ok(Self { service, address, publisher: Poster::open(address, "/publish")?, folder })
     }
 }
 
-/// One worker; its defaults but for the paths, the limits, and a buffer that holds as much as the ring of the service.
+/// The configuration: one worker, and defaults except for paths, limits, and a message buffer as large as the service's ring.
 fn configured(module: &str, port: u16) -> Result<String> {
     let mut out = format!("load_module {module};\n");
     out.push_str("daemon off;\nuser root;\nworker_processes 1;\nworker_rlimit_nofile 20000;\npid nginx.pid;\n");

@@ -1,5 +1,5 @@
-//! The service as a stream server: operations are committed to Postgres as producers commit them, and streams are read at the
-//! relay's door.
+//! The service as a stream server: operations are committed to Postgres as producers do, and streams are read from the relay
+//! listener.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -19,30 +19,30 @@ use super::server::Server;
 use crate::http;
 use crate::market::Market;
 
-/// Requests a minute of every key: more than a measurement makes.
+/// Requests per minute of every key; more than a benchmark sends.
 const RPM: u32 = 1_000_000;
 
 /// The running service with an empty market.
 pub struct Ours {
     /// The stack.
     pub market: Market,
-    /// A pool beside the service's own.
+    /// A connection pool in addition to the service's own.
     pub db: Db,
-    /// Runs what waits for the database.
+    /// Runtime for database calls.
     pub runtime: Runtime,
     keys: Vec<String>,
 }
 
 impl Ours {
-    /// Starts it on the servers' core. `wish` is what `up` is to be told besides.
-    pub fn start(wish: impl FnOnce(&mut Options)) -> Result<Self> {
-        let market = Market::start_as(0, Edge::None, wish)?;
+    /// Starts the service on the servers' core. `configure` changes the options of `up`.
+    pub fn start(configure: impl FnOnce(&mut Options)) -> Result<Self> {
+        let market = Market::start_as(0, Edge::None, configure)?;
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         let db = runtime.block_on(Db::connect(market.text("database_url")?, CONNECTIONS))?;
         Ok(Self { market, db, runtime, keys: Vec::new() })
     }
 
-    /// Makes sure that so many streams may be open.
+    /// Mints enough keys for this number of streams.
     pub fn allow(&mut self, streams: usize) -> Result<()> {
         while self.keys.len() * (STREAMS_PER_KEY as usize) < streams {
             let key = self.mint(Plan::Data)?.key;
@@ -57,7 +57,7 @@ impl Ours {
         Ok(self.runtime.block_on(asked)?)
     }
 
-    /// The holder of a new key.
+    /// The principal of a new key.
     pub fn principal(&self, plan: Plan) -> Result<Principal> {
         let id = self.mint(plan)?.id;
         let org = sqlx::query_scalar("select org_id from api_key where id = $1").bind(id).fetch_one(&self.db.pool);
@@ -65,15 +65,15 @@ impl Ours {
     }
 
     fn mint(&self, plan: Plan) -> Result<Minted> {
-        let wish = KeyWish { org: "bench".to_owned(), plan, rpm: Some(RPM), shared: false };
-        Ok(self.runtime.block_on(keys::mint(&self.db, &Clock::system(), &wish))?)
+        let request = KeyWish { org: "bench".to_owned(), plan, rpm: Some(RPM), shared: false };
+        Ok(self.runtime.block_on(keys::mint(&self.db, &Clock::system(), &request))?)
     }
 }
 
-/// Connections of the pool: as many producers as commit at once.
+/// Connections of the pool, and number of concurrent producers.
 pub const CONNECTIONS: u32 = 32;
 
-/// Appends operations in one transaction, as `publication` does; `handed_over` is called when only the commit is left.
+/// Appends operations in one transaction, as `publication` does. `handed_over` is called just before the commit.
 pub async fn commit(db: &Db, rows: &[OperationRow], handed_over: &(dyn Fn() + Sync)) -> Result<(), StoreError> {
     let mut tx = db.pool.begin().await?;
     push_operations::append(&mut tx, At(Clock::system().now()), rows).await?;
@@ -81,10 +81,10 @@ pub async fn commit(db: &Db, rows: &[OperationRow], handed_over: &(dyn Fn() + Sy
     Ok(tx.commit().await?)
 }
 
-/// An operation for streams, and for webhooks where a family is named.
-pub fn operation(payload: &[u8], family: Option<&'static str>) -> Result<OperationRow> {
+/// An operation for streams, and for webhooks if an event type is given.
+pub fn operation(payload: &[u8], event_type: Option<&'static str>) -> Result<OperationRow> {
     Ok(OperationRow {
-        family,
+        family: event_type,
         stream_op: Some("published"),
         event_id: "1".to_owned(),
         vault_ids: vec!["aave-1-0x00000000000000000000000000000000000000aa".to_owned()],
@@ -99,7 +99,7 @@ impl Server for Ours {
     }
 
     fn address(&self) -> SocketAddr {
-        // The stack is up: its description holds the door.
+        // The stack is running, so its description contains the address.
         self.market.address("relay").unwrap_or_else(|_| SocketAddr::from(([127, 0, 0, 1], 0)))
     }
 

@@ -1,4 +1,4 @@
-//! Receivers of webhooks on loopback, with TLS: those that answer, and those that never do.
+//! Webhook receivers on loopback with TLS: some answer, others hang.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
@@ -20,34 +20,34 @@ use super::moments::Moments;
 use super::subscribers::Latencies;
 
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
-/// What an endpoint's path begins with when it is to hang.
+/// Path prefix of endpoints that hang.
 pub const HANGS: &str = "/hang/";
 
-/// What came of a round: deliveries to endpoints that answer.
+/// Deliveries of a round to endpoints that answer.
 #[derive(Default)]
 pub struct Round {
-    /// When each payload was committed.
+    /// Commit time of each payload.
     pub sent: Option<Arc<Moments>>,
-    /// How long they were on their way.
+    /// Time from commit to receiver.
     pub latencies: Latencies,
-    /// How many came, and for which endpoint and payload, so that none counts twice.
+    /// Received deliveries by endpoint and payload.
     pub seen: std::collections::HashSet<(String, u32)>,
-    /// Deliveries that came again.
+    /// Number of repeated deliveries.
     pub again: u64,
 }
 
 /// All receivers, behind one address.
 pub struct Receivers {
-    /// Where they listen.
+    /// Their listening address.
     pub address: SocketAddr,
-    /// The present round.
+    /// The current round.
     pub round: Arc<Mutex<Round>>,
-    /// Connections that were taken.
+    /// Number of accepted connections.
     pub connections: Arc<AtomicU64>,
 }
 
 impl Receivers {
-    /// Starts them, and writes the authority behind their certificate to `authority`.
+    /// Starts the receivers and writes their certificate authority to `authority`.
     pub async fn start(authority: &Path) -> Result<Self> {
         let mut params = CertificateParams::new(Vec::new())?;
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -69,7 +69,7 @@ impl Receivers {
             while let Ok((stream, _)) = listener.accept().await {
                 connections.fetch_add(1, Relaxed);
                 let (acceptor, round) = (acceptor.clone(), round.clone());
-                // A sender that hangs up is no fault of the measurement; what it did not deliver is missed.
+                // Ignore a sender that disconnects; missing deliveries are detected at the end.
                 tokio::spawn(async move { converse(acceptor, stream, &round).await });
             }
         });
@@ -93,7 +93,7 @@ async fn converse(acceptor: TlsAcceptor, stream: TcpStream, round: &Mutex<Round>
         let now = Instant::now();
         let path = std::str::from_utf8(held.get(..head).unwrap_or_default())?.split(' ').nth(1).context("no target")?;
         if path.starts_with(HANGS) {
-            // Until the sender has had enough.
+            // Wait until the sender disconnects.
             let _ = stream.read_u8().await;
             return Ok(());
         }
@@ -117,7 +117,7 @@ fn note(round: &Mutex<Round>, path: String, n: u32, now: Instant) {
     }
 }
 
-/// The lengths of a whole request's head, and of head and body.
+/// The lengths of a complete request's head, and of head and body.
 fn request(bytes: &[u8]) -> Result<Option<(usize, usize)>> {
     let Some(head) = memmem::find(bytes, b"\r\n\r\n").map(|at| at + 4) else { return Ok(None) };
     let text = std::str::from_utf8(bytes.get(..head).unwrap_or_default())?;

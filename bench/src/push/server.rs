@@ -1,4 +1,4 @@
-//! A stream server as it is measured: how one subscribes, how one publishes, and what it has taken of the machine.
+//! The interface of a measured stream server: subscribing, publishing, and resource usage.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -7,34 +7,34 @@ use anyhow::{Result, ensure};
 
 use crate::http::Connection;
 
-/// One of those that are compared.
+/// A measured stream server.
 pub trait Server: Send {
-    /// What the report calls it.
+    /// Name in the report.
     fn name(&self) -> &'static str;
 
-    /// Where subscribers connect.
+    /// Address for subscribers.
     fn address(&self) -> SocketAddr;
 
-    /// The request of the nth subscriber, who is told of what is published from then on.
+    /// The request of the nth subscriber for payloads published from now on.
     fn request(&self, subscriber: usize) -> Vec<u8>;
 
-    /// Publishes one payload and returns when the server has it: on disk, where it keeps one. `handed_over` is called at the
-    /// last moment at which nobody can have been told.
+    /// Publishes one payload and returns when the server has accepted it (on disk, if it stores payloads). `handed_over` is called at the
+    /// last moment before any subscriber can have received it.
     fn publish(&mut self, payload: &[u8], handed_over: &(dyn Fn() + Sync)) -> Result<()>;
 
-    /// CPU time so far, user and system, of what serves the streams.
+    /// CPU time so far, user and system, of the processes that serve the streams.
     fn cpu(&self) -> Result<Duration>;
 
-    /// CPU time so far of what it stores its operations in, where that is another process.
+    /// CPU time so far of the separate process that stores operations, if any.
     fn store_cpu(&self) -> Result<Duration> {
         Ok(Duration::ZERO)
     }
 
-    /// Resident bytes of what serves the streams.
+    /// Resident memory in bytes of the processes that serve the streams.
     fn resident(&self) -> Result<u64>;
 }
 
-/// POSTs over one kept connection, as publishers of the peers do.
+/// Publishes to peers with POST requests over one keep-alive connection.
 pub struct Poster {
     connection: Connection,
     target: &'static str,
@@ -53,7 +53,7 @@ impl Poster {
         handed_over();
         self.connection.send(&request)?;
         let answer = self.connection.receive()?;
-        ensure!((200..300).contains(&answer.status), "a payload was not taken: {}", answer.head);
+        ensure!((200..300).contains(&answer.status), "a payload was not accepted: {}", answer.head);
         Ok(())
     }
 }

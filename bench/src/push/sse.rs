@@ -1,21 +1,20 @@
-//! As much of an event stream as a subscriber of a measurement needs: the answer's head, its chunks, and the payloads in it.
+//! A minimal event stream parser for subscribers: the answer's head, its chunks, and the payloads.
 //!
-//! What stands around a payload differs from server to server and is passed over; the payload itself must be, to the byte, what
-//! was published.
+//! The framing around payloads differs between servers and is ignored. Payloads must equal the published bytes.
 
 use anyhow::{Context, Result, bail, ensure};
 use memchr::memmem;
 
-/// How every payload begins.
+/// Start of every payload.
 const START: &[u8] = b"{\"n\":";
-/// Digits of every payload's number.
+/// Number of digits of a payload's number.
 const DIGITS: usize = 9;
-/// The first number: all have as many digits.
+/// The first number; all numbers have the same number of digits.
 pub const FIRST: u32 = 100_000_000;
-/// Bytes of a head, at most.
-const HEAD: usize = 16 * 1024;
+/// Maximum length of a head, in bytes.
+const MAX_HEAD: usize = 16 * 1024;
 
-/// The payload with the number `n`: an event as the API serves it, in about 400 bytes.
+/// The payload with the number `n`: an event like the API's, of about 400 bytes.
 pub fn payload(n: u32) -> Vec<u8> {
     let mut payload = format!("{{\"n\":{n:0DIGITS$}").into_bytes();
     payload.extend_from_slice(REST);
@@ -26,11 +25,11 @@ const REST: &[u8] = b",\"type\":\"AllocationChange\",\"severity\":\"Info\",\"sta
     assets into another market\",\"summary\":\"The share of the largest market fell from 41 to 31 percent within a day.\",\"chain\":\"devnet\",\
     \"vaultIds\":[\"aave-1-0x00000000000000000000000000000000000000aa\"],\"source\":\"bench\",\"occurredAt\":\"2026-01-01T00:00:00.000Z\"}";
 
-/// One answer as it comes in.
+/// An answer being received.
 #[derive(Debug, Default)]
 pub struct Incoming {
     state: State,
-    /// Bytes of the head, or of the body behind the last whole payload.
+    /// Unprocessed bytes: of the head, or of the body after the last complete payload.
     held: Vec<u8>,
 }
 
@@ -40,35 +39,35 @@ enum State {
     Head,
     /// A body that ends with the connection.
     Plain,
-    /// A body in chunks.
+    /// A chunked body.
     Chunks(Chunk),
 }
 
 #[derive(Debug)]
 enum Chunk {
-    /// Its size, as far as it was read.
+    /// Reading the size; its value so far.
     Size(usize),
-    /// What follows the size on its line.
+    /// Reading the extension after the size.
     Extension(usize),
-    /// So many bytes of it are to come.
+    /// Reading the data; bytes left.
     Bytes(usize),
-    /// The line break behind it.
+    /// Reading the line break after the data.
     End,
 }
 
 impl Incoming {
-    /// Whether the answer has begun, and is a 200.
+    /// Whether the head was received and its status is 200.
     pub fn is_open(&self) -> bool {
         !matches!(self.state, State::Head)
     }
 
-    /// Takes `bytes` in, and tells the number of every payload that is whole with them.
+    /// Processes `bytes` and calls `each` with the number of every completed payload.
     pub fn feed(&mut self, bytes: &[u8], mut each: impl FnMut(u32) -> Result<()>) -> Result<()> {
         match &mut self.state {
             State::Head => {
                 self.held.extend_from_slice(bytes);
                 let Some(end) = memmem::find(&self.held, b"\r\n\r\n") else {
-                    ensure!(self.held.len() <= HEAD, "a head without an end");
+                    ensure!(self.held.len() <= MAX_HEAD, "the head of the answer is too long");
                     return Ok(());
                 };
                 let held = std::mem::take(&mut self.held);
@@ -86,12 +85,12 @@ impl Incoming {
                 from += found;
                 break;
             };
-            ensure!(rest == REST, "a payload that was not published: {}", String::from_utf8_lossy(rest));
+            ensure!(rest == REST, "a payload differs from the published one: {}", String::from_utf8_lossy(rest));
             let number = std::str::from_utf8(self.held.get(digits..digits + DIGITS).unwrap_or_default())?;
-            each(number.parse().with_context(|| format!("a payload with the number {number:?}"))?)?;
+            each(number.parse().with_context(|| format!("a payload has the invalid number {number:?}"))?)?;
             from = digits + DIGITS + REST.len();
         }
-        // Where no payload has begun, a piece of its beginning may be there.
+        // Keep the last bytes, which may be the first part of a payload's start.
         if !self.held.get(from..).unwrap_or_default().starts_with(START) {
             from = from.max(self.held.len().saturating_sub(START.len()));
         }
@@ -103,7 +102,7 @@ impl Incoming {
 fn body_of(head: &[u8]) -> Result<State> {
     let head = String::from_utf8_lossy(head).to_lowercase();
     if !head.starts_with("http/1.1 200") {
-        bail!("no stream: {head}");
+        bail!("the stream was refused: {head}");
     }
     let is_chunked = head.lines().any(|line| line.starts_with("transfer-encoding:") && line.contains("chunked"));
     Ok(if is_chunked { State::Chunks(Chunk::Size(0)) } else { State::Plain })
@@ -124,11 +123,11 @@ fn unchunk(chunk: &mut Chunk, mut bytes: &[u8], out: &mut Vec<u8>) -> Result<()>
             }
             Chunk::Size(size) => match (first as char).to_digit(16) {
                 Some(digit) => *size = *size * 16 + digit as usize,
-                None if first == b'\n' && *size == 0 => bail!("the stream was ended"),
+                None if first == b'\n' && *size == 0 => bail!("the server ended the stream"),
                 None if first == b'\n' => *chunk = Chunk::Bytes(*size),
                 None => *chunk = Chunk::Extension(*size),
             },
-            Chunk::Extension(0) if first == b'\n' => bail!("the stream was ended"),
+            Chunk::Extension(0) if first == b'\n' => bail!("the server ended the stream"),
             Chunk::Extension(size) if first == b'\n' => *chunk = Chunk::Bytes(*size),
             Chunk::Extension(_) => {}
             Chunk::End if first == b'\n' => *chunk = Chunk::Size(0),
@@ -154,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn payloads_are_found_however_the_bytes_are_cut() {
+    fn payloads_are_found_for_any_split_of_the_bytes() {
         let (first, second) = (payload(FIRST), payload(FIRST + 1));
         let text = [b"event: ready\ndata: {}\n\ndata: ", &first[..], b"\n\nid: 2\ndata: [", &second, b"]\n\n"].concat();
         for cut in [1, 7, 100, 4_096] {
@@ -176,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_payload_that_changed_on_its_way_is_noticed_and_so_is_the_end() {
+    fn a_changed_payload_and_the_end_of_the_stream_are_detected() {
         let mut other = payload(FIRST);
         other[40] ^= 1;
         let mut incoming = Incoming::default();

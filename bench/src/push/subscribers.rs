@@ -1,6 +1,6 @@
-//! Many subscribers in one thread: the client that every stream server is measured with.
+//! Many subscribers in one thread: the client for all stream servers.
 //!
-//! Each must see every payload once and in order; the first that does not ends the measurement.
+//! Each must receive every payload once and in order; a violation ends the benchmark.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -14,10 +14,10 @@ use rustix::fd::OwnedFd;
 use super::moments::Moments;
 use super::sse::Incoming;
 
-/// Connections that are opened before the first of them must have been answered: fewer than a server's backlog.
-const AT_ONCE: usize = 25;
-/// How long an answer, or a payload, may be on its way.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Number of connections opened before their answers are awaited; fewer than a server's backlog.
+const OPEN_BATCH: usize = 25;
+/// Maximum time without an answer or payload.
+const TIMEOUT: Duration = Duration::from_secs(30);
 const EVENTS: usize = 1_024;
 
 /// The subscribers of one server.
@@ -31,19 +31,19 @@ pub struct Subscribers {
 struct Subscriber {
     stream: TcpStream,
     incoming: Incoming,
-    /// The number that is to come.
+    /// The expected payload number.
     next: u32,
 }
 
 impl Subscribers {
-    /// Opens `count` streams; `request` writes that of the nth. Payloads are expected from `next` on.
+    /// Opens `count` streams; `request` returns the nth request. Payloads are expected from the number `next`.
     pub fn open(address: SocketAddr, count: usize, next: u32, request: impl Fn(usize) -> Vec<u8>) -> Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let (all, buffer) = (Vec::with_capacity(count), vec![0; 256 * 1024]);
         let mut subscribers = Self { epoll, all, buffer, events: Vec::with_capacity(EVENTS) };
         let nothing = Moments::new(next, 0);
         while subscribers.all.len() < count {
-            for _ in 0..AT_ONCE.min(count - subscribers.all.len()) {
+            for _ in 0..OPEN_BATCH.min(count - subscribers.all.len()) {
                 let at = subscribers.all.len();
                 let mut stream = TcpStream::connect(address).with_context(|| format!("cannot connect to {address}"))?;
                 stream.write_all(&request(at))?;
@@ -58,12 +58,11 @@ impl Subscribers {
         Ok(subscribers)
     }
 
-    /// How many there are.
     pub fn count(&self) -> usize {
         self.all.len()
     }
 
-    /// Reads until everybody has seen everything up to and including `last`, and notes how long each payload was on its way.
+    /// Reads until every subscriber has received all payloads up to and including `last`, and records their latencies.
     pub fn read_up_to(&mut self, last: u32, sent: &Moments, latencies: &mut Latencies) -> Result<()> {
         self.read_until(sent, latencies, |all| all.iter().all(|subscriber| subscriber.next > last))
     }
@@ -77,18 +76,18 @@ impl Subscribers {
         let mut progress = Instant::now();
         while !done(&self.all) {
             xtask::signals::check()?;
-            if progress.elapsed() > PATIENCE {
+            if progress.elapsed() > TIMEOUT {
                 let behind = self.all.iter().min_by_key(|subscriber| subscriber.next).map(|behind| behind.next);
-                bail!("no payload for {} s; the last subscriber waits for {behind:?}", PATIENCE.as_secs());
+                bail!("no payload for {} s; the slowest subscriber waits for {behind:?}", TIMEOUT.as_secs());
             }
             self.events.clear();
             let limit = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
             epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut self.events), Some(&limit))?;
             for event in &self.events {
                 let at = usize::try_from(event.data.u64())?;
-                let subscriber = self.all.get_mut(at).context("nobody's event")?;
+                let subscriber = self.all.get_mut(at).context("an event of an unknown subscriber")?;
                 let read = match subscriber.stream.read(&mut self.buffer) {
-                    Ok(0) => bail!("subscriber {at} was cut off"),
+                    Ok(0) => bail!("the server closed the stream of subscriber {at}"),
                     Ok(read) => read,
                     Err(error) if error.kind() == ErrorKind::WouldBlock => continue,
                     Err(error) => return Err(error.into()),
@@ -96,7 +95,7 @@ impl Subscribers {
                 progress = Instant::now();
                 let next = &mut subscriber.next;
                 subscriber.incoming.feed(self.buffer.get(..read).unwrap_or_default(), |n| {
-                    ensure!(n == *next, "subscriber {at} was sent {n} where {next} was to come");
+                    ensure!(n == *next, "subscriber {at} received {n} instead of {next}");
                     *next += 1;
                     latencies.note(sent.since(n, progress));
                     Ok(())
@@ -107,7 +106,7 @@ impl Subscribers {
     }
 }
 
-/// How long payloads were on their way: a histogram of steps of 20 microseconds, two seconds and more in the last one.
+/// Latencies: a histogram with steps of 20 microseconds; the last step contains two seconds and more.
 pub struct Latencies(Vec<u64>);
 
 const STEP: u64 = 20;
@@ -120,7 +119,7 @@ impl Default for Latencies {
 }
 
 impl Latencies {
-    /// Counts one.
+    /// Records a latency.
     pub fn note(&mut self, latency: Duration) {
         let step = usize::try_from(latency.as_micros() as u64 / STEP).unwrap_or(STEPS).min(STEPS - 1);
         if let Some(count) = self.0.get_mut(step) {
@@ -128,12 +127,12 @@ impl Latencies {
         }
     }
 
-    /// How many were counted.
+    /// Number of recorded latencies.
     pub fn count(&self) -> u64 {
         self.0.iter().sum()
     }
 
-    /// So many of 100 were at most so many milliseconds on their way.
+    /// A percentile in milliseconds, rounded up to a step.
     pub fn percentile(&self, percent: u64) -> f64 {
         let (mut left, all) = (0, self.count());
         for (step, count) in self.0.iter().enumerate() {
@@ -151,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_percentile_is_that_of_what_was_counted() {
+    fn percentiles_are_those_of_the_recorded_latencies() {
         let mut latencies = Latencies::default();
         (1..=100).for_each(|millis| latencies.note(Duration::from_millis(millis)));
         assert!((latencies.percentile(50) - 50.02).abs() < 1e-9 && (latencies.percentile(99) - 99.02).abs() < 1e-9);

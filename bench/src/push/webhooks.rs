@@ -1,4 +1,4 @@
-//! A thousand deliveries a second to receivers that answer, while a fifth of all endpoints hangs.
+//! A thousand deliveries per second to responding receivers, while a fifth of all endpoints hangs.
 
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
@@ -20,36 +20,36 @@ use crate::summary::{Comparison, Target};
 use crate::versus::{Side, median};
 use crate::{cores, http};
 
-/// Endpoints that answer, and endpoints that hang: a fifth of all.
+/// Number of endpoints that answer, and of endpoints that hang.
 const ENDPOINTS: [usize; 2] = [100, 25];
-/// Events a second; each goes to every endpoint. A little more than the target: the last ones are taken in after the last event
-/// was published.
+/// Events per second, each to every endpoint. Slightly above the target, because the last deliveries arrive after the last event was
+/// published.
 const RATE: u32 = 11;
-/// How long a round publishes: as long as the attempts at the endpoints that hang are under way.
+/// Seconds of publishing per round; within the timeout of attempts at hanging endpoints.
 const SECONDS: u32 = 8;
 const ROUNDS: usize = 3;
-/// Events of a round, and their deliveries to endpoints that answer.
+/// Events per round, and their deliveries to endpoints that answer.
 const EVENTS: u32 = SECONDS * RATE;
 const ALL: usize = EVENTS as usize * ENDPOINTS[0];
-/// How long deliveries may be on their way after the last event.
-const PATIENCE: Duration = Duration::from_secs(30);
-const FAMILY: &str = "event.published";
-/// Deliveries a second to endpoints that answer.
+/// Maximum time for deliveries after the last event.
+const TIMEOUT: Duration = Duration::from_secs(30);
+const EVENT_TYPE: &str = "event.published";
+/// Minimum deliveries per second to endpoints that answer.
 const TARGET_RATE: f64 = 1_000.0;
-/// Seconds from commit to receiver.
+/// Maximum seconds from commit to receiver.
 const TARGET_LAG: f64 = 1.0;
 
-/// What a round came to.
+/// Result of a round.
 struct Outcome {
     rate: f64,
     /// Seconds: p50 and p99.
     lag: [f64; 2],
-    /// CPU microseconds per delivery of the origin, and of Postgres.
+    /// CPU microseconds per delivery: of the origin, and of Postgres.
     cpu: [f64; 2],
     connections: f64,
 }
 
-/// Measures rounds with endpoints that hang, after one without.
+/// Measures one round without hanging endpoints, then rounds with them.
 pub fn measure(report: &mut Report) -> Result<()> {
     let folder = std::env::temp_dir().join(format!("rds-bench-hooks-{}", std::process::id()));
     std::fs::create_dir_all(&folder)?;
@@ -60,7 +60,7 @@ pub fn measure(report: &mut Report) -> Result<()> {
 
 fn measure_in(folder: &Path, report: &mut Report) -> Result<()> {
     let authority = &folder.join("authority.pem");
-    // They live on the client's core, on a runtime of their own, that of the publisher being another's.
+    // The receivers run on the client's core with their own runtime, separate from the publisher's.
     let receiving = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     let receivers = receiving.block_on(Receivers::start(authority))?;
     let ours = Ours::start(|options| {
@@ -76,7 +76,7 @@ fn measure_in(folder: &Path, report: &mut Report) -> Result<()> {
     let calm = round(&ours, &receivers, &mut next)?;
     let mut rounds = Vec::new();
     for turn in 0..ROUNDS {
-        // Those of the round before are paused by now: their breakers saw the attempts fail.
+        // The breakers have paused the hanging subscriptions of the previous round.
         for endpoint in 0..ENDPOINTS[1] {
             subscribe(&ours, &owner, &format!("https://{}{HANGS}{turn}/{endpoint}", receivers.address))?;
         }
@@ -138,31 +138,31 @@ fn measure_in(folder: &Path, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// Makes a subscription to what is published.
+/// Creates a subscription to published events.
 fn subscribe(ours: &Ours, owner: &Principal, url: &str) -> Result<()> {
-    let body = json!({ "url": url, "families": [FAMILY] }).to_string();
+    let body = json!({ "url": url, "families": [EVENT_TYPE] }).to_string();
     let mut request = Vec::new();
     ours.market.signed_post("/v1/webhooks", body.into_bytes(), owner)?(&mut request);
     let answer = http::ask(ours.market.address("origin_edge")?, &request)?;
-    let made: Value = serde_json::from_slice(&answer.body).context("no JSON")?;
+    let made: Value = serde_json::from_slice(&answer.body).context("the answer is not JSON")?;
     ensure!(answer.status == 200, "{url}: {made}");
     Ok(())
 }
 
-/// Publishes for a while; every endpoint that answers must get every event, and none twice.
+/// Runs one round. Every endpoint that answers must receive every event exactly once.
 fn round(ours: &Ours, receivers: &Receivers, next: &mut u32) -> Result<Outcome> {
     let (cpu, store, connections) = (ours.cpu()?, ours.store_cpu()?, receivers.connections.load(Relaxed));
     let (round, elapsed) = publish(receivers, next, |payload, sent| {
-        let row = [ours::operation(payload, Some(FAMILY))?];
+        let row = [ours::operation(payload, Some(EVENT_TYPE))?];
         Ok(ours.runtime.block_on(ours::commit(&ours.db, &row, sent))?)
     })?;
     let came = round.seen.len();
-    ensure!(came == ALL, "{came} of {ALL} deliveries came");
+    ensure!(came == ALL, "only {came} of {ALL} deliveries arrived");
     let spent = [ours.cpu()? - cpu, ours.store_cpu()?.saturating_sub(store)];
     Ok(Outcome::of(&round, elapsed, spent, receivers.connections.load(Relaxed) - connections))
 }
 
-/// The same with the naive loop, of which nothing is asked: what came until the end counts.
+/// Runs one round with the naive loop; deliveries may be missing.
 fn naive_round(naive: &mut Naive, receivers: &Receivers, next: &mut u32) -> Result<Outcome> {
     let (cpu, connections) = (naive.cpu()?, receivers.connections.load(Relaxed));
     let (round, elapsed) = publish(receivers, next, |payload, sent| {
@@ -173,8 +173,8 @@ fn naive_round(naive: &mut Naive, receivers: &Receivers, next: &mut u32) -> Resu
     Ok(Outcome::of(&round, elapsed, spent, receivers.connections.load(Relaxed) - connections))
 }
 
-/// Hands events to `hand_over` by the timetable, waits until all deliveries to endpoints that answer have come, or for as long as
-/// anybody would, and says what came and how long that took. None may have come twice.
+/// Passes events to `hand_over` on schedule and waits until all deliveries to endpoints that answer have arrived, or for the timeout.
+/// Returns the arrivals and the elapsed time; fails if a delivery arrived twice.
 fn publish(
     receivers: &Receivers,
     next: &mut u32,
@@ -191,13 +191,13 @@ fn publish(
         std::thread::sleep((Duration::from_secs(1) / RATE * n).saturating_sub(begun.elapsed()));
         hand_over(&sse::payload(first + n), &|| sent.note(first + n))?;
     }
-    while present().seen.len() < ALL && begun.elapsed() < Duration::from_secs(u64::from(SECONDS)) + PATIENCE {
+    while present().seen.len() < ALL && begun.elapsed() < Duration::from_secs(u64::from(SECONDS)) + TIMEOUT {
         xtask::signals::check()?;
         std::thread::sleep(Duration::from_millis(1));
     }
     let elapsed = begun.elapsed();
     let round = std::mem::take(&mut *present());
-    ensure!(round.again == 0, "{} deliveries came more than once", round.again);
+    ensure!(round.again == 0, "{} deliveries arrived more than once", round.again);
     Ok((round, elapsed))
 }
 

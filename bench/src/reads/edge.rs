@@ -1,6 +1,6 @@
-//! The edge: a copy in the isolate's memory, beside a bare Rust Worker that returns the same bytes.
+//! The edge: a cached response in the isolate's memory, against a bare Rust Worker that returns the same bytes.
 //!
-//! Limits are left out by the feature `unmetered`: what they cost is measured beside a peer that keeps them too.
+//! The feature `unmetered` disables rate limits. Their cost is measured in `access`, against a peer that also has limits.
 
 use anyhow::{Result, ensure};
 use xtask::provision::cache::Cache;
@@ -19,7 +19,7 @@ use crate::{Plan, cores, http};
 const BARE: wasm::Crate = wasm::Crate { folder: "bench/bare-worker", package: "rds-bare-worker" };
 const VAULTS: u32 = 1_000;
 const TARGET: f64 = 2.0;
-const CEILING_KB: f64 = 1_000.0;
+const MAX_KB: f64 = 1_000.0;
 
 /// Measures the hit, and the size of the bundle.
 pub fn measure(cache: &Cache, plan: &Plan, report: &mut Report) -> Result<()> {
@@ -48,7 +48,7 @@ pub fn measure(cache: &Cache, plan: &Plan, report: &mut Report) -> Result<()> {
     let body = Binding::variable("BODY", String::from_utf8(hit.body.clone())?);
     let bare = cores::on_server(|| start(&workerd, &bare_bundle, &state, &[body], &[], port))?;
     let same = http::ask(local(port).into(), &request)?;
-    ensure!(same.status == 200 && same.body == hit.body, "the bare Worker answers something else");
+    ensure!(same.status == 200 && same.body == hit.body, "the bare Worker's answer differs");
 
     let write = |request: Vec<u8>| move |out: &mut Vec<u8>| out.extend_from_slice(&request);
     let ours = Peer { address: edge, pid: service.pid(), write: Box::new(write(request.clone())) };
@@ -70,6 +70,6 @@ pub fn measure(cache: &Cache, plan: &Plan, report: &mut Report) -> Result<()> {
     for (_, file) in bundle.files() {
         kilobytes += wasm::gzipped(file)? as f64 / 1e3;
     }
-    report.at_most("edge: the bundle gzipped, kB", kilobytes, CEILING_KB, "scripts and module");
+    report.at_most("edge: the bundle gzipped, kB", kilobytes, MAX_KB, "scripts and module");
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The events feed out of a hundred thousand events: pages with a search for words of every frequency.
+//! The events feed with a hundred thousand events: pages of searches for words of different frequencies.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -13,15 +13,15 @@ use crate::report::Report;
 use crate::{Plan, http, load};
 
 const EVENTS: u64 = 100_000;
-/// Events a batch.
+/// Events per batch.
 const BATCH: u64 = 10_000;
 const VAULTS: u32 = 100;
-/// Milliseconds, on a machine that does nothing else.
+/// Maximum milliseconds, on an otherwise idle machine.
 const TARGET: f64 = 20.0;
-/// Events of the oldest that share a word.
+/// Number of the oldest events, which share a word.
 const OLD: u64 = 1_600;
-/// What is searched for, and how often it occurs: in every event, in one of eight or ten, in one of five thousand, in old
-/// ones only, never; two words, and words that stand together.
+/// Searches by frequency of the words: in every event, in one of eight or ten, in one of five thousand, only in old events, in none; two
+/// words, and a phrase.
 const SEARCHES: [(&str, &str); 9] = [
     ("a word of every event", "/v1/events?search=venue"),
     ("a word of one in ten", "/v1/events?search=oracle3"),
@@ -60,7 +60,7 @@ pub fn measure(plan: &Plan, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// Takes events in by the operator's command line.
+/// Ingests the events with the operator's command line.
 fn fill(market: &Market) -> Result<()> {
     let file = std::env::temp_dir().join(format!("rds-bench-events-{}.ndjson", std::process::id()));
     for batch in 0..EVENTS / BATCH {
@@ -75,7 +75,7 @@ fn fill(market: &Market) -> Result<()> {
     Ok(())
 }
 
-/// One event: its words repeat with periods that share no factor, so that every mixture of them occurs.
+/// One event. Its words repeat with coprime periods, so that every combination occurs.
 fn event(number: u64) -> Value {
     // Two years, one event every ten minutes.
     let minute = (EVENTS - number) * 10;

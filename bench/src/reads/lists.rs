@@ -1,4 +1,4 @@
-//! Every list route of the registry at the origin, beside constant bytes of the same size, and the scores in bulk.
+//! Every list route of the registry at the origin, against constant bytes of the same size, and bulk scores.
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -12,16 +12,16 @@ use crate::report::Report;
 use crate::versus::{self, Peer, cpu_micros, rate};
 
 const ROWS: u32 = 10_000;
-/// The lists are many: each is loaded for so long at most, and so often.
+/// Maximum duration and number of loads per list, because there are many lists.
 const SECONDS: f64 = 2.0;
 const ROUNDS: usize = 3;
 const TARGET: f64 = 0.5;
-/// Million bytes of body a second on one core.
+/// Minimum MB of body per second on one core.
 const TARGET_SCORES: f64 = 200.0;
-/// A thousand scores at once, as a caller takes them in bulk.
+/// A page of a thousand scores.
 const SCORES: &str = "/v1/vaults/scores?limit=1000";
 
-/// Each list as its readers ask for it: filtered and sorted where the route filters and sorts.
+/// Typical requests: filtered and sorted where the route supports it.
 const LISTS: [&str; 12] = [
     "/v1/vaults?chain=devnet&limit=20&minTvl=1000000&sortBy=total_score",
     "/v1/royco",
@@ -37,7 +37,7 @@ const LISTS: [&str; 12] = [
     "/v1/reviewers",
 ];
 
-/// Measures each list, and the bulk scores.
+/// Measures each list and the bulk scores.
 pub fn measure(plan: &Plan, report: &mut Report) -> Result<()> {
     let market = Market::start(ROWS, Edge::None)?;
     market.ingest(&Filling::new()?.registry(ROWS), "/v1/royco", u64::from(ROWS))?;
@@ -55,7 +55,7 @@ pub fn measure(plan: &Plan, report: &mut Report) -> Result<()> {
         );
     }
     let body = market.ask(SCORES)?;
-    ensure!(counted(&body)?.0 == 1_000, "not a thousand scores");
+    ensure!(counted(&body)?.0 == 1_000, "the page does not have 1000 scores");
     let (ratio, seen) = beside_constant(&market, SCORES, &body, plan)?;
     report.at_least(
         &format!("origin: `{SCORES}` ({} bytes), MB/s of body on one core", body.len()),
@@ -66,7 +66,7 @@ pub fn measure(plan: &Plan, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// What both sides did.
+/// Figures of both sides.
 struct Seen {
     rate: f64,
     cpu: f64,
@@ -90,10 +90,10 @@ fn beside_constant(market: &Market, target: &str, body: &[u8], plan: &Plan) -> R
     Ok((versus.ratio(versus::rate), Seen { rate, cpu, constant_rate, constant_cpu }))
 }
 
-/// Rows on the page and on all pages; a list without pages is one.
+/// Number of rows on the page, and in total; equal for a list without pages.
 fn counted(body: &[u8]) -> Result<(usize, u64)> {
     let page: Value = serde_json::from_slice(body)?;
     let rows = page.get("data").and_then(Value::as_array).context("no data")?.len();
-    ensure!(rows > 0, "an empty list measures nothing");
+    ensure!(rows > 0, "the list is empty");
     Ok((rows, page.pointer("/meta/total").and_then(Value::as_u64).unwrap_or(rows as u64)))
 }

@@ -1,4 +1,4 @@
-//! The loss board: a filtered page out of a casebook of some thousand cases, sums and coverage included.
+//! The loss board: a filtered page out of five thousand cases, including sums and coverage.
 
 use std::fmt::Write;
 
@@ -13,10 +13,10 @@ use crate::{Plan, http, load};
 
 const CASES: u32 = 5_000;
 const VAULTS: u32 = 100;
-/// Milliseconds, on a machine that does nothing else.
+/// Maximum milliseconds, on an otherwise idle machine.
 const TARGET: f64 = 5.0;
 
-/// Measures a page of fifty.
+/// Measures a page of fifty cases.
 pub fn measure(_: &Cache, plan: &Plan, report: &mut Report) -> Result<()> {
     let market = Market::start(VAULTS, Edge::None)?;
     let file = std::env::temp_dir().join(format!("rds-bench-cases-{}.ndjson", std::process::id()));
@@ -26,7 +26,7 @@ pub fn measure(_: &Cache, plan: &Plan, report: &mut Report) -> Result<()> {
     taken?;
     let door = market.address("origin_edge")?;
     let mut request = Vec::new();
-    // The verb's change shows at the origin within its poll; the first page waits for it.
+    // The running origin sees the ingested cases at its next poll; wait for them.
     let begun = std::time::Instant::now();
     let page: Value = loop {
         request.clear();
@@ -35,7 +35,7 @@ pub fn measure(_: &Cache, plan: &Plan, report: &mut Report) -> Result<()> {
         if page.pointer("/meta/coverageTotal").and_then(Value::as_u64) >= Some(u64::from(CASES)) {
             break page;
         }
-        ensure!(begun.elapsed().as_secs() < 60, "the board never listed {CASES} cases: {page}");
+        ensure!(begun.elapsed().as_secs() < 60, "the board did not list {CASES} cases within 60 s: {page}");
         std::thread::sleep(std::time::Duration::from_millis(50));
     };
     let rows = page.get("data").and_then(Value::as_array).context("no data")?;

@@ -1,4 +1,4 @@
-//! `reads`: what it costs to answer a list or a page of the events feed, at the origin and at the edge, and how long a start takes.
+//! `reads`: cost of lists and of pages of the events feed at the origin, of a cached response at the edge, and duration of a start.
 
 mod edge;
 mod feed;
@@ -19,21 +19,21 @@ use crate::report::Report;
 use crate::{Plan, cores, market};
 
 const PARTS: [&str; 6] = ["lists", "series", "feed", "losses", "edge", "start"];
-const METHOD: &str = "Every request to the origin carries a fresh signature, which the origin verifies; the origin's peer is axum of the same \
-    version on the same runtime, with one handler that returns a static body. A list is the same one each time: \
-    most of them are put together once a second (`origin` has one that is not). Beside the lists stand 10 000 \
-    rows of each kind; chains, symbols and reviewers are as many as the simulation has. Of these lists, which are many, three pairs of two \
-    seconds at most are made. The edge and its peer run on plain workerd.";
+const METHOD: &str = "Every request to the origin has a new signature, which the origin verifies; the origin's peer is axum of the same \
+    version on the same runtime, with one handler that returns a static body. The same list is requested each time; \
+    most lists are composed once a second (`origin` also measures without repetition). There are 10 000 \
+    rows of each kind; the number of chains, symbols and reviewers is that of the simulation. Each list is measured with at most three pairs of two \
+    seconds. The edge and its peer run on plain workerd.";
 
-/// Where data sets are looked for.
+/// Default folder of data sets.
 const DATA: &str = "../shared/data";
 
-/// What `reads` can be told.
+/// Options of `reads`.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
     #[command(flatten)]
     plan: Plan,
-    /// A folder of data sets whose import is timed.
+    /// Folder of data sets whose import is timed.
     #[arg(long, default_value = DATA)]
     data: PathBuf,
     #[command(flatten)]
@@ -41,13 +41,13 @@ pub struct Options {
 }
 
 impl Options {
-    /// Every part, for so long.
+    /// All parts with this plan.
     pub fn of(plan: &Plan) -> Self {
         Options { plan: plan.clone(), data: PathBuf::from(DATA), only: Only::default() }
     }
 }
 
-/// Measures every part, prints the table, and writes it beside the crate.
+/// Measures the parts, prints the table, and writes it to the results.
 pub fn run(options: &Options) -> Result<()> {
     let Options { plan, data, only } = options;
     let cache = Cache::open()?;

@@ -1,4 +1,4 @@
-//! A year of hourly readings, thinned for a chart: how long the origin takes to answer one caller.
+//! Latency of a year of hourly readings, downsampled for a chart, on one connection.
 
 use anyhow::{Result, ensure};
 use serde_json::Value;
@@ -11,11 +11,11 @@ use crate::{Plan, load};
 
 const STORED: u32 = 8_760;
 const CHARTED: usize = 360;
-/// Vaults with such a history: that of one is a small part of the table.
+/// Number of vaults with such a history, so that one history is a small part of the table.
 const HISTORIES: u32 = 10;
-/// The market around them.
+/// Number of other vaults.
 const VAULTS: u32 = 100;
-/// Milliseconds, on a machine that does nothing else.
+/// Maximum milliseconds, on an otherwise idle machine.
 const TARGET: f64 = 5.0;
 
 /// Measures the snapshots route on one connection.
@@ -25,7 +25,7 @@ pub fn measure(plan: &Plan, report: &mut Report) -> Result<()> {
     market.ingest(&lines, "/v1/vaults?protocol=bench", u64::from(HISTORIES))?;
     let all: Value =
         serde_json::from_slice(&market.ask(&format!("/v1/vault/devnet/{address}/snapshots?days=365&points=2160"))?)?;
-    ensure!(points(&all) == 2_160, "the history is not there: {} points", points(&all));
+    ensure!(points(&all) == 2_160, "the history is incomplete: {} points", points(&all));
     let target = format!("/v1/vault/devnet/{address}/snapshots?days=365&points={CHARTED}");
     let charted: Value = serde_json::from_slice(&market.ask(&target)?)?;
     ensure!(points(&charted) == CHARTED, "{} points, not {CHARTED}", points(&charted));

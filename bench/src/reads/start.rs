@@ -1,4 +1,4 @@
-//! How long a person waits: from `cargo xtask up` to the first answer, and for the import of the public data sets.
+//! Time from `cargo xtask up` to the first answer, and duration of the import of the public data sets.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
@@ -16,15 +16,15 @@ use crate::{cores, http};
 
 const TARGET_START: f64 = 15.0;
 const TARGET_IMPORT: f64 = 30.0;
-const PATIENCE: Duration = Duration::from_secs(300);
+const TIMEOUT: Duration = Duration::from_secs(300);
 
-/// Measures a first start, a second one on the same state, and the import.
+/// Measures a first start, a second start with the same state, and the import.
 pub fn measure(data: &Path, report: &mut Report) -> Result<()> {
     cores::release()?;
     let folder = std::env::temp_dir().join(format!("rds-bench-start-{}", std::process::id()));
     let build = folder.join("build");
     std::fs::create_dir_all(&build)?;
-    // Builds what `up` starts, which is not the release that is measured elsewhere.
+    // `up` uses another build profile than the other benchmarks; this run builds it.
     first_answer(&build)?;
     let first = first_answer(&folder)?;
     let second = first_answer(&folder)?;
@@ -46,12 +46,12 @@ pub fn measure(data: &Path, report: &mut Report) -> Result<()> {
         let seconds = begun.elapsed().as_secs_f64();
         report.at_most("start: import of the public data sets, s", seconds, TARGET_IMPORT, "");
     } else {
-        report.skipped("start: import of the public data sets, s", "no data sets there");
+        report.skipped("start: import of the public data sets, s", "the folder of data sets does not exist");
     }
     Ok(())
 }
 
-/// Seconds from the command to the first vault list with rows in it. The stack is stopped again.
+/// Seconds from the command to the first vault list with rows. Stops the stack afterwards.
 fn first_answer(state: &Path) -> Result<f64> {
     let port = Ports::free()?.edge;
     let log: PathBuf = state.join("up.log");
@@ -66,13 +66,13 @@ fn first_answer(state: &Path) -> Result<f64> {
     up.wait()?;
     match seconds {
         Some(seconds) => Ok(seconds),
-        None => bail!("`up` never answered:\n{}", std::fs::read_to_string(log)?),
+        None => bail!("`up` did not answer in time:\n{}", std::fs::read_to_string(log)?),
     }
 }
 
 fn wait_for_list(port: u16, begun: Instant, up: &mut Child) -> Option<f64> {
     let request = http::get("/v1/vaults?limit=1", "");
-    while begun.elapsed() < PATIENCE && matches!(up.try_wait(), Ok(None)) {
+    while begun.elapsed() < TIMEOUT && matches!(up.try_wait(), Ok(None)) {
         if let Ok(answer) = http::ask(local(port).into(), &request)
             && answer.status == 200
             && !answer.body.starts_with(b"{\"data\":[]")

@@ -1,6 +1,6 @@
-//! How fast something grows: the slope of the straight line that lies nearest to its readings.
+//! Growth of a series: the slope of its regression line.
 
-/// The slope of a series of instants and values, by least squares: values a unit of time. Without two instants there is none.
+/// The slope of a series of `(time, value)` by least squares, in values per unit of time. `None` without two distinct times.
 pub fn slope(series: &[(f64, f64)]) -> Option<f64> {
     let count = series.len() as f64;
     let mean = |of: fn(&(f64, f64)) -> f64| series.iter().map(of).sum::<f64>() / count;
@@ -10,7 +10,7 @@ pub fn slope(series: &[(f64, f64)]) -> Option<f64> {
     (spread > 0.0).then(|| shared / spread)
 }
 
-/// The readings of the second half of the time.
+/// The readings in the second half of the time.
 pub fn last_half(series: &[(f64, f64)]) -> &[(f64, f64)] {
     let middle = series.last().map_or(0.0, |(at, _)| at / 2.0);
     series.get(series.partition_point(|(at, _)| *at < middle)..).unwrap_or_default()
@@ -21,7 +21,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_found_under_a_saw_tooth() {
+    fn the_slope_of_a_saw_tooth_is_that_of_its_trend() {
         let series: Vec<_> = (0..30)
             .map(|minute| (f64::from(minute), 100.0 + 2.0 * f64::from(minute) + f64::from(minute % 2)))
             .collect();
@@ -30,7 +30,7 @@ mod tests {
     }
 
     #[test]
-    fn what_filled_up_first_and_stands_still_since_does_not_grow_in_the_last_half() {
+    fn a_series_that_levels_off_does_not_grow_in_the_last_half() {
         let series: Vec<_> = (0..=30).map(|minute| (f64::from(minute), f64::from(minute.min(14)) * 10.0)).collect();
         assert_eq!(slope(last_half(&series)), Some(0.0));
         assert!(slope(&series).unwrap() > 2.0);

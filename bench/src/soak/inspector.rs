@@ -1,4 +1,4 @@
-//! What V8 says of an isolate's heap, asked over workerd's inspector: one question over a WebSocket (RFC 6455).
+//! V8's heap usage of an isolate, read through workerd's inspector with one request over a WebSocket (RFC 6455).
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -7,29 +7,29 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
-const PATIENCE: Duration = Duration::from_secs(20);
-const QUESTION: &[u8] = br#"{"id":1,"method":"Runtime.getHeapUsage"}"#;
-/// A final frame with text.
+const TIMEOUT: Duration = Duration::from_secs(20);
+const REQUEST: &[u8] = br#"{"id":1,"method":"Runtime.getHeapUsage"}"#;
+/// First byte of a final text frame.
 const TEXT: u8 = 0x81;
 const MASKED: u8 = 0x80;
-/// Longer than the answer is.
-const LONGEST: usize = 64 * 1024;
+/// Maximum length of the handshake's head.
+const MAX_HEAD: usize = 64 * 1024;
 
 /// An isolate's heap, in bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct Heap {
-    /// Objects, living and not yet collected.
+    /// Objects, including garbage that is not yet collected.
     pub used: u64,
-    /// Pages that V8 holds for them.
+    /// Heap pages that V8 has allocated.
     pub total: u64,
-    /// Array buffers, and what else lies outside of those pages.
+    /// Array buffers and other memory outside the heap pages.
     pub buffers: u64,
 }
 
-/// Asks about the isolate of the service with this name.
+/// The heap of the isolate of the service with this name.
 pub fn heap(inspector: SocketAddr, service: &str) -> Result<Heap> {
     let mut stream = TcpStream::connect(inspector).context("no inspector")?;
-    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(TIMEOUT))?;
     let key = "cmlzayBkYXRhIHNlcnZpY2U=";
     write!(
         stream,
@@ -38,13 +38,13 @@ pub fn heap(inspector: SocketAddr, service: &str) -> Result<Heap> {
     )?;
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
-        ensure!(head.len() < LONGEST, "the inspector's head does not end");
+        ensure!(head.len() < MAX_HEAD, "the head of the inspector's answer is too long");
         head.push(byte(&mut stream)?);
     }
-    ensure!(head.starts_with(b"HTTP/1.1 101"), "the inspector: {}", String::from_utf8_lossy(&head));
-    // A client masks what it sends; a mask of zeros leaves it as it is.
-    let mut frame = vec![TEXT, MASKED | u8::try_from(QUESTION.len())?, 0, 0, 0, 0];
-    frame.extend_from_slice(QUESTION);
+    ensure!(head.starts_with(b"HTTP/1.1 101"), "no WebSocket: {}", String::from_utf8_lossy(&head));
+    // A client must mask its frames; a mask of zeros leaves the payload unchanged.
+    let mut frame = vec![TEXT, MASKED | u8::try_from(REQUEST.len())?, 0, 0, 0, 0];
+    frame.extend_from_slice(REQUEST);
     stream.write_all(&frame)?;
     loop {
         let message = receive(&mut stream)?;
@@ -54,7 +54,7 @@ pub fn heap(inspector: SocketAddr, service: &str) -> Result<Heap> {
         }
         let bytes = |name: &str| {
             let found = said.get("result").and_then(|result| result.get(name)).and_then(Value::as_f64);
-            found.map(|bytes| bytes as u64).with_context(|| format!("the inspector gave no {name}: {said}"))
+            found.map(|bytes| bytes as u64).with_context(|| format!("the inspector's answer has no {name}: {said}"))
         };
         return Ok(Heap {
             used: bytes("usedSize")?,
@@ -69,7 +69,7 @@ fn receive(stream: &mut impl Read) -> Result<Vec<u8>> {
     let _kind = byte(stream)?;
     let length = match byte(stream)? {
         126 => usize::from(u16::from_be_bytes([byte(stream)?, byte(stream)?])),
-        127 => bail!("the inspector says more than was asked"),
+        127 => bail!("the inspector's answer is too long"),
         short => usize::from(short),
     };
     let mut payload = vec![0; length];
@@ -88,7 +88,7 @@ mod tests {
     use super::receive;
 
     #[test]
-    fn a_frame_is_read_by_either_length() {
+    fn frames_with_short_and_extended_length_are_read() {
         let short = [&[0x81, 2][..], b"hi"].concat();
         let long = [&[0x81, 126, 1, 0][..], &[b'x'; 256]].concat();
         assert_eq!(receive(&mut short.as_slice()).unwrap(), b"hi");

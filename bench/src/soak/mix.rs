@@ -1,4 +1,4 @@
-//! The mixed load: everything that callers do all day, at a constant rate, each request with the answer that it should get.
+//! The mixed load: typical requests at a constant rate, each with its expected status.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -13,41 +13,41 @@ use crate::market::LIST;
 
 /// Connections of one load.
 const CONNECTIONS: u64 = 4;
-/// Thresholds there are, a prime, so that each step of another size passes all of them.
+/// Number of thresholds: a prime, so that steps of [`STEP`] visit all of them.
 const THRESHOLDS: u64 = 999_983;
 const STEP: u64 = 618_033;
 /// Vaults in a batch.
 const BATCH: usize = 20;
-/// Share of the requests that may be answered otherwise than they should, or by a cut connection.
-const WRONG_SHARE: f64 = 0.01;
+/// Maximum fraction of requests with an unexpected status or a cut connection.
+const MAX_UNEXPECTED: f64 = 0.01;
 
-/// What a caller does.
+/// The kind of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// Asks for the same list as ever, with a key.
+    /// The same list each time, with a key.
     Hit,
-    /// Asks without a key, each time from another address.
+    /// Without a key, from a new address each time.
     Anonymous,
-    /// Asks with a key for a list that nobody asked for.
+    /// A list that was not requested before, with a key.
     Miss,
-    /// Asks whether the list is still what it was.
+    /// A conditional request for the list.
     Confirm,
-    /// Shows a key that there is not.
+    /// With an unknown key.
     Unknown,
-    /// Has used up an allowance of one request a minute.
+    /// With a key that is limited to one request per minute.
     Limited,
-    /// Looks many vaults up by a POST.
+    /// A POST that looks up many vaults.
     Batch,
 }
 
-/// The order in which they come: of twenty requests six are hits, four are misses, and so on.
+/// The order of kinds: of twenty requests six are hits, four are misses, and so on.
 const ORDER: [Kind; 20] = {
     use Kind::{Anonymous as A, Batch as B, Confirm as C, Hit as H, Limited as L, Miss as M, Unknown as U};
     [H, A, M, C, H, U, M, A, H, B, H, L, M, A, H, C, U, M, H, L]
 };
 
 impl Kind {
-    /// What it is called in tables.
+    /// Name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Hit => "keyed hits",
@@ -60,7 +60,7 @@ impl Kind {
         }
     }
 
-    /// Whether an answer is what this caller should get. One request a minute of the limited key passes, and a list changes with the facts.
+    /// Whether a status is expected. The limited key passes once per minute, and a list may have changed.
     fn expects(self, status: u16) -> bool {
         match self {
             Kind::Hit | Kind::Anonymous | Kind::Miss | Kind::Batch => status == 200,
@@ -71,7 +71,7 @@ impl Kind {
     }
 }
 
-/// Who asks, and for what.
+/// Generates the requests.
 pub struct Callers {
     key: String,
     narrow: String,
@@ -81,7 +81,7 @@ pub struct Callers {
 }
 
 impl Callers {
-    /// Callers with a key that nothing limits and one of a single request a minute, who have the list already.
+    /// `key` has no effective limit, `narrow` has one request per minute; `list` is the current answer.
     pub fn new(key: String, narrow: String, list: &Answer) -> Result<Self> {
         let body: Value = serde_json::from_slice(&list.body)?;
         let rows = body.get("data").and_then(Value::as_array).context("a list has rows")?;
@@ -91,16 +91,16 @@ impl Callers {
         Ok(Callers { key, narrow, etag, batch, asked: AtomicU64::new(0) })
     }
 
-    /// A request of the list with the key that nothing limits.
+    /// A request for the list with this key.
     pub fn list(key: &str) -> Vec<u8> {
         http::get(LIST, &keyed(key))
     }
 
-    /// The next request, and who sends it.
+    /// The next request and its kind.
     fn next(&self) -> (Kind, Vec<u8>) {
         let number = self.asked.fetch_add(1, Ordering::Relaxed);
         let kind = ORDER.get(number as usize % ORDER.len()).copied().unwrap_or(Kind::Hit);
-        // Each number once: as an address, as a key, as a threshold.
+        // Distinct values for addresses, keys and thresholds.
         let spread = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let [.., second, third, fourth] = (spread >> 40).to_be_bytes();
         let address = format!("cf-connecting-ip: 10.{second}.{third}.{fourth}\r\n");
@@ -132,12 +132,12 @@ fn keyed(key: &str) -> String {
     format!("accept: application/json\r\nauthorization: Bearer {key}\r\ncf-connecting-ip: 192.0.2.1\r\n")
 }
 
-/// How requests were answered.
+/// Counts of answers.
 #[derive(Debug, Default)]
 pub struct Answers {
-    /// How many of each kind got each status.
+    /// Number of answers by kind and status.
     pub statuses: BTreeMap<(Kind, u16), u64>,
-    /// Connections that the server cut with a request under way.
+    /// Connections that the server cut during a request.
     pub cuts: u64,
 }
 
@@ -149,21 +149,21 @@ impl Answers {
         self.cuts += other.cuts;
     }
 
-    /// All of them.
+    /// Number of answers.
     pub fn count(&self) -> u64 {
         self.statuses.values().sum()
     }
 
-    /// Checks that they are what they should be, but for a few.
+    /// Checks that at most [`MAX_UNEXPECTED`] of the requests have an unexpected result.
     pub fn check(&self) -> Result<()> {
         let wrong: Vec<_> = self.statuses.iter().filter(|((kind, status), _)| !kind.expects(*status)).collect();
         let count = wrong.iter().map(|(_, count)| **count).sum::<u64>() + self.cuts;
-        let bearable = (self.count() as f64 * WRONG_SHARE) as u64;
-        ensure!(count <= bearable, "{count} of {} requests were not answered as they should: {wrong:?}", self.count());
+        let allowed = (self.count() as f64 * MAX_UNEXPECTED) as u64;
+        ensure!(count <= allowed, "{count} of {} requests had an unexpected result: {wrong:?}", self.count());
         Ok(())
     }
 
-    /// How many of each kind, in words.
+    /// The counts as text.
     pub fn told(&self) -> String {
         let each = self.statuses.iter().map(|((kind, status), count)| format!("{count} {} ({status})", kind.name()));
         let cuts = (self.cuts > 0).then(|| format!("{} connections cut", self.cuts));
@@ -171,7 +171,8 @@ impl Answers {
     }
 }
 
-/// Sends `rate` requests a second to `address` until `over`. With several connections a slow answer holds up none but those behind it on its own.
+/// Sends `rate` requests per second to `address` until `over`. With several connections a slow answer delays only later requests on its
+/// own connection.
 pub fn send(address: SocketAddr, callers: &Callers, rate: f64, over: &AtomicBool) -> Result<Answers> {
     std::thread::scope(|scope| {
         let each = rate / CONNECTIONS as f64;
@@ -210,7 +211,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_few_wrong_answers_are_forgiven_and_many_are_not() {
+    fn a_few_unexpected_results_are_tolerated() {
         let answers = |wrong, cuts| Answers {
             statuses: [((Kind::Unknown, 401), 990), ((Kind::Unknown, 503), wrong)].into(),
             cuts,
@@ -221,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn no_two_misses_and_no_two_strangers_are_alike() {
+    fn misses_unknown_keys_and_anonymous_reads_are_all_distinct() {
         let list = Answer {
             status: 200,
             head: String::new(),

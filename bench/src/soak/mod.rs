@@ -1,4 +1,4 @@
-//! `soak`: the memory of the runtime under a mixed load that goes on for long: the edge's beside that of a Worker that does nothing.
+//! `soak`: memory of the edge's runtime under a long mixed load, compared with a minimal Worker.
 
 mod growth;
 mod inspector;
@@ -23,35 +23,35 @@ use crate::report::Report;
 use crate::{cores, http};
 
 const VAULTS: u32 = 1_000;
-/// Requests a minute: more than are sent, so that none is refused.
+/// Requests per minute: more than are sent, so that none is refused.
 const RPM: u32 = 1_000_000;
 const MINUTE: Duration = Duration::from_secs(60);
-/// MB a minute by which the edge's runtime may grow faster than the other in the last half. At a hundred requests a second that is half
-/// a KB a request: a single header map that stayed behind with each of them would be more.
-const FASTER: f64 = 3.0;
-/// MB that the edge's runtime may hold at most: what `origin/OPERATING.md` says to give it.
-const MOST: f64 = 512.0;
-const METHOD: &str = "The edge runs on plain workerd as `up` starts it, before one origin with 1000 vaults; beside it `bench/bare-js`, which answers everything \
-    with the same bytes, on a workerd of the same version with the same flags. Both get the same requests, of twenty six keyed hits, three anonymous reads and two unknown \
-    keys, each from another address, four misses of which no two are alike, two confirmations, two requests over a limit, and one batch; an answer \
-    with another status than it should have counts as wrong, and more than one in a hundred end the run. Growth is the slope of the straight line nearest to the resident memory of the last half, one \
-    reading a minute: in the first half the copies, the store and V8's heap fill up to their bounds. More than 3 MB a minute over the bare Worker's is a failure of the run, because at the default rate \
-    that is half a KB a request, less than any object of the runtime's that could stay behind; so is more memory than the operator's page says to give. V8's figures are the inspector's and hold what is \
-    not collected yet. What no column has is the runtime's own: code (some 50 MB of it are the program's file), the databases of the objects that are awake (0.1 MB each, one of 256 for the \
-    addresses), the native half of V8's garbage, and memory that the allocator keeps for the next request. Every minute:";
+/// Maximum growth of the edge's runtime above that of the bare Worker in the last half, in MB per minute. At a hundred requests per
+/// second this is half a KB per request, less than one leaked header map per request.
+const MAX_EXCESS_GROWTH: f64 = 3.0;
+/// Maximum resident memory of the edge's runtime in MB; the limit that `origin/OPERATING.md` recommends.
+const MAX_MB: f64 = 512.0;
+const METHOD: &str = "The edge runs on plain workerd as `up` starts it, in front of one origin with 1000 vaults. It is compared with `bench/bare-js`, which answers every request \
+    with the same bytes, on workerd of the same version with the same flags. Both get the same requests. Of twenty, six are keyed hits, three anonymous reads and two use unknown \
+    keys (each from another address), four are distinct misses, two conditional requests, two requests over a limit, and one a batch. An unexpected status \
+    counts as wrong, and more than one in a hundred fails the run. Growth is the slope of the regression line through the resident memory of the last half, one \
+    reading per minute; in the first half the cached responses, the store and V8's heap fill up to their limits. The run fails if the edge grows by more than 3 MB per minute faster than the bare Worker: at the default rate \
+    that is half a KB per request, less than any runtime object that could leak. It also fails above the memory limit that `origin/OPERATING.md` recommends. V8's figures come from the inspector and include \
+    uncollected garbage. No column shows the runtime's own memory: code (some 50 MB are the program's file), the databases of active Durable Objects (0.1 MB each, one of 256 for the \
+    addresses), the native part of V8's garbage, and memory kept by the allocator. Every minute:";
 
-/// What `soak` can be told.
+/// Options of `soak`.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
-    /// How long to go on. With fewer than ten, what fills up first is still filling in the last half.
+    /// Duration in minutes. With fewer than ten, caches still fill up in the last half.
     #[arg(long, default_value_t = 30)]
     minutes: u32,
-    /// Requests a second to each.
+    /// Requests per second to each Worker.
     #[arg(long, default_value_t = 100.0)]
     rate: f64,
 }
 
-/// What was read in one minute, in bytes.
+/// The readings of one minute, in bytes.
 struct Reading {
     minute: f64,
     ours: u64,
@@ -62,10 +62,10 @@ struct Reading {
     disk: u64,
 }
 
-/// Goes on for as long as it should, prints a line a minute, and fails where the edge's runtime grows without an end.
+/// Runs the load, prints a line per minute, and fails if the memory of the edge's runtime does not level off.
 pub fn run(options: &Options) -> Result<()> {
     let Options { minutes, rate } = *options;
-    ensure!(minutes >= 2 && rate > 0.0, "a soak takes two minutes at least, and some load");
+    ensure!(minutes >= 2 && rate > 0.0, "`--minutes` must be at least 2 and `--rate` above 0");
     let cache = Cache::open()?;
     let market = Market::start(VAULTS, Edge::None)?;
     let edge = Runtime::start(&cache, &market)?;
@@ -90,10 +90,10 @@ pub fn run(options: &Options) -> Result<()> {
     answers.check()?;
     drop((edge, bare, market));
     cores::release()?;
-    tell(&readings, &answers, &of_bare, rate)
+    report_results(&readings, &answers, &of_bare, rate)
 }
 
-/// Reads everything once a minute. A load that ends before its time ends this.
+/// Takes a reading once a minute; stops early if a load ends early.
 fn watch(minutes: u32, edge: &Runtime, bare: u32, ended: impl Fn() -> bool) -> Result<Vec<Reading>> {
     let begun = Instant::now();
     let mut readings = Vec::new();
@@ -140,13 +140,13 @@ fn mb(bytes: u64) -> f64 {
     bytes as f64 / 1e6
 }
 
-/// MB a minute in the last half.
+/// Growth in the last half, in MB per minute.
 fn growth(readings: &[Reading], of: impl Fn(&Reading) -> u64) -> Result<f64> {
     let series: Vec<_> = readings.iter().map(|reading| (reading.minute, mb(of(reading)))).collect();
-    growth::slope(growth::last_half(&series)).context("the soak ended before there was anything to compare")
+    growth::slope(growth::last_half(&series)).context("the soak ended before there were two readings")
 }
 
-fn tell(readings: &[Reading], answers: &Answers, of_bare: &Answers, rate: f64) -> Result<()> {
+fn report_results(readings: &[Reading], answers: &Answers, of_bare: &Answers, rate: f64) -> Result<()> {
     let (ours, bare) = (growth(readings, |reading| reading.ours)?, growth(readings, |reading| reading.bare)?);
     let most = readings.iter().map(|reading| mb(reading.ours)).fold(0.0, f64::max);
     let minutes = readings.last().map_or(0.0, |last| last.minute);
@@ -156,18 +156,18 @@ fn tell(readings: &[Reading], answers: &Answers, of_bare: &Answers, rate: f64) -
     report.at_most(
         &format!("{what}, the edge's workerd less the bare Worker's"),
         ours - bare,
-        FASTER,
+        MAX_EXCESS_GROWTH,
         &format!("{ours:.2} less {bare:.2}, ratio {:.1}", ours / bare),
     );
-    report.at_most("the edge's workerd, resident MB at most", most, MOST, &sent);
+    report.at_most("the edge's workerd, resident MB at most", most, MAX_MB, &sent);
     println!("\n{}", report.table());
     let rows: String = readings.iter().map(|reading| reading.row() + "\n").collect();
     report.write("soak", &format!("{METHOD}\n\n{HEAD}\n{rows}"))?;
     ensure!(
-        ours - bare <= FASTER,
+        ours - bare <= MAX_EXCESS_GROWTH,
         "the edge's workerd grows by {:.2} MB a minute more than the bare Worker's",
         ours - bare
     );
-    ensure!(most <= MOST, "the edge's workerd held {most:.0} MB, and {MOST:.0} are bearable");
+    ensure!(most <= MAX_MB, "the edge's workerd used {most:.0} MB; the limit is {MAX_MB:.0} MB");
     Ok(())
 }

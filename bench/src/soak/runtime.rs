@@ -1,4 +1,4 @@
-//! The edge on a workerd of its own, with what its memory is read by: the inspector, and a route that says how large the Wasm memory is.
+//! The edge on its own workerd, with the inspector and an additional route for the size of the Wasm memory.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -22,13 +22,13 @@ use crate::market::Market;
 use crate::{cores, http};
 
 const STOP: StopRule = StopRule { signal: Signal::TERM, grace: Duration::from_secs(10) };
-const PATIENCE: Duration = Duration::from_secs(60);
-/// The modules around the bundle, the main one first.
+const TIMEOUT: Duration = Duration::from_secs(60);
+/// Additional modules, the main module first.
 const MODULES: [&str; 2] = ["measured.mjs", "memories.mjs"];
 
-/// The running edge. It ends with the value.
+/// The running edge. It is stopped when dropped.
 pub struct Runtime {
-    /// Where it listens.
+    /// Its listening address.
     pub address: SocketAddr,
     inspector: SocketAddr,
     service: Service,
@@ -36,7 +36,7 @@ pub struct Runtime {
 }
 
 impl Runtime {
-    /// Starts it on the servers' core before the market's origin, as `up` would.
+    /// Starts the edge on the servers' core in front of the market's origin, as `up` would.
     pub fn start(cache: &Cache, market: &Market) -> Result<Self> {
         let bundle = wasm::build(cache)?;
         let mut step = Step::start("the edge");
@@ -71,17 +71,16 @@ impl Runtime {
             .arg(format!("--inspector-addr={inspector}"))
             .envs(bindings.iter().filter(|binding| binding.secret).map(|binding| (binding.name, &binding.value)));
         let mut service = cores::on_server(|| Service::start("the edge", command, folder.join("log"), STOP))?;
-        service.wait_until(&mut step, PATIENCE, || probe::is_ok(ports.edge, "/ready"))?;
+        service.wait_until(&mut step, TIMEOUT, || probe::is_ok(ports.edge, "/ready"))?;
         step.done(&format!("port {}", ports.edge));
         Ok(Self { address: local(ports.edge).into(), inspector: inspector.into(), service, folder })
     }
 
-    /// Its process id.
     pub fn pid(&self) -> u32 {
         self.service.pid()
     }
 
-    /// Bytes of the Worker's Wasm memory.
+    /// Size of the Worker's Wasm memory in bytes.
     pub fn wasm(&self) -> Result<u64> {
         let answer = http::ask(self.address, &http::get("/__memory", ""))?;
         ensure!(answer.status == 200, "no size of the Wasm memory: {}", answer.head);
@@ -89,12 +88,12 @@ impl Runtime {
         said.get("wasm").and_then(Value::as_u64).context("no size of the Wasm memory")
     }
 
-    /// The V8 heap of a service's isolate.
+    /// V8 heap of a service's isolate.
     pub fn heap(&self, service: &str) -> Result<Heap> {
         inspector::heap(self.inspector, service)
     }
 
-    /// Bytes of the objects' databases.
+    /// Size of the Durable Objects' databases in bytes.
     pub fn disk(&self) -> Result<u64> {
         size(&self.folder.join("objects"))
     }
@@ -111,7 +110,7 @@ fn size(folder: &Path) -> Result<u64> {
     let mut bytes = 0;
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
-        // A journal may be gone again.
+        // A SQLite journal may have been deleted meanwhile.
         bytes += match entry.metadata() {
             Ok(about) if about.is_dir() => size(&entry.path())?,
             Ok(about) => about.len(),

@@ -77,7 +77,7 @@ REFUSED = [
     ),
     (
         "Two instants stand in an order: `from` is not after `to`.",
-        lambda case, response: "must not lie after to" in response.text,
+        lambda case, response: "must not be after `to`" in response.text,
     ),
     (
         "With `strict=true`, names in filters that no registry has are refused, and generated ones are in none.",

@@ -1,7 +1,7 @@
-//! A caching reverse proxy for an origin that we know nothing of, over the same core as the service's own copies.
+//! A caching reverse proxy for arbitrary origins, built on the same cache core as the service.
 //!
-//! Its reason is the conformance suite, which speaks to an origin of its own through it (`e2e/CACHE.md`). It is in no deployed bundle: its copies
-//! are named by targets as they came, and it asks nobody who they are.
+//! It exists for the HTTP cache conformance suite (`e2e/CACHE.md`), which brings its own origin. It is in no deployed bundle: its cache keys
+//! are raw targets, and it identifies no callers.
 
 #[cfg(feature = "any-origin")]
 pub(crate) mod runtime;

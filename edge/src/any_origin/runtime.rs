@@ -1,4 +1,4 @@
-//! The Workers runtime under the proxy.
+//! Connects the proxy to the Workers runtime.
 
 use super::walk::{Asked, Proxy, Said, Upstream};
 use crate::cache::Memory;
@@ -17,22 +17,21 @@ use worker::web_sys::{
 };
 use worker::{Context, Env};
 
-/// The variable that opens this door; without it the Worker is what it is.
+/// The variable that enables the proxy; without it the Worker serves the API.
 const VARIABLE: &str = "ANY_ORIGIN";
-/// Milliseconds in which the origin has to answer.
-const PATIENCE: u32 = 10_000;
+/// Timeout of the origin, in milliseconds.
+const ORIGIN_TIMEOUT_MS: u32 = 10_000;
 
 thread_local! {
     static COPIES: Rc<RefCell<Memory<Variants>>> = Rc::default();
     static ORIGIN: OnceCell<Option<String>> = const { OnceCell::new() };
 }
 
-/// The origin that the Worker was told to serve, as `http://host:port`.
+/// The configured origin, as `http://host:port`.
 pub(crate) fn origin(env: &Env) -> Option<String> {
     ORIGIN.with(|origin| origin.get_or_init(|| env.var(VARIABLE).ok().map(|value| value.to_string())).clone())
 }
 
-/// Answers a request.
 pub(crate) async fn serve(origin: &str, request: &Request, context: Context) -> Response {
     let upstream = Runtime { origin: origin.into(), context: Rc::new(context) };
     let proxy = Proxy { copies: COPIES.with(Rc::clone), upstream };
@@ -43,7 +42,7 @@ pub(crate) async fn serve(origin: &str, request: &Request, context: Context) -> 
         }
         Err(cause) => Err(cause),
     };
-    // A status that cannot be spoken here is not the origin's word.
+    // A status that the runtime cannot represent becomes 502.
     said.or_else(|_| response(&Said { status: 502, ..Said::default() }, true)).unwrap_or_else(|_| Response::error())
 }
 
@@ -89,7 +88,7 @@ async fn fetch(origin: &str, asked: &Asked) -> Result<Said, JsValue> {
     let headers = headers(&asked.fields)?;
     init.set_headers(&headers);
     init.set_redirect(RequestRedirect::Manual);
-    init.set_signal(Some(&AbortSignal::timeout_with_u32(PATIENCE)));
+    init.set_signal(Some(&AbortSignal::timeout_with_u32(ORIGIN_TIMEOUT_MS)));
     if !asked.body.is_empty() {
         init.set_body(&Uint8Array::from(asked.body.as_slice()));
     }

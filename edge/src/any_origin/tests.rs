@@ -1,4 +1,4 @@
-//! What the suite cannot see: what happens while the origin fails, beside an answer, and to other copies.
+//! Behaviour that the conformance suite cannot observe: origin failures, background refreshes and effects on other cached responses.
 
 use super::walk::{Asked, Proxy, Said, Upstream};
 use crate::cache::Memory;
@@ -11,10 +11,10 @@ use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-/// What is left for later.
+/// Work deferred until after the answer.
 type Work = Pin<Box<dyn Future<Output = ()>>>;
 
-/// An origin that gives its answers in a row, and a clock that is set.
+/// An origin with scripted answers, and a clock set by the test.
 #[derive(Clone, Default)]
 struct Script {
     answers: Rc<RefCell<VecDeque<Option<Said>>>>,
@@ -34,7 +34,7 @@ impl Upstream for Script {
 
     async fn ask(&self, asked: &Asked) -> Option<Said> {
         self.asked.borrow_mut().push(asked.clone());
-        self.answers.borrow_mut().pop_front().expect("the origin was asked once more than the story has it")
+        self.answers.borrow_mut().pop_front().expect("the origin was called more often than scripted")
     }
 
     fn later(&self, work: impl Future<Output = ()> + 'static) {
@@ -42,24 +42,24 @@ impl Upstream for Script {
     }
 }
 
-struct Story {
+struct Scenario {
     proxy: Proxy<Script>,
     script: Script,
 }
 
-impl Story {
+impl Scenario {
     fn new() -> Self {
         let script = Script::default();
-        Story { proxy: Proxy { copies: Rc::new(RefCell::new(Memory::default())), upstream: script.clone() }, script }
+        Scenario { proxy: Proxy { copies: Rc::new(RefCell::new(Memory::default())), upstream: script.clone() }, script }
     }
 
-    /// What the origin says next.
+    /// Scripts the origin's next answer.
     fn then(&self, status: u16, fields: &[(&str, &str)], body: &str) {
         let said = Said { status, fields: of(fields), body: body.as_bytes().to_vec() };
         self.script.answers.borrow_mut().push_back(Some(said));
     }
 
-    /// The origin does not answer.
+    /// Scripts a call without an answer.
     fn then_nothing(&self) {
         self.script.answers.borrow_mut().push_back(None);
     }
@@ -87,7 +87,7 @@ impl Story {
         self.ask("GET", "/x", &[])
     }
 
-    /// Does what was left for later.
+    /// Runs the deferred work.
     fn afterwards(&self) {
         let works: Vec<_> = self.script.later.borrow_mut().drain(..).collect();
         works.into_iter().for_each(done);
@@ -102,11 +102,11 @@ fn of(fields: &[(&str, &str)]) -> Fields {
     Fields::of(fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())))
 }
 
-/// The scripted world never waits.
+/// Polls once: the scripted upstream is always ready.
 fn done<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,
-        Poll::Pending => panic!("the scripted world never waits"),
+        Poll::Pending => panic!("the scripted upstream is always ready"),
     }
 }
 
@@ -115,144 +115,144 @@ fn whole(body: &str) -> (u16, String) {
 }
 
 #[test]
-fn a_failing_origin_is_stood_in_for_as_long_as_it_said() {
-    let story = Story::new();
-    story.then(200, &[("cache-control", "max-age=10, stale-if-error=20")], "one");
-    assert_eq!(story.get(), whole("one"));
-    story.at(10);
-    story.then_nothing();
-    assert_eq!(story.get(), whole("one"));
-    story.then(503, &[], "away");
-    assert_eq!(story.get(), whole("one"));
-    story.then(404, &[], "gone");
-    assert_eq!(story.get(), (404, "gone".to_owned()), "that is no failure");
-    story.then_nothing();
-    assert_eq!(story.get().0, 502, "and the copy went with it");
+fn stale_responses_are_served_within_stale_if_error() {
+    let scenario = Scenario::new();
+    scenario.then(200, &[("cache-control", "max-age=10, stale-if-error=20")], "one");
+    assert_eq!(scenario.get(), whole("one"));
+    scenario.at(10);
+    scenario.then_nothing();
+    assert_eq!(scenario.get(), whole("one"));
+    scenario.then(503, &[], "away");
+    assert_eq!(scenario.get(), whole("one"));
+    scenario.then(404, &[], "gone");
+    assert_eq!(scenario.get(), (404, "gone".to_owned()), "a 404 is not a failure");
+    scenario.then_nothing();
+    assert_eq!(scenario.get().0, 502, "the cached response was removed");
 }
 
 #[test]
-fn what_must_be_confirmed_is_never_served_otherwise() {
-    let story = Story::new();
-    story.then(200, &[("cache-control", "max-age=10, must-revalidate, stale-if-error=20"), ("etag", "\"a\"")], "one");
-    story.get();
-    story.at(10);
-    story.then_nothing();
-    assert_eq!(story.get().0, 502);
-    story.then(304, &[("etag", "\"a\""), ("cache-control", "max-age=10")], "");
-    assert_eq!(story.get(), whole("one"));
-    assert_eq!(story.get(), whole("one"));
-    assert_eq!(story.asked(), 3);
+fn a_must_revalidate_response_is_never_served_stale() {
+    let scenario = Scenario::new();
+    scenario.then(200, &[("cache-control", "max-age=10, must-revalidate, stale-if-error=20"), ("etag", "\"a\"")], "one");
+    scenario.get();
+    scenario.at(10);
+    scenario.then_nothing();
+    assert_eq!(scenario.get().0, 502);
+    scenario.then(304, &[("etag", "\"a\""), ("cache-control", "max-age=10")], "");
+    assert_eq!(scenario.get(), whole("one"));
+    assert_eq!(scenario.get(), whole("one"));
+    assert_eq!(scenario.asked(), 3);
 }
 
 #[test]
-fn a_copy_is_renewed_beside_the_answer_and_by_one_request_alone() {
-    let story = Story::new();
-    story.then(200, &[("cache-control", "max-age=10, stale-while-revalidate=20"), ("etag", "\"a\"")], "one");
-    story.get();
-    story.at(12);
-    assert_eq!(story.get(), whole("one"));
-    assert_eq!(story.asked(), 1, "nobody waits for the origin");
-    story.then(200, &[("cache-control", "max-age=10"), ("etag", "\"b\"")], "two");
-    story.afterwards();
-    assert_eq!(story.asked(), 2);
-    assert_eq!(story.script.asked.borrow()[1].fields.get("if-none-match").as_deref(), Some("\"a\""));
-    assert_eq!(story.get(), whole("two"));
+fn stale_while_revalidate_starts_one_background_refresh() {
+    let scenario = Scenario::new();
+    scenario.then(200, &[("cache-control", "max-age=10, stale-while-revalidate=20"), ("etag", "\"a\"")], "one");
+    scenario.get();
+    scenario.at(12);
+    assert_eq!(scenario.get(), whole("one"));
+    assert_eq!(scenario.asked(), 1, "nobody waits for the origin");
+    scenario.then(200, &[("cache-control", "max-age=10"), ("etag", "\"b\"")], "two");
+    scenario.afterwards();
+    assert_eq!(scenario.asked(), 2);
+    assert_eq!(scenario.script.asked.borrow()[1].fields.get("if-none-match").as_deref(), Some("\"a\""));
+    assert_eq!(scenario.get(), whole("two"));
 }
 
 #[test]
-fn a_304_about_another_copy_is_no_answer() {
-    let story = Story::new();
-    story.then(200, &[("cache-control", "max-age=10"), ("etag", "\"a\"")], "one");
-    story.get();
-    story.at(10);
-    story.then(304, &[("etag", "\"b\"")], "");
-    story.then(200, &[("cache-control", "max-age=10"), ("etag", "\"b\"")], "two");
-    assert_eq!(story.get(), whole("two"));
-    assert_eq!(story.script.asked.borrow()[2].fields.get("if-none-match"), None);
+fn a_304_with_another_etag_causes_a_full_request() {
+    let scenario = Scenario::new();
+    scenario.then(200, &[("cache-control", "max-age=10"), ("etag", "\"a\"")], "one");
+    scenario.get();
+    scenario.at(10);
+    scenario.then(304, &[("etag", "\"b\"")], "");
+    scenario.then(200, &[("cache-control", "max-age=10"), ("etag", "\"b\"")], "two");
+    assert_eq!(scenario.get(), whole("two"));
+    assert_eq!(scenario.script.asked.borrow()[2].fields.get("if-none-match"), None);
 }
 
 #[test]
-fn a_change_ends_the_copies_of_what_it_names_and_no_others() {
-    let story = Story::new();
+fn a_write_invalidates_only_the_targets_it_names() {
+    let scenario = Scenario::new();
     let fresh = [("cache-control", "max-age=100")];
     for target in ["/x", "/y", "/z"] {
-        story.then(200, &fresh, target);
-        story.ask("GET", target, &[]);
+        scenario.then(200, &fresh, target);
+        scenario.ask("GET", target, &[]);
     }
-    story.then(201, &[("location", "/y"), ("content-location", "//b.example/z")], "");
-    story.ask("POST", "/x", &[]);
-    assert_eq!(story.script.asked.borrow()[3].body, b"change");
-    story.then(200, &fresh, "new x");
-    story.then(200, &fresh, "new y");
-    let bodies = ["/x", "/y", "/z"].map(|target| story.ask("GET", target, &[]).1);
+    scenario.then(201, &[("location", "/y"), ("content-location", "//b.example/z")], "");
+    scenario.ask("POST", "/x", &[]);
+    assert_eq!(scenario.script.asked.borrow()[3].body, b"change");
+    scenario.then(200, &fresh, "new x");
+    scenario.then(200, &fresh, "new y");
+    let bodies = ["/x", "/y", "/z"].map(|target| scenario.ask("GET", target, &[]).1);
     assert_eq!(bodies, ["new x", "new y", "/z"]);
 }
 
 #[test]
-fn every_variant_has_its_own_life() {
-    let story = Story::new();
+fn each_variant_expires_separately() {
+    let scenario = Scenario::new();
     let fresh = [("cache-control", "max-age=10"), ("vary", "accept-language"), ("etag", "\"a\"")];
     for language in ["de", "en"] {
-        story.then(200, &fresh, language);
-        assert_eq!(story.ask("GET", "/x", &[("accept-language", language)]), whole(language));
+        scenario.then(200, &fresh, language);
+        assert_eq!(scenario.ask("GET", "/x", &[("accept-language", language)]), whole(language));
     }
-    story.at(10);
-    story.then(200, &fresh, "neu");
-    assert_eq!(story.ask("GET", "/x", &[("accept-language", "de")]), whole("neu"));
-    assert_eq!(story.ask("GET", "/x", &[("accept-language", "de")]), whole("neu"));
-    story.then(304, &[], "");
-    assert_eq!(story.ask("GET", "/x", &[("accept-language", "en")]), whole("en"));
+    scenario.at(10);
+    scenario.then(200, &fresh, "neu");
+    assert_eq!(scenario.ask("GET", "/x", &[("accept-language", "de")]), whole("neu"));
+    assert_eq!(scenario.ask("GET", "/x", &[("accept-language", "de")]), whole("neu"));
+    scenario.then(304, &[], "");
+    assert_eq!(scenario.ask("GET", "/x", &[("accept-language", "en")]), whole("en"));
 }
 
 #[test]
-fn who_wants_a_copy_alone_gets_one_or_nothing() {
-    let story = Story::new();
-    assert_eq!(story.ask("GET", "/x", &[("cache-control", "only-if-cached")]).0, 504);
-    story.then(200, &[("cache-control", "max-age=10")], "one");
-    story.get();
-    assert_eq!(story.ask("GET", "/x", &[("cache-control", "only-if-cached")]), whole("one"));
+fn only_if_cached_gets_a_cached_response_or_504() {
+    let scenario = Scenario::new();
+    assert_eq!(scenario.ask("GET", "/x", &[("cache-control", "only-if-cached")]).0, 504);
+    scenario.then(200, &[("cache-control", "max-age=10")], "one");
+    scenario.get();
+    assert_eq!(scenario.ask("GET", "/x", &[("cache-control", "only-if-cached")]), whole("one"));
 }
 
 #[test]
-fn a_part_is_cut_from_the_whole_and_never_kept() {
-    let story = Story::new();
-    story.then(206, &[("cache-control", "max-age=10"), ("content-range", "bytes 0-1/4")], "ab");
-    assert_eq!(story.ask("GET", "/x", &[("range", "bytes=0-1")]), (206, "ab".to_owned()));
-    story.then(200, &[("cache-control", "max-age=10"), ("etag", "\"a\"")], "abcd");
-    assert_eq!(story.get(), whole("abcd"));
-    let part = story.said("GET", "/x", &[("range", "bytes=1-2")]);
+fn ranges_are_served_from_whole_responses_and_parts_are_not_cached() {
+    let scenario = Scenario::new();
+    scenario.then(206, &[("cache-control", "max-age=10"), ("content-range", "bytes 0-1/4")], "ab");
+    assert_eq!(scenario.ask("GET", "/x", &[("range", "bytes=0-1")]), (206, "ab".to_owned()));
+    scenario.then(200, &[("cache-control", "max-age=10"), ("etag", "\"a\"")], "abcd");
+    assert_eq!(scenario.get(), whole("abcd"));
+    let part = scenario.said("GET", "/x", &[("range", "bytes=1-2")]);
     assert_eq!((part.status, &*part.body), (206, &b"bc"[..]));
     assert_eq!(part.fields.get("content-range").as_deref(), Some("bytes 1-2/4"));
-    let beyond = story.said("GET", "/x", &[("range", "bytes=4-")]);
+    let beyond = scenario.said("GET", "/x", &[("range", "bytes=4-")]);
     assert_eq!((beyond.status, beyond.fields.get("content-range").as_deref()), (416, Some("bytes */4")));
-    assert_eq!(story.ask("GET", "/x", &[("range", "bytes=1-2"), ("if-range", "\"b\"")]), whole("abcd"));
+    assert_eq!(scenario.ask("GET", "/x", &[("range", "bytes=1-2"), ("if-range", "\"b\"")]), whole("abcd"));
 }
 
 #[test]
-fn an_answer_to_head_renews_the_copy_or_ends_it() {
-    let story = Story::new();
-    story.then(200, &[("cache-control", "max-age=10"), ("etag", "\"a\"")], "one");
-    story.get();
-    story.at(10);
-    story.then(200, &[("cache-control", "max-age=10"), ("etag", "\"a\""), ("a", "new")], "");
-    story.said("HEAD", "/x", &[]);
-    assert_eq!(story.said("GET", "/x", &[]).fields.get("a").as_deref(), Some("new"));
-    story.at(20);
-    story.then(200, &[("cache-control", "max-age=10"), ("etag", "\"b\"")], "");
-    story.said("HEAD", "/x", &[]);
-    story.then(200, &[], "two");
-    assert_eq!(story.get(), whole("two"));
-    assert_eq!(story.script.asked.borrow()[3].fields.get("if-none-match"), None, "there is no copy to ask with");
+fn a_head_response_refreshes_or_invalidates_the_cached_response() {
+    let scenario = Scenario::new();
+    scenario.then(200, &[("cache-control", "max-age=10"), ("etag", "\"a\"")], "one");
+    scenario.get();
+    scenario.at(10);
+    scenario.then(200, &[("cache-control", "max-age=10"), ("etag", "\"a\""), ("a", "new")], "");
+    scenario.said("HEAD", "/x", &[]);
+    assert_eq!(scenario.said("GET", "/x", &[]).fields.get("a").as_deref(), Some("new"));
+    scenario.at(20);
+    scenario.then(200, &[("cache-control", "max-age=10"), ("etag", "\"b\"")], "");
+    scenario.said("HEAD", "/x", &[]);
+    scenario.then(200, &[], "two");
+    assert_eq!(scenario.get(), whole("two"));
+    assert_eq!(scenario.script.asked.borrow()[3].fields.get("if-none-match"), None, "nothing is cached, so the request is unconditional");
 }
 
 #[test]
-fn a_caller_with_an_old_copy_of_their_own_is_told_whether_it_still_holds() {
-    let story = Story::new();
-    story.then(200, &[("cache-control", "max-age=10"), ("etag", "\"a\""), ("content-type", "text/plain")], "one");
-    story.get();
-    story.at(10);
-    story.then(200, &[("cache-control", "max-age=10"), ("etag", "\"b\"")], "two");
-    let said = story.said("GET", "/x", &[("if-none-match", "\"b\"")]);
+fn a_caller_who_has_the_new_version_gets_304_while_the_cache_is_updated() {
+    let scenario = Scenario::new();
+    scenario.then(200, &[("cache-control", "max-age=10"), ("etag", "\"a\""), ("content-type", "text/plain")], "one");
+    scenario.get();
+    scenario.at(10);
+    scenario.then(200, &[("cache-control", "max-age=10"), ("etag", "\"b\"")], "two");
+    let said = scenario.said("GET", "/x", &[("if-none-match", "\"b\"")]);
     assert_eq!((said.status, said.body.len(), said.fields.get("etag").as_deref()), (304, 0, Some("\"b\"")));
-    assert_eq!(story.get(), whole("two"));
+    assert_eq!(scenario.get(), whole("two"));
 }

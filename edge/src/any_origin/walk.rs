@@ -1,4 +1,4 @@
-//! The way of a request to an unknown origin: a copy, or the origin, or the copy after all.
+//! The steps of a proxied request: a fresh cached response, the origin, or a stale cached response.
 
 use crate::cache::directives::Directives;
 use crate::cache::entry::Headers;
@@ -13,7 +13,7 @@ use std::cell::RefCell;
 use std::future::Future;
 use std::rc::Rc;
 
-/// A request, with the fields that go beyond this hop.
+/// A request with its end-to-end fields.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Asked {
     pub(crate) method: String,
@@ -23,7 +23,7 @@ pub(crate) struct Asked {
     pub(crate) body: Vec<u8>,
 }
 
-/// An answer, whole.
+/// A complete answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Said {
     pub(crate) status: u16,
@@ -31,18 +31,18 @@ pub(crate) struct Said {
     pub(crate) body: Vec<u8>,
 }
 
-/// What the walk asks of its surroundings.
+/// What the proxy needs from its host.
 pub(crate) trait Upstream: Clone + 'static {
     /// Host and port of the origin.
     fn host(&self) -> String;
     fn now(&self) -> Timestamp;
-    /// The origin's answer, if there is one.
+    /// The origin's answer, if any.
     fn ask(&self, asked: &Asked) -> impl Future<Output = Option<Said>>;
-    /// Goes on with something after the answer has gone out.
+    /// Runs work after the answer was sent.
     fn later(&self, work: impl Future<Output = ()> + 'static);
 }
 
-/// The copies and the way to the origin.
+/// The cached responses and the upstream.
 #[derive(Debug, Clone)]
 pub(crate) struct Proxy<U> {
     pub(crate) copies: Rc<RefCell<Memory<Variants>>>,
@@ -50,7 +50,6 @@ pub(crate) struct Proxy<U> {
 }
 
 impl<U: Upstream> Proxy<U> {
-    /// Answers a request.
     pub(crate) async fn answer(&self, asked: &Asked) -> Said {
         if !matches!(asked.method.as_str(), "GET" | "HEAD") {
             return self.passed_through(asked).await;
@@ -64,7 +63,7 @@ impl<U: Upstream> Proxy<U> {
                 self.refresh_later(asked, &copy);
                 self.served(&copy, asked, "hit; detail=\"stale-while-revalidate\"")
             }
-            _ if wants_a_copy_alone(asked) => failure(504),
+            _ if is_only_if_cached(asked) => failure(504),
             Some((Condition::Stale | Condition::Spent, copy)) if asked.method == "HEAD" => {
                 self.described(asked, &copy).await
             }
@@ -75,7 +74,7 @@ impl<U: Upstream> Proxy<U> {
         }
     }
 
-    /// The answer to a method that no copy answers. Whatever it may have changed is forgotten.
+    /// Answers a method that is never served from the cache, and invalidates what it may have changed.
     async fn passed_through(&self, asked: &Asked) -> Said {
         let Some(said) = self.upstream.ask(asked).await else { return failure(502) };
         if !invalidation::is_safe(&asked.method) {
@@ -86,7 +85,7 @@ impl<U: Upstream> Proxy<U> {
         handed_on(said)
     }
 
-    /// The origin's answer, with the caller's own conditions; kept if it may be.
+    /// The origin's answer to the caller's own conditions; cached if allowed.
     async fn fetched(&self, asked: &Asked) -> Said {
         let asked_at = self.upstream.now();
         let Some(said) = self.upstream.ask(asked).await else { return failure(502) };
@@ -94,7 +93,7 @@ impl<U: Upstream> Proxy<U> {
         handed_on(said)
     }
 
-    /// The copy once the origin has confirmed it, or what it says instead.
+    /// The cached response if the origin confirms it, else the origin's new answer.
     async fn renewed(&self, asked: &Asked, copy: &Variant, condition: Condition) -> Said {
         let asked_at = self.upstream.now();
         let mut plain = asked.clone();
@@ -103,7 +102,7 @@ impl<U: Upstream> Proxy<U> {
         match said {
             Some(said) if said.status == 304 => {
                 if !conditional::confirms(&said.fields, &copy.entry.headers) {
-                    // It speaks of another copy than ours: only the whole answer helps.
+                    // The 304 is about another version, so only a full response helps.
                     self.forget(asked);
                     return self.fetched(asked).await;
                 }
@@ -125,7 +124,7 @@ impl<U: Upstream> Proxy<U> {
         }
     }
 
-    /// An answer to HEAD, and what it says of the copy (RFC 9111, section 4.3.5).
+    /// Answers HEAD from the origin, and updates or invalidates the cached response (RFC 9111, section 4.3.5).
     async fn described(&self, asked: &Asked, copy: &Variant) -> Said {
         let asked_at = self.upstream.now();
         let Some(said) = self.upstream.ask(asked).await else { return failure(502) };
@@ -139,11 +138,11 @@ impl<U: Upstream> Proxy<U> {
         handed_on(said)
     }
 
-    /// Confirms a copy beside the answer that is given from it; of several that come upon it, the first does.
+    /// Refreshes a cached response in the background; only the first of concurrent requests does.
     fn refresh_later(&self, asked: &Asked, copy: &Rc<Variant>) {
         let (proxy, copy) = (self.clone(), Rc::clone(copy));
         let asked = Asked { method: "GET".to_owned(), ..asked.clone() };
-        // Until that is done, and if it fails, it is for errors and confirmation alone.
+        // Until then, or if it fails, the response may only be served stale on errors or after revalidation.
         let mut held = Variant::clone(&copy);
         held.entry.lifetime.stale_while_revalidate = 0;
         let variants = self.variants(&asked.target).with(&asked.fields, held);
@@ -153,7 +152,7 @@ impl<U: Upstream> Proxy<U> {
         });
     }
 
-    /// A copy with what the origin said of it, kept if it still may be.
+    /// The cached response with the headers of a 304, stored if that is still allowed.
     fn confirm(&self, asked: &Asked, copy: &Variant, said: Fields, asked_at: Timestamp) -> Rc<Variant> {
         let now = self.upstream.now();
         let said = dated(said, now);
@@ -181,7 +180,7 @@ impl<U: Upstream> Proxy<U> {
         Rc::new(confirmed)
     }
 
-    /// Keeps an answer in place of what answered its request before, or lets go of that.
+    /// Stores an answer in place of the earlier one, or removes the earlier one.
     fn keep(&self, asked: &Asked, said: &Said, asked_at: Timestamp) {
         let answered_at = self.upstream.now();
         let (method, request) = (asked.method.as_str(), &asked.fields);
@@ -194,7 +193,7 @@ impl<U: Upstream> Proxy<U> {
                 let entry = Entry::verbatim(fields, said.body.clone(), lifetime, answered_at).of_age(exchange.age());
                 self.insert(asked, Variant { status: said.status, selection, entry });
             }
-            // A part, or the word that nothing changed since the caller's own, says nothing against the copy.
+            // A partial answer, or a 304 to the caller's own condition, does not invalidate the cached response.
             None if method == "GET" && !matches!(said.status, 206 | 304) => self.forget(asked),
             None => {}
         }
@@ -218,7 +217,7 @@ impl<U: Upstream> Proxy<U> {
         }
     }
 
-    /// An answer from a copy: the whole, a part of it, or that the caller has it.
+    /// An answer from the cache: whole, partial or 304.
     fn served(&self, copy: &Variant, asked: &Asked, how: &str) -> Said {
         let now = self.upstream.now();
         let age = copy.entry.age(now);
@@ -229,7 +228,7 @@ impl<U: Upstream> Proxy<U> {
         }
         let body = copy.entry.body(now);
         let wanted = asked.fields.get("range").filter(|_| asked.method == "GET" && copy.status == 200);
-        // A part of what the caller has is of use only while that is what we have.
+        // RFC 9110, section 13.1.5: the range applies only if `If-Range` matches strongly.
         let same =
             asked.fields.get("if-range").is_none_or(|tag| !tag.starts_with("W/") && fields.get("etag") == Some(tag));
         let total = body.len();
@@ -249,16 +248,16 @@ impl<U: Upstream> Proxy<U> {
     }
 }
 
-fn wants_a_copy_alone(asked: &Asked) -> bool {
+fn is_only_if_cached(asked: &Asked) -> bool {
     asked.fields.get("cache-control").is_some_and(|text| Directives::of(&text).has("only-if-cached"))
 }
 
-/// The origin's answer as it came, without what ends here.
+/// The origin's answer without hop-by-hop fields.
 fn handed_on(said: Said) -> Said {
     Said { fields: said.fields.end_to_end(), ..said }
 }
 
-/// That the caller has what is asked for, with all that describes the copy and nothing that describes a body.
+/// A 304 with the fields that describe the cached response but none that describe a body.
 fn unchanged(fields: Fields) -> Said {
     let describes_a_body = |name: &str| name.starts_with("content-") && name != "content-location";
     let lines = fields.iter().filter(|(name, _)| !describes_a_body(name));
@@ -266,7 +265,7 @@ fn unchanged(fields: Fields) -> Said {
     Said { status: 304, fields, body: Vec::new() }
 }
 
-/// Who receives an answer without a date adds it before it is kept (RFC 9110, section 6.6.1).
+/// A recipient adds a missing `Date` before it stores an answer (RFC 9110, section 6.6.1).
 fn dated(fields: Fields, now: Timestamp) -> Fields {
     match fields.get("date") {
         Some(_) => fields,

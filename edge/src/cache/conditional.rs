@@ -1,4 +1,4 @@
-//! Conditions and wishes of a request as a copy answers them, and the conditions under which the cache itself asks (RFC 9111,
+//! Request conditions evaluated against a cached response, and the conditions of the cache's own revalidation (RFC 9111,
 //! sections 4.3 and 5.2.1).
 
 use super::directives::Directives;
@@ -7,29 +7,29 @@ use super::{Condition, Entry, http_date};
 use rds_shared::route::TagVersions;
 use rds_shared::wire::{Timestamp, etag};
 
-/// The fields by which a request is answered with less than the whole; only the cache's own go on to the origin with a copy at hand.
+/// Fields that may yield less than the whole response. Revalidation replaces the caller's by the cache's own.
 pub const CONDITIONS: [&str; 6] =
     ["if-none-match", "if-modified-since", "if-match", "if-unmodified-since", "if-range", "range"];
 
-/// What a copy is good for in the eyes of who asks: the request may be stricter than the answer.
+/// The condition of a cached response for this request, whose directives may be stricter than the response's.
 pub fn condition(request: &Fields, copy: &Entry<Fields>, now: Timestamp) -> Condition {
     let (age, condition) = (copy.age(now), copy.condition(now, &TagVersions::default()));
     if !matches!(condition, Condition::Fresh | Condition::Lagging) {
         return condition;
     }
     let text = request.get("cache-control").unwrap_or_default();
-    let wish = Directives::of(&text);
-    let too_old = wish.seconds("max-age").is_some_and(|most| age > u64::from(most));
-    let least_left = wish.seconds("min-fresh").map(i64::from);
+    let wanted = Directives::of(&text);
+    let too_old = wanted.seconds("max-age").is_some_and(|most| age > u64::from(most));
+    let least_left = wanted.seconds("min-fresh").map(i64::from);
     let too_short = least_left.is_some_and(|least| copy.lifetime.ttl(age) < least);
-    match wish.has("no-cache") || too_old || too_short {
+    match wanted.has("no-cache") || too_old || too_short {
         true => Condition::Stale,
         false => condition,
     }
 }
 
-/// Whether who asks has this answer already. An entity tag says it alone, where one was sent; without a date of change the answer
-/// is as new as its `Date`.
+/// Whether the caller already has this response. `If-None-Match` takes precedence; without `Last-Modified`, `Date` is
+/// used.
 pub fn is_unchanged(request: &Fields, status: u16, answer: &Fields, now: Timestamp) -> bool {
     if status != 200 {
         return false;
@@ -42,7 +42,7 @@ pub fn is_unchanged(request: &Fields, status: u16, answer: &Fields, now: Timesta
     date(request.get("if-modified-since")).zip(changed).is_some_and(|(since, changed)| changed <= since)
 }
 
-/// The request as the cache asks the origin whether a copy is still good.
+/// The request made conditional on the cached response, for revalidation.
 pub fn confirming(request: Fields, copy: &Fields) -> Fields {
     let plain = CONDITIONS.into_iter().fold(request, |request, name| request.without(name));
     let with = |request: Fields, name: &str, value: Option<String>| match value {
@@ -53,12 +53,12 @@ pub fn confirming(request: Fields, copy: &Fields) -> Fields {
     with(asked, "if-modified-since", copy.get("last-modified"))
 }
 
-/// Whether a 304 speaks of this copy: with a strong entity tag of another it does not (RFC 9111, section 4.3.4).
+/// Whether a 304 confirms this cached response; one with another strong entity tag does not (RFC 9111, section 4.3.4).
 pub fn confirms(answer: &Fields, copy: &Fields) -> bool {
     answer.get("etag").is_none_or(|tag| tag.starts_with("W/") || copy.get("etag") == Some(tag))
 }
 
-/// Whether an answer to HEAD describes the answer that we have (RFC 9111, section 4.3.5).
+/// Whether an answer to HEAD describes the cached response (RFC 9111, section 4.3.5).
 pub fn describes(answer: &Fields, copy: &Fields) -> bool {
     ["etag", "last-modified", "content-length"]
         .into_iter()
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_says_alone_whether_something_changed() {
+    fn if_none_match_takes_precedence_over_dates() {
         let answer = [("etag", "\"a\""), ("last-modified", LATER)];
         assert!(unchanged(&[("if-none-match", "\"x\", W/\"a\"")], &answer));
         assert!(unchanged(&[("if-none-match", "\"a\""), ("if-modified-since", MODIFIED)], &answer));
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_date_says_it_otherwise() {
+    fn without_if_none_match_the_dates_decide() {
         for since in [MODIFIED, LATER, "Sunday, 06-Nov-94 08:49:37 GMT"] {
             assert!(unchanged(&[("if-modified-since", since)], &[("last-modified", MODIFIED)]), "{since}");
         }
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_may_be_stricter_than_the_answer_and_never_laxer() {
+    fn a_request_may_be_stricter_than_the_response_but_never_laxer() {
         let lifetime = Lifetime { fresh: 10, stale_if_error: 10, ..Lifetime::default() };
         let copy = Entry::verbatim(Fields::default(), Vec::new(), lifetime, at(0));
         let asked = |wish: &str, age| condition(&fields(&[("cache-control", wish)]), &copy, at(age));
@@ -117,21 +117,21 @@ mod tests {
     }
 
     #[test]
-    fn the_cache_asks_with_the_copys_validators_and_not_with_the_callers() {
+    fn revalidation_uses_the_cached_validators_not_the_callers() {
         let request = fields(&[("if-none-match", "\"theirs\""), ("range", "bytes=0-1"), ("a", "1")]);
         let asked = confirming(request, &fields(&[("etag", "\"ours\""), ("last-modified", MODIFIED)]));
         assert_eq!(asked, fields(&[("a", "1"), ("if-none-match", "\"ours\""), ("if-modified-since", MODIFIED)]));
     }
 
     #[test]
-    fn a_304_about_something_else_confirms_nothing() {
+    fn a_304_with_another_strong_etag_does_not_confirm() {
         let copy = fields(&[("etag", "\"a\"")]);
         assert!(confirms(&Fields::default(), &copy) && confirms(&copy, &copy));
         assert!(!confirms(&fields(&[("etag", "\"b\"")]), &copy));
     }
 
     #[test]
-    fn an_answer_to_head_describes_the_copy_unless_it_says_otherwise() {
+    fn a_head_response_matches_unless_a_validator_differs() {
         let copy = fields(&[("etag", "\"a\""), ("content-length", "5")]);
         assert!(describes(&fields(&[("etag", "\"a\""), ("x", "1")]), &copy));
         assert!(!describes(&fields(&[("content-length", "6")]), &copy));

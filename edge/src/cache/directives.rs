@@ -1,35 +1,35 @@
-//! The directives of a `Cache-Control`, or of a field of its form (RFC 9111, section 5.2; RFC 9213).
+//! Parses the directives of `Cache-Control` and of fields with its syntax (RFC 9111, section 5.2; RFC 9213).
 
-/// The largest figure that is told apart from a larger one, as RFC 9111 has it (section 1.2.2).
+/// The largest delta-seconds value; larger ones are capped to it (RFC 9111, section 1.2.2).
 pub const MOST_SECONDS: u32 = 1 << 31;
 
-/// A field's value, whose directives are found as they are asked for.
+/// A field's value, parsed anew by each look-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Directives<'a>(&'a str);
 
 impl<'a> Directives<'a> {
-    /// The directives in `text`; several lines of one field are joined by commas.
+    /// The directives in `text`; several field lines are joined by commas.
     pub fn of(text: &'a str) -> Self {
         Directives(text)
     }
 
-    /// Whether nothing is said at all.
+    /// Whether there are no directives.
     pub fn is_empty(self) -> bool {
         self.iter().next().is_none()
     }
 
-    /// Whether a directive is there, with an argument or without: what is restricted for some fields is restricted as a whole.
+    /// Whether a directive is present, with or without an argument: `private="x"` restricts the whole response.
     pub fn has(self, name: &str) -> bool {
         self.iter().any(|(known, _)| known.eq_ignore_ascii_case(name))
     }
 
-    /// The whole seconds that the first directive of that name says. One that cannot be read says 0, so that it grants nothing.
+    /// Seconds of the first directive with that name; an unreadable value counts as 0, so it permits nothing.
     pub fn seconds(self, name: &str) -> Option<u32> {
         let (_, argument) = self.iter().find(|(known, _)| known.eq_ignore_ascii_case(name))?;
         Some(argument.and_then(seconds).unwrap_or(0))
     }
 
-    /// Each directive's name and its argument.
+    /// Name and argument of each directive.
     fn iter(self) -> impl Iterator<Item = (&'a str, Option<&'a str>)> {
         let mut rest = self.0;
         std::iter::from_fn(move || {
@@ -41,7 +41,7 @@ impl<'a> Directives<'a> {
                 let (member, after) = (rest.get(..end)?, rest.get(end..)?);
                 rest = after.strip_prefix(',').unwrap_or(after);
                 let (name, argument) = member.split_once('=').map_or((member, None), |(name, text)| (name, Some(text)));
-                // A space before the `=` spoils the argument and not the name: what forbids is heeded in any case.
+                // A space before `=` invalidates the argument but not the name, so a prohibition still applies.
                 let argument =
                     argument.map(|text| if name.ends_with(char::is_whitespace) { "" } else { text.trim_end() });
                 if !name.trim().is_empty() {
@@ -52,7 +52,7 @@ impl<'a> Directives<'a> {
     }
 }
 
-/// Where the list's first member ends: at a comma outside quotes, or with the text.
+/// Where the list's first member ends: at a comma outside quotes, or at the end.
 fn member_end(text: &str) -> usize {
     let (mut quoted, mut escaped) = (false, false);
     for (at, byte) in text.bytes().enumerate() {
@@ -73,7 +73,7 @@ fn seconds(argument: &str) -> Option<u32> {
     delta_seconds(plain)
 }
 
-/// `delta-seconds`: digits and nothing else. A figure too large to matter is the largest that does.
+/// `delta-seconds`: digits only; values above the maximum are capped.
 pub fn delta_seconds(text: &str) -> Option<u32> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     digits.then(|| text.parse().unwrap_or(MOST_SECONDS).min(MOST_SECONDS))
@@ -100,14 +100,14 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_in_quotes_is_no_directive() {
+    fn quoted_text_is_not_a_directive() {
         assert_eq!(max_age(r#"extension="max-age=3600", max-age="1""#), Some(1));
         assert_eq!(max_age(r#"extension="a\", max-age=3600""#), None);
         assert_eq!(max_age(r#"extension="never closed, max-age=3600"#), None);
     }
 
     #[test]
-    fn a_figure_that_cannot_be_read_grants_nothing() {
+    fn an_unreadable_number_counts_as_zero() {
         for text in ["max-age", "max-age=", "max-age=-1", "max-age=+1", "max-age='15'", "max-age=1.5", "max-age=15s"] {
             assert_eq!(max_age(text), Some(0), "{text}");
         }
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_of_two_counts_and_the_largest_is_large_enough() {
+    fn the_first_of_two_values_counts_and_large_values_are_capped() {
         assert_eq!(max_age("max-age=1, max-age=1800"), Some(1));
         assert_eq!(max_age("max-age=99999999999"), Some(MOST_SECONDS));
         assert_eq!(max_age("max-age=4294967295"), Some(MOST_SECONDS));
@@ -125,13 +125,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_ends(text in "[ -~\t]{0,80}") {
+        fn any_text_can_be_parsed(text in "[ -~\t]{0,80}") {
             let directives = Directives::of(&text);
             let _ = (directives.is_empty(), directives.has("no-store"), directives.seconds("max-age"));
         }
 
         #[test]
-        fn no_quoted_text_adds_a_directive(inside in "[a-z=, ]{0,40}") {
+        fn quoted_text_never_adds_a_directive(inside in "[a-z=, ]{0,40}") {
             let text = format!("a=\"{inside}\"");
             prop_assert_eq!(Directives::of(&text).iter().count(), 1);
         }

@@ -1,4 +1,4 @@
-//! A kept answer as plain data, and how it is written into the Cache API.
+//! A cached response as plain data, and its form in the Cache API.
 
 use super::freshness::Figures;
 use super::policy::{Condition, Lifetime};
@@ -8,54 +8,53 @@ use rds_shared::wire::{Timestamp, headers};
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// Headers of ours on a stored copy; they never leave the edge.
+/// Metadata headers of a stored response; they never leave the edge.
 const MADE_AT: &str = "x-e-made-at";
 const CONFIRMED_AT: &str = "x-e-confirmed-at";
 const FRESH: &str = "x-e-fresh";
 const STALE_IF_ERROR: &str = "x-e-stale-if-error";
 const TAGS: &str = "x-e-tags";
-/// The headers of the answer itself travel under this prefix, so that the Cache API does not act upon them.
+/// Prefix for the response's own headers, so that the Cache API does not interpret them.
 const PASSED_PREFIX: &str = "x-e-h-";
 
-/// The headers of a kept answer.
+/// The headers of a cached response.
 pub trait Headers: Clone {
-    /// These, with those of a fresher answer without a body in place of the ones it repeats.
+    /// These headers, with those that a newer response without a body repeats replaced.
     fn updated(&self, fresher: Self) -> Self;
 
-    /// Bytes they take, about, beyond what every copy is reckoned with.
+    /// Approximate bytes in memory, beyond the fixed allowance of each entry.
     fn weight(&self) -> usize;
 }
 
-/// A success of the origin, with everything needed to serve it again.
+/// A cached response, with everything needed to serve it again.
 #[derive(Debug, Clone)]
 pub struct Entry<H = Passed> {
-    /// The answer's headers, as the caller gets them.
+    /// Headers sent to the caller.
     pub headers: H,
-    /// How long it lives.
     pub lifetime: Lifetime,
-    /// The changes it has: the versions that the origin made it from, or last confirmed it with.
+    /// The tag versions that the origin made it from, or last confirmed it with.
     pub tags: TagVersions,
     body: Rc<[u8]>,
     figures: Figures,
     /// When the origin made the body.
     made_at: Timestamp,
-    /// When the origin last vouched for it, as far as we were told.
+    /// When the origin last confirmed it, as known here.
     confirmed_at: Timestamp,
-    /// How many seconds old its word already was.
+    /// Age in seconds at that confirmation.
     age_then: u64,
-    /// The body as of a later second, and that second's distance from `made_at`.
+    /// The last rendered body, and the seconds since `made_at` that it was rendered for.
     aged: RefCell<Option<(u64, Rc<[u8]>)>>,
 }
 
 impl Entry {
-    /// A copy of an answer that the origin gave at `now`, made from `tags`.
+    /// A response that the origin gave at `now`, made from the tag versions `tags`.
     pub fn new(headers: Passed, body: Vec<u8>, lifetime: Lifetime, tags: TagVersions, now: Timestamp) -> Self {
         Entry { figures: Figures::find(&body), tags, ..Entry::verbatim(headers, body, lifetime, now) }
     }
 }
 
 impl<H: Headers> Entry<H> {
-    /// A copy of an answer that came at `now`, of whose body nothing is known.
+    /// A response received at `now`, whose body is never changed.
     pub fn verbatim(headers: H, body: Vec<u8>, lifetime: Lifetime, now: Timestamp) -> Self {
         Entry {
             headers,
@@ -70,12 +69,12 @@ impl<H: Headers> Entry<H> {
         }
     }
 
-    /// The same, of an answer that had been under way or kept elsewhere for so many seconds.
+    /// Sets the age that the response already had when it was received.
     pub fn of_age(self, seconds: u64) -> Self {
         Entry { age_then: seconds, ..self }
     }
 
-    /// The same copy after the origin answered 304 at `now`: new metadata, the body stays (RFC 9111, section 4.3.4).
+    /// The entry after a 304 at `now`: new metadata, the same body (RFC 9111, section 4.3.4).
     pub fn confirmed(&self, fresher: H, lifetime: Option<Lifetime>, tags: TagVersions, now: Timestamp) -> Self {
         Entry {
             headers: self.headers.updated(fresher),
@@ -87,13 +86,13 @@ impl<H: Headers> Entry<H> {
         }
     }
 
-    /// Whole seconds since the origin last vouched for it (RFC 9111, section 4.2.3).
+    /// Whole seconds since the origin last confirmed it (RFC 9111, section 4.2.3).
     pub fn age(&self, now: Timestamp) -> u64 {
         u64::try_from(now.seconds_since(self.confirmed_at)).unwrap_or(0).saturating_add(self.age_then)
     }
 
-    /// What it is good for at `now`, where changes up to `known` are known. One that lacks a change is to be confirmed, and
-    /// still stands in when that fails.
+    /// The condition at `now`, given the known tag versions. An entry that lacks a known change is stale: it must be revalidated, and may
+    /// be served if that fails.
     pub fn condition(&self, now: Timestamp, known: &TagVersions) -> Condition {
         match self.lifetime.condition(self.age(now)) {
             Condition::Fresh if !self.tags.covers(known) => Condition::Stale,
@@ -101,22 +100,22 @@ impl<H: Headers> Entry<H> {
         }
     }
 
-    /// Whether it has every change up to `known`.
+    /// Whether it includes every change up to `known`.
     pub fn covers(&self, known: &TagVersions) -> bool {
         self.tags.covers(known)
     }
 
-    /// Whether it is of no more use at `now`.
+    /// Whether it can no longer be used at `now`.
     pub fn is_expired(&self, now: Timestamp) -> bool {
         self.lifetime.condition(self.age(now)) == Condition::Expired
     }
 
-    /// Whether the origin vouched for it later than for `other`.
+    /// Whether the origin confirmed it later than `other`.
     pub fn is_newer_than(&self, other: &Self) -> bool {
         self.confirmed_at > other.confirmed_at
     }
 
-    /// The body as it reads at `now`: its freshness figures have grown since it was made.
+    /// The body with its ages brought up to date for `now`.
     pub fn body(&self, now: Timestamp) -> Rc<[u8]> {
         let seconds = u64::try_from(now.seconds_since(self.made_at)).unwrap_or(0);
         if seconds == 0 || self.figures.is_empty() {
@@ -133,7 +132,7 @@ impl<H: Headers> Entry<H> {
         }
     }
 
-    /// Bytes it takes in memory, about: the body, its aged twin, and what describes them.
+    /// Approximate bytes in memory: the body, its rendered form and the metadata.
     pub fn weight(&self) -> usize {
         const BOOKKEEPING: usize = 512;
         let bodies = if self.figures.is_empty() { 1 } else { 2 };
@@ -142,10 +141,10 @@ impl<H: Headers> Entry<H> {
 }
 
 impl Entry {
-    /// The copy as a response for the Cache API: headers and body.
+    /// Headers and body of the response stored in the Cache API.
     ///
-    /// The store honours `Cache-Control` alone, has no stale-if-error and would answer conditions by itself, so it sees
-    /// only how long to hold the copy; the copy's own life is in headers of ours.
+    /// The Cache API only honours `Cache-Control`, has no stale-if-error, and would evaluate conditions itself. So it only sees how long to
+    /// retain the response; everything else is in metadata headers.
     pub fn to_stored(&self) -> (Vec<(String, String)>, Rc<[u8]>) {
         let owned = |name: &str, value: String| (name.to_owned(), value);
         let mut out = vec![
@@ -161,7 +160,7 @@ impl Entry {
         (out, Rc::clone(&self.body))
     }
 
-    /// Reads a stored copy. `None` for one that is not of this form.
+    /// Reads a stored response; `None` if it does not have this form.
     pub fn from_stored(header: impl Fn(&str) -> Option<String>, body: Vec<u8>) -> Option<Self> {
         let instant = |name| header(name)?.parse().ok().map(Timestamp::from_millis);
         let seconds = |name| header(name)?.parse::<u32>().ok();
@@ -212,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn the_body_grows_older_with_the_clock_and_within_a_second_is_one_copy() {
+    fn ages_in_the_body_grow_with_the_clock_and_are_rendered_once_a_second() {
         let entry = entry();
         assert_eq!(text(&entry, 0), r#"{"data":[{"freshness_seconds":30}]}"#);
         assert_eq!(text(&entry, 7), r#"{"data":[{"freshness_seconds":37}]}"#);
@@ -221,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_confirmation_renews_the_copy_but_not_its_body() {
+    fn a_304_renews_the_metadata_but_not_the_body() {
         let confirmed = entry().confirmed(passed("8"), None, tags(8), at(20));
         assert_eq!((confirmed.age(at(21)), confirmed.condition(at(21), &tags(8))), (1, Condition::Fresh));
         assert_eq!(confirmed.headers.get(DATA_VERSION), Some("8"));
@@ -230,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_that_lacks_a_change_is_to_be_confirmed_and_stands_in_until_its_end() {
+    fn a_response_that_lacks_a_change_is_stale_until_it_expires() {
         let conditions =
             [(7, 0), (8, 0), (6, 0), (8, 74), (8, 75)].map(|(known, age)| entry().condition(at(age), &tags(known)));
         let [same, newer, older, late, over] = conditions;
@@ -239,17 +238,17 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_steps_back_makes_nobody_younger_than_new() {
+    fn a_clock_that_steps_back_never_makes_an_age_negative() {
         assert_eq!(entry().age(at(-5)), 0);
         assert_eq!(text(&entry(), -5), r#"{"data":[{"freshness_seconds":30}]}"#);
     }
 
     #[test]
-    fn a_stored_copy_reads_back_as_it_was() {
+    fn a_stored_response_reads_back_unchanged() {
         let confirmed = entry().confirmed(passed("8"), None, tags(8), at(20));
         let (stored, body) = confirmed.to_stored();
         assert!(stored.contains(&("cache-control".to_owned(), "public, max-age=75".to_owned())));
-        assert!(!stored.iter().any(|(name, _)| name == "etag"), "the store would answer conditions by itself");
+        assert!(!stored.iter().any(|(name, _)| name == "etag"), "the Cache API would evaluate conditions itself");
         let find = |name: &str| stored.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
         let read = Entry::from_stored(find, body.to_vec()).unwrap();
         assert_eq!((read.lifetime, &read.headers, read.age(at(30))), (LIFETIME, &confirmed.headers, 10));

@@ -1,8 +1,8 @@
-//! Header fields of messages that are not ours: any name, any number of lines, and what of them a cache keeps.
+//! Header fields of arbitrary messages, with any names and repeated lines, and the rules for storing them.
 
 use super::entry::Headers;
 
-/// Fields that end at the next hop and are not kept (RFC 9110, section 7.6.1; RFC 9111, section 3.1).
+/// Hop-by-hop fields, which are not stored (RFC 9110, section 7.6.1; RFC 9111, section 3.1).
 const HOP_BY_HOP: [&str; 10] = [
     "connection",
     "keep-alive",
@@ -16,17 +16,16 @@ const HOP_BY_HOP: [&str; 10] = [
     "upgrade",
 ];
 
-/// Fields that tell of the very bytes which are kept. What comes without bytes cannot change them (RFC 9111, section 3.2): a
-/// copy whose coding, length, range or digest were another's could not be read.
+/// Fields that describe the stored bytes. A response without a body must not change them (RFC 9111, section 3.2): with the coding, length,
+/// range or digest of another response the body would be unreadable.
 const OF_THE_BODY: [&str; 6] =
     ["content-digest", "content-encoding", "content-length", "content-md5", "content-range", "repr-digest"];
 
-/// Fields by lower-case name, line by line, as they came.
+/// Fields by lower-case name, one entry per line, in order of arrival.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Fields(Vec<(String, String)>);
 
 impl Fields {
-    /// The fields of a message.
     pub fn of(lines: impl IntoIterator<Item = (String, String)>) -> Self {
         Fields(lines.into_iter().map(|(name, value)| (name.to_ascii_lowercase(), value)).collect())
     }
@@ -38,25 +37,24 @@ impl Fields {
         Some(lines.fold(first, |joined, line| joined + ", " + line))
     }
 
-    /// The lines.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// These fields without one.
+    /// Removes a field.
     pub fn without(mut self, name: &str) -> Self {
         self.0.retain(|(known, _)| known != name);
         self
     }
 
-    /// These fields with one in place of what they said of it.
+    /// Sets a field, replacing its earlier lines.
     pub fn with(self, name: &str, value: String) -> Self {
         let mut fields = self.without(name);
         fields.0.push((name.to_owned(), value));
         fields
     }
 
-    /// What goes beyond this hop: without the fields of the connection, and without those that it names.
+    /// The end-to-end fields: without the hop-by-hop fields and those named by `Connection`.
     pub fn end_to_end(mut self) -> Self {
         let named = self.get("connection").unwrap_or_default().to_ascii_lowercase();
         let named: Vec<&str> = named.split(',').map(str::trim).collect();
@@ -89,21 +87,21 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn lines_of_one_field_are_one_list() {
+    fn lines_of_one_field_are_joined() {
         let given = fields(&[("Vary", " a"), ("x", "1"), ("vary", "b ")]);
         assert_eq!(given.get("vary").as_deref(), Some("a, b"));
         assert_eq!(given.get("y"), None);
     }
 
     #[test]
-    fn what_concerns_the_connection_ends_with_it() {
+    fn hop_by_hop_fields_are_removed() {
         let given =
             fields(&[("Connection", "A, b"), ("a", "1"), ("B", "2"), ("c", "3"), ("TE", "x"), ("Keep-Alive", "1")]);
         assert_eq!(given.end_to_end(), fields(&[("c", "3")]));
     }
 
     #[test]
-    fn a_304_renews_what_it_repeats_and_nothing_of_the_bytes() {
+    fn a_304_replaces_the_fields_it_repeats_except_those_of_the_body() {
         let kept = fields(&[("etag", "\"a\""), ("a", "1"), ("a", "2"), ("content-length", "5"), ("b", "1")]);
         let fresher =
             fields(&[("a", "3"), ("content-length", "0"), ("connection", "d"), ("d", "1"), ("set-cookie", "x")]);
@@ -114,7 +112,7 @@ pub(crate) mod tests {
 
     proptest! {
         #[test]
-        fn a_renewed_copy_says_what_either_said(old in lines(), new in lines()) {
+        fn updated_fields_come_from_the_new_or_the_old_response(old in lines(), new in lines()) {
             let (old, new) = (Fields::of(old), Fields::of(new));
             let renewed = old.updated(new.clone());
             for (name, _) in renewed.iter() {

@@ -1,25 +1,25 @@
-//! The fields that grow while a copy lies: `freshness_seconds`, seconds since a row's last sync, and `age_seconds`, seconds
-//! since a feed's last update; and the feed's `status`, which follows from its age.
+//! Keeps ages in cached bodies up to date: `freshness_seconds` (since a row's last sync), `age_seconds` (since a feed's last
+//! update), and the feed's `status`, which follows from its age.
 //!
-//! The origin writes them as of its answer. The copy's ETag does not cover the ages, so the edge may bring them up to date: the
-//! places are found once when a copy is made, and a served second costs one assembly. A feed that passes its heartbeat while
-//! its copy lies is told as stale, as the origin would tell it: age and status never contradict each other.
+//! The origin writes them as of its answer. The ETag does not cover the ages, so the edge may update them: their positions
+//! are found once when a response is cached, and each second in which it is served costs one rendering. A feed that passes its
+//! heartbeat while cached becomes `stale`, as it would at the origin, so age and status never contradict each other.
 
 use memchr::memmem;
 use rds_shared::wire::page::write_u64;
 use std::ops::Range;
 
-/// No text of a row can spell one of these: a quote inside a JSON string is escaped.
+/// A JSON string cannot contain one of these, because quotes inside it are escaped.
 const FRESHNESS: &[u8] = b"\"freshness_seconds\":";
 const AGE: &[u8] = b"\"age_seconds\":";
 const HEARTBEAT: &[u8] = b"\"heartbeat_seconds\":";
-/// What follows the age of a feed within its heartbeat, and of one beyond it.
+/// The text after the age of a fresh feed and of a stale one.
 const FRESH: &[u8] = b",\"status\":\"fresh\"";
 const STALE: &[u8] = b",\"status\":\"stale\"";
-/// Digits of the greatest `u64`.
-const MOST_DIGITS: usize = 20;
+/// Digits of the largest `u64`.
+const MAX_DIGITS: usize = 20;
 
-/// Where a body's freshness figures stand, and what they say. Nulls are not figures and stay null.
+/// Positions and values of the ages in a body. A null age has no entry and stays null.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Figures(Vec<Figure>);
 
@@ -27,12 +27,12 @@ pub struct Figures(Vec<Figure>);
 struct Figure {
     digits: Range<usize>,
     value: u64,
-    /// Of a feed that is fresh: the age until which it is.
+    /// For a fresh feed: the largest age at which it is still fresh.
     fresh_until: Option<u64>,
 }
 
 impl Figures {
-    /// Finds them in a JSON body.
+    /// Finds the ages in a JSON body.
     pub fn find(body: &[u8]) -> Self {
         let values = |field: &'static [u8]| {
             memmem::find_iter(body, field).filter_map(|at| whole_number(body, at.saturating_add(field.len())))
@@ -54,14 +54,14 @@ impl Figures {
         Figures(figures)
     }
 
-    /// Whether there is nothing to bring up to date.
+    /// Whether the body has no ages.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The body as it reads `seconds` later.
+    /// The body with all ages `seconds` higher.
     pub fn aged(&self, body: &[u8], seconds: u64) -> Vec<u8> {
-        let mut out = Vec::with_capacity(body.len().saturating_add(self.0.len().saturating_mul(MOST_DIGITS)));
+        let mut out = Vec::with_capacity(body.len().saturating_add(self.0.len().saturating_mul(MAX_DIGITS)));
         let mut copied = 0;
         for Figure { digits, value, fresh_until } in &self.0 {
             let age = value.saturating_add(seconds);
@@ -78,7 +78,7 @@ impl Figures {
     }
 }
 
-/// The whole number that begins at `start`, and where it stands: anything else that begins with digits is not ours to change.
+/// The whole number that begins at `start`, and its position; `None` for other values that begin with digits.
 fn whole_number(body: &[u8], start: usize) -> Option<(Range<usize>, u64)> {
     let digits = body.get(start..)?.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let range = start..start.saturating_add(digits);
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn every_row_grows_older_and_an_unknown_age_stays_unknown() {
+    fn the_age_of_every_row_grows_and_a_null_age_stays_null() {
         let body = r#"{"data":[{"id":"a","freshness_seconds":9},{"freshness_seconds":null,"x":1},{"freshness_seconds":95,"y":2}]}"#;
         assert_eq!(
             aged(body, 5),
@@ -106,13 +106,13 @@ mod tests {
     }
 
     #[test]
-    fn feeds_grow_older_too_wherever_the_two_fields_stand() {
+    fn both_age_fields_grow_in_any_order() {
         let body = r#"{"age_seconds":9,"a":{"freshness_seconds":1},"age_seconds":99}"#;
         assert_eq!(aged(body, 1), r#"{"age_seconds":10,"a":{"freshness_seconds":2},"age_seconds":100}"#);
     }
 
     #[test]
-    fn a_feed_goes_stale_in_its_copy_when_it_passes_its_heartbeat() {
+    fn a_cached_feed_turns_stale_when_it_passes_its_heartbeat() {
         let feeds = [(Some(60), 55, "fresh"), (Some(300), 55, "fresh"), (Some(9), 55, "stale"), (None, 55, "unknown")];
         let read = |seconds: u64, statuses: [&str; 4]| {
             let row = |((heartbeat, age, _), status): (&(Option<u64>, u64, &str), &str)| {
@@ -132,13 +132,13 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_spells_the_field_is_left_alone() {
+    fn a_string_that_contains_the_field_name_is_left_alone() {
         let body = r#"{"name":"\"freshness_seconds\":7,","freshness_seconds":1}"#;
         assert_eq!(aged(body, 1), r#"{"name":"\"freshness_seconds\":7,","freshness_seconds":2}"#);
     }
 
     #[test]
-    fn what_is_no_whole_number_is_left_alone() {
+    fn values_that_are_not_whole_numbers_are_left_alone() {
         for body in [
             r#"{"freshness_seconds":1.5}"#,
             r#"{"freshness_seconds":-3}"#,
@@ -153,7 +153,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn only_the_figures_change(values in prop::collection::vec(prop::option::of(0u64..10_000_000), 0..20), seconds in 0u64..100_000) {
+        fn only_the_ages_change(values in prop::collection::vec(prop::option::of(0u64..10_000_000), 0..20), seconds in 0u64..100_000) {
             let render = |grown: u64| {
                 let rows: Vec<String> = values.iter().map(|value| match value {
                     Some(value) => format!("{{\"freshness_seconds\":{},\"z\":0}}", value + grown),
@@ -165,7 +165,7 @@ mod tests {
         }
 
         #[test]
-        fn no_body_breaks_the_search(body in prop::collection::vec(any::<u8>(), 0..200)) {
+        fn any_body_can_be_searched(body in prop::collection::vec(any::<u8>(), 0..200)) {
             prop_assert!(Figures::find(&body).aged(&body, 0).len() <= body.len());
         }
     }

@@ -1,10 +1,10 @@
-//! Dates as HTTP writes them, in the three forms that a recipient has to read (RFC 9110, section 5.6.7).
+//! HTTP dates, in the three forms that a recipient must accept (RFC 9110, section 5.6.7).
 
 use rds_shared::wire::Timestamp;
 
 const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-/// Reads a date; `now` tells which century the oldest form's two digits mean. `None` for anything else.
+/// Parses a date; `now` decides the century of a two-digit year.
 pub fn parse(text: &str, now: Timestamp) -> Option<Timestamp> {
     let text = text.trim();
     match text.split_once(", ") {
@@ -22,7 +22,7 @@ pub fn parse(text: &str, now: Timestamp) -> Option<Timestamp> {
             let mut parts = date.split('-');
             let (day, month, year) = (parts.next()?, parts.next()?, digits(parts.next()?, 2)?);
             parts.next().is_none().then_some(())?;
-            // A date that seems to lie more than 50 years ahead means the past.
+            // RFC 9110, section 5.6.7: a two-digit year that appears more than 50 years in the future is in the past century.
             let read = |century: u32| instant(century.saturating_add(year), month, digits(day, 2)?, time);
             let limit = now.plus_seconds(50 * 31_556_952);
             read(2000).filter(|read| *read <= limit).or_else(|| read(1900))
@@ -38,7 +38,7 @@ pub fn parse(text: &str, now: Timestamp) -> Option<Timestamp> {
     }
 }
 
-/// Writes a date in the form that is sent.
+/// Writes a date in the preferred form, IMF-fixdate.
 pub fn write(instant: Timestamp) -> String {
     const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
     let number = instant.as_seconds().div_euclid(86_400).rem_euclid(7);
@@ -54,7 +54,7 @@ fn instant(year: u32, month: &str, day: u32, time: &str) -> Option<Timestamp> {
     let month = MONTHS.iter().position(|known| *known == month)?.saturating_add(1);
     let mut parts = time.split(':');
     let (hour, minute) = (digits(parts.next()?, 2)?, digits(parts.next()?, 2)?);
-    // A leap second is the second after it to whoever counts without them.
+    // A leap second (60) is read as second 59.
     let second = digits(parts.next()?, 2).filter(|second| *second <= 60)?.min(59);
     parts.next().is_none().then_some(())?;
     Timestamp::parse(&format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z"))
@@ -88,14 +88,14 @@ mod tests {
     }
 
     #[test]
-    fn two_digits_mean_the_nearer_past_or_at_most_fifty_years_ahead() {
+    fn a_two_digit_year_is_at_most_fifty_years_ahead() {
         let year = |text: &str| parse(text, now()).map(|read| read.to_string().get(..4).unwrap_or_default().to_owned());
         assert_eq!(year("Sunday, 06-Nov-70 08:49:37 GMT").as_deref(), Some("2070"));
         assert_eq!(year("Sunday, 06-Nov-80 08:49:37 GMT").as_deref(), Some("1980"));
     }
 
     #[test]
-    fn what_is_no_date_is_none() {
+    fn malformed_dates_are_rejected() {
         for text in [
             "",
             "0",
@@ -116,7 +116,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_ends(text in "[ -~]{0,40}") {
+        fn any_text_can_be_parsed(text in "[ -~]{0,40}") {
             let _ = parse(&text, now());
         }
 

@@ -1,13 +1,13 @@
-//! Which copies are over after a request that may have changed something (RFC 9111, section 4.4).
+//! Invalidation of cached responses by requests that may change something (RFC 9111, section 4.4).
 
 use super::fields::Fields;
 
-/// Methods that change nothing (RFC 9110, section 9.2.1). One that is not known may.
+/// Whether a method changes nothing (RFC 9110, section 9.2.1). An unknown method counts as unsafe.
 pub fn is_safe(method: &str) -> bool {
     matches!(method, "GET" | "HEAD" | "OPTIONS" | "TRACE")
 }
 
-/// Targets whose copies are over: the request's own, and what the answer points at on the same host. None after an error.
+/// Targets to invalidate: the request's own, and those that the answer references on the same host. None after an error.
 ///
 /// `host` is the host and port of the origin, `target` the request's path and query.
 pub fn outdated(host: &str, target: &str, status: u16, answer: &Fields) -> Vec<String> {
@@ -19,33 +19,33 @@ pub fn outdated(host: &str, target: &str, status: u16, answer: &Fields) -> Vec<S
     std::iter::once(target.to_owned()).chain(pointed).collect()
 }
 
-/// A reference as path and query, if it leads to the same host (RFC 3986, section 5.2).
+/// Resolves a reference to path and query; `None` if it is on another host (RFC 3986, section 5.2).
 fn resolve(host: &str, target: &str, reference: &str) -> Option<String> {
     let reference = reference.trim().split('#').next()?;
     let path = target.split('?').next()?;
     let lead = reference.split(['/', '?']).next()?;
     if let Some((_, after)) = reference.split_once("://").filter(|_| lead.ends_with(':')) {
-        return elsewhere(host, after);
+        return with_authority(host, after);
     }
     match reference {
         _ if lead.contains(':') => None,
         "" => Some(target.to_owned()),
-        _ if reference.starts_with("//") => elsewhere(host, reference.get(2..)?),
+        _ if reference.starts_with("//") => with_authority(host, reference.get(2..)?),
         _ if reference.starts_with('?') => Some(format!("{path}{reference}")),
         _ if reference.starts_with('/') => Some(without_dots(reference)),
         _ => Some(without_dots(&format!("{}{reference}", path.get(..=path.rfind('/')?)?))),
     }
 }
 
-/// Path and query after the host, if that is the one.
-fn elsewhere(host: &str, reference: &str) -> Option<String> {
+/// Path and query of a reference with an authority, if its host is the same.
+fn with_authority(host: &str, reference: &str) -> Option<String> {
     let end = reference.find(['/', '?']).unwrap_or(reference.len());
     let (authority, rest) = (reference.get(..end)?, reference.get(end..)?);
     let rooted = if rest.starts_with('/') { rest.to_owned() } else { format!("/{rest}") };
     authority.eq_ignore_ascii_case(host).then(|| without_dots(&rooted))
 }
 
-/// A path and query without `.` and `..`.
+/// A path and query with `.` and `..` segments removed.
 fn without_dots(target: &str) -> String {
     let (path, query) = target.split_once('?').map_or((target, None), |(path, query)| (path, Some(query)));
     let mut kept: Vec<&str> = Vec::new();
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_answer_points_at_on_its_own_host_is_over_too() {
+    fn references_on_the_same_host_are_invalidated_too() {
         for (reference, target) in [
             ("/p", "/p"),
             ("p?q", "/x/p?q"),
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_ends_copies_of_another_host() {
+    fn references_on_another_host_are_ignored() {
         for reference in [
             "http://b.example/p",
             "//b.example/p",
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_changed_nothing() {
+    fn an_error_response_invalidates_nothing() {
         let answer = fields(&[("location", "/p")]);
         for status in [404, 500] {
             assert!(outdated("a", "/x", status, &answer).is_empty());
@@ -117,7 +117,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_reference_ends_in_a_path(reference in "[a-c:/?.#@ ]{0,24}") {
+        fn every_reference_resolves_to_a_path(reference in "[a-c:/?.#@ ]{0,24}") {
             for target in outdated("a", "/b/c", 200, &fields(&[("location", &reference)])) {
                 prop_assert!(target.starts_with('/'), "{}", target);
             }

@@ -1,16 +1,16 @@
-//! The name of a copy, and the one spelling in which the origin is asked.
+//! The cache key, and the canonical target sent to the origin.
 
 use rds_shared::access::Principal;
 use rds_shared::model::content_hash::ContentHash;
 use rds_shared::model::ids::{Address, VaultId};
 use rds_shared::route::{Found, Query, RouteId};
 
-/// Raised whenever the stored format, or what a stored answer means, changes: old copies are then never found again.
+/// Increase whenever the stored format or its meaning changes, so that older cached responses are not found.
 const SCHEMA: &str = "3";
 
-/// Folds the path parameters whose case carries no meaning, so that case variants share a copy.
+/// Normalises path parameters whose case carries no meaning, so that case variants share a cached response.
 ///
-/// What is not well formed stays as it came: the origin says what is wrong with it.
+/// A malformed value stays unchanged; the origin reports what is wrong with it.
 pub fn fold(found: &mut Found) {
     match found.route.id {
         RouteId::VaultById => {
@@ -34,9 +34,9 @@ pub fn fold(found: &mut Found) {
         }
         RouteId::OracleByAddress => fold_address(found.path.get_mut(1)),
         RouteId::Portfolio => fold_address(found.path.first_mut()),
-        // A market's key is its contract's and given here: no market is told from another by case.
+        // Market keys are assigned by this service and never differ by case alone.
         RouteId::MarketById | RouteId::MarketEvents => fold_text(found.path.first_mut(), str::to_lowercase),
-        // The hex digits of a hash.
+        // A hexadecimal hash.
         RouteId::GraphSnapshot => fold_text(found.path.first_mut(), str::to_lowercase),
         RouteId::AssetSymbolHistory | RouteId::RateBySymbol => fold_text(found.path.first_mut(), str::to_uppercase),
         RouteId::DecisionVerify | RouteId::DecisionById => {
@@ -139,7 +139,7 @@ fn fold_text(text: Option<&mut String>, fold: impl FnOnce(&str) -> String) {
     }
 }
 
-/// Path and query in their one spelling: what the origin is asked, and nothing else reaches it.
+/// Canonical path and query, the only form sent to the origin.
 pub fn target(found: &Found, query: &Query) -> String {
     let mut target = found.canonical_path();
     let query = query.canonical();
@@ -150,8 +150,8 @@ pub fn target(found: &Found, query: &Query) -> String {
     target
 }
 
-/// `{schema}/{route}/{content class}{target}`. Where answers do not depend on the caller, all classes share a copy; `longer` is
-/// a list of which more is served with a key.
+/// `{schema}/{route}/{content class}{target}`. If responses do not depend on the caller, all classes share one. `longer` marks a
+/// list page that has more rows with a key.
 pub fn key(found: &Found, principal: &Principal, target: &str, longer: bool) -> String {
     let route = found.route;
     let class = if route.depends_on_caller() || longer { principal.content_class() } else { "all" };
@@ -172,14 +172,14 @@ mod tests {
     }
 
     #[test]
-    fn equal_requests_share_a_copy() {
+    fn equal_requests_share_a_cached_response() {
         let listed = spelled("/v1/vaults", "riskTier=CORE,prime&min_score=7.50&utm_source=x&page=1");
         assert_eq!(listed, "3/VaultList/all/v1/vaults?minRiskScore=7.5&riskTier=prime,core");
         assert_eq!(listed, spelled("/v1/vaults", "minRiskScore=7.5&riskTier=prime,core&limit=20"));
     }
 
     #[test]
-    fn what_depends_on_the_caller_is_a_copy_for_each_class() {
+    fn responses_that_depend_on_the_caller_are_cached_per_content_class() {
         let named = |path: &str, principal: &Principal| {
             let Matching::Found(found) = match_route(Some(Method::Get), path) else { return String::new() };
             key(&found, principal, path, false)
@@ -189,13 +189,13 @@ mod tests {
         assert_ne!(named("/v1/vaults/scores", &holder), named("/v1/vaults/scores", &Principal::Anonymous));
         assert_eq!(named("/v1/vaults/scores", &holder), named("/v1/vaults/scores", &other));
         assert_eq!(named("/v1/vaults", &holder), named("/v1/vaults", &Principal::Anonymous));
-        let Matching::Found(list) = match_route(Some(Method::Get), "/v1/vaults") else { panic!("a route") };
+        let Matching::Found(list) = match_route(Some(Method::Get), "/v1/vaults") else { panic!("the route exists") };
         let cut = |principal: &Principal| key(&list, principal, "/v1/vaults?page=3&limit=99", true);
-        assert_ne!(cut(&holder), cut(&Principal::Anonymous), "a page that ends beyond what is open to everybody");
+        assert_ne!(cut(&holder), cut(&Principal::Anonymous), "a page that is longer with a key");
     }
 
     #[test]
-    fn the_case_of_an_evm_address_makes_no_second_copy() {
+    fn the_case_of_an_evm_address_makes_no_second_cache_entry() {
         let (upper, lower) =
             ("0x00B6F2C15E4439749F192D10C70F65354848CF4B", "0x00b6f2c15e4439749f192d10c70f65354848cf4b");
         for suffix in [
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_key_may_see_is_never_kept_under_an_anonymous_name() {
+    fn keyed_and_anonymous_callers_have_different_cache_keys() {
         for route in rds_shared::route::ROUTES.iter().filter(|route| route.cache.by_class) {
             let found = Found { route, path: vec!["1".to_owned(); route.path.matches('{').count()] };
             let keyed = Principal::Key { id: 1, org_id: 1, plan: rds_shared::access::Plan::Data };
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_reaches_the_origin_as_it_came() {
+    fn a_malformed_address_reaches_the_origin_unchanged() {
         assert!(spelled("/v1/vault/ethereum/0xZZ", "").ends_with("/v1/vault/ethereum/0xZZ"));
     }
 }

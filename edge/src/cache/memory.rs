@@ -1,31 +1,31 @@
-//! The isolate's own copies: bounded in bytes and in number, with the CLOCK rule for who has to go.
+//! The isolate's cached responses: bounded in bytes and entries, with CLOCK eviction.
 
 use super::Entry;
 use super::entry::Headers;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// How much may be kept.
+/// Upper bounds.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
-    /// Bytes of all copies together.
+    /// Bytes of all entries together.
     pub bytes: usize,
-    /// Copies.
+    /// Number of entries.
     pub entries: usize,
-    /// Bytes of one copy.
+    /// Bytes of one entry.
     pub entry_bytes: usize,
 }
 
 impl Default for Bounds {
-    /// A fifth of the 128 MB that an isolate has, in copies of at most 512 KB (two bodies of 256 KB).
+    /// 24 MB, a fifth of an isolate's 128 MB; an entry has at most 512 KB (two bodies of 256 KB).
     fn default() -> Self {
         Bounds { bytes: 24 << 20, entries: 4_096, entry_bytes: 512 << 10 }
     }
 }
 
-/// What can be kept.
+/// A value that can be cached.
 pub trait Weigh {
-    /// Bytes it takes, about.
+    /// Approximate bytes in memory.
     fn weight(&self) -> usize;
 }
 
@@ -35,7 +35,7 @@ impl<H: Headers> Weigh for Entry<H> {
     }
 }
 
-/// The copies. An ordered map rather than a hash map: wasm has no random hash seed, and keys hold callers' text.
+/// The entries. An ordered map rather than a hash map, because wasm has no random hash seed and keys contain callers' text.
 #[derive(Debug)]
 pub struct Memory<T = Entry> {
     bounds: Bounds,
@@ -51,7 +51,7 @@ struct Slot<T> {
     key: Rc<str>,
     entry: Rc<T>,
     weight: usize,
-    /// Asked for since the hand last came by.
+    /// Requested since the clock hand last passed.
     used: bool,
 }
 
@@ -63,12 +63,11 @@ impl<T> Default for Memory<T> {
 }
 
 impl<T: Weigh> Memory<T> {
-    /// An empty memory.
     pub fn new(bounds: Bounds) -> Self {
         Memory { bounds, ..Memory::default() }
     }
 
-    /// The copy under `key`.
+    /// The entry under `key`.
     pub fn get(&mut self, key: &str) -> Option<Rc<T>> {
         let place = *self.by_key.get(key)?;
         let slot = self.slots.get_mut(place)?.as_mut()?;
@@ -76,7 +75,7 @@ impl<T: Weigh> Memory<T> {
         Some(Rc::clone(&slot.entry))
     }
 
-    /// Keeps a copy; one under the same key gives way, and others as the bounds demand. One that is too large is not kept.
+    /// Stores an entry, replacing one under the same key and evicting others as needed. An oversized entry is not stored.
     pub fn insert(&mut self, key: &str, entry: Rc<T>) {
         self.remove(key);
         let weight = entry.weight().saturating_add(key.len().saturating_mul(2));
@@ -87,7 +86,7 @@ impl<T: Weigh> Memory<T> {
             self.evict();
         }
         let key: Rc<str> = key.into();
-        // A new copy has to be asked for once more before it counts as used: one sweep over many keys leaves the rest.
+        // A new entry starts as unused, so a sweep over many keys evicts the sweep's own entries first.
         let slot = Some(Slot { key: Rc::clone(&key), entry, weight, used: false });
         let place = match self.free.pop() {
             Some(place) => {
@@ -105,31 +104,30 @@ impl<T: Weigh> Memory<T> {
         self.bytes = self.bytes.saturating_add(weight);
     }
 
-    /// Forgets the copy under `key`.
+    /// Removes the entry under `key`.
     pub fn remove(&mut self, key: &str) {
         if let Some(place) = self.by_key.remove(key) {
             self.vacate(place);
         }
     }
 
-    /// Copies held.
+    /// Number of entries.
     pub fn len(&self) -> usize {
         self.by_key.len()
     }
 
-    /// Whether nothing is held.
     pub fn is_empty(&self) -> bool {
         self.by_key.is_empty()
     }
 
-    /// Bytes held.
+    /// Approximate bytes of all entries.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Moves the hand on to the next copy that was not used since it last came by, and drops it. Does nothing when empty.
+    /// Advances the clock hand to the next unused entry and removes it. Does nothing if empty.
     fn evict(&mut self) {
-        // Two rounds: the first may only take marks away.
+        // Two rounds: the first may only clear the `used` marks.
         for _ in 0..self.slots.len().saturating_mul(2) {
             let place = self.hand;
             self.hand = self.hand.saturating_add(1).checked_rem(self.slots.len()).unwrap_or(0);
@@ -175,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_popular_copy_outlives_a_sweep_over_many_keys() {
+    fn a_popular_response_survives_a_sweep_over_many_keys() {
         let mut memory = Memory::new(SMALL);
         memory.insert("popular", copy(10));
         for number in 0..100 {
@@ -186,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_is_not_kept_and_takes_nobodys_place() {
+    fn an_oversized_response_is_not_cached_and_evicts_nothing() {
         let mut memory = Memory::new(SMALL);
         memory.insert("a", copy(10));
         memory.insert("huge", copy(5_000));
@@ -195,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_newer_copy_replaces_the_older() {
+    fn a_newer_response_replaces_the_older() {
         let mut memory = Memory::new(SMALL);
         memory.insert("a", copy(2_000));
         let bytes = memory.bytes();
@@ -207,7 +205,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_sequence_breaks_the_bounds(steps in prop::collection::vec((0u8..3, 0u8..12, 0usize..5_000), 0..200)) {
+        fn the_bounds_hold_after_any_sequence_of_calls(steps in prop::collection::vec((0u8..3, 0u8..12, 0usize..5_000), 0..200)) {
             let mut memory = Memory::new(SMALL);
             for (step, key, size) in steps {
                 let key = format!("key-{key}");

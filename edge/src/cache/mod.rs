@@ -1,12 +1,12 @@
-//! Kept answers: a bounded memory in the isolate before the data centre's Cache API, under one policy.
+//! The response cache: a bounded memory in each isolate, in front of the data centre's Cache API, under one policy.
 //!
-//! Keys are made of the parsed route and its known parameters, never of a raw URL or a client's header.
+//! Cache keys are built from the parsed route and its known parameters, never from a raw URL or a client's header.
 //!
-//! The core is a shared cache after RFC 9111, in two halves. A [`Lifetime`] is given to an answer when it comes: by [`policy`] to our
-//! own origin's, by [`shared`] to that of any other. What becomes of a copy from then on is the same for both: its [`Condition`], its
-//! confirmation and its place in [`Memory`]. The modules that only other origins' answers need (`shared`, [`variants`],
-//! [`conditional`], [`invalidation`], [`fields`], [`range`]) have the conformance entry as their caller; a deployed bundle holds
-//! nothing of them.
+//! The core is a shared cache after RFC 9111, in two halves. A [`Lifetime`] is assigned when a response arrives: by [`policy`] to the
+//! service's own origin, by [`shared`] to any other. After that all entries are treated alike: their [`Condition`], revalidation and
+//! place in [`Memory`]. The modules needed only for other origins (`shared`, [`variants`], [`conditional`], [`invalidation`],
+//! [`fields`], [`range`]) are called by the conformance proxy alone; a deployed bundle contains none of
+//! them.
 //!
 //! # Invariants
 //!

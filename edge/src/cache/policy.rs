@@ -1,54 +1,54 @@
-//! How long an answer counts as fresh, how long it may stand in for a failed read, and which answers are kept at all.
+//! Which responses are cached, how long they are fresh, and how long they may be served stale.
 
 use super::directives::Directives;
 use crate::origin::OriginAnswer;
 use rds_shared::route::Route;
 use rds_shared::wire::headers;
 
-/// Largest body that is kept, in bytes.
+/// Largest cached body, in bytes.
 pub const MAX_BODY: usize = 1 << 20;
 
-/// How long a copy lives, in seconds from the origin's last word on it. Each figure after the first counts from the end of the
-/// first.
+/// How long a cached response can be used, in seconds since the origin last confirmed it. `fresh` counts from then; each other period
+/// counts from the end of `fresh`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Lifetime {
-    /// Seconds for which it is served without asking.
+    /// Served without revalidation.
     pub fresh: u32,
-    /// Seconds for which it is served while it is being asked about (RFC 5861). Our own origin grants none.
+    /// Served while it is revalidated in the background (RFC 5861). The service's own origin does not use this.
     pub stale_while_revalidate: u32,
-    /// Seconds for which it is served when asking fails.
+    /// Served if revalidation fails (RFC 5861).
     pub stale_if_error: u32,
-    /// Seconds for which it is good for nothing but to be confirmed.
+    /// Kept for revalidation only.
     pub confirmable: u32,
 }
 
-/// What a copy is good for.
+/// How a cached response may be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Condition {
-    /// To be served as it is.
+    /// Serve it.
     Fresh,
-    /// To be served as it is, and confirmed beside that.
+    /// Serve it and revalidate it in the background.
     Lagging,
-    /// To be confirmed first, and served only if the origin cannot be read.
+    /// Revalidate it first; serve it only if the origin cannot be reached.
     Stale,
-    /// To be confirmed first, and not served otherwise.
+    /// Revalidate it first; never serve it unconfirmed.
     Spent,
-    /// To be forgotten.
+    /// Remove it.
     Expired,
 }
 
 impl Lifetime {
-    /// Reads `max-age` and `stale-if-error` of a `CDN-Cache-Control` (RFC 9213). `None` when it does not allow keeping.
+    /// Reads `max-age` and `stale-if-error` from a `CDN-Cache-Control` (RFC 9213). `None` if caching is not allowed.
     pub fn parse(text: &str) -> Option<Self> {
         let said = Directives::of(text);
         let refused = ["no-store", "no-cache", "private"].into_iter().any(|name| said.has(name));
         let fresh = said.seconds("max-age").filter(|seconds| *seconds > 0 && !refused)?;
-        // A figure that cannot be read grants nothing.
+        // An unreadable number counts as 0.
         let stale_if_error = said.seconds("stale-if-error").unwrap_or(0);
         Some(Lifetime { fresh, stale_if_error, ..Lifetime::default() })
     }
 
-    /// The condition of a copy that the origin vouched for `age` seconds ago.
+    /// The condition of a response that the origin confirmed `age` seconds ago.
     pub fn condition(self, age: u64) -> Condition {
         let within = |seconds: u32| age < u64::from(self.fresh).saturating_add(seconds.into());
         match () {
@@ -60,7 +60,7 @@ impl Lifetime {
         }
     }
 
-    /// Seconds after which the copy is of no more use.
+    /// Seconds after which the response cannot be used any more.
     pub fn retention(self) -> u32 {
         let longest = self.stale_while_revalidate.max(self.stale_if_error).max(self.confirmable);
         self.fresh.saturating_add(longest)
@@ -72,16 +72,16 @@ impl Lifetime {
     }
 }
 
-/// How long an answer may be kept; `None` for not at all.
+/// How long an answer may be cached; `None` if it may not.
 ///
-/// Kept are whole successes of routes that the table lets be kept, with the origin's explicit consent. Errors never are: a
-/// 404 is the origin's word of this moment, and an entity may appear in the next.
+/// Only complete successes of cached routes with the origin's explicit consent are cached. Errors are not: the entity of a
+/// 404 may exist a moment later.
 pub fn lifetime(route: &Route, answer: &OriginAnswer) -> Option<Lifetime> {
     let whole = answer.status == 200 && answer.body.len() <= MAX_BODY && answer.is_json();
     whole.then(|| consent(route, answer)).flatten()
 }
 
-/// The origin's leave to keep an answer, or to go on keeping the copy that a 304 confirms.
+/// The lifetime that the origin grants to an answer, or to a cached response confirmed by a 304.
 pub fn consent(route: &Route, answer: &OriginAnswer) -> Option<Lifetime> {
     answer.header(headers::CDN_CACHE_CONTROL).filter(|_| route.cache.is_kept()).and_then(Lifetime::parse)
 }
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_is_fresh_then_a_stand_in_then_gone() {
+    fn a_response_is_fresh_then_stale_then_expired() {
         assert_eq!(FIFTEEN.condition(0), Condition::Fresh);
         assert_eq!(FIFTEEN.condition(14), Condition::Fresh);
         assert_eq!(FIFTEEN.condition(15), Condition::Stale);
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn each_leave_counts_from_the_end_of_freshness_and_the_most_generous_comes_first() {
+    fn stale_periods_count_from_the_end_of_freshness() {
         let lifetime = Lifetime { fresh: 10, stale_while_revalidate: 5, stale_if_error: 20, confirmable: 30 };
         let conditions = [9, 10, 14, 15, 29, 30, 39, 40].map(|age| lifetime.condition(age));
         use Condition::{Expired, Fresh, Lagging, Spent, Stale};
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn the_origin_decides_how_long() {
+    fn the_origin_sets_the_lifetime() {
         assert_eq!(Lifetime::parse("max-age=15, stale-if-error=86400"), Some(FIFTEEN));
         assert_eq!(Lifetime::parse("Stale-If-Error=86400,Max-Age=\"15\", must-revalidate"), Some(FIFTEEN));
         let short = Lifetime { fresh: 15, ..Lifetime::default() };
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn without_its_clear_consent_nothing_is_kept() {
+    fn without_explicit_consent_nothing_is_cached() {
         for refusal in [
             "",
             "max-age=0",
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn only_whole_json_successes_of_kept_routes_are_kept() {
+    fn only_complete_json_successes_of_cached_routes_are_cached() {
         let kept = RouteId::VaultList.route();
         let consent = Some("max-age=15");
         assert!(lifetime(kept, &answer(200, "application/json", consent)).is_some());
@@ -164,7 +164,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_header_breaks_the_parser(text in "[a-zA-Z0-9=\", -]{0,60}", age in any::<u64>()) {
+        fn any_header_text_can_be_parsed(text in "[a-zA-Z0-9=\", -]{0,60}", age in any::<u64>()) {
             if let Some(lifetime) = Lifetime::parse(&text) {
                 prop_assert!(lifetime.fresh > 0);
                 let _ = (lifetime.condition(age), lifetime.ttl(age), lifetime.retention());

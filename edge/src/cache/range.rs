@@ -1,19 +1,18 @@
-//! A part of a whole copy (RFC 9110, section 14). Parts that came from elsewhere are neither kept nor put together.
+//! Byte ranges of a complete cached response (RFC 9110, section 14). Partial responses are neither cached nor combined.
 
 use std::ops::Range;
 
-/// What a `Range` comes to.
+/// The result of a `Range` header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Part {
-    /// It is not for us to understand: the whole is the answer.
+    /// Unsupported or malformed: the whole body is sent.
     Whole,
-    /// These bytes.
     Bytes(Range<usize>),
-    /// It lies beyond the end.
+    /// Beyond the end of the body.
     Beyond,
 }
 
-/// What `range` asks for of a body with so many bytes. More than one part counts as the whole, as it may.
+/// Evaluates `range` for a body of `length` bytes. A request for several ranges gets the whole body, as RFC 9110 permits.
 pub fn part(range: &str, length: usize) -> Part {
     let Some((unit, spec)) = range.split_once('=') else { return Part::Whole };
     let Some((first, last)) = spec.trim().split_once('-').filter(|_| unit.trim().eq_ignore_ascii_case("bytes")) else {
@@ -38,7 +37,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn the_three_forms_of_a_part() {
+    fn the_three_forms_of_a_range() {
         assert_eq!(part("bytes=0-1", 10), Part::Bytes(0..2));
         assert_eq!(part("Bytes=4-", 10), Part::Bytes(4..10));
         assert_eq!(part("bytes=-3", 10), Part::Bytes(7..10));
@@ -47,7 +46,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_beyond_is_told_from_what_is_not_understood() {
+    fn a_range_beyond_the_end_differs_from_an_unsupported_one() {
         assert_eq!(part("bytes=10-", 10), Part::Beyond);
         assert_eq!(part("bytes=-0", 10), Part::Beyond);
         assert_eq!(part("bytes=0-", 0), Part::Beyond);
@@ -60,7 +59,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_part_lies_within(range in "bytes=[0-9]{0,20}-[0-9]{0,20}", length in 0usize..100) {
+        fn a_range_lies_within_the_body(range in "bytes=[0-9]{0,20}-[0-9]{0,20}", length in 0usize..100) {
             if let Part::Bytes(bytes) = part(&range, length) {
                 prop_assert!(bytes.start < bytes.end && bytes.end <= length);
             }

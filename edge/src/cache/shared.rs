@@ -1,7 +1,7 @@
-//! What a shared cache may keep of an origin it knows nothing of, and for how long (RFC 9111, sections 3 and 4.2).
+//! Which answers of an arbitrary origin a shared cache may store, and for how long (RFC 9111, sections 3 and 4.2).
 //!
-//! Our own origin's answers go by `super::policy`, which is stricter: they are kept with its explicit consent alone. Both end
-//! in a [`Lifetime`], and from there on copies are judged alike.
+//! The service's own origin is governed by `super::policy`, which is stricter: it requires explicit consent. Both yield a
+//! [`Lifetime`], and cached responses are then treated alike.
 
 use super::Lifetime;
 use super::directives::{Directives, MOST_SECONDS, delta_seconds};
@@ -9,44 +9,38 @@ use super::fields::Fields;
 use super::http_date;
 use rds_shared::wire::{Timestamp, headers};
 
-/// Statuses whose answers may be kept without a word about it (RFC 9110, section 15.1); 206 is not among them here.
+/// Heuristically cacheable statuses (RFC 9110, section 15.1), without 206.
 const HEURISTIC: [u16; 11] = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501];
-/// Statuses whose meaning is known here; others are kept only where an answer does not ask for that.
+/// Statuses that satisfy `must-understand`.
 const UNDERSTOOD: [u16; 20] =
     [200, 203, 204, 300, 301, 302, 303, 307, 308, 400, 403, 404, 405, 410, 414, 500, 501, 502, 503, 504];
-/// Seconds for which a copy with a validator is worth keeping after it went stale.
-const CONFIRMABLE: u32 = 86_400;
-/// The longest that is guessed: a day.
-const LONGEST_GUESS: i64 = 86_400;
+/// How long a stale response with a validator is kept for revalidation, in seconds.
+const CONFIRMABLE_SECONDS: u32 = 86_400;
+/// Longest heuristic freshness, in seconds: a day.
+const MAX_HEURISTIC_SECONDS: i64 = 86_400;
 
-/// A request and the answer to it.
+/// A request and its answer.
 #[derive(Debug, Clone, Copy)]
 pub struct Exchange<'a> {
-    /// The request's method.
     pub method: &'a str,
-    /// The request's fields.
     pub request: &'a Fields,
-    /// The answer's status.
     pub status: u16,
-    /// The answer's fields.
     pub response: &'a Fields,
-    /// When the request was sent.
     pub asked_at: Timestamp,
-    /// When the answer came.
     pub answered_at: Timestamp,
 }
 
 impl Exchange<'_> {
-    /// How long the answer may be kept; `None` for not at all.
+    /// How long the answer may be stored; `None` if it may not.
     pub fn lifetime(&self) -> Option<Lifetime> {
         let kept = self.method == "GET" && self.status >= 200 && !matches!(self.status, 206 | 304);
         kept.then(|| self.consent()).flatten()
     }
 
-    /// The answer's leave to keep it, or to go on keeping the copy that a 304 confirms.
+    /// The lifetime granted to an answer, or to a cached response confirmed by a 304.
     pub fn consent(&self) -> Option<Lifetime> {
         let (targeted, general) = (self.response.get(headers::CDN_CACHE_CONTROL), self.response.get("cache-control"));
-        // What is said to caches like this one goes before what is said to all (RFC 9213, section 2.2).
+        // The targeted field takes precedence over `Cache-Control` (RFC 9213, section 2.2).
         let targeted = targeted.filter(|text| !Directives::of(text).is_empty());
         let text = targeted.clone().or(general).unwrap_or_default();
         let said = Directives::of(&text);
@@ -55,11 +49,11 @@ impl Exchange<'_> {
         }
         let fresh = self.fresh(said, targeted.is_some());
         let has_validator = self.response.get("etag").is_some() || self.response.get("last-modified").is_some();
-        let confirmable = if has_validator { CONFIRMABLE } else { 0 };
+        let confirmable = if has_validator { CONFIRMABLE_SECONDS } else { 0 };
         if said.has("no-cache") {
             return has_validator.then_some(Lifetime { confirmable, ..Lifetime::default() });
         }
-        // These forbid that it is served once it is stale, whatever else is granted (RFC 9111, section 4.2.4).
+        // These forbid serving the response stale, whatever else is granted (RFC 9111, section 4.2.4).
         let strict = ["must-revalidate", "proxy-revalidate", "s-maxage"].into_iter().any(|name| said.has(name));
         let granted = |name| said.seconds(name).filter(|_| !strict).unwrap_or(0);
         let (stale_while_revalidate, stale_if_error) = (granted("stale-while-revalidate"), granted("stale-if-error"));
@@ -67,14 +61,14 @@ impl Exchange<'_> {
         (lifetime.retention() > 0).then_some(lifetime)
     }
 
-    /// Whether nothing forbids to keep the answer (RFC 9111, sections 3 and 3.5).
+    /// Whether the answer may be stored (RFC 9111, sections 3 and 3.5).
     fn allows(&self, said: Directives<'_>) -> bool {
-        let wish = self.request.get("cache-control").unwrap_or_default();
+        let wanted = self.request.get("cache-control").unwrap_or_default();
         let understood = UNDERSTOOD.contains(&self.status);
         let must_understand = said.has("must-understand");
-        // Who understands the status heeds that word instead of `no-store` (section 5.2.2.3).
+        // With `must-understand`, a cache that understands the status ignores `no-store` (section 5.2.2.3).
         let no_store = said.has("no-store") && !(must_understand && understood);
-        if Directives::of(&wish).has("no-store") || no_store || said.has("private") || (must_understand && !understood)
+        if Directives::of(&wanted).has("no-store") || no_store || said.has("private") || (must_understand && !understood)
         {
             return false;
         }
@@ -82,7 +76,7 @@ impl Exchange<'_> {
         is_for_all || self.request.get("authorization").is_none()
     }
 
-    /// Seconds for which the answer is fresh, from when it was made (RFC 9111, section 4.2.1). None is, whose age cannot be read.
+    /// Freshness lifetime in seconds (RFC 9111, section 4.2.1). An answer with an unreadable `Age` has none.
     fn fresh(&self, said: Directives<'_>, targeted: bool) -> u32 {
         if self.stated_age().is_none() {
             return 0;
@@ -95,17 +89,17 @@ impl Exchange<'_> {
         let made_at = date("date").unwrap_or(self.answered_at);
         let until = |end: Timestamp| u32::try_from(end.seconds_since(made_at).max(0)).unwrap_or(MOST_SECONDS);
         match self.response.get("expires").filter(|_| !targeted) {
-            // One that cannot be read, such as 0, lies in the past.
+            // An unreadable date, such as 0, counts as past (RFC 9111, section 5.3).
             Some(_) => date("expires").map_or(0, until),
             None if said.has("public") || HEURISTIC.contains(&self.status) => {
                 let unchanged_for = date("last-modified").map_or(0, |changed| made_at.seconds_since(changed));
-                u32::try_from(unchanged_for.checked_div(10).unwrap_or(0).min(LONGEST_GUESS)).unwrap_or(0)
+                u32::try_from(unchanged_for.checked_div(10).unwrap_or(0).min(MAX_HEURISTIC_SECONDS)).unwrap_or(0)
             }
             None => 0,
         }
     }
 
-    /// How many seconds old the answer was when it came (RFC 9111, section 4.2.3).
+    /// Age of the answer in seconds when it arrived (RFC 9111, section 4.2.3).
     pub fn age(&self) -> u64 {
         let seconds = |from: Timestamp| u64::try_from(self.answered_at.seconds_since(from)).unwrap_or(0);
         let date = self.response.get("date").and_then(|text| http_date::parse(&text, self.answered_at));
@@ -113,10 +107,10 @@ impl Exchange<'_> {
         age.saturating_add(seconds(self.asked_at)).max(date.map_or(0, seconds))
     }
 
-    /// What `Age` says: 0 where nothing is said, the first of several values, and `None` where that cannot be read.
+    /// The value of `Age`: 0 if absent, the first of several values, and `None` if it is unreadable.
     ///
-    /// One that cannot be read should be ignored (RFC 9111, section 5.1). Somebody kept the answer, though, and for how long is not
-    /// known: here it counts as stale, which costs one question.
+    /// RFC 9111, section 5.1, says to ignore an unreadable value. But then a cache stored the answer for an unknown time, so it counts as
+    /// stale here, which costs one revalidation.
     fn stated_age(&self) -> Option<u32> {
         self.response.get("age").map_or(Some(0), |text| delta_seconds(text.split(',').next()?.trim()))
     }
@@ -151,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn the_word_to_caches_like_this_goes_before_that_to_shared_ones_and_that_before_that_to_all() {
+    fn cdn_cache_control_precedes_s_maxage_then_max_age_then_expires() {
         let expires = ("expires", IN_AN_HOUR);
         let general = ("cache-control", "max-age=10, s-maxage=20");
         let targeted = ("cdn-cache-control", "max-age=30");
@@ -161,24 +155,24 @@ mod tests {
         assert_eq!(fresh(&[DATE, expires]), Some(3_600));
         assert_eq!(fresh(&[("cache-control", "no-store"), targeted]), Some(30));
         assert_eq!(fresh(&[("cache-control", "max-age=9"), ("cdn-cache-control", "no-store")]), None);
-        assert_eq!(fresh(&[DATE, expires, ("cdn-cache-control", "public")]), None, "Expires speaks to others then");
+        assert_eq!(fresh(&[DATE, expires, ("cdn-cache-control", "public")]), None, "CDN-Cache-Control overrides Expires");
     }
 
     #[test]
-    fn an_expiry_that_cannot_be_read_is_over() {
+    fn an_unreadable_or_past_expiry_is_over() {
         for expires in ["0", "-1", AN_HOUR_AGO, "Sun, 06 Nov 1994 08:49:37 GMT", "x"] {
             assert_eq!(fresh(&[DATE, ("expires", expires)]), None, "{expires}");
         }
     }
 
     #[test]
-    fn an_expiry_far_ahead_is_far_enough() {
+    fn a_distant_expiry_is_capped() {
         let lifetime = fresh(&[DATE, ("expires", "Sun, 21 Nov 2286 04:46:39 GMT")]);
         assert_eq!(lifetime, Some(MOST_SECONDS));
     }
 
     #[test]
-    fn what_was_long_unchanged_stays_so_for_a_tenth_of_that_and_a_day_at_most() {
+    fn heuristic_freshness_is_a_tenth_of_the_unchanged_time_and_at_most_a_day() {
         assert_eq!(fresh(&[DATE, ("last-modified", AN_HOUR_AGO)]), Some(360));
         assert_eq!(fresh(&[DATE, ("last-modified", "Sun, 06 Nov 1984 08:49:37 GMT")]), Some(86_400));
         let unchanged = [DATE, ("last-modified", AN_HOUR_AGO)];
@@ -192,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_kept_against_the_word_of_either_side() {
+    fn request_and_response_directives_can_forbid_caching() {
         for refusal in ["no-store, max-age=9", "private, max-age=9", "private=\"x\", max-age=9"] {
             assert_eq!(fresh(&[("cache-control", refusal)]), None, "{refusal}");
         }
@@ -203,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_to_a_credential_is_kept_for_others_only_where_it_says_so() {
+    fn an_authorized_response_is_cached_only_with_explicit_permission() {
         let credential = [("authorization", "Bearer x")];
         assert_eq!(kept(200, &credential, &[("cache-control", "max-age=9")]), None);
         for leave in ["public", "must-revalidate", "s-maxage=9"] {
@@ -212,18 +206,18 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_status_is_kept_unless_it_must_be_understood() {
+    fn an_unknown_status_is_cached_unless_it_must_be_understood() {
         assert!(kept(599, &[], &[("cache-control", "max-age=9")]).is_some());
         assert_eq!(kept(599, &[], &[("cache-control", "max-age=9, must-understand")]), None);
         assert!(kept(404, &[], &[("cache-control", "max-age=9, must-understand, no-store")]).is_some());
     }
 
     #[test]
-    fn what_must_be_confirmed_is_kept_for_that_alone() {
+    fn a_no_cache_response_is_kept_for_revalidation_only() {
         let etag = ("etag", "\"a\"");
         let lifetime = kept(200, &[], &[etag, ("cache-control", "no-cache, max-age=9, stale-if-error=9")]).unwrap();
-        assert_eq!(lifetime, Lifetime { confirmable: CONFIRMABLE, ..Lifetime::default() });
-        assert_eq!(fresh(&[("cache-control", "no-cache, max-age=9")]), None, "there is nothing to ask with");
+        assert_eq!(lifetime, Lifetime { confirmable: CONFIRMABLE_SECONDS, ..Lifetime::default() });
+        assert_eq!(fresh(&[("cache-control", "no-cache, max-age=9")]), None, "there is no validator");
         for strict in ["must-revalidate", "proxy-revalidate", "s-maxage=1"] {
             let given = format!("max-age=1, stale-if-error=9, stale-while-revalidate=9, {strict}");
             let lifetime = kept(200, &[], &[("cache-control", &given)]).unwrap();
@@ -232,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_as_old_as_the_worst_that_is_known_of_it() {
+    fn the_age_is_the_largest_of_all_known_ages() {
         assert_eq!(age(&[]), 0);
         assert_eq!(age(&[("age", "30"), DATE]), 30);
         assert_eq!(age(&[("age", "30"), ("date", AN_HOUR_AGO)]), 3_600);
@@ -242,13 +236,13 @@ mod tests {
         assert_eq!(fresh(&[granted, ("age", "7200, x")]), Some(9_000));
         for unreadable in ["abc", "-7200", "7200.0", "7200;a=b", "x, 0"] {
             assert_eq!(fresh(&[granted, ("age", unreadable)]), None, "{unreadable}");
-            assert_eq!(fresh(&[granted, ("age", unreadable), ("etag", "\"a\"")]), Some(0), "it can be confirmed");
+            assert_eq!(fresh(&[granted, ("age", unreadable), ("etag", "\"a\"")]), Some(0), "it can be revalidated");
         }
         let (request, response) = (Fields::default(), fields(&[("age", "30")]));
         let (asked_at, answered_at) = (Timestamp::from_seconds(NOW - 5), Timestamp::from_seconds(NOW));
         let slow =
             Exchange { method: "GET", request: &request, status: 200, response: &response, asked_at, answered_at };
-        assert_eq!(slow.age(), 35, "the time on the way counts");
+        assert_eq!(slow.age(), 35, "the transfer time counts");
     }
 
     proptest! {
@@ -260,7 +254,7 @@ mod tests {
         }
 
         #[test]
-        fn no_words_break_it(control in "[ -~]{0,60}", date in "[ -~]{0,40}", age_text in "[ -~]{0,20}", status in 100u16..1000) {
+        fn any_header_text_can_be_parsed(control in "[ -~]{0,60}", date in "[ -~]{0,40}", age_text in "[ -~]{0,20}", status in 100u16..1000) {
             let response = [("cache-control", &*control), ("expires", &*date), ("date", &*date), ("age", &*age_text)];
             let _ = (kept(status, &[], &response), age(&response));
         }

@@ -1,24 +1,24 @@
-//! The data centre's copies, in the Cache API.
+//! The data centre's cached responses, in the Cache API.
 //!
-//! Keys are URLs made here, never request objects: the Cache API would evaluate the conditions and ranges that a caller's
-//! headers carry. Every failure of the store counts as "nothing there": the origin has the truth.
+//! Keys are URLs built here, never request objects, because the Cache API would evaluate the conditions and ranges in a caller's
+//! headers. Every failure of the Cache API counts as a miss: the origin is authoritative.
 
 use super::Entry;
 use worker::{Cache, Headers, Response, ResponseBody, Result};
 
-/// The URL under which a copy is kept.
+/// The URL of a cached response.
 pub fn url(host: &str, key: &str) -> String {
     format!("https://{host}/.copies/{key}")
 }
 
-/// The copy under `url`.
+/// The response cached under `url`.
 pub async fn load(url: String) -> Option<Entry> {
     let mut stored = Cache::default().get(url, false).await.ok()??;
     let body = stored.bytes().await.ok()?;
     Entry::from_stored(|name| stored.headers().get(name).ok().flatten(), body)
 }
 
-/// Writes a copy under `url`.
+/// Stores a response under `url`.
 pub async fn store(url: String, entry: &Entry) -> Result<()> {
     let (pairs, body) = entry.to_stored();
     let headers = Headers::new();
@@ -29,7 +29,7 @@ pub async fn store(url: String, entry: &Entry) -> Result<()> {
     Cache::default().put(url, response).await
 }
 
-/// Removes the copy under `url`.
+/// Removes the response under `url`.
 pub async fn forget(url: String) -> Result<()> {
     Cache::default().delete(url, false).await.map(drop)
 }

@@ -1,19 +1,19 @@
-//! The copies under one URL: which of them answers a request depends on the fields that `Vary` names (RFC 9111, section 4.1).
+//! The cached variants of one URL, selected by the request fields that `Vary` names (RFC 9111, section 4.1).
 
 use super::Entry;
 use super::fields::Fields;
 use super::memory::Weigh;
 use std::rc::Rc;
 
-/// Variants kept under one URL; the oldest gives way.
-const MOST: usize = 16;
+/// Most variants per URL; the oldest is evicted.
+const MAX_VARIANTS: usize = 16;
 
-/// The fields of a request that chose its answer, with what it said in each.
+/// The request fields that selected a response, with their values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Selection(Vec<(String, Option<String>)>);
 
 impl Selection {
-    /// What chose the answer with this `Vary`; `None` where that is not told by fields.
+    /// The selection for a response with this `Vary`; `None` for `*`.
     pub fn of(vary: &str, request: &Fields) -> Option<Self> {
         let mut names: Vec<String> =
             vary.split(',').map(|name| name.trim().to_ascii_lowercase()).filter(|name| !name.is_empty()).collect();
@@ -24,55 +24,51 @@ impl Selection {
         names.into_iter().map(chosen).collect::<Option<_>>().map(Selection)
     }
 
-    /// Whether a request would have been given the same answer.
+    /// Whether a request selects the same response.
     pub fn matches(&self, request: &Fields) -> bool {
         self.0.iter().all(|(name, then)| said(name, request) == *then)
     }
 }
 
-/// What a request says in a field, with one spelling for equal lists.
+/// A request field's value, with equal lists written alike.
 fn said(name: &str, request: &Fields) -> Option<String> {
     let text = request.get(name)?;
     let members: Vec<&str> = text.split(',').map(str::trim).filter(|member| !member.is_empty()).collect();
     Some(members.join(","))
 }
 
-/// One kept answer of an origin that we know nothing of.
+/// A cached response of an arbitrary origin.
 #[derive(Debug, Clone)]
 pub struct Variant {
-    /// Its status.
     pub status: u16,
-    /// What chose it.
     pub selection: Selection,
-    /// The copy.
     pub entry: Entry<Fields>,
 }
 
-/// The copies under one URL, the newest last.
+/// The variants of one URL, the newest last.
 #[derive(Debug, Clone, Default)]
 pub struct Variants(Vec<Rc<Variant>>);
 
 impl Variants {
-    /// The newest copy that answers a request.
+    /// The newest variant that matches a request.
     pub fn find(&self, request: &Fields) -> Option<Rc<Variant>> {
         self.0.iter().rev().find(|variant| variant.selection.matches(request)).map(Rc::clone)
     }
 
-    /// These without what answers a request.
+    /// Removes the variants that match a request.
     pub fn without(&self, request: &Fields) -> Self {
         Variants(self.0.iter().filter(|variant| !variant.selection.matches(request)).map(Rc::clone).collect())
     }
 
-    /// These with a copy of the answer to a request, in place of what answered it before.
+    /// Adds a variant, replacing those that match its request.
     pub fn with(&self, request: &Fields, variant: Variant) -> Self {
         let mut kept = self.without(request);
-        let surplus = kept.0.len().saturating_add(1).saturating_sub(MOST);
+        let surplus = kept.0.len().saturating_add(1).saturating_sub(MAX_VARIANTS);
         kept.0.drain(..surplus);
         kept.0.push(Rc::new(variant));
         kept
     }
 
-    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -110,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_gets_what_the_same_request_got() {
+    fn equal_requests_get_the_same_variant() {
         let one = fields(&[("a", "1"), ("b", "x")]);
         let two = fields(&[("a", "2")]);
         let variants =
@@ -123,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_star_anywhere_means_that_no_field_tells() {
+    fn a_star_anywhere_in_vary_prevents_selection() {
         for vary in ["*", "*, *", ", *", "a, *", "*, a"] {
             assert_eq!(Selection::of(vary, &Fields::default()), None, "{vary}");
         }
@@ -139,18 +135,18 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_variant_gives_way() {
+    fn the_oldest_variant_is_evicted() {
         let of = |number: usize| fields(&[("a", &number.to_string())]);
-        let variants = (0..=MOST).fold(Variants::default(), |all, n| all.with(&of(n), variant("a", &of(n), "x")));
+        let variants = (0..=MAX_VARIANTS).fold(Variants::default(), |all, n| all.with(&of(n), variant("a", &of(n), "x")));
         assert_eq!(
-            (variants.0.len(), variants.find(&of(0)).is_none(), variants.find(&of(MOST)).is_some()),
-            (MOST, true, true)
+            (variants.0.len(), variants.find(&of(0)).is_none(), variants.find(&of(MAX_VARIANTS)).is_some()),
+            (MAX_VARIANTS, true, true)
         );
     }
 
     proptest! {
         #[test]
-        fn whoever_asked_first_is_answered_again(vary in "[a-d, ]{0,12}", lines in prop::collection::vec(("[a-d]", "[0-9, ]{0,4}"), 0..6)) {
+        fn a_request_matches_the_variant_it_created(vary in "[a-d, ]{0,12}", lines in prop::collection::vec(("[a-d]", "[0-9, ]{0,4}"), 0..6)) {
             let request = Fields::of(lines);
             prop_assert!(Selection::of(&vary, &request).unwrap().matches(&request));
         }

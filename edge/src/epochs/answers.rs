@@ -1,66 +1,61 @@
-//! The object's sums of what all isolates answered by themselves: taken once, kept for an hour, told to the origin as totals.
+//! Counts of the responses that isolates gave by themselves: each report is added once, totals are kept for an hour and sent to the origin.
 
 use crate::answered::AnsweredReport;
 use crate::guard::DiskFault;
 use rds_shared::access::link::{AnsweredMinute, EDGE_ANSWERS_MINUTES, EdgeAnswers};
 use std::collections::BTreeMap;
 
-/// Minutes for which counts, and the numbers of isolates, are kept.
+/// How long counts and the sequence numbers of isolates are kept, in minutes.
 const KEPT_MINUTES: i64 = EDGE_ANSWERS_MINUTES as i64;
-/// Isolates whose latest number is remembered; those that were heard longest ago go first.
+/// Most isolates whose last sequence number is kept; the least recently heard are dropped first.
 const MAX_ISOLATES: usize = 4_096;
 
-/// What a disk holds.
+/// The stored state.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Stored {
-    /// The counting place's number; none before anything was counted.
+    /// Random number of this counter; `None` before the first count.
     pub source: Option<i64>,
-    /// The totals of each minute, and whether the origin has them.
+    /// Totals by minute, and whether the origin has them.
     pub minutes: Vec<(AnsweredMinute, bool)>,
-    /// The latest number of each isolate, and the minute in which it came.
+    /// Last sequence number of each isolate, and the minute in which it arrived.
     pub isolates: Vec<(String, u64, i64)>,
 }
 
-/// A change of the disk, whole or not at all.
+/// A change of the stored state, applied atomically.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change<'a> {
-    /// The first thing counted.
     Create {
-        /// The counting place's number.
+        /// Random number of this counter.
         source: i64,
     },
-    /// A report was taken: the isolate's number, and the new totals of its minutes.
+    /// A report was accepted.
     Take {
-        /// Whose report.
         isolate: &'a str,
-        /// Its number.
         sequence: u64,
-        /// When it came.
+        /// The minute in which it arrived.
         minute: i64,
-        /// The totals.
+        /// The new totals of its minutes.
         totals: &'a [AnsweredMinute],
     },
-    /// The origin has these totals.
+    /// The origin has acknowledged these totals.
     Told(&'a [AnsweredMinute]),
-    /// What is too old goes.
+    /// Delete old rows.
     Forget {
-        /// The first minute whose totals stay.
+        /// The first minute to keep.
         minutes: i64,
-        /// The first minute in which an isolate was heard that stays.
+        /// Keep isolates heard in this minute or later.
         isolates: i64,
     },
 }
 
-/// Where the sums survive the object's instances.
+/// Durable storage of the counts.
 pub trait AnswersDisk {
-    /// All that is written.
     fn read(&self) -> Result<Stored, DiskFault>;
 
-    /// Writes a change.
     fn write(&self, change: &Change<'_>) -> Result<(), DiskFault>;
 }
 
-/// The sums. After a fault they are thrown away and loaded anew.
+/// The counts in memory. After a storage fault they are discarded and loaded again.
 #[derive(Debug)]
 pub struct Answers {
     source: Option<i64>,
@@ -69,7 +64,7 @@ pub struct Answers {
 }
 
 impl Answers {
-    /// What the disk holds.
+    /// Loads the stored state.
     pub fn load(disk: &impl AnswersDisk) -> Result<Self, DiskFault> {
         let Stored { source, minutes, isolates } = disk.read()?;
         Ok(Answers {
@@ -79,7 +74,7 @@ impl Answers {
         })
     }
 
-    /// Takes a report that came in the minute `now`, unless it was taken before. `source` is the counting place's number if it has none.
+    /// Adds a report that arrived in the minute `now`, unless it was added before. `source` becomes the counter's number if it has none.
     pub fn take(
         &mut self,
         disk: &impl AnswersDisk,
@@ -105,7 +100,7 @@ impl Answers {
                 failed: known.failed.saturating_add(counts.failed),
             }
         };
-        // No clock of an isolate is minutes ahead of the object's: what says so is not counted.
+        // Clocks are not minutes apart, so counts of a later minute are discarded.
         let totals: Vec<_> = report
             .minutes
             .iter()
@@ -120,7 +115,7 @@ impl Answers {
         Ok(())
     }
 
-    /// What the origin has not got, if anything.
+    /// The totals that the origin has not acknowledged, if any.
     pub fn untold(&self) -> Option<EdgeAnswers> {
         let minutes: Vec<_> = self
             .minutes
@@ -133,7 +128,7 @@ impl Answers {
         Some(EdgeAnswers { source, minutes })
     }
 
-    /// Notes that the origin has these totals. A minute that has grown since is told again.
+    /// Records that the origin has these totals. A minute that has grown since is sent again.
     pub fn told(&mut self, disk: &impl AnswersDisk, answers: &EdgeAnswers) -> Result<(), DiskFault> {
         let holds =
             |counts: &&AnsweredMinute| self.minutes.get(&counts.minute).is_some_and(|(known, _)| known == *counts);
@@ -143,7 +138,7 @@ impl Answers {
         Ok(())
     }
 
-    /// Drops what is too old to be of use in the minute `now`, and the isolates beyond the bound.
+    /// Drops rows too old for the minute `now`, and isolates beyond the bound.
     fn forget(&mut self, disk: &impl AnswersDisk, now: i64) -> Result<(), DiskFault> {
         let minutes = now.saturating_sub(KEPT_MINUTES).saturating_add(1);
         let mut isolates = minutes;
@@ -221,13 +216,13 @@ mod tests {
     }
 
     #[test]
-    fn reports_of_all_isolates_add_up_and_a_repeated_one_adds_nothing() {
+    fn reports_of_all_isolates_add_up_and_repeats_add_nothing() {
         let disk = Disk::default();
         let mut answers = Answers::load(&disk).unwrap();
         assert_eq!(answers.untold(), None);
         for (isolate, sequence, count) in [("a", 1, 2), ("b", 1, 3), ("a", 1, 2), ("a", 2, 4), ("a", 1, 2)] {
             answers.take(&disk, &report(isolate, sequence, NOW, count), NOW, 7).unwrap();
-            // Another instance begins with what the disk holds.
+            // A new instance starts from the stored state.
             answers = Answers::load(&disk).unwrap();
         }
         assert_eq!(failed(&answers), [(0, 9)]);
@@ -235,21 +230,21 @@ mod tests {
     }
 
     #[test]
-    fn what_was_told_is_not_told_again_until_it_grows() {
+    fn acknowledged_totals_are_not_sent_again_until_they_grow() {
         let disk = Disk::default();
         let mut answers = Answers::load(&disk).unwrap();
         answers.take(&disk, &report("a", 1, NOW, 1), NOW, 7).unwrap();
         let told = answers.untold().unwrap();
         answers.take(&disk, &report("a", 2, NOW, 1), NOW, 7).unwrap();
         answers.told(&disk, &told).unwrap();
-        assert_eq!(failed(&answers), [(0, 2)], "it has grown while it was told");
+        assert_eq!(failed(&answers), [(0, 2)], "it grew while it was being sent");
         let told = answers.untold().unwrap();
         answers.told(&disk, &told).unwrap();
         assert_eq!((answers.untold(), Answers::load(&disk).unwrap().untold()), (None, None));
     }
 
     #[test]
-    fn an_hour_is_kept_while_the_origin_is_away_and_no_more() {
+    fn at_most_an_hour_is_kept_while_the_origin_is_down() {
         let disk = Disk::default();
         let mut answers = Answers::load(&disk).unwrap();
         for minute in 0..200 {
@@ -269,11 +264,11 @@ mod tests {
             answers.take(&disk, &report(&format!("at once {number}"), 1, now, 1), now, 7).unwrap();
         }
         assert!(answers.isolates.len() <= MAX_ISOLATES);
-        assert_eq!(failed(&answers).last(), Some(&(300, 5_000)), "of the counts nothing is dropped for that");
+        assert_eq!(failed(&answers).last(), Some(&(300, 5_000)), "no counts are dropped with the isolates");
     }
 
     #[test]
-    fn a_minute_that_is_far_ahead_or_long_past_is_not_counted() {
+    fn minutes_in_the_future_or_over_an_hour_old_are_not_counted() {
         let disk = Disk::default();
         let mut answers = Answers::load(&disk).unwrap();
         for (sequence, minute) in [(1, NOW + 2), (2, NOW - 60), (3, NOW + 1), (4, NOW - 59)] {
@@ -283,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_be_written_is_not_taken() {
+    fn a_report_that_could_not_be_stored_is_not_counted() {
         let disk = Disk::default();
         let mut answers = Answers::load(&disk).unwrap();
         disk.is_full.set(true);
@@ -295,9 +290,9 @@ mod tests {
     }
 
     proptest! {
-        /// However reports are repeated, and whenever the origin hears: the last totals it is told are what was counted.
+        /// For any order of repeated reports and acknowledgements, the last totals sent to the origin are the counts.
         #[test]
-        fn the_origin_ends_with_every_count_once(
+        fn the_origin_ends_up_with_every_count_once(
             steps in prop::collection::vec((0..3_usize, 0..3_u64, any::<bool>(), any::<bool>()), 1..60),
         ) {
             let (disk, mut told, mut wanted) = (Disk::default(), BTreeMap::new(), 0);

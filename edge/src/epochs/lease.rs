@@ -1,58 +1,57 @@
-//! What one isolate may take for the current versions, for how long, and when it asks again.
+//! An isolate's lease on the tag versions: which versions it treats as current, for how long, and when it renews.
 
 use core::time::Duration;
 use rds_shared::route::TagVersions;
 use rds_shared::wire::Timestamp;
 
-/// How long an isolate may go by what the object told it, counted from before it asked.
+/// How long versions from the Durable Object may be treated as current, counted from before they were requested.
 pub const LEASE_MILLIS: i64 = 1_000;
-/// From then on it asks again while the lease still holds, so that under steady traffic no request waits for the object: its
-/// reply may take the rest of the lease, which spans an ocean.
+/// Age at which the lease is renewed in the background, so that under steady traffic requests never wait. The remaining 300 ms allow for a
+/// reply across an ocean.
 const RENEW_AFTER_MILLIS: i64 = 700;
 
-/// An isolate's lease. At most one question is out at a time; an answer is plain data that any request may use.
+/// An isolate's lease. At most one renewal is out at a time; its answer is plain data that any request may use.
 #[derive(Debug, Default)]
 pub struct Lease {
-    /// The newest versions heard of, whoever told them. They hold for ever: nothing older is current again.
+    /// The newest versions known, from any source. They stay valid for ever, because versions never decrease.
     known: TagVersions,
-    standing: Option<Standing>,
+    latest: Option<Renewal>,
     asking_since: Option<Timestamp>,
 }
 
-/// What the latest question came to.
+/// The outcome of the latest renewal.
 #[derive(Debug, Clone, Copy)]
-struct Standing {
+struct Renewal {
     from: Timestamp,
-    /// Without a reply, copies are judged by their age and by what was heard before.
+    /// Without a reply, cached responses are judged by age and by the versions already known.
     replied: bool,
 }
 
-/// Whether a request may go ahead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// By the object's word.
+    /// Yes, with current versions.
     Held,
-    /// Without it: the object could not be asked a moment ago.
+    /// Yes, without them: the Durable Object did not answer a moment ago.
     Unknown,
-    /// Not yet: what was known is too old.
+    /// No: wait for a renewal.
     Lapsed,
 }
 
 impl Lease {
-    /// The newest versions heard of.
+    /// The newest versions known.
     pub fn known(&self) -> TagVersions {
         self.known
     }
 
-    /// Takes up versions that an answer of the origin carried, or a message.
+    /// Records versions from an answer or a message of the origin.
     pub fn heard(&mut self, versions: &TagVersions) {
         self.known.raise_to(versions);
     }
 
-    /// Whether a request that is here at `now` may go ahead.
+    /// Whether a request may proceed at `now`.
     pub fn state(&self, now: Timestamp) -> State {
-        let Some(Standing { from, replied }) = self.standing else { return State::Lapsed };
-        // After a failure the next question may take as long to fail: nobody waits for that again.
+        let Some(Renewal { from, replied }) = self.latest else { return State::Lapsed };
+        // After a failed renewal the next one may fail as slowly, so requests do not wait for it.
         let tries_again = || self.asking_since.is_some_and(|since| is_within(from, since, LEASE_MILLIS));
         match is_within(from, now, LEASE_MILLIS) {
             true if replied => State::Held,
@@ -62,12 +61,12 @@ impl Lease {
         }
     }
 
-    /// Begins a question, if it is time for one and none is out: what to tell the object with it. A question that has been
-    /// out for longer than `patience` is given up.
+    /// Starts a renewal if one is due and none is out; returns the versions to report. A renewal out for longer than `patience` is
+    /// given up.
     pub fn begin(&mut self, now: Timestamp, patience: Duration) -> Option<TagVersions> {
         let patience = i64::try_from(patience.as_millis()).unwrap_or(i64::MAX);
         let is_out = self.asking_since.is_some_and(|since| is_within(since, now, patience));
-        let is_recent = self.standing.is_some_and(|standing| is_within(standing.from, now, RENEW_AFTER_MILLIS));
+        let is_recent = self.latest.is_some_and(|latest| is_within(latest.from, now, RENEW_AFTER_MILLIS));
         if is_out || is_recent {
             return None;
         }
@@ -75,26 +74,26 @@ impl Lease {
         Some(self.known)
     }
 
-    /// Ends the question begun at `begun`: the object's word, or none. No answer is remembered for as long as one is.
+    /// Ends the renewal begun at `begun` with its answer, or without one. A missing answer is remembered for as long as a lease.
     pub fn end(&mut self, begun: Timestamp, now: Timestamp, answer: Option<TagVersions>) {
         if self.asking_since == Some(begun) {
             self.asking_since = None;
         }
-        let standing = match answer {
+        let ended = match answer {
             Some(versions) => {
                 self.known.raise_to(&versions);
-                Standing { from: begun, replied: true }
+                Renewal { from: begun, replied: true }
             }
-            None => Standing { from: now, replied: false },
+            None => Renewal { from: now, replied: false },
         };
-        // A reply that comes after one to a later question has nothing to add.
-        if self.standing.is_none_or(|known| known.from <= standing.from || !is_within(known.from, now, LEASE_MILLIS)) {
-            self.standing = Some(standing);
+        // A reply that arrives after the reply to a later renewal is ignored.
+        if self.latest.is_none_or(|known| known.from <= ended.from || !is_within(known.from, now, LEASE_MILLIS)) {
+            self.latest = Some(ended);
         }
     }
 }
 
-/// Whether `now` is at most `millis` after `from`. A clock that was set back is not believed.
+/// Whether `now` is less than `millis` after `from`; false after the clock was set back.
 fn is_within(from: Timestamp, now: Timestamp, millis: i64) -> bool {
     (0..millis).contains(&now.as_millis().saturating_sub(from.as_millis()))
 }
@@ -123,14 +122,14 @@ mod tests {
     }
 
     #[test]
-    fn a_lease_counts_from_before_it_was_asked_for() {
+    fn a_lease_counts_from_before_it_was_requested() {
         let lease = held(7);
         let states = [0, 999, 1_000, -1].map(|millis| lease.state(at(millis)));
         assert_eq!(states, [State::Held, State::Held, State::Lapsed, State::Lapsed]);
     }
 
     #[test]
-    fn one_question_is_out_at_a_time_and_none_while_the_last_is_young() {
+    fn one_renewal_is_out_at_a_time_and_none_while_the_lease_is_young() {
         let mut lease = held(7);
         assert_eq!(lease.begin(at(699), PATIENCE), None);
         assert_eq!(lease.begin(at(700), PATIENCE), Some(events(7)));
@@ -141,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn no_answer_is_remembered_for_a_second_and_what_was_heard_stays() {
+    fn a_missing_answer_is_remembered_for_a_second_and_versions_stay() {
         let mut lease = held(7);
         lease.begin(at(1_500), PATIENCE);
         lease.end(at(1_500), at(2_500), None);
@@ -150,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn while_the_object_is_tried_again_nobody_waits_and_its_word_counts_at_once() {
+    fn requests_do_not_wait_for_a_retry_and_its_answer_counts_at_once() {
         let mut lease = Lease::default();
         lease.begin(at(0), PATIENCE);
         lease.end(at(0), at(1_000), None);
@@ -161,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_whose_asker_was_lost_is_asked_again() {
+    fn a_renewal_that_never_ended_is_repeated() {
         let mut lease = Lease::default();
         assert!(lease.begin(at(0), PATIENCE).is_some());
         assert!(lease.begin(at(999), PATIENCE).is_none());
@@ -172,9 +171,9 @@ mod tests {
     }
 
     proptest! {
-        /// The promise to the origin: a second after the object took up a version, whoever is let ahead knows it.
+        /// The guarantee to the origin: one second after the Durable Object stored a version, every request that proceeds knows it.
         #[test]
-        fn whoever_goes_ahead_a_second_after_the_news_knows_them(
+        fn a_request_that_proceeds_a_second_after_a_change_knows_it(
             questions in prop::collection::vec((0i64..3_000, 0i64..400), 0..12),
             news_at in 0i64..3_000,
             asked_after in 0i64..2_000,
@@ -183,7 +182,7 @@ mod tests {
             for (pause, flight) in questions {
                 now += pause;
                 if lease.begin(at(now), PATIENCE).is_some() {
-                    // The object speaks somewhere on the way; at the latest when the reply arrives.
+                    // The Durable Object answers somewhere along the way, at the latest when the reply arrives.
                     let version = if now + flight / 2 >= news_at { 2 } else { 1 };
                     lease.end(at(now), at(now + flight), Some(events(version)));
                     now += flight;

@@ -1,5 +1,5 @@
-//! The Durable Object that keeps the versions and the sums of answers: the runtime around [`super::register::Register`] and
-//! [`super::answers::Answers`], and their disk.
+//! The Durable Object that keeps tag versions and response counts: the runtime around [`super::register::Register`] and
+//! [`super::answers::Answers`], and their SQLite storage.
 
 use super::answers::{Answers, AnswersDisk, Change, Stored};
 use super::register::{EpochDisk, Register};
@@ -26,7 +26,7 @@ use worker::web_sys::{Request, Response};
 use worker::worker_sys::types::DurableObjectState;
 use worker::{Env, State, console_error};
 
-/// The name of the one object.
+/// Name of the single Durable Object.
 pub const NAME: &str = "tags";
 
 const TABLE: &str =
@@ -40,12 +40,12 @@ const ANSWERS_TABLES: &str = "
         name TEXT PRIMARY KEY, sequence INTEGER NOT NULL, minute INTEGER NOT NULL) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS answers_source (one INTEGER PRIMARY KEY CHECK (one = 1), source INTEGER NOT NULL)";
 
-/// How long counts gather before the origin is told.
-const TELL_AFTER: Duration = Duration::from_secs(5);
-/// The wait before the origin is told again where it did not take them.
-const RETRY: Duration = Duration::from_secs(15);
+/// Delay before counts are sent to the origin, so that more are collected.
+const SEND_DELAY: Duration = Duration::from_secs(5);
+/// Delay before a failed delivery is repeated.
+const RETRY_DELAY: Duration = Duration::from_secs(15);
 
-/// The object. Bound by hand, as [`crate::guard::key_object`] says why.
+/// The Durable Object. Bound by hand for the reason given in [`crate::guard::key_object`].
 #[wasm_bindgen]
 pub struct Epochs {
     inner: Rc<Inner>,
@@ -58,26 +58,26 @@ struct Inner {
     register: Reloaded<Register>,
     answers_disk: AnswersTables,
     answers: Reloaded<Answers>,
-    /// Whether the next telling is arranged, as far as this instance knows.
+    /// Whether this instance has set the alarm for the next delivery.
     alarm_is_set: Cell<bool>,
 }
 
-/// The tables of the sums.
+/// The tables of the counts.
 struct AnswersTables(Table);
 
 #[wasm_bindgen]
 impl Epochs {
-    /// An instance over the object's storage; nothing is read yet.
+    /// Creates an instance; storage is read at first use.
     #[wasm_bindgen(constructor)]
     pub fn new(state: DurableObjectState, env: Env) -> Self {
         let state = State::from(state);
-        let (disk, register) = (Table::of(&state, TABLE), Reloaded::new("the disk of the versions"));
+        let (disk, register) = (Table::of(&state, TABLE), Reloaded::new("storage of the tag versions"));
         let answers_disk = AnswersTables(Table::of(&state, ANSWERS_TABLES));
-        let (answers, alarm_is_set) = (Reloaded::new("the disk of the answers"), Cell::new(false));
+        let (answers, alarm_is_set) = (Reloaded::new("storage of the response counts"), Cell::new(false));
         Epochs { inner: Rc::new(Inner { state, env, disk, register, answers_disk, answers, alarm_is_set }) }
     }
 
-    /// Exchanges what is known. Without a reply in the answer the Worker counts this object as unreachable.
+    /// Exchanges versions. After a storage fault the response has no reply, which the Worker treats as unreachable.
     pub fn fetch(&self, request: &Request) -> Result<JsValue, JsValue> {
         let text = request.headers().get(message::HEADER)?.unwrap_or_default();
         match self.inner.exchange(&text) {
@@ -86,7 +86,7 @@ impl Epochs {
         }
     }
 
-    /// Tells the origin what was answered, and arranges for the next time.
+    /// Sends the counts to the origin and schedules the next delivery.
     pub fn alarm(&self) -> Promise {
         let inner = Rc::clone(&self.inner);
         future_to_promise(async move {
@@ -103,7 +103,7 @@ impl Inner {
             let (now, [a, b, c, d, e, f, ..]) = (runtime::now_millis().div_euclid(60_000), runtime::random());
             let source = i64::from_be_bytes([0, 0, a, b, c, d, e, f]);
             self.with(|answers, disk| answers.take(disk, &report, now, source)).ok()?;
-            self.arrange(TELL_AFTER);
+            self.arrange(SEND_DELAY);
         }
         let exchanged =
             self.register.with(|| Register::load(&self.disk), |register| register.exchange(&self.disk, &seen));
@@ -119,9 +119,9 @@ impl Inner {
         let Ok(Some(out)) = self.with(|answers, _| Ok(answers.untold())) else { return };
         let delivered = self.deliver(&out).await && self.with(|answers, disk| answers.told(disk, &out)).is_ok();
         match self.with(|answers, _| Ok(answers.untold().is_some())) {
-            Ok(true) if delivered => self.arrange(TELL_AFTER),
+            Ok(true) if delivered => self.arrange(SEND_DELAY),
             Ok(false) => {}
-            _ => self.arrange(RETRY),
+            _ => self.arrange(RETRY_DELAY),
         }
     }
 
@@ -129,18 +129,18 @@ impl Inner {
         let (Some(config), Ok(body)) = (runtime::config(&self.env), serde_json::to_vec(out)) else { return false };
         let request_id = RequestId::from_random(runtime::random());
         let mut question = Question::new(Method::Post, EDGE_ANSWERS, body, EDGE.to_owned(), request_id);
-        // Totals of minutes: telling them twice is telling them once.
+        // The counts are totals per minute, so sending them twice is harmless.
         question.is_repeatable = true;
         let seal = || Seal { now: runtime::now(), nonce: runtime::random() };
         let send = async |call: &_, limit| calls::call(&config, call, limit).await;
         match exchange(&config.assertion_key, &question, config.origin_timeout, seal, send).await {
             Outcome::Answered(answer) if answer.status == 204 => true,
             Outcome::Answered(answer) => {
-                console_error!("the edge's answers could not be told: status {}", answer.status);
+                console_error!("the edge's response counts could not be sent: status {}", answer.status);
                 false
             }
             outcome => {
-                console_error!("the edge's answers could not be told: {}", outcome.log_line().unwrap_or_default());
+                console_error!("the edge's response counts could not be sent: {}", outcome.log_line().unwrap_or_default());
                 false
             }
         }
@@ -210,7 +210,7 @@ impl EpochDisk for Table {
     fn read(&self) -> Result<TagVersions, DiskFault> {
         let mut versions = TagVersions::default();
         for mut row in self.there()?.rows("SELECT tag, version FROM versions", &[])? {
-            // A tag that only newer code knows stays on the disk until that is back.
+            // A tag written by a newer release is skipped and stays stored.
             if let (Some(tag), version) = (Tag::parse(&row.text()?), row.integer()?) {
                 versions.raise(tag, version);
             }

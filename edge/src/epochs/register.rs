@@ -1,28 +1,26 @@
-//! The object's versions over its disk: they only grow, and what was replied is on the disk.
+//! The Durable Object's tag versions: they only grow, and every version in a reply is stored.
 
 use crate::guard::DiskFault;
 use rds_shared::route::{Tag, TagVersions};
 
-/// Where versions survive the object's instances.
+/// Durable storage of the versions.
 pub trait EpochDisk {
-    /// All that is written.
     fn read(&self) -> Result<TagVersions, DiskFault>;
 
-    /// Writes the version of a tag.
     fn write(&self, tag: Tag, version: i64) -> Result<(), DiskFault>;
 }
 
-/// The versions. After a fault it is thrown away and loaded anew.
+/// The versions in memory. After a storage fault they are discarded and loaded again.
 #[derive(Debug)]
 pub struct Register(TagVersions);
 
 impl Register {
-    /// What the disk holds.
+    /// Loads the stored versions.
     pub fn load(disk: &impl EpochDisk) -> Result<Self, DiskFault> {
         disk.read().map(Register)
     }
 
-    /// Takes up what the sender has seen, and answers all that is known. Most of the time there is nothing to write.
+    /// Stores the versions that are newer than the known ones, and returns all known versions. Usually nothing needs to be written.
     pub fn exchange(&mut self, disk: &impl EpochDisk, seen: &TagVersions) -> Result<TagVersions, DiskFault> {
         for (tag, version) in seen.iter() {
             if version > self.0.of(tag) {
@@ -66,16 +64,16 @@ mod tests {
     }
 
     #[test]
-    fn versions_survive_the_instance_and_never_go_back() {
+    fn versions_survive_a_restart_and_never_decrease() {
         let disk = Disk::default();
         assert_eq!(exchanged(&disk, "events=7;vaults=3"), "vaults=3;events=7");
         assert_eq!(exchanged(&disk, "events=5"), "vaults=3;events=7");
         assert_eq!(exchanged(&disk, ""), "vaults=3;events=7");
-        assert_eq!(disk.writes.get(), 2, "who asks and knows nothing new writes nothing");
+        assert_eq!(disk.writes.get(), 2, "a request without newer versions writes nothing");
     }
 
     #[test]
-    fn what_could_not_be_written_is_not_replied() {
+    fn a_version_that_could_not_be_stored_is_not_returned() {
         let disk = Disk::default();
         exchanged(&disk, "events=7");
         disk.is_full.set(true);

@@ -1,9 +1,9 @@
-//! An object of the addresses as a state machine: exact counters by address and budget, over one disk.
+//! Rate limits of addresses as a state machine: exact counters by address and budget, on one Durable Object's storage.
 //!
-//! Addresses of one neighbourhood are counted by one object, and so is the neighbourhood: a request is charged to both in one write.
-//! When the disk holds as many counters as it may, those are deleted that were idle in this window and used least today. While
-//! everybody is busy, an address that is new is bounded by its neighbourhood alone, and a neighbourhood that is new shares a counter
-//! with those few whose name begins alike.
+//! A neighbourhood and its addresses are counted by one Durable Object, so a request is charged to both in one write.
+//! When storage is full, idle counters with the least use today are deleted. If too few
+//! are idle, a new address is limited by its neighbourhood alone, and a new neighbourhood shares a counter
+//! with others whose name has the same prefix.
 
 use super::DiskFault;
 use super::message::{AddressTake, Around};
@@ -15,40 +15,37 @@ use rds_shared::access::{ClientNet, Salt};
 use rds_shared::wire::hex;
 use std::collections::BTreeMap;
 
-/// Counters that one object mirrors in memory. Beyond it the mirror is emptied: the disk knows them all.
-const MIRRORED: usize = 8_192;
-/// Counters that one object keeps on disk, but for a window's first. Beyond it no address gets another one.
+/// Most counters mirrored in memory; when exceeded, the mirror is cleared and refilled from storage.
+const MAX_MIRRORED: usize = 8_192;
+/// Most counters stored, except that a window's first request is always stored. Addresses get no counter beyond it.
 pub const STORED: usize = 50_000;
-/// Further ones that only neighbourhoods get.
+/// Additional counters for neighbourhoods only.
 pub const NEIGHBOURHOODS: usize = 12_500;
-/// Counters that are deleted at once when there are too many.
+/// Counters deleted at once when storage is full.
 const DELETED: usize = STORED / 8;
 /// Hex digits of an address's name.
-const DIGITS: usize = 32;
-/// Hex digits by which neighbourhoods share a counter once there is no room for their own.
-const SHARED_DIGITS: usize = 3;
+const NAME_DIGITS: usize = 32;
+/// Hex digits of the prefix by which neighbourhoods share a counter when storage is full.
+const SHARED_PREFIX_DIGITS: usize = 3;
 
-/// Where an address is counted: the object, which is that of its neighbourhood, and the names in there.
+/// Where an address is counted: the Durable Object of its neighbourhood, and the names of both counters.
 ///
-/// Stable and the same in every isolate, for as long as the salt is. Nobody who does not know the salt can choose addresses that are
-/// counted by one object.
+/// The same in every isolate as long as the salt is the same. Without the salt nobody can choose addresses that share a
+/// Durable Object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// The object's number.
+    /// Number of the Durable Object.
     pub shard: u8,
-    /// The address's name.
     pub address: String,
-    /// The neighbourhood's.
     pub neighbourhood: String,
-    /// How many addresses' allowances the neighbourhood has.
+    /// The neighbourhood's limit as a multiple of an address's.
     pub times: u32,
 }
 
-/// The place of an address.
 pub fn place(net: &ClientNet, salt: &Salt) -> Place {
     let name = |hash: &[u8]| {
         let mut name = hex(hash);
-        name.truncate(DIGITS);
+        name.truncate(NAME_DIGITS);
         name
     };
     let around = net.neighbourhood();
@@ -58,61 +55,60 @@ pub fn place(net: &ClientNet, salt: &Salt) -> Place {
     Place { shard, address: name(&salt.hash(net)), neighbourhood, times: around.ratio() }
 }
 
-/// A counter: whose, and of which budget.
+/// Name and budget of a counter.
 pub type Key = (String, AddressBudget);
 
-/// Where the counters are kept.
+/// Durable storage of the counters.
 pub trait AddressDisk {
-    /// How many there are.
+    /// Number of counters.
     fn stored(&self) -> Result<usize, DiskFault>;
-    /// The latest window that any of them was charged in; 0 when there are none.
+    /// The latest window in which any counter was charged; 0 if there is none.
     fn latest(&self) -> Result<i64, DiskFault>;
-    /// One of them.
     fn read(&self, address: &str, budget: AddressBudget) -> Result<Option<AddressCount>, DiskFault>;
-    /// Writes some, all or none.
+    /// Writes counters, all or none.
     fn write(&self, rows: &[(Key, AddressCount)]) -> Result<(), DiskFault>;
-    /// Deletes those that say nothing any more in `window` of `day`.
+    /// Deletes counters that no longer matter in `window` of `day`.
     fn sweep(&self, window: i64, day: i64) -> Result<(), DiskFault>;
-    /// Deletes so many of those that were not charged in `window`, at most; first those that were charged least today.
+    /// Deletes at most `most` counters that were not charged in `window`, those with the least use today first.
     fn delete_idle(&self, window: i64, most: usize) -> Result<(), DiskFault>;
 }
 
-/// The machine. Thrown away and loaded again after any fault of the disk.
+/// The state machine. Discarded and loaded again after any storage fault.
 #[derive(Debug, Default)]
 pub struct AddressGuard {
     counts: BTreeMap<Key, AddressCount>,
-    /// Counters on disk.
+    /// Counters in storage.
     stored: usize,
-    /// The present window: that of the clock, or a later one that requests were charged in before the clock was set back.
+    /// The current window: the clock's, or a later one already charged before the clock was set back.
     window: i64,
-    /// Whether the disk was swept in this window.
+    /// Whether old counters were deleted in this window.
     swept: bool,
-    /// Whether it was seen in this window that almost everybody is busy.
+    /// Whether a deletion in this window found too few idle counters.
     busy: bool,
 }
 
-/// A counter as a request finds it.
+/// A counter loaded for a request.
 struct Found {
     key: Key,
     count: AddressCount,
-    /// Whether the disk knows it.
+    /// Whether it is in storage already.
     is_known: bool,
 }
 
 impl AddressGuard {
-    /// Reads the disk.
+    /// Loads the state from storage.
     pub fn load(disk: &impl AddressDisk) -> Result<Self, DiskFault> {
         Ok(AddressGuard { stored: disk.stored()?, window: disk.latest()?, ..AddressGuard::default() })
     }
 
-    /// Charges a request, if there is room, at `now` (Unix seconds). It is on disk when this says that it is admitted.
+    /// Charges a request at `now` (Unix seconds) if the limits allow. An admitted request is in storage when this returns.
     pub fn take(&mut self, disk: &impl AddressDisk, take: &AddressTake, now: i64) -> Result<Verdict, DiskFault> {
         let now = now.max(self.window.saturating_mul(WINDOW_SECONDS));
         self.enter(window_of(now));
         let mut own = self.counter(disk, (take.address.clone(), take.budget), STORED)?;
         let mut shared = match &take.neighbourhood {
             Some(around) if around.charged || own.is_none() => Some(self.around(disk, around, take.budget)?),
-            // A Worker of the release before names no neighbourhood.
+            // A Worker of the previous release sends no neighbourhood.
             None if own.is_none() => {
                 let around = Around { name: format!("n{}", take.address), times: 1, charged: true };
                 Some(self.around(disk, &around, take.budget)?)
@@ -130,7 +126,7 @@ impl AddressGuard {
                 let around = NeighbourhoodCount { count: &mut shared.count, times };
                 take_address(AddressCounters::Neighbourhood(around), take.budget, now)
             }
-            (None, None) => return Err(DiskFault("a request that nothing counts".to_owned())),
+            (None, None) => return Err(DiskFault("no counter for the request".to_owned())),
         };
         if verdict.admitted {
             let charged: Vec<Found> = own.into_iter().chain(shared).collect();
@@ -144,19 +140,19 @@ impl AddressGuard {
         Ok(verdict)
     }
 
-    /// The counter of a neighbourhood: its own while there is room.
+    /// The neighbourhood's own counter if there is room, else a shared one.
     fn around(&mut self, disk: &impl AddressDisk, around: &Around, budget: AddressBudget) -> Result<Found, DiskFault> {
         let most = STORED.saturating_add(NEIGHBOURHOODS);
         if let Some(found) = self.counter(disk, (around.name.clone(), budget), most)? {
             return Ok(found);
         }
-        let begins = around.name.get(..SHARED_DIGITS.saturating_add(1)).unwrap_or_default();
+        let begins = around.name.get(..SHARED_PREFIX_DIGITS.saturating_add(1)).unwrap_or_default();
         let key = (format!("{begins}~"), budget);
         let known = self.find(disk, &key)?;
         Ok(Found { key, count: known.unwrap_or_default(), is_known: known.is_some() })
     }
 
-    /// The counter of `key`, or a fresh one if there is room for it among `most`.
+    /// The counter of `key`, or a new one if fewer than `most` are stored.
     fn counter(&mut self, disk: &impl AddressDisk, key: Key, most: usize) -> Result<Option<Found>, DiskFault> {
         let known = self.find(disk, &key)?;
         let is_known = known.is_some();
@@ -164,13 +160,13 @@ impl AddressGuard {
         Ok(has_room.then(|| Found { key, count: known.unwrap_or_default(), is_known }))
     }
 
-    /// Whether there is room for another counter among `most`. Those that say least are deleted for it.
+    /// Whether another counter may be stored, up to `most`. Deletes idle counters if necessary.
     fn has_room(&mut self, disk: &impl AddressDisk, most: usize) -> Result<bool, DiskFault> {
-        // What the window before left is not swept away yet for its first row, and so is no reason to refuse it one.
+        // Before the window's first write, storage still holds counters of the previous window, which must not block it.
         if self.stored < most || !self.swept {
             return Ok(true);
         }
-        // Each look reads the whole table: one that finds little is not repeated in this window.
+        // Each deletion scans the whole table, so one that finds little is not repeated in this window.
         if !self.busy {
             disk.delete_idle(self.window, DELETED)?;
             self.counts.clear();
@@ -192,21 +188,21 @@ impl AddressGuard {
     }
 
     fn mirror(&mut self, key: Key, count: AddressCount) {
-        if self.counts.len() >= MIRRORED && !self.counts.contains_key(&key) {
+        if self.counts.len() >= MAX_MIRRORED && !self.counts.contains_key(&key) {
             self.counts.clear();
         }
         self.counts.insert(key, count);
     }
 
-    /// Leaves every window before `window` behind for good.
+    /// Moves on to `window`; earlier windows never become current again.
     fn enter(&mut self, window: i64) {
         if window > self.window {
             *self = AddressGuard { stored: self.stored, window, ..AddressGuard::default() };
         }
     }
 
-    /// Deletes once in a window what earlier ones left. Behind the window's first row: while none says that it was entered, a
-    /// clock that is set back has to find the rows of the one before.
+    /// Deletes old counters once per window, after the window's first write: until a row of the new window is stored, an instance that starts after
+    /// the clock was set back must find the previous window's rows.
     fn sweep(&mut self, disk: &impl AddressDisk, now: i64) -> Result<(), DiskFault> {
         if self.swept {
             return Ok(());

@@ -1,4 +1,4 @@
-//! The Durable Object of a 256th of all addresses: the runtime around [`super::address::AddressGuard`], and its disk.
+//! The Durable Object of 1/256 of all addresses: the runtime around [`super::address::AddressGuard`], and its SQLite storage.
 
 use super::DiskFault;
 use super::address::{AddressDisk, AddressGuard as Machine, Key};
@@ -21,7 +21,7 @@ const TABLE: &str = "
         address TEXT NOT NULL, budget TEXT NOT NULL, minute INTEGER NOT NULL, in_minute INTEGER NOT NULL,
         day INTEGER NOT NULL, in_day INTEGER NOT NULL, PRIMARY KEY (address, budget)) WITHOUT ROWID";
 
-/// The object. Bound by hand, as [`super::key_object`] says why.
+/// The Durable Object. Bound by hand for the reason given in [`super::key_object`].
 #[wasm_bindgen]
 pub struct AddressGuard {
     inner: Rc<Inner>,
@@ -36,15 +36,15 @@ struct Inner {
 
 #[wasm_bindgen]
 impl AddressGuard {
-    /// An instance over the object's storage; nothing is read yet.
+    /// Creates an instance; storage is read at first use.
     #[wasm_bindgen(constructor)]
     pub fn new(state: DurableObjectState, _: Env) -> Self {
         let state = State::from(state);
-        let (disk, machine) = (Table::of(&state, TABLE), Reloaded::new("an address's disk"));
+        let (disk, machine) = (Table::of(&state, TABLE), Reloaded::new("storage of the addresses"));
         AddressGuard { inner: Rc::new(Inner { state, disk, machine, asked: Rc::default() }) }
     }
 
-    /// Charges a request. Without a verdict in the answer the Worker counts this object as unreachable.
+    /// Charges a request. After a fault the response has no verdict, which the Worker treats as unreachable.
     pub fn fetch(&self, request: &Request) -> Result<JsValue, JsValue> {
         let text = request.headers().get(message::HEADER)?.unwrap_or_default();
         let Some(take) = message::read(&text) else { return Ok(Response::new()?.into()) };
@@ -95,7 +95,7 @@ impl AddressDisk for Table {
         if rows.is_empty() {
             return Ok(());
         }
-        // One statement: all of it or nothing.
+        // A single statement is atomic.
         let statement =
             format!("INSERT OR REPLACE INTO counts VALUES {}", vec!["(?, ?, ?, ?, ?, ?)"; rows.len()].join(","));
         let values = |((address, budget), AddressCount { minute, day }): &(Key, AddressCount)| {
@@ -112,7 +112,7 @@ impl AddressDisk for Table {
     }
 
     fn sweep(&self, window: i64, day: i64) -> Result<(), DiskFault> {
-        // One statement: each reads the whole table, and the requests of the new window wait for it.
+        // A single statement, because each one scans the whole table while the new window's requests wait.
         let daily = AddressBudget::ALL.iter().filter(|budget| budget.per_day().is_some());
         let daily = daily.map(|budget| format!("'{}'", budget.as_str())).collect::<Vec<_>>().join(",");
         let sweep = format!("DELETE FROM counts WHERE CASE WHEN budget IN ({daily}) THEN day < ? ELSE minute < ? END");

@@ -1,4 +1,4 @@
-//! Tests of the addresses' counters.
+//! Tests of the addresses' rate limits.
 
 use super::*;
 use std::cell::{Cell, RefCell};
@@ -10,10 +10,10 @@ struct Disk {
     rows: RefCell<BTreeMap<(String, AddressBudget), AddressCount>>,
     writes: Cell<usize>,
     broken: Cell<bool>,
-    /// Rows that are there beside `rows`, and how many of them were not charged in this window.
+    /// Rows in storage beside `rows`, and how many of them are idle in this window.
     others: Cell<usize>,
     idle_others: Cell<usize>,
-    /// How often it was looked for idle rows.
+    /// Number of searches for idle rows.
     looks: Cell<usize>,
 }
 
@@ -74,15 +74,15 @@ fn admitted(guard: &mut AddressGuard, disk: &Disk, address: &str, now: i64) -> b
 }
 
 #[test]
-fn ten_a_minute_also_when_the_object_is_evicted_after_each() {
+fn ten_a_minute_are_admitted_even_with_an_eviction_after_each() {
     let disk = Disk::default();
     let served = (0..30).filter(|_| admitted(&mut AddressGuard::load(&disk).unwrap(), &disk, "a", NOW)).count();
-    assert_eq!((served, disk.writes.get()), (10, 10), "a row for each, and none for a refusal");
+    assert_eq!((served, disk.writes.get()), (10, 10), "one write for each admitted request and none for a refusal");
     assert!(admitted(&mut AddressGuard::load(&disk).unwrap(), &disk, "a", NOW + 60));
 }
 
 #[test]
-fn a_clock_that_is_set_back_brings_no_window_back() {
+fn a_clock_set_back_does_not_bring_an_earlier_window_back() {
     let disk = Disk::default();
     let at = |now| admitted(&mut AddressGuard::load(&disk).unwrap(), &disk, "a", now);
     assert!(at(NOW + 60));
@@ -91,7 +91,7 @@ fn a_clock_that_is_set_back_brings_no_window_back() {
 }
 
 #[test]
-fn budgets_and_addresses_are_apart() {
+fn budgets_and_addresses_are_counted_separately() {
     let (disk, mut guard) = (Disk::default(), AddressGuard::default());
     assert!((0..10).all(|_| admitted(&mut guard, &disk, "a", NOW)));
     assert!(!admitted(&mut guard, &disk, "a", NOW));
@@ -100,7 +100,7 @@ fn budgets_and_addresses_are_apart() {
 }
 
 #[test]
-fn a_day_ends_at_a_thousand_also_across_evictions() {
+fn a_day_ends_at_a_thousand_even_across_evictions() {
     let disk = Disk::default();
     let midnight = NOW - NOW.rem_euclid(86_400);
     let mut guard = AddressGuard::default();
@@ -118,7 +118,7 @@ fn a_day_ends_at_a_thousand_also_across_evictions() {
 }
 
 #[test]
-fn what_says_nothing_any_more_is_deleted() {
+fn counters_that_no_longer_matter_are_deleted() {
     let (disk, mut guard) = (Disk::default(), AddressGuard::default());
     guard.take(&disk, &take("a", AddressBudget::Health), NOW).unwrap();
     admitted(&mut guard, &disk, "a", NOW);
@@ -135,7 +135,7 @@ fn an_address_and_its_neighbourhood_are_counted_in_one_write() {
     assert_eq!((0..12).filter(|_| at("a")).count(), 10);
     assert_eq!((0..12).filter(|_| at("b")).count(), 10);
     assert_eq!((0..12).filter(|_| at("c")).count(), 0, "twice an address's limit");
-    assert_eq!((disk.writes.get(), disk.rows.borrow().len()), (20, 3), "who is refused leaves nothing behind");
+    assert_eq!((disk.writes.get(), disk.rows.borrow().len()), (20, 3), "a refused request writes nothing");
     let with_key = AddressGuard::load(&disk).unwrap().take(&disk, &near("c", "x", false), NOW).unwrap();
     assert!(with_key.admitted, "a key is not charged to the neighbourhood");
 }
@@ -152,7 +152,7 @@ fn a_day_of_a_neighbourhood_ends_too() {
 }
 
 #[test]
-fn a_full_disk_makes_room_by_what_is_idle_and_keeps_who_is_near_a_limit() {
+fn full_storage_deletes_idle_counters_and_keeps_those_near_a_limit() {
     let (disk, mut guard) = (Disk::default(), AddressGuard::default());
     (0..10).for_each(|_| assert!(admitted_near(&mut guard, &disk, "busy", "x", NOW)));
     admitted_near(&mut guard, &disk, "seldom", "y", NOW);
@@ -161,24 +161,24 @@ fn a_full_disk_makes_room_by_what_is_idle_and_keeps_who_is_near_a_limit() {
     guard = AddressGuard::load(&disk).unwrap();
     let later = NOW + 60;
     assert!((0..3_000).all(|n| admitted_near(&mut guard, &disk, &format!("new-{n}"), &format!("{n}"), later)));
-    assert_eq!(disk.looks.get(), 1, "a look makes room for thousands");
+    assert_eq!(disk.looks.get(), 1, "one deletion makes room for thousands");
     let rows = disk.rows.borrow();
     assert!(rows.contains_key(&("busy".to_owned(), AddressBudget::Anonymous)));
     assert!(!rows.contains_key(&("seldom".to_owned(), AddressBudget::Anonymous)));
 }
 
 #[test]
-fn a_flood_of_busy_addresses_leaves_strangers_their_neighbourhoods() {
+fn a_flood_of_busy_addresses_does_not_affect_other_neighbourhoods() {
     let (disk, mut guard) = (Disk::default(), AddressGuard::default());
     assert!(admitted_near(&mut guard, &disk, "early", "x", NOW));
     disk.others.set(STORED);
     guard = AddressGuard::load(&disk).unwrap();
     assert!(admitted_near(&mut guard, &disk, "first", "x", NOW), "the window's first");
     let served = (0..100).filter(|n| admitted_near(&mut guard, &disk, &format!("new-{n}"), "y", NOW)).count();
-    assert_eq!(served, 20, "as many as their neighbourhood has");
-    assert!(admitted_near(&mut guard, &disk, "stranger", "z", NOW), "nobody else pays for them");
-    assert!(admitted_near(&mut guard, &disk, "early", "x", NOW), "who was there before is not held back");
-    assert_eq!(disk.looks.get(), 1, "a look that finds nothing is not repeated");
+    assert_eq!(served, 20, "the limit of their neighbourhood");
+    assert!(admitted_near(&mut guard, &disk, "stranger", "z", NOW), "other neighbourhoods are not affected");
+    assert!(admitted_near(&mut guard, &disk, "early", "x", NOW), "an address with a stored counter is not affected");
+    assert_eq!(disk.looks.get(), 1, "a deletion that finds nothing is not repeated");
     disk.others.set(STORED + NEIGHBOURHOODS);
     guard = AddressGuard::load(&disk).unwrap();
     assert!(admitted_near(&mut guard, &disk, "second", "x", NOW));
@@ -189,7 +189,7 @@ fn a_flood_of_busy_addresses_leaves_strangers_their_neighbourhoods() {
 }
 
 #[test]
-fn what_the_disk_did_not_take_was_not_admitted() {
+fn a_request_that_could_not_be_stored_is_not_counted() {
     let (disk, mut guard) = (Disk::default(), AddressGuard::default());
     disk.broken.set(true);
     assert!(guard.take(&disk, &take("a", AddressBudget::Anonymous), NOW).is_err());
@@ -205,9 +205,9 @@ fn a_place_depends_on_the_address_and_a_secret() {
     let one = place(&net("192.0.2.7"), &salt);
     assert_eq!(one, place(&net("::ffff:192.0.2.7"), &salt));
     let neighbour = place(&net("192.0.2.8"), &salt);
-    assert_eq!((one.shard, &one.neighbourhood), (neighbour.shard, &neighbour.neighbourhood), "one object counts both");
+    assert_eq!((one.shard, &one.neighbourhood), (neighbour.shard, &neighbour.neighbourhood), "one Durable Object counts both");
     assert_ne!(one.address, neighbour.address);
     assert_ne!(one.address, place(&net("192.0.2.7"), &other).address);
     let shards = |salt: &Salt| (0..64).map(|n| place(&net(&format!("192.0.{n}.7")), salt).shard).collect::<Vec<_>>();
-    assert_ne!(shards(&salt), shards(&other), "who does not know the secret cannot choose a shard");
+    assert_ne!(shards(&salt), shards(&other), "without the secret nobody can choose a shard");
 }

@@ -1,4 +1,4 @@
-//! The Worker's way to its objects, those that count and the one that keeps the versions of tags: one call, the message in a header, the reply in a header, and a limit to the wait.
+//! The Worker's calls to its Durable Objects: message and reply each in one header, and a timeout.
 
 use super::message::{self, AddressTake, KeyMessage, KeyReply};
 use super::register;
@@ -19,7 +19,7 @@ use worker::web_sys::{AbortSignal, RequestInit, Response};
 
 #[wasm_bindgen]
 extern "C" {
-    /// A namespace of objects. The SDK's own binding takes no options, and so no limit to the wait.
+    /// A Durable Object namespace. The SDK's own binding takes no options and thus no timeout.
     #[derive(Clone)]
     type Namespace;
 
@@ -32,7 +32,7 @@ extern "C" {
     fn fetch(this: &Stub, url: &str, init: &RequestInit) -> Result<Promise, JsValue>;
 }
 
-/// The namespaces, as `wrangler.toml` binds them.
+/// The namespaces bound in `wrangler.toml`.
 #[derive(Clone)]
 pub struct Objects {
     keys: Namespace,
@@ -41,7 +41,7 @@ pub struct Objects {
 }
 
 impl Objects {
-    /// The bindings `KEYS`, `ADDRESSES` and `EPOCHS`; `None` when one is missing.
+    /// The bindings `KEYS`, `ADDRESSES` and `EPOCHS`; `None` if one is missing.
     pub fn bound(env: &Env) -> Option<Self> {
         let find = |name: &str| {
             let found = Reflect::get(env, &name.into()).ok().filter(JsValue::is_object)?;
@@ -50,7 +50,7 @@ impl Objects {
         Some(Objects { keys: find("KEYS")?, addresses: find("ADDRESSES")?, epochs: find("EPOCHS")? })
     }
 
-    /// Tells a key's object something.
+    /// Sends a message to a key's Durable Object.
     pub async fn key(
         &self,
         digest: &KeyDigest,
@@ -60,7 +60,7 @@ impl Objects {
         ask(&self.keys, &digest.to_hex(), message, limit).await
     }
 
-    /// Tells the register that has a key something.
+    /// Sends a message to the register of a key.
     pub async fn register(
         &self,
         digest: &KeyDigest,
@@ -75,7 +75,7 @@ impl Objects {
         ask(&self.addresses, &format!("a{shard}"), take, limit).await
     }
 
-    /// Tells what was seen of versions, and hears all that are known.
+    /// Reports known tag versions and returns all versions known to the Durable Object.
     pub async fn epochs(&self, message: &EpochMessage, limit: Duration) -> Result<EpochReply, Unreachable> {
         ask(&self.epochs, object::NAME, message, limit).await
     }
@@ -91,7 +91,7 @@ async fn ask<M: Serialize, R: DeserializeOwned>(
         let text = |name: &str| Reflect::get(&cause, &name.into()).ok().and_then(|value| value.as_string());
         Unreachable(text("message").unwrap_or_else(|| "unknown".to_owned()))
     })?;
-    reply.as_deref().and_then(message::read).ok_or_else(|| Unreachable("a reply that cannot be read".to_owned()))
+    reply.as_deref().and_then(message::read).ok_or_else(|| Unreachable("the reply cannot be read".to_owned()))
 }
 
 async fn exchange(

@@ -1,7 +1,7 @@
-//! Refusals that an isolate remembers, so that hammering at a spent budget costs nobody but the caller.
+//! Refusals that an isolate remembers, so that a caller who keeps requesting over the limit does not load the Durable Objects.
 //!
-//! An address's refusal stands until its window ends: a fixed window never fills up again. A key's stands for a second
-//! only, because a key that is revoked has to read as rejected, and not as throttled, once the revocation is acknowledged.
+//! An address's refusal is valid until its window ends, because a fixed window never refills. A key's refusal is valid for one second
+//! only: once a revocation is acknowledged, the key must get 401 and not 429.
 
 use super::subclient::Subclient;
 use rds_shared::access::budget::{AddressBudget, Verdict};
@@ -10,31 +10,28 @@ use rds_shared::route::Family;
 use rds_shared::wire::Timestamp;
 use std::collections::BTreeMap;
 
-/// How long a key's refusal stands, from before the question was sent, in milliseconds. Whoever acknowledges a change of a
-/// key waits this long first.
+/// Validity of a key's refusal in milliseconds, counted from before the request was sent. The edge waits this long before it acknowledges
+/// a change of a key.
 pub const KEY_LEASE_MILLIS: i64 = 1_000;
-/// Refusals of either kind that are remembered; while all of them stand, further ones are not.
-const MOST: usize = 4_096;
+/// Most refusals of each kind; while all of them are valid, further ones are not remembered.
+const MAX_REFUSALS: usize = 4_096;
 
-/// What a key's object said: the key, and that its budget is spent.
+/// A key whose limit is used up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SpentKey {
-    /// The key's record.
     pub record: KeyRecord,
-    /// The refusal.
     pub verdict: Verdict,
 }
 
 type KeyBudget = (KeyDigest, Family, Subclient);
 
-/// The refusals.
 #[derive(Debug, Default)]
 pub struct Denials {
     keys: BTreeMap<KeyBudget, (SpentKey, i64)>,
     addresses: BTreeMap<(Refused, AddressBudget), Verdict>,
 }
 
-/// Who is refused: an address, or everybody around it who sends no valid key.
+/// The subject of a refusal: an address, or all callers in a neighbourhood without a valid key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Refused {
     Address(ClientNet),
@@ -42,18 +39,18 @@ enum Refused {
 }
 
 impl Denials {
-    /// The refusal of a key that still stands: that of this client, or of all clients where the key tells none apart.
+    /// The valid refusal of a key: of this client, or of all clients if the key does not distinguish them.
     pub fn key(&self, digest: KeyDigest, family: Family, client: &Subclient, now: Timestamp) -> Option<SpentKey> {
-        let standing = |client: Subclient| {
+        let valid = |client: Subclient| {
             let (spent, until) = self.keys.get(&(digest, family, client))?;
             let now_seconds = now.as_seconds();
             (now.as_millis() < *until && now_seconds < spent.verdict.allowance.reset).then_some(*spent)
         };
-        standing(client.clone()).or_else(|| standing(Subclient::Pooled).filter(|spent| !spent.record.shared))
+        valid(client.clone()).or_else(|| valid(Subclient::Pooled).filter(|spent| !spent.record.shared))
     }
 
-    /// Remembers the refusal that answered a question sent at `asked_at`. A key that is not shared has one budget, whatever
-    /// clients it names.
+    /// Remembers the refusal of a request sent at `asked_at`. A key that is not shared has one limit, whatever clients its callers
+    /// name.
     pub fn remember_key(
         &mut self,
         digest: KeyDigest,
@@ -63,32 +60,32 @@ impl Denials {
         asked_at: Timestamp,
     ) {
         let now = asked_at.as_millis();
-        if self.keys.len() >= MOST {
+        if self.keys.len() >= MAX_REFUSALS {
             self.keys.retain(|_, (_, until)| *until > now);
         }
-        if self.keys.len() < MOST {
+        if self.keys.len() < MAX_REFUSALS {
             let until = now.saturating_add(KEY_LEASE_MILLIS);
             let client = if spent.record.shared { client.clone() } else { Subclient::Pooled };
             self.keys.insert((digest, family, client), (spent, until));
         }
     }
 
-    /// The refusal of an address that still stands; with `shared`, also that of its neighbourhood.
+    /// The valid refusal of an address; with `shared`, also of its neighbourhood.
     pub fn address(&self, net: ClientNet, shared: bool, budget: AddressBudget, now: Timestamp) -> Option<Verdict> {
-        let standing = |refused| {
+        let valid = |refused| {
             let verdict = self.addresses.get(&(refused, budget)).copied();
             verdict.filter(|verdict| now.as_seconds() < verdict.allowance.reset)
         };
-        let around = || standing(Refused::Neighbourhood(net.neighbourhood())).filter(|_| shared);
-        standing(Refused::Address(net)).or_else(around)
+        let around = || valid(Refused::Neighbourhood(net.neighbourhood())).filter(|_| shared);
+        valid(Refused::Address(net)).or_else(around)
     }
 
-    /// Remembers the refusal of an address, or of its neighbourhood if that is what the verdict tells of.
+    /// Remembers the refusal of an address, or of its neighbourhood if the verdict says so.
     pub fn remember_address(&mut self, net: ClientNet, budget: AddressBudget, verdict: Verdict, now: Timestamp) {
-        if self.addresses.len() >= MOST {
+        if self.addresses.len() >= MAX_REFUSALS {
             self.addresses.retain(|_, verdict| verdict.allowance.reset > now.as_seconds());
         }
-        if self.addresses.len() < MOST {
+        if self.addresses.len() < MAX_REFUSALS {
             let refused = match verdict.of_neighbourhood {
                 true => Refused::Neighbourhood(net.neighbourhood()),
                 false => Refused::Address(net),
@@ -128,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_neighbourhood_stays_refused_for_everybody_in_it_but_keys() {
+    fn a_neighbourhood_stays_refused_for_callers_without_a_key() {
         let mut denials = Denials::default();
         let refused = Verdict { of_neighbourhood: true, ..refusal() };
         denials.remember_address(net(1), AddressBudget::Anonymous, refused, NOW);
@@ -137,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_asked_for_again_after_a_second_and_in_a_new_window() {
+    fn a_keys_refusal_ends_after_a_second_or_with_its_window() {
         let mut denials = Denials::default();
         let record = KeyRecord { id: 1, org_id: 1, plan: Plan::Data, rpm: 10, shared: false, active: true, version: 1 };
         let (digest, spent) = (KeyDigest::of("k"), SpentKey { record, verdict: refusal() });
@@ -154,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn naming_other_clients_gets_no_key_around_its_refusal_unless_it_is_shared() {
+    fn naming_another_client_only_evades_the_refusal_of_a_shared_key() {
         let client = |name: &str| Subclient::read(Some(name)).unwrap();
         for shared in [false, true] {
             let record = KeyRecord { id: 1, org_id: 1, plan: Plan::Data, rpm: 10, shared, active: true, version: 1 };
@@ -171,12 +168,12 @@ mod tests {
     }
 
     #[test]
-    fn it_remembers_so_many_and_forgets_what_is_over_first() {
+    fn refusals_are_bounded_and_expired_ones_are_dropped_first() {
         let mut denials = Denials::default();
         for number in 0..10_000 {
             denials.remember_address(net(number), AddressBudget::Anonymous, refusal(), NOW);
         }
-        assert_eq!(denials.addresses.len(), MOST);
+        assert_eq!(denials.addresses.len(), MAX_REFUSALS);
         let next = Timestamp::from_seconds(RESET);
         denials.remember_address(net(20_000), AddressBudget::Anonymous, refusal(), next);
         assert_eq!(denials.addresses.len(), 1);

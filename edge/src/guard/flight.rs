@@ -1,33 +1,33 @@
-//! One question at a time: the first who needs the answer asks, everybody else waits for that.
+//! Single flight: the first request makes the call, and concurrent ones wait for its end.
 //!
-//! Legal only inside a Durable Object, whose requests share one context.
+//! Allowed only inside a Durable Object, whose requests share one context.
 
 use core::cell::{Cell, RefCell};
 use core::future::poll_fn;
 use core::task::{Poll, Waker};
 use std::rc::Rc;
 
-/// Who waits for one question, at most: what comes beyond is told that there is no answer.
-const MOST_WAITING: usize = 1_024;
+/// Most requests that wait for one call; further ones get no answer.
+const MAX_WAITING: usize = 1_024;
 
-/// Whether a question is out, and who waits for its end.
+/// A call that may be in flight, and the requests that wait for it.
 #[derive(Debug, Default)]
 pub struct Flight {
     out: Cell<bool>,
     waiting: RefCell<Vec<Waker>>,
 }
 
-/// A question that is out. It ends with the value, however that comes about.
+/// A call in flight. It ends when this is dropped, for any reason.
 #[derive(Debug)]
 pub struct Ticket(Rc<Flight>);
 
 impl Flight {
-    /// Leave to ask, unless somebody else has it.
+    /// Starts a call; `None` if one is in flight.
     pub fn begin(self: &Rc<Self>) -> Option<Ticket> {
         (!self.out.replace(true)).then(|| Ticket(Rc::clone(self)))
     }
 
-    /// Waits until no question is out. False at once where too many wait already.
+    /// Waits until no call is in flight. Returns false at once if too many requests wait already.
     pub async fn landed(&self) -> bool {
         poll_fn(|context| {
             if !self.out.get() {
@@ -37,7 +37,7 @@ impl Flight {
             if waiting.iter().any(|waker| waker.will_wake(context.waker())) {
                 return Poll::Pending;
             }
-            if waiting.len() >= MOST_WAITING {
+            if waiting.len() >= MAX_WAITING {
                 return Poll::Ready(false);
             }
             waiting.push(context.waker().clone());
@@ -63,7 +63,7 @@ mod tests {
     use std::pin::pin;
 
     #[test]
-    fn one_asks_and_the_others_wait_until_that_is_over() {
+    fn one_request_calls_and_the_others_wait_for_its_end() {
         let flight = Rc::new(Flight::default());
         let ticket = flight.begin().unwrap();
         assert!(flight.begin().is_none());
@@ -75,7 +75,7 @@ mod tests {
         assert!(flight.begin().is_some());
     }
 
-    /// A waker of its own for each waiter, as a runtime's tasks have.
+    /// A separate waker for each waiter, as in a runtime's tasks.
     struct Task;
 
     impl std::task::Wake for Task {
@@ -83,17 +83,17 @@ mod tests {
     }
 
     #[test]
-    fn so_many_wait_and_no_more_however_often_they_look() {
+    fn waiters_are_bounded_however_often_they_are_polled() {
         let flight = Rc::new(Flight::default());
         let _ticket = flight.begin().unwrap();
-        let wakers: Vec<Waker> = (0..=MOST_WAITING).map(|_| std::sync::Arc::new(Task).into()).collect();
-        for waker in wakers.iter().take(MOST_WAITING) {
+        let wakers: Vec<Waker> = (0..=MAX_WAITING).map(|_| std::sync::Arc::new(Task).into()).collect();
+        for waker in wakers.iter().take(MAX_WAITING) {
             let mut waiting = pin!(flight.landed());
             for _ in 0..3 {
                 assert!(waiting.as_mut().poll(&mut Context::from_waker(waker)).is_pending());
             }
         }
-        assert_eq!(flight.waiting.borrow().len(), MOST_WAITING);
+        assert_eq!(flight.waiting.borrow().len(), MAX_WAITING);
         let mut context = Context::from_waker(wakers.last().unwrap());
         assert_eq!(pin!(flight.landed()).as_mut().poll(&mut context), Poll::Ready(false));
     }

@@ -1,8 +1,8 @@
-//! Requests that reach an object together are answered in one step, and what they write goes to the disk in one commit.
+//! Group commit: requests that reach a Durable Object together are answered in one step and written in one commit.
 //!
-//! A commit costs more than all the rest of a request. The runtime ends it with the event that wrote, so that of requests which wait
-//! in line for the object each would have one of its own. Here the first of them lets the line in before anything is answered: a timer
-//! of no duration fires behind those that are there already. Who comes alone waits for nobody.
+//! A commit costs more than the rest of a request, and the runtime commits at the end of the event that wrote. Queued requests
+//! would each pay for a commit. So the first one lets the others in before anything is answered: a zero-length timer
+//! fires behind the requests already queued. A request that arrives alone waits for no other.
 
 use core::cell::RefCell;
 use core::time::Duration;
@@ -11,18 +11,17 @@ use wasm_bindgen::JsValue;
 use worker::js_sys::{Function, Promise};
 use worker::{Delay, State};
 
-/// Requests that wait at once, at most: the last of so many is answered at once, and the others with it.
-const MOST: usize = 256;
+/// Most requests in a group; when it is reached, the whole group is answered at once.
+const MAX_GROUP: usize = 256;
 
 /// A request that waits for its answer.
 #[derive(Debug)]
 pub struct Waiting<Q> {
-    /// What was asked.
     pub request: Q,
     settle: Option<Function>,
 }
 
-/// Those that wait.
+/// The requests that wait.
 #[derive(Debug)]
 pub struct Gather<Q>(RefCell<Vec<Waiting<Q>>>);
 
@@ -33,22 +32,22 @@ impl<Q> Default for Gather<Q> {
 }
 
 impl<Q> Waiting<Q> {
-    /// Hands over the answer, or a promise of one. Without either the caller counts the object as unreachable.
+    /// Resolves the request's promise with a response or a promise of one. On an error the caller sees the Durable Object as unreachable.
     pub fn answer(self, value: Result<JsValue, JsValue>) {
         if let Some(settle) = self.settle {
-            // A promise's own function throws nothing.
+            // The resolve function of a promise does not throw.
             let _ = settle.call1(&JsValue::UNDEFINED, &value.unwrap_or(JsValue::UNDEFINED));
         }
     }
 }
 
 impl<Q: 'static> Gather<Q> {
-    /// Adds a request, and gives the promise of its answer. `answer` is called for all that wait then; by one of them.
+    /// Adds a request and returns the promise of its answer. `answer` is called once per group, with all its requests.
     pub fn join(self: &Rc<Self>, state: &State, request: Q, answer: impl FnOnce(Vec<Waiting<Q>>) + 'static) -> Promise {
         let mut settle = None;
         let promise = Promise::new(&mut |resolve, _| settle = Some(resolve));
         let number = self.add(Waiting { request, settle });
-        if number >= MOST {
+        if number >= MAX_GROUP {
             answer(self.0.take());
         } else if number == 1 {
             let gather = Rc::clone(self);

@@ -1,4 +1,4 @@
-//! A key's object as a state machine: record, windows and usage over one disk, without a runtime.
+//! A key's rate limits, record and usage as a state machine, on one Durable Object's storage and without a runtime.
 
 use super::DiskFault;
 use super::ledger::{Bucket, Entry, Ledger};
@@ -12,73 +12,71 @@ use rds_shared::access::link::{KeyFinding, UsageBatch, UsageRow};
 use rds_shared::access::{KeyDigest, KeyRecord};
 use rds_shared::route::Family;
 
-/// How long a window's counts are left alone when it has closed, in seconds: its last reservations come back. What comes later than
-/// that is in no usage.
+/// How long a closed window is kept open for late settlements of reservations, in seconds. Requests settled later are not in
+/// the usage.
 pub const SETTLING_SECONDS: i64 = 2;
 
-/// Where a key's object keeps what must survive it. Synchronous: a change is ordered before whatever is sent after it.
+/// Durable storage of a key. Synchronous: a change is ordered before whatever is sent after it.
 pub trait KeyDisk {
-    /// Everything that the machine mirrors. Reads only: a key that nobody ever had leaves nothing behind.
+    /// Loads the whole state. Read-only, so that a key that never existed leaves nothing in storage.
     fn load(&self) -> Result<Stored, DiskFault>;
-    /// Writes one change, whole or not at all.
+    /// Writes one change atomically.
     fn write(&self, change: &Change<'_>) -> Result<(), DiskFault>;
-    /// The days, ascending, that have counted windows before `window`.
+    /// The days that have counts in windows before `window`, ascending.
     fn closed_days(&self, window: i64) -> Result<Vec<i64>, DiskFault>;
-    /// The rows of a batch.
     fn batch_rows(&self, sequence: u64) -> Result<Vec<UsageRow>, DiskFault>;
 }
 
-/// What a disk holds.
+/// The stored state.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Stored {
-    /// The key and its record, once there was one.
+    /// The key and its record, if one was ever stored.
     pub key: Option<StoredKey>,
-    /// The admitted requests of the latest window.
+    /// Admitted requests of the latest window.
     pub buckets: Vec<Bucket>,
-    /// The reservations that are not settled.
+    /// Outstanding reservations.
     pub out: Vec<Out>,
-    /// The batches, in order.
+    /// Usage batches in order.
     pub batches: Vec<Batch>,
 }
 
-/// A key on disk.
+/// A stored key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredKey {
-    /// Its name.
     pub digest: KeyDigest,
-    /// Its record. None where newer code wrote one that this code cannot read: then the origin is asked, as for a key that is
-    /// new here, and everything else stands.
+    /// The record. `None` if a newer release wrote one that this release cannot read: then the origin is asked as for a new key, and
+    /// all other state is kept.
     pub lease: Option<Lease>,
-    /// The counting place's name, drawn when the key was first written.
+    /// Random id of this counter, drawn when the key was first stored.
     pub source: String,
-    /// The highest batch that was acknowledged.
+    /// The highest acknowledged batch.
     pub acknowledged: u64,
-    /// The first window that was never folded: no window before it is ever counted in again.
+    /// The first window that was never folded; earlier windows are never counted in again.
     pub floor: i64,
 }
 
-/// A change of the disk.
+/// A change of the stored state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change<'a> {
-    /// The first thing known of a key.
+    /// Stores the key for the first time.
     Create(&'a StoredKey),
-    /// Another record, or another lease of the same.
+    /// Replaces the record, or the lease of the same record.
     Lease(Lease),
-    /// Requests counted: rows to add to.
+    /// Adds counted requests to rows.
     Count(&'a [Entry]),
-    /// Requests counted before they come. They count for the window as others do, and for no usage.
+    /// Counts reserved requests in advance. They count towards the limit but not towards the usage.
     Reserve(Out),
-    /// A reservation is over: it counts no more, and what was let through counts instead.
+    /// Ends a reservation: its count is replaced by the requests that were admitted.
     Settle(Out, &'a [Entry]),
-    /// Closed windows into a batch; no window before [`Fold::before`] is counted in any more.
+    /// Folds closed windows into a batch; windows before [`Fold::before`] are never counted in again.
     Fold(Fold),
-    /// A batch takes nothing more.
+    /// Seals a batch: nothing more is added to it.
     Seal(u64),
-    /// A batch is at the origin.
+    /// Deletes a batch that the origin has acknowledged.
     Forget(u64),
 }
 
-/// The machine. Thrown away and loaded again after any fault of the disk.
+/// The state machine. Discarded and loaded again after any storage fault.
 #[derive(Debug)]
 pub struct KeyGuard {
     known: Known,
@@ -89,7 +87,7 @@ pub struct KeyGuard {
 }
 
 impl KeyGuard {
-    /// Reads the disk.
+    /// Loads the state from storage.
     pub fn load(disk: &impl KeyDisk) -> Result<Self, DiskFault> {
         let Stored { key, buckets, out, batches } = disk.load()?;
         let (acknowledged, floor) = key.as_ref().map_or((0, 0), |key| (key.acknowledged, key.floor));
@@ -102,17 +100,17 @@ impl KeyGuard {
         })
     }
 
-    /// How a request at `now` (milliseconds) stands.
+    /// Judges a request at `now` (milliseconds).
     pub fn standing(&self, now: i64, with_text: bool) -> Standing {
         self.known.standing(now, with_text)
     }
 
-    /// Whether the key is judged by its last record if the origin cannot be asked at `now` (milliseconds).
+    /// Whether the last confirmed record may be used at `now` (milliseconds) if the origin cannot be asked.
     pub fn is_kept(&self, now: i64) -> bool {
         self.known.kept(now).is_some()
     }
 
-    /// Takes the origin's answer to a question sent at `asked_at`. `source` names the counting place if it is a new one.
+    /// Records the origin's answer to a request sent at `asked_at`. `source` becomes the counter's id if the key is new.
     pub fn answered(
         &mut self,
         disk: &impl KeyDisk,
@@ -125,12 +123,12 @@ impl KeyGuard {
         self.write_lease(disk, digest, lease, source)
     }
 
-    /// Notes that the origin gave no answer.
+    /// Records that the origin did not answer.
     pub fn unanswered(&mut self, now: i64) {
         self.known.unanswered(now);
     }
 
-    /// Takes a record that the origin sent by itself. It is on disk when this returns.
+    /// Records an update pushed by the origin. It is in storage when this returns.
     pub fn told(
         &mut self,
         disk: &impl KeyDisk,
@@ -164,8 +162,8 @@ impl KeyGuard {
         Ok(())
     }
 
-    /// Charges requests that came together, each if there is room, at `now` (Unix seconds). All that are admitted are on disk, by
-    /// one change, when this says so.
+    /// Charges a group of requests at `now` (Unix seconds), each if the limit allows. All admitted requests are in storage, written in one
+    /// change, when this returns.
     pub fn take(
         &mut self,
         disk: &impl KeyDisk,
@@ -189,8 +187,8 @@ impl KeyGuard {
         Ok(verdicts)
     }
 
-    /// Reserves requests for who asks, at `now` (milliseconds), if enough are left: under `id`, which no other of this key has. They
-    /// are on disk when this returns.
+    /// Reserves requests at `now` (milliseconds) if enough are left, under the unique `id`. They are in storage
+    /// when this returns.
     pub fn reserve(
         &mut self,
         disk: &impl KeyDisk,
@@ -200,7 +198,7 @@ impl KeyGuard {
     ) -> Result<Option<Reservation>, DiskFault> {
         let seconds = self.ledger.present(now.div_euclid(1_000));
         let window = window_of(seconds);
-        // Later than now where the clock was set back.
+        // Later than `now` if the clock was set back.
         let present = now.max(seconds.saturating_mul(1_000));
         let left = window.saturating_add(1).saturating_mul(WINDOW_SECONDS * 1_000).saturating_sub(present);
         let end = now.saturating_add(left).min(self.known.holds_until(now));
@@ -215,8 +213,8 @@ impl KeyGuard {
         Ok(Some(reservation))
     }
 
-    /// Takes reservations back, at `now` (Unix seconds). One that is not out, because it came back before or its window's usage has
-    /// gone, is no matter any more.
+    /// Settles reservations at `now` (Unix seconds). Ignores one that is not outstanding because it was settled before or its window has
+    /// been folded.
     pub fn settle(&mut self, disk: &impl KeyDisk, settled: &[Settled], now: i64) -> Result<(), DiskFault> {
         for Settled { id, spent } in settled {
             let Some(out) = self.outstanding.find(*id) else { continue };
@@ -237,13 +235,13 @@ impl KeyGuard {
         Ok(())
     }
 
-    /// Whether a refusal at `now` (milliseconds) has to wait for reservations that may come back: of one family, or of any.
+    /// Whether a refusal at `now` (milliseconds) must wait for outstanding reservations, of one rate-limit class or of any.
     pub fn is_unsettled(&self, family: Option<Family>, now: i64) -> bool {
         let window = window_of(self.ledger.present(now.div_euclid(1_000)));
         self.outstanding.is_awaited(family, window, now)
     }
 
-    /// Counts requests that the Worker answered by itself. Of a key that never was, nothing is counted.
+    /// Counts requests that the Worker answered without charging the key. Nothing is counted for a key that is not stored.
     pub fn report(&mut self, disk: &impl KeyDisk, tally: &[Tally], now: i64) -> Result<bool, DiskFault> {
         if self.key.is_none() {
             return Ok(false);
@@ -264,14 +262,14 @@ impl KeyGuard {
         Ok(!tally.is_empty())
     }
 
-    /// Folds the windows that have closed by `now` (Unix seconds), and gives the batch that is to be sent next.
+    /// Folds the windows closed by `now` (Unix seconds) and returns the next batch to send.
     pub fn next_batch(&mut self, disk: &impl KeyDisk, now: i64) -> Result<Option<UsageBatch>, DiskFault> {
         let present = window_of(self.ledger.present(now).saturating_sub(SETTLING_SECONDS));
         for fold in self.usage.folds(&disk.closed_days(present)?, present) {
             disk.write(&Change::Fold(fold))?;
             self.usage.folded(&fold);
         }
-        // What was folded is never counted in again, also after a restart with the clock set back.
+        // Folded windows are never counted in again, even after a restart with the clock set back.
         self.ledger.enter(present);
         self.outstanding.enter(present);
         let (Some(key), Some(batch)) = (&self.key, self.usage.first()) else { return Ok(None) };
@@ -288,14 +286,14 @@ impl KeyGuard {
         }))
     }
 
-    /// Notes that the origin has a batch.
+    /// Records that the origin has a batch.
     pub fn acknowledged(&mut self, disk: &impl KeyDisk, sequence: u64) -> Result<(), DiskFault> {
         disk.write(&Change::Forget(sequence))?;
         self.usage.acknowledged(sequence);
         Ok(())
     }
 
-    /// Whether there is anything that the origin has not got: counted since, or in a batch.
+    /// Whether counts or batches exist that the origin does not have.
     pub fn owes(&self, disk: &impl KeyDisk) -> Result<bool, DiskFault> {
         Ok(self.usage.first().is_some() || !disk.closed_days(i64::MAX)?.is_empty())
     }

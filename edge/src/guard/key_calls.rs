@@ -1,5 +1,5 @@
-//! What a key's object says to the origin: it asks who the key belongs to, one question at a time, and sends what was used, every
-//! minute, until it is acknowledged.
+//! Calls of a key's Durable Object to the origin: look-ups of the key, one at a time, and the delivery of usage every minute until
+//! it is acknowledged.
 
 use super::DiskFault;
 use super::flight::Ticket;
@@ -22,15 +22,15 @@ use wasm_bindgen::JsValue;
 use worker::console_error;
 use worker::js_sys::{Date, Object};
 
-/// Keys flush their usage spread over this long after the minute, so that they do not all come to the origin at once.
+/// Deliveries of different keys are spread over this many seconds after the minute, to spread the load on the origin.
 const SPREAD_SECONDS: i64 = 10;
-/// The wait before usage that could not be delivered is sent again.
-const RETRY: Duration = Duration::from_secs(15);
-/// Batches sent in one go.
-const BATCHES: usize = 8;
+/// Delay before a failed delivery of usage is repeated.
+const RETRY_DELAY: Duration = Duration::from_secs(15);
+/// Most batches sent in one run.
+const MAX_BATCHES: usize = 8;
 
 impl Inner {
-    /// Asks the origin in the background, unless it is being asked.
+    /// Looks the key up at the origin in the background, unless a look-up is in flight.
     pub(super) fn question(self: &Rc<Self>, ask: &KeyAsk) {
         let Some(ticket) = self.question.begin() else { return };
         let question = KeyQuestion { digest: ask.digest, shown: ask.shown.clone(), text: ask.text.clone() };
@@ -46,7 +46,7 @@ impl Inner {
             Ok(answer) if answer.status == 200 => serde_json::from_slice::<KeyFinding>(&answer.body).ok(),
             _ => None,
         };
-        // A fault of the disk is told to whoever asks next: they find out by themselves.
+        // A storage fault shows again at the next step, so it is ignored here.
         let _ = self.with(|machine, disk| match &understood {
             Some(answer) => machine.answered(disk, question.digest, answer, (asked_at, now), new_source()),
             None => {
@@ -56,15 +56,15 @@ impl Inner {
         });
         if understood.is_none() {
             let kept = match self.with(|machine, _| Ok(machine.is_kept(now))) {
-                Ok(true) => "; it is judged by its last record",
+                Ok(true) => "; using the key's last confirmed record",
                 _ => "",
             };
-            console_error!("{:?}: the origin gave no answer: {}{kept}", question.digest, told(&answered));
+            console_error!("{:?}: the origin did not answer the key look-up: {}{kept}", question.digest, describe(&answered));
         }
         drop(ticket);
     }
 
-    /// Sends what was used, and arranges for the next time.
+    /// Sends the usage and schedules the next delivery.
     pub(super) async fn flush(&self) {
         self.alarm_is_set.set(false);
         let delivered = self.deliver().await;
@@ -74,26 +74,26 @@ impl Inner {
         match (delivered, self.with(|machine, disk| machine.owes(disk))) {
             (Ok(()), Ok(false)) => {}
             (Ok(()), Ok(true)) => self.arrange_delivery(),
-            _ => self.set_alarm(RETRY),
+            _ => self.set_alarm(RETRY_DELAY),
         }
     }
 
-    /// Sends the origin what was used, batch by batch.
+    /// Sends the usage to the origin, batch by batch.
     async fn deliver(&self) -> Result<(), DiskFault> {
-        for _ in 0..BATCHES {
+        for _ in 0..MAX_BATCHES {
             let now = runtime::now_millis().div_euclid(1_000);
             let Some(batch) = self.with(|machine, disk| machine.next_batch(disk, now))? else { return Ok(()) };
             let answered = self.post(USAGE, &batch).await;
             match &answered {
                 Ok(answer) if answer.status == 204 => {}
-                _ => return Err(DiskFault(format!("not delivered: {}", told(&answered)))),
+                _ => return Err(DiskFault(format!("not delivered: {}", describe(&answered)))),
             }
             self.with(|machine, disk| machine.acknowledged(disk, batch.sequence))?;
         }
         Ok(())
     }
 
-    /// Sees to it that usage is delivered past the end of this minute.
+    /// Schedules the delivery of usage for just after the end of this minute.
     pub(super) fn arrange_delivery(&self) {
         if self.alarm_is_set.get() {
             return;
@@ -106,7 +106,7 @@ impl Inner {
         self.set_alarm(Duration::from_millis(u64::try_from(at.saturating_sub(now)).unwrap_or_default()));
     }
 
-    /// The alarm is a row like any other: no answer leaves the object before it is on disk.
+    /// Sets the alarm. It is stored like any row, so no answer leaves the Durable Object before the alarm is durable.
     fn set_alarm(&self, wait: Duration) {
         let at = runtime::now_millis().saturating_add(i64::try_from(wait.as_millis()).unwrap_or(i64::MAX));
         let at = Date::new(&JsValue::from_f64(at as f64));
@@ -117,10 +117,10 @@ impl Inner {
     pub(super) async fn post<M: Serialize>(&self, target: &str, message: &M) -> Result<OriginAnswer, NoAnswer> {
         let unusable = |cause: &str| NoAnswer::Unreachable(cause.to_owned());
         let config: Rc<Config> = runtime::config(&self.env).ok_or_else(|| unusable("no configuration"))?;
-        let body = serde_json::to_vec(message).map_err(|_| unusable("no message"))?;
+        let body = serde_json::to_vec(message).map_err(|_| unusable("the message cannot be encoded"))?;
         let mut question =
             Question::new(Method::Post, target, body, EDGE.to_owned(), RequestId::from_random(runtime::random()));
-        // A question about a key reads; usage is numbered, and counted once.
+        // A look-up only reads, and usage batches are numbered and counted once.
         question.is_repeatable = true;
         let seal = || Seal { now: runtime::now(), nonce: runtime::random() };
         let send = async |call: &_, limit| calls::call(&config, call, limit).await;
@@ -132,7 +132,7 @@ impl Inner {
     }
 }
 
-fn told(answered: &Result<OriginAnswer, NoAnswer>) -> String {
+fn describe(answered: &Result<OriginAnswer, NoAnswer>) -> String {
     match answered {
         Ok(answer) => format!("status {}", answer.status),
         Err(cause) => format!("{cause:?}"),

@@ -1,5 +1,5 @@
-//! The disk of a key's object: its tables, and each change as statements. Tables come with the first record, so that a key
-//! which nobody ever had leaves nothing behind.
+//! SQLite storage of a key's Durable Object: its tables, and each change as statements. The tables are created with the first record, so a
+//! key that never existed leaves nothing behind.
 
 use super::DiskFault;
 use super::key::{Change, KeyDisk, Stored, StoredKey};
@@ -14,8 +14,8 @@ use rds_shared::access::link::{RESERVATION, UsageRow};
 use rds_shared::route::Family;
 use wasm_bindgen::JsValue;
 
-/// A minute is a window's number. A family of '' is for requests that were not charged to the key; an endpoint of `reserved:7`
-/// ([`RESERVATION`]) for those of the reservation 7, which may never come: no usage has them.
+/// `minute` is a window's number. An empty `family` marks requests that were not charged to the key; the endpoint `reserved:7`
+/// ([`RESERVATION`]) marks the requests of reservation 7, which may never be made and are left out of the usage.
 const TABLES: &str = "
     CREATE TABLE key (
         one INTEGER PRIMARY KEY CHECK (one = 1), digest TEXT NOT NULL, record TEXT NOT NULL, asked_at INTEGER NOT NULL,
@@ -30,13 +30,13 @@ const TABLES: &str = "
         batch INTEGER NOT NULL, endpoint TEXT NOT NULL, served INTEGER NOT NULL, throttled INTEGER NOT NULL,
         last_seen INTEGER NOT NULL, PRIMARY KEY (batch, endpoint)) WITHOUT ROWID";
 
-/// One row written, for the window and for the usage at once, whatever the number of requests.
+/// Writes one row, which serves both the limit and the usage, for any number of requests.
 const COUNT: &str = "
     INSERT INTO counts VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
         served = served + excluded.served, throttled = throttled + excluded.throttled,
         last_seen = max(last_seen, excluded.last_seen)";
 
-const GATHER: &str = "
+const FOLD_USAGE: &str = "
     INSERT INTO usage SELECT ?, endpoint, sum(served), sum(throttled), max(last_seen) FROM counts
     WHERE minute < ? AND endpoint NOT LIKE 'reserved:%' GROUP BY endpoint ON CONFLICT DO UPDATE SET
         served = served + excluded.served, throttled = throttled + excluded.throttled,
@@ -101,7 +101,7 @@ impl KeyDisk for Database {
                     "INSERT INTO batch VALUES (?, ?, ?, 0) ON CONFLICT DO UPDATE SET through = excluded.through",
                     vec![counted(*sequence), number(*day), number(*through)],
                 ),
-                (GATHER, vec![counted(*sequence), number(*before)]),
+                (FOLD_USAGE, vec![counted(*sequence), number(*before)]),
                 ("DELETE FROM counts WHERE minute < ?", vec![number(*before)]),
                 ("UPDATE key SET floor = max(floor, ?)", vec![number(*before)]),
             ]),
@@ -154,14 +154,14 @@ fn read_key(mut row: Row) -> Result<StoredKey, DiskFault> {
     })
 }
 
-/// None of a family that only newer code knows: its counts stay on the disk and are folded like the others.
+/// `None` if the row's rate-limit class is unknown to this release; its counts stay stored and are folded like others.
 fn read_bucket(mut row: Row) -> Result<Option<Bucket>, DiskFault> {
     let (window, family) = (row.integer()?, Family::parse(&row.text()?));
     let (client, used) = (Subclient::parse(&row.text()?), row.small()?);
     Ok(family.map(|family| Bucket { window, family, client, used }))
 }
 
-/// None of a family that only newer code knows.
+/// `None` if the row's rate-limit class is unknown to this release.
 fn read_out(mut row: Row) -> Result<Option<Out>, DiskFault> {
     let damaged = || DiskFault("a reservation's row cannot be read".to_owned());
     let id = row.text()?.parse().map_err(|_| damaged())?;

@@ -1,9 +1,9 @@
 //! The Durable Object of one key: the runtime around [`super::key::KeyGuard`].
 //!
-//! The object's clock is the only one that counts. What it says to the origin is in [`super::key_calls`].
+//! Only this Durable Object's clock counts. Its calls to the origin are in [`super::key_calls`].
 //!
-//! The class is bound by hand: the SDK's macro copies every request and response once more, and makes a promise of an
-//! answer that is at hand.
+//! The class is bound by hand: the SDK's macro copies every request and response once more, and wraps an answer that is ready
+//! in a promise.
 
 use super::DiskFault;
 use super::flight::Flight;
@@ -34,25 +34,25 @@ use worker::web_sys::{Request, Response, ResponseInit};
 use worker::worker_sys::types::DurableObjectState;
 use worker::{Delay, Env, State};
 
-/// How soon it is looked again whether reservations are back.
-const LOOK: Duration = Duration::from_millis(5);
-/// How long the holder of a kept record waits for the origin's answer. The Worker waits for this object no longer than a second.
-const PATIENCE: Duration = Duration::from_millis(600);
-/// Refusals that are held back for that, at most: more are given at once.
-const MOST_HELD: usize = 1_024;
+/// Poll interval while waiting for reservations to settle.
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
+/// How long a request waits for the origin if a confirmed record can be used instead. The Worker's timeout is one second.
+const ORIGIN_TIMEOUT: Duration = Duration::from_millis(600);
+/// Most refusals held back; further ones are sent at once.
+const MAX_HELD: usize = 1_024;
 
-/// The object.
+/// The Durable Object.
 #[wasm_bindgen]
 pub struct KeyGuard {
     inner: Rc<Inner>,
 }
 
-/// What there is to say to a question.
+/// The reply to a request.
 enum Reply {
     Is(KeyReply),
-    /// The refusal, unless a reservation comes back.
+    /// A refusal, unless an outstanding reservation is given back.
     Unsettled(KeyReply),
-    /// The origin has to be asked first.
+    /// The origin must be asked first.
     Ask,
 }
 
@@ -63,24 +63,24 @@ pub(super) struct Inner {
     machine: Reloaded<Machine>,
     asked: Rc<Gather<KeyAsk>>,
     pub(super) question: Rc<Flight>,
-    /// Those whose refusal is held back: what is out of the budget may come back.
+    /// Requests whose refusal is held back, because outstanding reservations may be given back.
     held: RefCell<Vec<Waiting<KeyAsk>>>,
-    /// Whether it is waited for that.
+    /// Whether a task is polling for that.
     is_settling: Cell<bool>,
-    /// Whether the next delivery of usage is arranged, as far as this instance knows.
+    /// Whether this instance has set the alarm for the next delivery of usage.
     pub(super) alarm_is_set: Cell<bool>,
-    /// What an object keeps that is a register and no key's.
+    /// State of an object that is a register instead of a key.
     pub(super) shelf: Shelf,
 }
 
 #[wasm_bindgen]
 impl KeyGuard {
-    /// An instance over the object's storage; nothing is read yet.
+    /// Creates an instance; storage is read at first use.
     #[wasm_bindgen(constructor)]
     pub fn new(state: DurableObjectState, env: Env) -> Self {
         let state = State::from(state);
         let disk = Database::of(&state);
-        let machine = Reloaded::new("a key's disk");
+        let machine = Reloaded::new("storage of a key");
         let (asked, question, held) = (Rc::default(), Rc::default(), RefCell::default());
         let (is_settling, alarm_is_set) = (Cell::new(false), Cell::new(false));
         let shelf = Shelf::new(&state);
@@ -88,8 +88,8 @@ impl KeyGuard {
         KeyGuard { inner: Rc::new(inner) }
     }
 
-    /// Answers a message: a response if nobody has to be waited for, else a promise of one. Who asks waits for those who ask with
-    /// them.
+    /// Answers a message: with a response if no waiting is needed, else with a promise. Concurrent requests are answered in one group
+    /// commit.
     pub fn fetch(&self, request: &Request) -> Result<JsValue, JsValue> {
         let text = request.headers().get(message::HEADER)?.unwrap_or_default();
         let ask = match message::read(&text) {
@@ -118,7 +118,7 @@ impl KeyGuard {
         Ok(self.inner.asked.join(&self.inner.state, ask, move |waiting| inner.answer(waiting)).into())
     }
 
-    /// Sends what was used, and arranges for the next time.
+    /// Sends the usage and schedules the next delivery.
     pub fn alarm(&self) -> Promise {
         let inner = Rc::clone(&self.inner);
         future_to_promise(async move {
@@ -129,7 +129,7 @@ impl KeyGuard {
 }
 
 impl Inner {
-    /// Runs a step of the machine. After a fault the next step begins with what the disk holds.
+    /// Runs a step of the state machine. After a fault the next step starts from storage.
     pub(super) fn with<T>(
         &self,
         step: impl FnOnce(&mut Machine, &Database) -> Result<T, DiskFault>,
@@ -137,13 +137,13 @@ impl Inner {
         self.machine.with(|| Machine::load(&self.disk), |machine| step(machine, &self.disk))
     }
 
-    /// Takes in what an isolate tells beside its question. It does so once, however the question itself fares.
+    /// Records the reports that come with a request, once, whatever the outcome of the request.
     fn hear(self: &Rc<Self>, ask: &KeyAsk) {
         self.settle(&ask.settled);
         self.report(&ask.tally);
     }
 
-    /// Answers those who asked together.
+    /// Answers a group of requests.
     fn answer(self: &Rc<Self>, waiting: Vec<Waiting<KeyAsk>>) {
         let asks: Vec<_> = waiting.iter().map(|waiting| &waiting.request).collect();
         let replies = self.replies(&asks);
@@ -159,9 +159,9 @@ impl Inner {
         }
     }
 
-    /// Answers after the origin was asked.
+    /// Answers once the origin was asked.
     async fn answer_asked(self: Rc<Self>, waiting: Waiting<KeyAsk>) {
-        // Twice: the answer waited for first may be that to a question without the text.
+        // Twice, because the first answer awaited may be to a look-up without the key's text.
         for _ in 0..2 {
             self.question(&waiting.request);
             if !self.landed().await {
@@ -176,13 +176,13 @@ impl Inner {
         waiting.answer(respond(&KeyReply::Unable));
     }
 
-    /// Waits for the end of the question that is out; where a record stands in for an answer, not for long. False where there will be
+    /// Waits for the look-up in flight, but only briefly if a confirmed record can be used instead. Returns false if there is
     /// nothing to answer with.
     async fn landed(&self) -> bool {
         if !self.is_kept() {
             return self.question.landed().await;
         }
-        let (mut landed, mut late) = (pin!(self.question.landed()), pin!(Delay::from(PATIENCE)));
+        let (mut landed, mut late) = (pin!(self.question.landed()), pin!(Delay::from(ORIGIN_TIMEOUT)));
         let has_landed = poll_fn(|context| match landed.as_mut().poll(context) {
             Poll::Ready(has_landed) => Poll::Ready(has_landed),
             Poll::Pending => late.as_mut().poll(context).map(|()| false),
@@ -200,9 +200,9 @@ impl Inner {
         self.with(|machine, _| Ok(machine.is_kept(runtime::now_millis()))).unwrap_or(false)
     }
 
-    /// Holds a refusal back until it is known what came of the reservations that are out. Meanwhile none is made, so that this ends.
+    /// Holds a refusal back until the outstanding reservations are settled or expired. No reservation is granted meanwhile, so the wait ends.
     fn hold(self: &Rc<Self>, waiting: Waiting<KeyAsk>, refusal: &KeyReply) {
-        if self.held.borrow().len() >= MOST_HELD {
+        if self.held.borrow().len() >= MAX_HELD {
             return waiting.answer(respond(refusal));
         }
         self.held.borrow_mut().push(waiting);
@@ -210,7 +210,7 @@ impl Inner {
             let inner = Rc::clone(self);
             self.state.wait_until(async move {
                 while inner.is_unsettled(None) {
-                    Delay::from(LOOK).await;
+                    Delay::from(POLL_INTERVAL).await;
                 }
                 inner.is_settling.set(false);
                 inner.answer_held();
@@ -218,7 +218,7 @@ impl Inner {
         }
     }
 
-    /// Answers those whose refusal was held back, or holds it back again.
+    /// Answers the requests held back; some may be held back again.
     fn answer_held(self: &Rc<Self>) {
         let held = self.held.take();
         if !held.is_empty() {
@@ -230,7 +230,7 @@ impl Inner {
         self.with(|machine, _| Ok(machine.is_unsettled(family, runtime::now_millis()))).unwrap_or(false)
     }
 
-    /// The replies as far as they are at hand, with everything that is charged on the disk at once.
+    /// The replies that can be given now. All charges are in storage, in one change.
     fn replies(self: &Rc<Self>, asks: &[&KeyAsk]) -> Vec<Reply> {
         let standings: Vec<_> = asks.iter().map(|ask| self.standing(ask)).collect();
         let record = |standing: &Standing| match standing {
@@ -262,7 +262,7 @@ impl Inner {
         asks.iter().zip(standings).map(reply).collect()
     }
 
-    /// How a request stands. If its key's record is to be looked up again soon, that is begun.
+    /// Judges a request. Starts a look-up if the key's record is due for a refresh.
     fn standing(self: &Rc<Self>, ask: &KeyAsk) -> Standing {
         let with_text = ask.text.is_some();
         let standing = self.with(|machine, _| Ok(machine.standing(runtime::now_millis(), with_text)));
@@ -302,7 +302,7 @@ impl Inner {
         KeyReply::Done
     }
 
-    /// Charges requests; `None` when the disk failed.
+    /// Charges requests; `None` after a storage fault.
     fn charge(&self, requests: &[(KeyRecord, &Take)]) -> Option<Vec<Option<Verdict>>> {
         let now = runtime::now_millis().div_euclid(1_000);
         let verdicts = self.with(|machine, disk| machine.take(disk, requests, now)).ok()?;
@@ -333,7 +333,7 @@ impl Inner {
     }
 }
 
-/// A message as the response that carries it.
+/// A response that carries a message.
 pub(crate) fn respond<M: Serialize>(message: &M) -> Result<JsValue, JsValue> {
     let init: ResponseInit = Init::with(&[(message::HEADER, message::write(message))]).to_js()?;
     Response::new_with_opt_str_and_init(None, &init).map(JsValue::from)

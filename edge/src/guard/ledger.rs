@@ -1,7 +1,7 @@
-//! The windows of one key: what was admitted in the present one, by family and by client.
+//! Admitted requests of one key in the current window, by rate-limit class and client.
 //!
-//! A mirror of rows on disk. It counts a request before the disk does and answers for it afterwards; where the disk does not take
-//! what is to be written, the mirror is thrown away, so that it never knows of less than what was granted.
+//! A mirror of rows in storage. It counts a request before storage does. If the write fails, the mirror is
+//! discarded, so it never counts less than what was granted.
 
 use super::message::Take;
 use super::subclient::{MOST, Subclient};
@@ -10,32 +10,29 @@ use rds_shared::access::budget::{Allowance, Count, Verdict, WINDOW_SECONDS, key_
 use rds_shared::route::Family;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A reservation takes at most one in so many of the requests that are left: who else asks finds some.
+/// A reservation takes at most 1/8 of the requests that are left, so that other isolates find some.
 const RESERVED_SHARE: u32 = 8;
-/// The smallest reservation. Below it asking for each request costs less than it is worth to be exact about what is out.
+/// The smallest reservation; below it, asking for each request is cheaper.
 pub const LEAST_RESERVED: u32 = 64;
 
 /// Requests to add to a row of counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// The window they fall into.
+    /// Window number.
     pub window: i64,
-    /// The budget they were charged to; `None` for requests that the key was not charged for.
+    /// The rate-limit class charged; `None` for requests not charged to the key.
     pub family: Option<Family>,
-    /// The client's bucket.
     pub client: Subclient,
-    /// The route.
     pub endpoint: String,
-    /// Served.
     pub served: u32,
-    /// Answered 429.
+    /// Requests answered with 429.
     pub throttled: u32,
-    /// The latest of them, Unix seconds.
+    /// Time of the latest request, Unix seconds.
     pub last_seen: i64,
 }
 
 impl Entry {
-    /// Adds what belongs to the same row; says whether it does.
+    /// Adds `other` if it belongs to the same row; returns whether it does.
     pub fn absorb(&mut self, other: &Entry) -> bool {
         let same = (self.window, self.family) == (other.window, other.family)
             && self.client == other.client
@@ -49,20 +46,16 @@ impl Entry {
     }
 }
 
-/// Admitted requests of a bucket in the latest window that the disk knows.
+/// Admitted requests of a bucket in the latest stored window.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bucket {
-    /// The window.
     pub window: i64,
-    /// The budget.
     pub family: Family,
-    /// The client's bucket.
     pub client: Subclient,
-    /// Admitted.
     pub used: u32,
 }
 
-/// The counts of a key's present window.
+/// The counts of a key's current window.
 #[derive(Debug, Clone, Default)]
 pub struct Ledger {
     window: i64,
@@ -72,7 +65,7 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// What the disk holds. `floor` is a window that the present one cannot lie before.
+    /// Builds the counts from storage. The current window is not before `floor`.
     pub fn new(buckets: Vec<Bucket>, floor: i64) -> Self {
         let mut ledger = Ledger::default();
         ledger.enter(buckets.iter().map(|bucket| bucket.window).max().unwrap_or(0).max(floor));
@@ -84,14 +77,14 @@ impl Ledger {
         ledger
     }
 
-    /// The present second at a clock that says `now`: windows never come back, even if a clock is set back.
+    /// The current second; never before the current window, even if the clock was set back.
     pub fn present(&self, now: i64) -> i64 {
         now.max(self.window.saturating_mul(WINDOW_SECONDS))
     }
 
-    /// Charges a request if there is room: its verdict, and for an admitted one what has to be on disk before anybody hears of it.
+    /// Charges a request if the limit allows. Returns its verdict and, if admitted, the row to write before replying.
     ///
-    /// `None` where keys have no budget in the family.
+    /// `None` if keys have no limit in the rate-limit class.
     pub fn take(&mut self, record: &KeyRecord, take: &Take, now: i64) -> Option<(Verdict, Option<Entry>)> {
         let now = self.present(now);
         let window = window_of(now);
@@ -117,9 +110,9 @@ impl Ledger {
         Some((verdict, Some(entry)))
     }
 
-    /// Counts requests before they come: how many, at most `want` and at most a share of what is left, and how the budget stands
-    /// without them. None of a shared key, whose clients have limits of their own, and none where too few are left for it to be
-    /// worth anybody's while.
+    /// Counts requests in advance: at most `want`, and at most a share of what is left. Returns the number and the allowance
+    /// without them. `None` for a shared key, whose clients have limits of their own, and if too few requests
+    /// are left.
     pub fn reserve(&mut self, record: &KeyRecord, family: Family, want: u32, now: i64) -> Option<(u32, Allowance)> {
         let limit = key_limit(family, record.rpm).filter(|_| !record.shared)?;
         let window = window_of(self.present(now));
@@ -134,7 +127,7 @@ impl Ledger {
         Some((size, Allowance { limit, remaining: left.saturating_sub(size), reset }))
     }
 
-    /// Gives requests of `window` back that were counted and did not come.
+    /// Gives back reserved requests of `window` that were not made.
     pub fn release(&mut self, window: i64, family: Family, requests: u32) {
         if window == self.window {
             for count in [self.totals.get_mut(&family), self.clients.get_mut(&(family, Subclient::Pooled))] {
@@ -143,7 +136,7 @@ impl Ledger {
         }
     }
 
-    /// The bucket that a request falls into. Only shared keys have clients, and only so many.
+    /// The bucket of a request. Only shared keys distinguish clients, up to a bound.
     fn bucket(&self, record: &KeyRecord, asked: &Subclient) -> Subclient {
         match asked {
             Subclient::Named(_) if !record.shared => Subclient::Pooled,
@@ -152,7 +145,7 @@ impl Ledger {
         }
     }
 
-    /// Leaves every window before `window` behind for good.
+    /// Moves on to `window`; earlier windows never become current again.
     pub fn enter(&mut self, window: i64) {
         if window > self.window {
             *self = Ledger { window, ..Ledger::default() };
@@ -196,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_of_one_row_add_up_and_others_do_not() {
+    fn only_requests_of_one_row_add_up() {
         let mut ledger = Ledger::default();
         let mut entry = |client, now| ledger.take(&key(40, true), &take(client), now).unwrap().1.unwrap();
         let mut first = entry(Some("one"), NOW);
@@ -208,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_is_set_back_brings_no_window_back() {
+    fn a_clock_set_back_does_not_bring_an_earlier_window_back() {
         let mut ledger = Ledger::default();
         let mut admitted = |now| ledger.take(&key(2, false), &take(None), now).unwrap().0.admitted;
         assert!(admitted(NOW) && admitted(NOW + 60));
@@ -219,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reservation_is_a_share_of_what_is_left_and_comes_back() {
+    fn a_reservation_takes_a_share_of_what_is_left_and_is_given_back() {
         let (mut ledger, key) = (Ledger::default(), key(1_600, false));
         let reserve = |ledger: &mut Ledger, want| ledger.reserve(&key, Family::Public, want, NOW);
         let (size, allowance) = reserve(&mut ledger, 1_000).unwrap();
@@ -230,11 +223,11 @@ mod tests {
         ledger.release(window_of(NOW), Family::Public, 150);
         assert_eq!(left(&mut ledger), 1_448);
         ledger.release(window_of(NOW) - 1, Family::Public, 150);
-        assert_eq!(left(&mut ledger), 1_447, "what did not come in the window before is no matter of this one");
+        assert_eq!(left(&mut ledger), 1_447, "requests of an earlier window are not given back to this one");
     }
 
     #[test]
-    fn nothing_is_reserved_of_a_small_rest_or_a_shared_key_or_where_a_key_has_no_budget() {
+    fn nothing_is_reserved_if_little_is_left_or_the_key_is_shared_or_has_no_limit() {
         let reserved = |rpm, shared, family, want| Ledger::default().reserve(&key(rpm, shared), family, want, NOW);
         assert!(reserved(512, false, Family::Public, 64).is_some());
         assert_eq!(reserved(511, false, Family::Public, 64), None);
@@ -258,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ordinary_keys_clients_are_not_told_apart() {
+    fn clients_of_a_key_that_is_not_shared_are_not_distinguished() {
         let mut ledger = Ledger::default();
         for name in ["a", "b"] {
             let (verdict, entry) = ledger.take(&key(8, false), &take(Some(name)), NOW).unwrap();

@@ -1,6 +1,6 @@
-//! What the Worker and its objects say to each other: JSON in one header each way, because a body costs a stream.
+//! Messages between the Worker and its Durable Objects: JSON in one header each way, because a body costs a stream.
 //!
-//! New code reaches Workers and objects at different times, so fields are added and never change their meaning.
+//! Workers and Durable Objects are not updated at the same time, so fields may be added but never change their meaning.
 
 use super::subclient::Subclient;
 use rds_shared::access::budget::{AddressBudget, Allowance, Verdict};
@@ -8,173 +8,160 @@ use rds_shared::access::{KeyDigest, KeyRecord};
 use rds_shared::route::Family;
 use serde::{Deserialize, Serialize};
 
-/// The header that carries a message.
 pub const HEADER: &str = "x-guard";
 
-/// To a key's object.
+/// Message to a key's Durable Object.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 pub enum KeyMessage {
-    /// Who is this, and may there be one request more? → [`KeyReply`].
+    /// Look up a key and charge a request → [`KeyReply`].
     Ask(KeyAsk),
-    /// The key was changed → [`KeyReply::Done`] once it is on disk.
+    /// The key was changed → [`KeyReply::Done`] once it is stored.
     News {
-        /// What it is now.
         digest: KeyDigest,
-        /// Its record.
+        /// The new record.
         record: KeyRecord,
     },
-    /// Requests that the Worker answered without asking → [`KeyReply::Done`].
+    /// Report requests that the Worker answered without asking → [`KeyReply::Done`].
     Report {
-        /// How many, by endpoint.
+        /// Counts by endpoint.
         tally: Vec<Tally>,
     },
-    /// May some requests be let through without asking, soon? → [`KeyReply::Reserved`].
+    /// Reserve requests → [`KeyReply::Reserved`].
     Reserve(ReserveAsk),
-    /// Reservations that are over → [`KeyReply::Done`].
+    /// Settle reservations that have ended → [`KeyReply::Done`].
     Settle {
-        /// What became of them.
         settled: Vec<Settled>,
     },
     /// To a register: does the origin know this key? → [`KeyReply::Listed`], `Rejected`, `TextNeeded` or `Unable`.
     LookUp(LookUp),
-    /// To a register: the origin knows this key → [`KeyReply::Done`].
+    /// To a register: list a key that the origin knows → [`KeyReply::Done`].
     List {
-        /// The key's name.
         digest: KeyDigest,
     },
 }
 
-/// A question about a key that is new to an isolate.
+/// A look-up of a key that is new to an isolate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LookUp {
-    /// The key's name.
     pub digest: KeyDigest,
-    /// The first characters of its text.
+    /// The first characters of the key's text.
     pub shown: String,
-    /// Its text, once the origin has asked for it.
+    /// The key's text, if the origin has asked for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// Whether the address that sent it has spent what rejected keys cost: such look-ups have few places, and wait for each other.
+    /// Whether the sending address has used up its limit for rejected keys; few such look-ups run at once.
     pub spent: bool,
 }
 
-/// The question that every keyed request asks.
+/// The request to check a key, sent for every keyed request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyAsk {
-    /// The key's name.
     pub digest: KeyDigest,
-    /// The first characters of its text.
+    /// The first characters of the key's text.
     pub shown: String,
-    /// Its text, once the origin has asked for it.
+    /// The key's text, if the origin has asked for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// What to charge; nothing on routes where keys have no budget.
+    /// The charge; `None` on routes where keys have no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub take: Option<Take>,
-    /// What the Worker answered by itself since it last asked.
+    /// Requests that the Worker answered by itself since the last report.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tally: Vec<Tally>,
-    /// Reservations that are over.
+    /// Reservations that have ended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settled: Vec<Settled>,
 }
 
-/// Asks for requests of a key to be counted before they come.
+/// A request to count requests of a key in advance.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReserveAsk {
-    /// Whose, and what else there is to tell of the key; nothing to charge.
+    /// The key, and reports about it; its `take` is `None`.
     pub ask: KeyAsk,
-    /// The budget.
+    /// The rate-limit class.
     pub family: Family,
-    /// How many, at most.
+    /// Most requests to reserve.
     pub want: u32,
-    /// For how many milliseconds from now on, at most.
+    /// Longest duration in milliseconds, from now.
     pub lasts: u32,
 }
 
-/// Requests that are counted, and that whoever asked may let through without asking again.
+/// Requests counted in advance, which the isolate may admit without asking again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reservation {
-    /// Its name.
     pub id: i64,
-    /// How many.
+    /// Number of requests.
     pub size: u32,
-    /// For how many milliseconds from when it was asked for.
+    /// Duration in milliseconds, from when it was requested.
     pub lasts: u32,
-    /// The budget, with all of them taken off.
+    /// The allowance after all of them are subtracted.
     pub allowance: Allowance,
 }
 
-/// What became of a reservation: nobody lets anything through any more on the strength of it.
+/// The outcome of a reservation that admits no further requests.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settled {
-    /// Its name.
     pub id: i64,
-    /// What was let through. The others were not needed.
+    /// The admitted requests; the rest is given back.
     pub spent: Vec<Tally>,
 }
 
-/// One request to charge.
+/// A charge for one request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Take {
-    /// The budget.
+    /// The rate-limit class.
     pub family: Family,
-    /// The route, as usage counts name it.
+    /// The route's name in usage counts.
     pub endpoint: String,
     /// The client of a shared key.
     pub client: Subclient,
 }
 
-/// Requests of one endpoint.
+/// Counts of one endpoint.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
-    /// The route.
     pub endpoint: String,
-    /// Served, without a charge to the key or on the strength of a reservation.
+    /// Served without a charge to the key or from a reservation.
     pub served: u32,
-    /// Answered 429.
+    /// Answered with 429.
     pub throttled: u32,
 }
 
-/// From a key's object.
+/// Reply of a key's Durable Object.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum KeyReply {
-    /// A live key.
+    /// The key is valid.
     Known {
-        /// Its record.
         record: KeyRecord,
-        /// What its budget says, if one was to be charged.
+        /// The rate-limit verdict, if a charge was requested.
         verdict: Option<Verdict>,
     },
-    /// Unknown or revoked.
+    /// The key is unknown or revoked.
     Rejected,
-    /// Ask again with the key's text.
+    /// The origin needs the key's text; ask again with it.
     TextNeeded,
-    /// The key cannot be judged: the origin is away and no record stands in, or the disk failed.
+    /// The key cannot be judged: the origin did not answer and no confirmed record can be used, or storage failed.
     Unable,
-    /// A live key, of which requests were reserved, or not: too few are left, or it is shared.
+    /// The key is valid; the reservation is `None` if too few requests are left or the key is shared.
     Reserved {
-        /// Its record.
         record: KeyRecord,
-        /// What was reserved.
         reservation: Option<Reservation>,
     },
-    /// The origin knows the key, live or revoked: its object has the rest.
+    /// The origin knows the key, live or revoked; ask the key's own Durable Object.
     Listed,
-    /// A message without an answer was taken.
+    /// The message was processed.
     Done,
 }
 
-/// To an address's object: one request to charge → [`Verdict`].
+/// Message to an address's Durable Object: one request to charge → [`Verdict`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AddressTake {
-    /// The address's name: a hash of it, in hex.
+    /// The address's name: a hash in hexadecimal.
     pub address: String,
-    /// The budget.
     pub budget: AddressBudget,
-    /// The neighbourhood; none where a Worker of an earlier release asks.
+    /// The neighbourhood; absent from Workers of an earlier release.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub neighbourhood: Option<Around>,
 }
@@ -182,20 +169,19 @@ pub struct AddressTake {
 /// The neighbourhood of an address.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Around {
-    /// Its name: a hash of it, in hex, behind an `n`.
+    /// The neighbourhood's name: `n` and a hash in hexadecimal.
     pub name: String,
-    /// How many addresses' allowances it has.
+    /// The neighbourhood's limit as a multiple of an address's.
     pub times: u32,
-    /// Whether the request is charged to it, too. Else it counts only where there is no counter for the address.
+    /// Whether the request is charged to it. If not, it is charged only if the address has no counter.
     pub charged: bool,
 }
 
-/// A message as the header's value. Everything in it is ASCII.
+/// A message as a header value, which is ASCII only.
 pub fn write<M: Serialize>(message: &M) -> String {
     serde_json::to_string(message).unwrap_or_default()
 }
 
-/// Reads a header's value.
 pub fn read<'a, M: Deserialize<'a>>(text: &'a str) -> Option<M> {
     serde_json::from_str(text).ok()
 }
@@ -241,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_of_a_later_version_is_passed_over() {
+    fn fields_of_a_later_version_are_ignored() {
         let later = r#"{"do":"report","tally":[{"endpoint":"x","served":1,"throttled":2,"later":3}],"later":{}}"#;
         assert!(matches!(read::<KeyMessage>(later), Some(KeyMessage::Report { .. })));
         assert_eq!(read::<KeyMessage>("nonsense"), None);

@@ -1,39 +1,38 @@
-//! What a key's object knows of its key, and for how long: a record is a lease, a revocation is for ever.
+//! A key's record as known to its Durable Object: a record is a lease, a revocation is permanent.
 //!
-//! While the origin cannot be asked, the record of a key that was good stands in: for [`RECORD_KEPT_SECONDS`] after it was last
-//! confirmed, and only where the origin tells the edge of every change until it is acknowledged. So a revocation that was
-//! acknowledged is known here, and one that was not takes effect with the first answer of the origin.
+//! While the origin cannot be asked, the record of a valid key may be used for [`RECORD_KEPT_SECONDS`] after its last
+//! confirmation, provided that the origin pushes changes to the edge until they are acknowledged. So an acknowledged revocation is
+//! always known here, and any other takes effect with the origin's first answer.
 
 use rds_shared::access::KeyRecord;
 use rds_shared::access::link::{KeyAnswer, KeyFinding, RECORD_KEPT_SECONDS, RECORD_LEASE_SECONDS};
 use rds_shared::access::refused::REFUSED_SECONDS;
 use serde::{Deserialize, Serialize};
 
-/// Age at which a record is asked for again, while it still holds.
+/// Age at which a record is refreshed in the background, in milliseconds.
 const REFRESH_MILLIS: i64 = 20_000;
-/// Age at which it holds no longer.
+/// Age at which a record's lease ends, in milliseconds.
 const LEASE_MILLIS: i64 = RECORD_LEASE_SECONDS * 1_000;
-/// How long "no such key" and "ask with the text" stand, and how long an origin that gave no answer is left alone.
+/// How long "unknown" and "text needed" are valid, and how long the origin is not asked after a failure, in milliseconds.
 const PAUSE_MILLIS: i64 = 1_000;
-/// Age up to which a record stands in while the origin cannot be asked.
+/// Age up to which a record may be used while the origin cannot be asked, in milliseconds.
 const KEPT_MILLIS: i64 = RECORD_KEPT_SECONDS * 1_000;
-/// How long after a question in vain the origin counts as away: the holder of a kept record does not wait for the next question.
+/// How long after a failed look-up the origin counts as down, in milliseconds. Meanwhile callers with a usable record do not wait for it.
 const AWAY_MILLIS: i64 = 30_000;
-/// How long a refusal counts while the origin cannot be asked.
+/// How long a refusal is valid while the origin cannot be asked, in milliseconds.
 const REFUSED_MILLIS: i64 = REFUSED_SECONDS * 1_000;
 
-/// A record and when the question was sent that it answers, in milliseconds.
+/// A record, and when the look-up that returned it was sent, in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lease {
-    /// The record.
     pub record: KeyRecord,
-    /// Sent, not answered: what the origin did while its answer travelled is covered too.
+    /// When the look-up was sent, not answered: changes made while the answer was under way are thus covered.
     pub asked_at: i64,
-    /// Whether the origin tells the edge of every change of this key until it is acknowledged.
+    /// Whether the origin pushes changes of this key to the edge until they are acknowledged.
     pub told: bool,
 }
 
-/// A record as the disk holds it: older code passes over what it does not know.
+/// The stored form of a record; unknown fields of a newer release are ignored.
 #[derive(Serialize, Deserialize)]
 struct Written {
     #[serde(flatten)]
@@ -43,47 +42,45 @@ struct Written {
 }
 
 impl Lease {
-    /// Reads what the disk holds; none of a record that only newer code knows.
+    /// Reads the stored form; `None` if only a newer release understands it.
     pub fn read(record: &str, asked_at: i64) -> Option<Self> {
         let Written { record, told } = serde_json::from_str(record).ok()?;
         Some(Lease { record, asked_at, told })
     }
 
-    /// The record's text for the disk.
+    /// The stored form of the record.
     pub fn record_text(&self) -> Result<String, serde_json::Error> {
         serde_json::to_string(&Written { record: self.record, told: self.told })
     }
 }
 
-/// What is to be done with a request.
+/// How to treat a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// A live key; `refresh` when its record should be asked for again, while nobody waits for it.
+    /// The key is valid.
     Live {
-        /// The record.
         record: KeyRecord,
-        /// Whether the lease is about to end.
+        /// Whether the record should be refreshed in the background.
         refresh: bool,
     },
-    /// Unknown or revoked.
+    /// The key is unknown or revoked.
     Rejected,
-    /// The origin wants the text.
+    /// The origin needs the key's text.
     TextNeeded,
-    /// Ask the origin first.
     Ask,
-    /// The origin was asked a moment ago and gave no answer.
+    /// The origin did not answer a moment ago.
     Unable,
 }
 
-/// The knowledge.
+/// The state of a key.
 #[derive(Debug, Clone, Default)]
 pub struct Known {
     lease: Option<Lease>,
-    /// What the origin said when it knew no record, and when.
+    /// The origin's last answer without a record, and when it came.
     refusal: Option<(Refusal, i64)>,
-    /// When it was last asked in vain.
+    /// When the last look-up failed.
     failed_at: Option<i64>,
-    /// When the origin last sent a record by itself. A question that was out then may be answered with what was before it.
+    /// When the origin last pushed a record. The answer to a look-up that was out then may be older.
     told_at: Option<i64>,
 }
 
@@ -94,18 +91,17 @@ enum Refusal {
 }
 
 impl Known {
-    /// What the disk holds.
     pub fn new(lease: Option<Lease>) -> Self {
         Known { lease, ..Known::default() }
     }
 
-    /// The lease, live or not.
+    /// The lease, valid or not.
     pub fn lease(&self) -> Option<Lease> {
         self.lease
     }
 
-    /// Until when what [`standing`](Self::standing) says of a live key at `now` may be acted upon, in milliseconds; long ago where
-    /// there is no record.
+    /// Until when a valid verdict of [`standing`](Self::standing) at `now` may be used, in milliseconds; a time in the past without a
+    /// record.
     pub fn holds_until(&self, now: i64) -> i64 {
         let lease = self.lease.map_or(0, |lease| lease.asked_at.saturating_add(LEASE_MILLIS));
         match self.kept(now) {
@@ -114,16 +110,16 @@ impl Known {
         }
     }
 
-    /// The record that stands in at `now` if the origin cannot be asked.
+    /// The record that may be used at `now` if the origin cannot be asked.
     pub fn kept(&self, now: i64) -> Option<KeyRecord> {
         let lease = self.lease.filter(|lease| lease.told && lease.record.active)?;
         (0..KEPT_MILLIS).contains(&now.saturating_sub(lease.asked_at)).then_some(lease.record)
     }
 
-    /// How a request at `now` stands; `with_text` when it brings the key's text.
+    /// Judges a request at `now`; `with_text` if it carries the key's text.
     pub fn standing(&self, now: i64, with_text: bool) -> Standing {
         let since = |then: i64| now.saturating_sub(then);
-        // A clock that stepped back makes an age negative: that is no age at which to trust anything.
+        // After the clock was set back an age is negative and proves nothing.
         let recent = |then: i64| (0..PAUSE_MILLIS).contains(&since(then));
         let failed = self.failed_at.is_some_and(recent);
         if let Some(Lease { record, asked_at, .. }) = self.lease {
@@ -150,8 +146,8 @@ impl Known {
         }
     }
 
-    /// Takes the origin's answer to a question sent at `asked_at` that came in at `now`. Gives the lease to write down, if
-    /// it changed.
+    /// Records the origin's answer, received at `now`, to a look-up sent at `asked_at`. Returns the lease to store, if it
+    /// changed.
     pub fn answered(&mut self, finding: &KeyFinding, asked_at: i64, now: i64) -> Option<Lease> {
         self.failed_at = None;
         self.refusal = None;
@@ -160,11 +156,11 @@ impl Known {
             KeyAnswer::Known { record } => match self.lease {
                 Some(held) if !held.record.active => None,
                 Some(held) if held.record.version == record.version => {
-                    // The same version with other figures: a plan's default was changed by a release of the origin.
+                    // Same version, other limits: a release of the origin changed a plan's default.
                     self.lease = Some(Lease { record: *record, asked_at: asked_at.max(held.asked_at), told });
                     self.lease
                 }
-                // An answer that was overtaken by news says nothing about the present.
+                // The answer is older than an update pushed meanwhile.
                 Some(held) if !record.supersedes(&held.record) && !self.is_from_a_restored_origin(held, asked_at) => {
                     None
                 }
@@ -175,7 +171,7 @@ impl Known {
             },
             KeyAnswer::Unknown => {
                 self.refusal = Some((Refusal::Unknown, now));
-                // A key that the origin has forgotten holds no longer, from now on.
+                // The origin no longer knows the key, so its lease ends now.
                 let held = self.lease.filter(|held| held.record.active)?;
                 self.lease = Some(Lease { asked_at: 0, ..held });
                 self.lease
@@ -187,16 +183,16 @@ impl Known {
         }
     }
 
-    /// Whether an older record than the one held is what the origin knows now: it was asked after the lease was over, and has
-    /// said nothing by itself since.
+    /// Whether an older record is the origin's current one, after a restore: the look-up was sent after the lease ended, and no update was
+    /// pushed since.
     fn is_from_a_restored_origin(&self, held: Lease, asked_at: i64) -> bool {
         let over = !(0..LEASE_MILLIS).contains(&asked_at.saturating_sub(held.asked_at));
         over && self.told_at.is_none_or(|told_at| told_at < asked_at)
     }
 
-    /// Takes a record that the origin sent by itself and that came in at `now`. Gives the lease to write down, if it is news.
+    /// Records an update pushed by the origin and received at `now`. Returns the lease to store, if the record is newer.
     ///
-    /// News renews no lease: it may have been long on its way.
+    /// An update does not renew the lease, because it may have been under way for long.
     pub fn told(&mut self, record: KeyRecord, now: i64) -> Option<Lease> {
         self.told_at = Some(now);
         let (asked_at, told) = match self.lease {
@@ -209,7 +205,7 @@ impl Known {
         self.lease
     }
 
-    /// Notes that the origin gave no answer.
+    /// Records that the origin did not answer.
     pub fn unanswered(&mut self, now: i64) {
         self.failed_at = Some(now);
     }
@@ -244,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_of_newer_code_reads_where_it_says_more_and_is_none_where_it_says_what_nobody_knows() {
+    fn unknown_fields_of_a_stored_record_are_ignored_and_unknown_values_make_it_unreadable() {
         let written = serde_json::to_string(&record(1)).unwrap();
         let lease = Lease { record: record(1), asked_at: T, told: false };
         assert_eq!(Lease::read(&written, T), Some(lease));
@@ -253,11 +249,11 @@ mod tests {
         let told = Lease { told: true, ..lease };
         let text = told.record_text().unwrap();
         assert_eq!(Lease::read(&text, T), Some(told));
-        assert_eq!(serde_json::from_str::<KeyRecord>(&text).unwrap(), record(1), "as the release before reads it");
+        assert_eq!(serde_json::from_str::<KeyRecord>(&text).unwrap(), record(1), "readable by the previous release");
     }
 
     #[test]
-    fn an_origin_that_gives_no_answer_is_asked_once_a_second() {
+    fn an_origin_that_does_not_answer_is_asked_once_a_second() {
         let mut known = known(1, T);
         known.unanswered(T + 20_000);
         assert_eq!(known.standing(T + 20_500, false), Standing::Live { record: record(1), refresh: false });
@@ -267,16 +263,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unknown_is_asked_again_after_a_second() {
+    fn an_unknown_key_is_looked_up_again_after_a_second() {
         let mut known = Known::default();
         assert_eq!(known.standing(T, false), Standing::Ask);
-        assert_eq!(known.answered(&KeyAnswer::Unknown.into(), T, T + 3), None, "nothing is written for it");
+        assert_eq!(known.answered(&KeyAnswer::Unknown.into(), T, T + 3), None, "nothing is stored for it");
         assert_eq!(known.standing(T + 1_002, false), Standing::Rejected);
         assert_eq!(known.standing(T + 1_003, false), Standing::Ask);
     }
 
     #[test]
-    fn an_older_row_needs_the_text_and_then_is_a_key_like_any() {
+    fn a_key_whose_text_is_needed_becomes_an_ordinary_key() {
         let mut known = Known::default();
         known.answered(&KeyAnswer::TextNeeded.into(), T, T);
         assert_eq!(known.standing(T + 10, false), Standing::TextNeeded);
@@ -286,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_answer_never_brings_a_revoked_key_back() {
+    fn a_slow_answer_never_restores_a_revoked_key() {
         let mut known = known(1, T);
         let revoked = KeyRecord { active: false, ..record(2) };
         assert!(known.told(revoked, T + 60).is_some());
@@ -299,22 +295,22 @@ mod tests {
             assert_eq!(known.answered(&answer.clone().into(), T + 50, T + 200), None, "{answer:?}");
             assert_eq!(known.standing(T + 201, true), Standing::Rejected);
         }
-        assert_eq!(known.standing(T + 10_000_000, false), Standing::Rejected, "a revocation is no lease");
+        assert_eq!(known.standing(T + 10_000_000, false), Standing::Rejected, "a revocation does not expire");
     }
 
     #[test]
-    fn a_slow_answer_does_not_undo_or_prolong_newer_news() {
+    fn a_slow_answer_neither_undoes_nor_prolongs_a_newer_update() {
         let mut known = known(1, T);
         let news = KeyRecord { rpm: 900, ..record(2) };
         assert!(known.told(news, T + 25_005).is_some());
         assert_eq!(known.answered(&KeyAnswer::Known { record: record(1) }.into(), T + 25_000, T + 25_010), None);
         assert_eq!(known.standing(T + 29_999, false), Standing::Live { record: news, refresh: true });
         assert_eq!(known.standing(T + 30_000, false), Standing::Ask);
-        assert!(known.told(record(2), T + 30_000).is_none(), "the same news twice is no news");
+        assert!(known.told(record(2), T + 30_000).is_none(), "a repeated update changes nothing");
     }
 
     #[test]
-    fn after_the_origin_was_restored_its_older_record_counts_once_the_lease_is_over() {
+    fn after_a_restore_of_the_origin_its_older_record_counts_once_the_lease_is_over() {
         let mut known = known(50, T);
         let older = KeyAnswer::Known { record: record(40) }.into();
         assert_eq!(known.answered(&older, T + 20_000, T + 20_010), None, "the lease still runs");
@@ -323,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn an_older_answer_that_news_overtook_never_counts_however_old_the_lease() {
+    fn an_answer_older_than_a_pushed_update_never_counts() {
         let mut known = known(1, T);
         assert!(known.told(record(2), T + 40_005).is_some());
         assert_eq!(known.answered(&KeyAnswer::Known { record: record(1) }.into(), T + 40_000, T + 40_010), None);

@@ -1,4 +1,4 @@
-//! What a key's object goes by while the origin cannot be asked.
+//! How a key's Durable Object judges keys while the origin cannot be asked.
 
 use super::record::{Known, Standing};
 use rds_shared::access::link::{KeyAnswer, KeyFinding};
@@ -10,7 +10,7 @@ fn record(version: i64) -> KeyRecord {
     KeyRecord { id: 1, org_id: 1, plan: Plan::Data, rpm: 300, shared: false, active: true, version }
 }
 
-/// A key of whose changes the edge is not told, confirmed at `T`.
+/// A key whose changes are not pushed to the edge, confirmed at `T`.
 fn untold() -> Known {
     let mut known = Known::default();
     assert!(known.answered(&KeyAnswer::Known { record: record(1) }.into(), T, T + 5).is_some());
@@ -19,7 +19,7 @@ fn untold() -> Known {
 
 const HOUR: i64 = 3_600_000;
 
-/// A key whose changes are told to the edge, confirmed at `T`.
+/// A key whose changes are pushed to the edge, confirmed at `T`.
 fn told() -> Known {
     let mut known = Known::default();
     let finding = KeyFinding { answer: KeyAnswer::Known { record: record(1) }, told: true };
@@ -28,30 +28,30 @@ fn told() -> Known {
 }
 
 #[test]
-fn while_the_origin_cannot_be_asked_a_good_key_stays_what_it_was_for_hours() {
+fn a_valid_key_stays_usable_for_twelve_hours_while_the_origin_is_down() {
     let mut known = told();
     let live = |refresh| Standing::Live { record: record(1), refresh };
     assert_eq!(known.standing(T + 60_000, false), Standing::Ask, "the origin is asked first");
     known.unanswered(T + 60_000);
     assert_eq!(known.standing(T + 60_999, false), live(false));
-    assert_eq!(known.standing(T + 61_000, false), live(true), "and asked again, while nobody waits");
+    assert_eq!(known.standing(T + 61_000, false), live(true), "and is asked again in the background");
     assert_eq!(known.standing(T + 89_999, false), live(true));
-    assert_eq!(known.standing(T + 90_000, false), Standing::Ask, "what was heard so long ago says nothing of now");
+    assert_eq!(known.standing(T + 90_000, false), Standing::Ask, "the last failure is too long ago");
     known.unanswered(T + 12 * HOUR - 1);
     assert_eq!(known.standing(T + 12 * HOUR - 1, false), live(false));
     known.unanswered(T + 12 * HOUR);
-    assert_eq!(known.standing(T + 12 * HOUR, false), Standing::Unable, "twelve hours, and no longer");
+    assert_eq!(known.standing(T + 12 * HOUR, false), Standing::Unable, "twelve hours at most");
 }
 
 #[test]
-fn nothing_stands_in_where_the_edge_is_not_told_of_changes() {
+fn without_pushed_changes_an_expired_record_is_not_used() {
     let mut known = untold();
     known.unanswered(T + 60_000);
     assert_eq!((known.standing(T + 60_500, false), known.kept(T + 60_500)), (Standing::Unable, None));
 }
 
 #[test]
-fn a_revocation_that_is_known_here_stands_however_long_the_origin_is_away() {
+fn a_known_revocation_stays_in_force_while_the_origin_is_down() {
     let mut known = told();
     known.unanswered(T + 60_000);
     assert!(known.told(KeyRecord { active: false, ..record(2) }, T + 61_000).is_some());
@@ -60,7 +60,7 @@ fn a_revocation_that_is_known_here_stands_however_long_the_origin_is_away() {
 }
 
 #[test]
-fn a_revocation_that_was_not_told_takes_effect_with_the_first_answer() {
+fn an_unknown_revocation_takes_effect_with_the_origins_first_answer() {
     let mut known = told();
     known.unanswered(T + 60_000);
     let revoked = KeyRecord { active: false, ..record(2) };
@@ -70,22 +70,22 @@ fn a_revocation_that_was_not_told_takes_effect_with_the_first_answer() {
     let mut known = told();
     known.answered(&KeyAnswer::Unknown.into(), T + 61_000, T + 61_005);
     known.unanswered(T + 70_000);
-    assert_eq!(known.standing(T + 70_001, false), Standing::Rejected, "nor does a forgotten key come back");
+    assert_eq!(known.standing(T + 70_001, false), Standing::Rejected, "a key that the origin no longer knows stays rejected");
     assert_eq!(known.kept(T + 70_001), None);
 }
 
 #[test]
-fn a_key_that_was_refused_lately_stays_refused_while_the_origin_is_away() {
+fn a_key_refused_lately_stays_refused_while_the_origin_is_down() {
     let mut known = Known::default();
     known.answered(&KeyAnswer::Unknown.into(), T, T);
     known.unanswered(T + 60_000);
     assert_eq!(known.standing(T + 60_500, false), Standing::Rejected);
     known.unanswered(T + HOUR);
-    assert_eq!(known.standing(T + HOUR, false), Standing::Unable, "not for ever");
+    assert_eq!(known.standing(T + HOUR, false), Standing::Unable, "only for a limited time");
 }
 
 #[test]
-fn what_stands_in_may_be_reserved_from_until_the_origin_is_asked_again() {
+fn a_kept_record_allows_reservations_until_the_origin_is_asked_again() {
     let known = told();
     assert_eq!(known.holds_until(T + 1), T + 30_000);
     assert_eq!(known.holds_until(T + 60_000), T + 61_000);

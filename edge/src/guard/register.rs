@@ -1,64 +1,61 @@
-//! Which keys the origin knows, as a state machine over one disk: so that a guessed key gets no object of its own.
+//! Lists the keys that the origin knows, as a state machine on storage, so that a guessed key gets no Durable Object of its own.
 //!
-//! Sixteen objects share the keys by their digests. A key that is new to an isolate is looked up here first, and only one that the
-//! origin knows leads on to its own object, which has its record. That the origin knew a key stays written: it holds while the origin
-//! is away. That it does not is remembered for some seconds, in bounded memory, and leaves nothing on the disk.
+//! Sixteen Durable Objects share the keys by digest. A key that is new to an isolate is looked up here first; only if the
+//! origin knows it is its own Durable Object asked, which has its record. A listed key stays listed in storage, so it is
+//! found while the origin is down. An unknown key is remembered for ten seconds, in bounded memory, and never stored.
 
 use super::DiskFault;
 use rds_shared::access::KeyDigest;
 use rds_shared::access::link::KeyAnswer;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Bits of a digest's first byte that choose its register: sixteen of them.
+/// Bits of a digest's first byte that select one of sixteen registers.
 const REGISTER_BITS: u8 = 0b1111;
-/// How long a key that the origin does not know is refused without asking again, in milliseconds.
+/// How long a key unknown to the origin is refused without asking again, in milliseconds.
 pub const REFUSED_MILLIS: i64 = 10_000;
-/// Keys that are refused so at once; while all of them stand, further ones are asked for each time.
-const REFUSED: usize = 4_096;
-/// Listed keys that are mirrored in memory; beyond it the mirror is emptied.
-const MIRRORED: usize = 8_192;
+/// Most unknown keys remembered; while all are valid, further ones are looked up each time.
+const MAX_REFUSED: usize = 4_096;
+/// Most listed keys mirrored in memory; when exceeded, the mirror is cleared and refilled from storage.
+const MAX_MIRRORED: usize = 8_192;
 
-/// The name of the register that has a key.
+/// The name of a key's register.
 pub fn name(digest: &KeyDigest) -> String {
     let first = digest.as_bytes().first().copied().unwrap_or_default();
     format!("register-{}", first & REGISTER_BITS)
 }
 
-/// Where the listed keys are kept.
+/// Durable storage of the listed keys.
 pub trait RegisterDisk {
-    /// Whether a key is listed.
     fn has(&self, digest: &KeyDigest) -> Result<bool, DiskFault>;
-    /// Lists one.
     fn list(&self, digest: &KeyDigest) -> Result<(), DiskFault>;
 }
 
-/// How a key stands.
+/// The state of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Entry {
-    /// The origin knows it.
     Listed,
-    /// The origin said a moment ago that it does not.
+    /// The origin said less than ten seconds ago that it does not know it.
     Refused,
-    /// The origin has to be asked.
+    /// The origin must be asked.
     New,
 }
 
-/// The machine. Thrown away after any fault of the disk.
+/// The state machine. Discarded after any storage fault.
 #[derive(Debug, Default)]
 pub struct Register {
     listed: BTreeSet<KeyDigest>,
-    /// Until when keys are refused.
+    /// Unknown keys, with the end of their refusal in milliseconds.
     refused: BTreeMap<KeyDigest, i64>,
 }
 
 impl Register {
-    /// How a key stands at `now` (milliseconds).
+    /// The state of a key at `now` (milliseconds).
     pub fn entry(&mut self, disk: &impl RegisterDisk, digest: &KeyDigest, now: i64) -> Result<Entry, DiskFault> {
         if self.listed.contains(digest) {
             return Ok(Entry::Listed);
         }
         let until = self.refused.get(digest).copied().unwrap_or_default();
-        // A clock that stepped back makes a refusal no longer than it was.
+        // After the clock was set back, a refusal must not last longer than intended.
         if (1..=REFUSED_MILLIS).contains(&until.saturating_sub(now)) {
             return Ok(Entry::Refused);
         }
@@ -69,7 +66,7 @@ impl Register {
         Ok(Entry::Listed)
     }
 
-    /// Takes the origin's answer, which came at `now`.
+    /// Records the origin's answer, received at `now`.
     pub fn answered(
         &mut self,
         disk: &impl RegisterDisk,
@@ -80,10 +77,10 @@ impl Register {
         match answer {
             KeyAnswer::Known { .. } => self.list(disk, digest),
             KeyAnswer::Unknown => {
-                if self.refused.len() >= REFUSED {
+                if self.refused.len() >= MAX_REFUSED {
                     self.refused.retain(|_, until| *until > now);
                 }
-                if self.refused.len() < REFUSED {
+                if self.refused.len() < MAX_REFUSED {
                     self.refused.insert(*digest, now.saturating_add(REFUSED_MILLIS));
                 }
                 Ok(())
@@ -92,7 +89,7 @@ impl Register {
         }
     }
 
-    /// Lists a key. It is on disk when this returns.
+    /// Lists a key. It is in storage when this returns.
     pub fn list(&mut self, disk: &impl RegisterDisk, digest: &KeyDigest) -> Result<(), DiskFault> {
         if !self.listed.contains(digest) {
             disk.list(digest)?;
@@ -103,7 +100,7 @@ impl Register {
     }
 
     fn mirror(&mut self, digest: KeyDigest) {
-        if self.listed.len() >= MIRRORED {
+        if self.listed.len() >= MAX_MIRRORED {
             self.listed.clear();
         }
         self.listed.insert(digest);
@@ -143,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_origin_knows_is_listed_for_good_and_a_revoked_key_is_known_too() {
+    fn a_key_known_to_the_origin_stays_listed_even_if_revoked() {
         let disk = Disk::default();
         for (text, active) in [("live", true), ("revoked", false)] {
             let digest = KeyDigest::of(text);
@@ -156,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_does_not_know_is_refused_for_ten_seconds_and_leaves_nothing_behind() {
+    fn an_unknown_key_is_refused_for_ten_seconds_and_not_stored() {
         let (disk, mut register, digest) = (Disk::default(), Register::default(), KeyDigest::of("guess"));
         register.answered(&disk, &digest, &KeyAnswer::Unknown, NOW).unwrap();
         assert_eq!(register.entry(&disk, &digest, NOW + 9_999), Ok(Entry::Refused));
@@ -168,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_is_minted_is_no_longer_refused() {
+    fn a_newly_listed_key_is_no_longer_refused() {
         let (disk, mut register, digest) = (Disk::default(), Register::default(), KeyDigest::of("key"));
         register.answered(&disk, &digest, &KeyAnswer::Unknown, NOW).unwrap();
         disk.broken.set(true);
@@ -179,13 +176,13 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_bounded_whatever_is_guessed() {
+    fn memory_is_bounded_for_any_number_of_guesses() {
         let (disk, mut register) = (Disk::default(), Register::default());
         for number in 0..20_000 {
             register.answered(&disk, &KeyDigest::of(&number.to_string()), &KeyAnswer::Unknown, NOW).unwrap();
             register.list(&disk, &KeyDigest::of(&format!("key {number}"))).unwrap();
         }
-        assert!(register.refused.len() <= REFUSED && register.listed.len() <= MIRRORED);
-        assert_eq!(register.entry(&disk, &KeyDigest::of("key 1"), NOW), Ok(Entry::Listed), "the disk knows them all");
+        assert!(register.refused.len() <= MAX_REFUSED && register.listed.len() <= MAX_MIRRORED);
+        assert_eq!(register.entry(&disk, &KeyDigest::of("key 1"), NOW), Ok(Entry::Listed), "storage has all listed keys");
     }
 }

@@ -1,5 +1,5 @@
-//! The runtime around [`super::register::Register`]. A register is an object of the keys' class under a name that is no digest: a
-//! class of its own would be a migration of the deployment, behind which nobody could roll back.
+//! The runtime around [`super::register::Register`]. A register is a Durable Object of the keys' class under a name that is not a digest:
+//! a separate class would need a deployment migration, which cannot be rolled back.
 
 use super::DiskFault;
 use super::flight::Flight;
@@ -19,22 +19,22 @@ use worker::{State, console_error};
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS listed (digest TEXT PRIMARY KEY) WITHOUT ROWID";
 
-/// Questions that one register has out at once for those who may still be refused with a 401, and who may wait for one.
-const PLACES: (usize, usize) = (4, 256);
-/// The same for addresses that have spent what rejected keys cost: guesses wait for guesses.
-const SPENT_PLACES: (usize, usize) = (1, 32);
+/// Concurrent look-ups of one register, and the length of its queue.
+const LOOK_UPS: (usize, usize) = (4, 256);
+/// The same for addresses that have used up their limit for rejected keys, so that guesses only wait for guesses.
+const SPENT_LOOK_UPS: (usize, usize) = (1, 32);
 
-/// A register's state beside its disk.
+/// A register's state and storage.
 pub(super) struct Shelf {
     disk: Table,
     machine: Reloaded<Register>,
     places: Rc<Share>,
     spent_places: Rc<Share>,
-    /// Questions that are out: whoever asks the same waits for that answer.
+    /// Look-ups in flight, by key and whether its text is sent; identical ones wait for the same answer.
     out: RefCell<BTreeMap<(KeyDigest, bool), Rc<Question>>>,
 }
 
-/// A question to the origin, and what came of it.
+/// A look-up at the origin and its reply.
 struct Question {
     flight: Rc<Flight>,
     reply: RefCell<KeyReply>,
@@ -47,10 +47,9 @@ impl Default for Question {
 }
 
 impl Shelf {
-    /// Nothing is read yet.
     pub(super) fn new(state: &State) -> Self {
-        let (places, spent_places) = (Share::new(PLACES.0, PLACES.1), Share::new(SPENT_PLACES.0, SPENT_PLACES.1));
-        let (disk, machine) = (Table::of(state, TABLE), Reloaded::new("a register's disk"));
+        let (places, spent_places) = (Share::new(LOOK_UPS.0, LOOK_UPS.1), Share::new(SPENT_LOOK_UPS.0, SPENT_LOOK_UPS.1));
+        let (disk, machine) = (Table::of(state, TABLE), Reloaded::new("storage of a register"));
         Shelf { disk, machine, places, spent_places, out: RefCell::default() }
     }
 
@@ -58,7 +57,7 @@ impl Shelf {
         self.machine.with(|| Ok(Register::default()), |machine| step(machine, &self.disk))
     }
 
-    /// The reply that is at hand, if one is.
+    /// The reply, if it is known without asking the origin.
     pub(super) fn at_hand(&self, digest: &KeyDigest) -> Option<KeyReply> {
         match self.with(|register, disk| register.entry(disk, digest, runtime::now_millis())) {
             Ok(Entry::Listed) => Some(KeyReply::Listed),
@@ -68,7 +67,7 @@ impl Shelf {
         }
     }
 
-    /// Lists a key that the origin tells of.
+    /// Lists a key on the origin's message.
     pub(super) fn list(&self, digest: &KeyDigest) -> KeyReply {
         match self.with(|register, disk| register.list(disk, digest)) {
             Ok(()) => KeyReply::Done,
@@ -78,13 +77,13 @@ impl Shelf {
 }
 
 impl Inner {
-    /// Asks the origin whether it knows a key, when there is a place; or waits for the answer to the same question.
+    /// Asks the origin whether it knows a key, once the queue allows, or waits for an identical look-up in flight.
     pub(super) async fn look_up(self: &Rc<Self>, asked: LookUp) -> KeyReply {
         let named = (asked.digest, asked.text.is_some());
         let question = Rc::clone(self.shelf.out.borrow_mut().entry(named).or_default());
         if let Some(ticket) = question.flight.begin() {
             let (inner, question) = (Rc::clone(self), Rc::clone(&question));
-            // Whoever asked may go away; the others wait for the answer all the same.
+            // The caller may disconnect; the others still wait for the answer.
             self.state.wait_until(async move {
                 let places = if asked.spent { &inner.shelf.spent_places } else { &inner.shelf.places };
                 if let Some(_place) = places.place().await {
@@ -108,7 +107,7 @@ impl Inner {
             _ => None,
         };
         let Some(answer) = understood else {
-            console_error!("{digest:?}: the origin did not say whether it knows the key");
+            console_error!("{digest:?}: the origin did not answer whether it knows the key");
             return KeyReply::Unable;
         };
         let noted = self.shelf.with(|register, disk| register.answered(disk, &digest, &answer, runtime::now_millis()));
@@ -123,7 +122,7 @@ impl Inner {
 
 impl RegisterDisk for Table {
     fn has(&self, digest: &KeyDigest) -> Result<bool, DiskFault> {
-        // Until a key is listed there is nothing to read, and a guess writes nothing.
+        // The table exists only after the first listing, so a guess writes nothing.
         let Some(database) = self.if_there("listed")? else { return Ok(false) };
         let found = database.rows("SELECT 1 FROM listed WHERE digest = ?", &[digest.to_hex().into()])?;
         Ok(!found.is_empty())

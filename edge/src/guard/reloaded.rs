@@ -1,24 +1,23 @@
-//! A machine over its disk: loaded at the first need, and again after a fault, so that memory never knows more than the disk.
+//! A state machine over storage: loaded at first use, and again after a fault, so that memory never differs from storage.
 
 use super::DiskFault;
 use core::cell::RefCell;
 use worker::console_error;
 
-/// The machine, while it is known to agree with the disk.
+/// The state machine, while it is known to agree with storage.
 #[derive(Debug)]
 pub struct Reloaded<M> {
     machine: RefCell<Option<M>>,
-    /// Whose disk it is, for the log.
+    /// Name of the storage, for the log.
     whose: &'static str,
 }
 
 impl<M> Reloaded<M> {
-    /// Nothing is loaded yet.
     pub const fn new(whose: &'static str) -> Self {
         Reloaded { machine: RefCell::new(None), whose }
     }
 
-    /// Runs a step. After a fault the next step begins with what the disk holds.
+    /// Runs a step. After a fault the next step starts from storage.
     pub fn with<T>(
         &self,
         load: impl FnOnce() -> Result<M, DiskFault>,

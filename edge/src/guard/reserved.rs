@@ -1,8 +1,8 @@
-//! Requests that keys' objects have counted ahead for this isolate, to be let through without asking.
+//! Reserved requests: counted in advance by a key's Durable Object, and admitted by this isolate without asking.
 //!
-//! Only of a key that is asked for very often here: the first requests of a burst ask each for itself, then so many are reserved
-//! as will come while the reservation lasts, and more before those are used up. What is over is told, with what was let through,
-//! so that the object takes the rest back. It is told once: what may be lost on its way stays counted.
+//! Only busy keys are reserved for. The first requests of a burst each ask the Durable Object; then as many are reserved as are expected
+//! while the reservation lasts, and more before they are used up. An ended reservation is reported with the requests it admitted,
+//! and the Durable Object takes the rest back. The report is sent once; if it is lost, all reserved requests stay counted.
 
 use super::ledger::LEAST_RESERVED;
 use super::message::{Reservation, Settled, Tally};
@@ -14,64 +14,62 @@ use rds_shared::route::{Family, RouteId};
 use rds_shared::wire::Timestamp;
 use std::collections::BTreeMap;
 
-/// The one family whose requests are charged to the key and to nothing else.
+/// The only rate-limit class whose requests are charged to the key alone.
 pub const FAMILY: Family = Family::Public;
-/// A key is asked for often when its object is asked so many times in so many milliseconds.
-const OFTEN: u32 = 16;
-const SHORTLY_MILLIS: i64 = 100;
-/// The largest reservation.
-const LARGEST: u32 = 4_096;
-/// The next one is asked for when one in so many is left of the last.
-const REST: u32 = 4;
-/// How long a key is left alone of which nothing could be reserved, in milliseconds.
-const QUIET_MILLIS: i64 = 1_000;
-/// Reservations of one key at once.
-const MOST_HELD: usize = 4;
-/// Keys that are watched at once.
-const MOST: usize = 1_024;
+/// A key is busy after so many requests to its Durable Object within so many milliseconds.
+const BUSY_REQUESTS: u32 = 16;
+const BUSY_MILLIS: i64 = 100;
+const MAX_RESERVED: u32 = 4_096;
+/// More is requested when at most 1/4 of the last reservation is left.
+const LOW_DIVISOR: u32 = 4;
+/// Pause after a reservation was refused or came too late, in milliseconds.
+const BACKOFF_MILLIS: i64 = 1_000;
+/// Most reservations of one key at once.
+const MAX_HELD: usize = 4;
+/// Most keys watched at once.
+const MAX_KEYS: usize = 1_024;
 
-/// What an isolate knows of its keys' reservations.
+/// An isolate's reservations.
 #[derive(Debug, Default)]
 pub struct Reserved {
     keys: BTreeMap<KeyDigest, Demand>,
 }
 
-/// A request that was let through.
+/// An admitted request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spent {
-    /// The key.
     pub record: KeyRecord,
-    /// How its budget stands.
+    /// The rate-limit verdict.
     pub verdict: Verdict,
-    /// Whether it is time to ask for more.
+    /// Whether more requests should be reserved.
     pub is_low: bool,
 }
 
-/// What to ask a key's object for.
+/// A reservation to request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wish {
-    /// Requests.
+pub struct ReservationRequest {
+    /// Number of requests.
     pub want: u32,
-    /// Milliseconds.
+    /// Duration in milliseconds.
     pub lasts: u32,
 }
 
 #[derive(Debug, Default)]
 struct Demand {
-    /// How often the object was asked since when.
+    /// Requests to the Durable Object since `since`, in milliseconds.
     asked: u32,
     since: i64,
-    /// How many to ask for.
+    /// Requests to reserve next.
     want: u32,
-    /// How many the last reservation was of.
+    /// Size of the last reservation.
     size: u32,
-    /// When the question was sent that is out, and until when its answer is waited for.
+    /// Start and timeout of the reservation request in flight.
     out: Option<(i64, i64)>,
-    /// Since when and until when the object is not asked, because it had nothing.
-    quiet: (i64, i64),
-    /// What the object last said is left, beside what is held.
+    /// Interval in which no reservation is requested.
+    backoff: (i64, i64),
+    /// Requests left according to the Durable Object, without the reserved ones.
     remaining: u32,
-    /// In the order of their ends.
+    /// Reservations ordered by their end.
     held: Vec<Held>,
 }
 
@@ -83,10 +81,10 @@ struct Held {
     reset: i64,
     size: u32,
     left: u32,
-    /// Between these milliseconds requests are let through.
+    /// Requests are admitted between these times, in milliseconds.
     from: i64,
     until: i64,
-    /// When the last was.
+    /// Time of the last admitted request.
     last: i64,
     spent: Vec<(RouteId, u32)>,
 }
@@ -96,13 +94,13 @@ impl Held {
         self.left > 0 && (self.from..self.until).contains(&now)
     }
 
-    /// How many would be needed for the longest that one lasts, as it went so far.
+    /// Requests needed for a reservation of the longest duration, at the rate seen so far.
     fn demand(&self, now: i64) -> u32 {
         let end = if self.left == 0 { self.last } else { now.min(self.until) };
         let lasted = end.saturating_sub(self.from).max(1);
         let spent = u64::from(self.size.saturating_sub(self.left));
         let demand = spent.saturating_mul(LONGEST_MILLIS.into()).checked_div(lasted.unsigned_abs()).unwrap_or(spent);
-        u32::try_from(demand).unwrap_or(LARGEST).clamp(LEAST_RESERVED, LARGEST)
+        u32::try_from(demand).unwrap_or(MAX_RESERVED).clamp(LEAST_RESERVED, MAX_RESERVED)
     }
 
     fn settled(self) -> Settled {
@@ -113,9 +111,9 @@ impl Held {
 }
 
 impl Demand {
-    /// Whether nothing of it is of any use: whoever was to see to what it held is gone.
+    /// Whether it can be dropped: not watched, no request in flight and no running reservation. A reservation left here has lost its task.
     fn is_idle(&self, now: i64) -> bool {
-        let is_watched = (0..SHORTLY_MILLIS).contains(&now.saturating_sub(self.since));
+        let is_watched = (0..BUSY_MILLIS).contains(&now.saturating_sub(self.since));
         !is_watched && !self.is_asking(now) && !self.held.iter().any(|held| held.runs(now))
     }
 
@@ -129,7 +127,7 @@ impl Demand {
 }
 
 impl Reserved {
-    /// Lets a request through, if one is reserved.
+    /// Admits a request from a reservation, if there is one.
     pub fn spend(&mut self, digest: &KeyDigest, family: Family, route: RouteId, now: Timestamp) -> Option<Spent> {
         let (demand, now) = (self.keys.get_mut(digest).filter(|_| family == FAMILY)?, now.as_millis());
         let held = demand.held.iter_mut().find(|held| held.runs(now))?;
@@ -144,44 +142,45 @@ impl Reserved {
         let remaining = demand.remaining.saturating_add(left).min(limit);
         let allowance = Allowance { limit, remaining, reset };
         let verdict = Verdict { admitted: true, allowance, subclient: None, daily: false, of_neighbourhood: false };
-        Some(Spent { record, verdict, is_low: left <= demand.size / REST })
+        Some(Spent { record, verdict, is_low: left <= demand.size / LOW_DIVISOR })
     }
 
-    /// Notes that a key's object was asked and let the request through: `left` is what it says is left. Whether that happens so
-    /// often that it is worth asking for a reservation.
+    /// Records that a key's Durable Object admitted a request with `left` requests remaining. Returns true if the key is busy enough for
+    /// a reservation.
     pub fn asked(&mut self, digest: &KeyDigest, left: u32, now: Timestamp) -> bool {
         let now = now.as_millis();
-        if self.keys.len() >= MOST && !self.keys.contains_key(digest) {
+        if self.keys.len() >= MAX_KEYS && !self.keys.contains_key(digest) {
             self.keys.retain(|_, demand| !demand.is_idle(now));
-            if self.keys.len() >= MOST {
+            if self.keys.len() >= MAX_KEYS {
                 return false;
             }
         }
         let demand = self.keys.entry(*digest).or_default();
-        if !(0..SHORTLY_MILLIS).contains(&now.saturating_sub(demand.since)) {
+        if !(0..BUSY_MILLIS).contains(&now.saturating_sub(demand.since)) {
             (demand.since, demand.asked) = (now, 0);
         }
         demand.asked = demand.asked.saturating_add(1);
         demand.remaining = left;
-        demand.asked >= OFTEN
+        demand.asked >= BUSY_REQUESTS
     }
 
-    /// What to ask the object for at `now`, unless it is being asked, or has nothing. An answer that takes longer than `patience`
-    /// is none.
-    pub fn begin(&mut self, digest: &KeyDigest, now: Timestamp, patience: Duration) -> Option<Wish> {
+    /// The reservation to request at `now`; `None` while a request is in flight or in the pause after a refusal. An answer after
+    /// `patience` counts as missing.
+    pub fn begin(&mut self, digest: &KeyDigest, now: Timestamp, patience: Duration) -> Option<ReservationRequest> {
         let (demand, now) = (self.keys.get_mut(digest)?, now.as_millis());
         let patience = i64::try_from(patience.as_millis()).unwrap_or(i64::MAX);
-        if demand.is_asking(now) || (demand.quiet.0..demand.quiet.1).contains(&now) || demand.held.len() >= MOST_HELD {
+        if demand.is_asking(now) || (demand.backoff.0..demand.backoff.1).contains(&now) || demand.held.len() >= MAX_HELD {
             return None;
         }
         demand.out = Some((now, now.saturating_add(patience)));
         demand.want = demand.held.iter().map(|held| held.demand(now)).fold(demand.want, u32::max).max(LEAST_RESERVED);
-        // Whoever is refused meanwhile waits until it is over and back, and must not wait longer than an object is waited for.
+        // A request refused meanwhile is held until the reservation is settled, so the duration must stay well below the timeout of the
+        // Durable Object.
         let lasts = LONGEST_MILLIS.min(u32::try_from(patience / 4).unwrap_or(LONGEST_MILLIS));
-        Some(Wish { want: demand.want, lasts })
+        Some(ReservationRequest { want: demand.want, lasts })
     }
 
-    /// Takes the answer to the question of `asked_at`, and says for how long from now on it has requests let through.
+    /// Records the answer to the request of `asked_at`. Returns the time until the reservation ends.
     pub fn end(
         &mut self,
         digest: &KeyDigest,
@@ -193,13 +192,13 @@ impl Reserved {
             demand.out = None;
         }
         let Some((record, Reservation { id, size, lasts, allowance })) = answer else {
-            demand.quiet = (now, now.saturating_add(QUIET_MILLIS));
+            demand.backoff = (now, now.saturating_add(BACKOFF_MILLIS));
             return None;
         };
         let until = from.saturating_add(lasts.into());
         if until <= now {
-            // The object is too far away for that.
-            demand.quiet = (now, now.saturating_add(QUIET_MILLIS));
+            // The round trip takes longer than the reservation lasts.
+            demand.backoff = (now, now.saturating_add(BACKOFF_MILLIS));
         }
         let Allowance { limit, remaining, reset } = allowance;
         (demand.remaining, demand.size) = (remaining, size);
@@ -218,7 +217,7 @@ impl Reserved {
         Some(Duration::from_millis(until.saturating_sub(now).max(0).unsigned_abs()))
     }
 
-    /// Takes what is over: used up, or at its end.
+    /// Takes the reservations that are used up or have ended.
     pub fn over(&mut self, digest: &KeyDigest, now: Timestamp) -> Vec<Settled> {
         let (Some(demand), now) = (self.keys.get_mut(digest), now.as_millis()) else { return Vec::new() };
         let (running, over): (Vec<_>, Vec<_>) =

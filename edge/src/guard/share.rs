@@ -1,6 +1,6 @@
-//! A few places for work that many may ask for: whoever comes when all are taken waits in line, and the line is bounded.
+//! A fair semaphore with a bounded queue.
 //!
-//! Legal only inside a Durable Object, whose requests share one context.
+//! Allowed only inside a Durable Object, whose requests share one context.
 
 use core::cell::{Cell, RefCell};
 use core::future::poll_fn;
@@ -8,37 +8,37 @@ use core::task::{Poll, Waker};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// The places.
+/// The semaphore.
 #[derive(Debug)]
 pub struct Share {
-    /// Places.
+    /// Number of permits.
     places: usize,
-    /// Who may wait for one.
+    /// Most waiters.
     most_waiting: usize,
     taken: Cell<usize>,
-    /// Those who wait, by the number that each drew.
+    /// Waiters by queue number.
     line: RefCell<BTreeMap<u64, Option<Waker>>>,
     drawn: Cell<u64>,
 }
 
-/// A place that is taken until this is dropped.
+/// A permit, released when dropped.
 #[derive(Debug)]
 pub struct Place(Rc<Share>);
 
-/// A number in the line. Whoever drops it leaves the line.
+/// A position in the queue, given up when dropped.
 struct Number {
     share: Rc<Share>,
     number: u64,
 }
 
 impl Share {
-    /// So many places, for which so many may wait.
+    /// A semaphore with `places` permits and at most `most_waiting` waiters.
     pub fn new(places: usize, most_waiting: usize) -> Rc<Self> {
         let (taken, line, drawn) = (Cell::new(0), RefCell::default(), Cell::new(0));
         Rc::new(Share { places, most_waiting, taken, line, drawn })
     }
 
-    /// A place, in the order of asking. None at once where too many wait already.
+    /// Waits for a permit, first come first served. `None` at once if too many requests wait already.
     pub async fn place(self: &Rc<Self>) -> Option<Place> {
         if self.line.borrow().len() >= self.most_waiting && self.taken.get() >= self.places {
             return None;
@@ -65,7 +65,7 @@ impl Share {
         self.line.borrow().keys().take(free).any(|next| *next == number)
     }
 
-    /// Wakes those whose turn it is.
+    /// Wakes the waiters whose turn it is.
     fn call(&self) {
         let free = self.places.saturating_sub(self.taken.get());
         let next: Vec<Waker> = self.line.borrow().values().take(free).flatten().cloned().collect();
@@ -105,13 +105,13 @@ mod tests {
     }
 
     #[test]
-    fn whoever_waits_gets_a_place_in_the_order_of_asking() {
+    fn waiters_get_permits_in_order_of_arrival() {
         let share = Share::new(1, 8);
         let first = is_over(poll(pin!(share.place()))).unwrap();
         let (mut second, mut third) = (Box::pin(share.place()), Box::pin(share.place()));
         assert!(poll(second.as_mut()).is_pending() && poll(third.as_mut()).is_pending());
         drop(first);
-        assert!(poll(third.as_mut()).is_pending(), "not before who came first");
+        assert!(poll(third.as_mut()).is_pending(), "not before an earlier waiter");
         let second = is_over(poll(second.as_mut())).unwrap();
         assert!(poll(third.as_mut()).is_pending());
         drop(second);
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn who_leaves_the_line_holds_nobody_up_and_the_line_is_bounded() {
+    fn a_waiter_that_leaves_blocks_nobody_and_the_queue_is_bounded() {
         let share = Share::new(1, 2);
         let first = is_over(poll(pin!(share.place()))).unwrap();
         let (mut second, mut third) = (Box::pin(share.place()), Box::pin(share.place()));

@@ -1,4 +1,4 @@
-//! An object's SQLite, as far as the guards need it.
+//! The SQLite storage of a Durable Object.
 
 use super::DiskFault;
 use core::cell::Cell;
@@ -11,37 +11,37 @@ use worker::{SqlStorage, SqlStorageValue, State};
 
 #[wasm_bindgen]
 extern "C" {
-    /// Storage with the one method that the SDK does not bind.
+    /// The storage method that the SDK does not bind.
     type Transactional;
 
-    /// Runs the function in a transaction; what it throws rolls the transaction back.
+    /// Runs the function in a transaction, which is rolled back if it throws.
     #[wasm_bindgen(method, catch, js_name = transactionSync)]
     fn transaction_sync(this: &Transactional, work: &Function) -> Result<JsValue, JsValue>;
 }
 
-/// A database. Every statement is on its way to the disk when it returns, and no answer leaves the object before it is there.
+/// A database. A write is durable before any answer leaves the Durable Object (output gate).
 #[derive(Debug)]
 pub struct Database {
     sql: SqlStorage,
     storage: JsValue,
 }
 
-/// A database with one table, which is made at the first need.
+/// A database with one table, created when it is first needed.
 #[derive(Debug)]
 pub struct Table {
     database: Database,
     create: &'static str,
-    /// Whether the table is known to be there.
+    /// Whether the table is known to exist.
     ready: Cell<bool>,
 }
 
 impl Table {
-    /// The table of an object; `create` makes it where it is missing.
+    /// The table of a Durable Object; `create` is its `CREATE TABLE` statement.
     pub fn of(state: &State, create: &'static str) -> Self {
         Table { database: Database::of(state), create, ready: Cell::new(false) }
     }
 
-    /// The database, with the table in it.
+    /// The database; creates the table if necessary.
     pub fn there(&self) -> Result<&Database, DiskFault> {
         if !self.ready.get() {
             self.database.run(self.create, &[])?;
@@ -50,7 +50,7 @@ impl Table {
         Ok(&self.database)
     }
 
-    /// The database, if `table`, which is the table's name, is in it: nothing is written.
+    /// The database if it has the table named `table`. Writes nothing.
     pub fn if_there(&self, table: &str) -> Result<Option<&Database>, DiskFault> {
         if !self.ready.get() {
             self.ready.set(self.database.has(table)?);
@@ -59,36 +59,33 @@ impl Table {
     }
 }
 
-/// One row, column by column.
+/// A row, read column by column.
 #[derive(Debug)]
 pub struct Row(std::vec::IntoIter<SqlStorageValue>);
 
 impl Database {
-    /// The database of an object.
     pub fn of(state: &State) -> Self {
         let storage = state.storage();
         let raw: &DurableObjectStorage = storage.as_raw();
         Database { sql: storage.sql(), storage: JsValue::from(raw) }
     }
 
-    /// Whether a table is there.
+    /// Whether a table exists.
     pub fn has(&self, table: &str) -> Result<bool, DiskFault> {
         let found = self.rows("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", &[table.into()])?;
         Ok(!found.is_empty())
     }
 
-    /// Runs a statement.
     pub fn run(&self, statement: &str, values: &[JsValue]) -> Result<(), DiskFault> {
         self.sql.exec_raw(statement, values.to_vec()).map(drop).map_err(fault)
     }
 
-    /// Runs a query.
     pub fn rows(&self, query: &str, values: &[JsValue]) -> Result<Vec<Row>, DiskFault> {
         let cursor = self.sql.exec_raw(query, values.to_vec()).map_err(fault)?;
         cursor.raw().map(|row| row.map(|columns| Row(columns.into_iter())).map_err(fault)).collect()
     }
 
-    /// Runs several statements, all or none of them.
+    /// Runs several statements in one transaction.
     pub fn together(&self, statements: Vec<(&'static str, Vec<JsValue>)>) -> Result<(), DiskFault> {
         let sql = self.sql.clone();
         let mut work = Some(move || {
@@ -108,7 +105,7 @@ impl Database {
 }
 
 impl Row {
-    /// The next column, a number.
+    /// The next column, an integer.
     pub fn integer(&mut self) -> Result<i64, DiskFault> {
         match self.0.next() {
             Some(SqlStorageValue::Integer(value)) => Ok(value),
@@ -116,12 +113,12 @@ impl Row {
         }
     }
 
-    /// The next column, a count.
+    /// The next column, a count; negative values become 0.
     pub fn count(&mut self) -> Result<u64, DiskFault> {
         self.integer().map(|value| u64::try_from(value).unwrap_or_default())
     }
 
-    /// The next column, a count that a request adds one to.
+    /// The next column, a count of 32 bits; values out of range are clamped.
     pub fn small(&mut self) -> Result<u32, DiskFault> {
         self.integer().map(|value| u32::try_from(value.max(0)).unwrap_or(u32::MAX))
     }
@@ -135,12 +132,12 @@ impl Row {
     }
 }
 
-/// A number as SQLite takes it. All of ours are instants, counts and versions: far from where a double loses whole numbers.
+/// A number for SQLite. All values here are instants, counts and versions, far below the limit of exact integers in a double.
 pub fn number(value: i64) -> JsValue {
     JsValue::from_f64(value as f64)
 }
 
-/// A count as SQLite takes it.
+/// A count for SQLite.
 pub fn counted(value: u64) -> JsValue {
     JsValue::from_f64(value as f64)
 }
@@ -150,5 +147,5 @@ fn fault(error: worker::Error) -> DiskFault {
 }
 
 fn unexpected(value: Option<SqlStorageValue>) -> DiskFault {
-    DiskFault(format!("a column of another type: {value:?}"))
+    DiskFault(format!("a column has an unexpected type: {value:?}"))
 }

@@ -1,16 +1,15 @@
-//! The counters that stand in for an address's object while that cannot be reached: the same limits, in this isolate alone.
+//! The fallback limiter, used while an address's Durable Object cannot be reached: the same limits, counted in this isolate alone.
 
 use rds_shared::access::address_table::AddressTable;
 use rds_shared::access::budget::{AddressBudget, Verdict};
 use rds_shared::access::{ClientNet, Salt};
 
-/// Counters at once.
-const MOST: usize = 4_096;
+/// Most counters.
+const MAX_COUNTERS: usize = 4_096;
 
-/// Seconds for which counters count as used after the last charge: callers come and go.
-const USED_FOR: i64 = 60;
+/// How long after the last charge the limiter counts as in use, in seconds.
+const USED_SECONDS: i64 = 60;
 
-/// The counters.
 #[derive(Debug)]
 pub struct StandIn {
     used_at: Option<i64>,
@@ -19,12 +18,12 @@ pub struct StandIn {
 
 impl Default for StandIn {
     fn default() -> Self {
-        StandIn { used_at: None, counts: AddressTable::new(MOST) }
+        StandIn { used_at: None, counts: AddressTable::new(MAX_COUNTERS) }
     }
 }
 
 impl StandIn {
-    /// Charges a request at `now_seconds`; with `shared`, to the neighbourhood of the address, too.
+    /// Charges a request at `now_seconds`; with `shared`, also to the neighbourhood of the address.
     pub fn take(
         &mut self,
         (net, budget): (ClientNet, AddressBudget),
@@ -36,9 +35,9 @@ impl StandIn {
         self.counts.take((net, budget), shared, salt, now_seconds)
     }
 
-    /// Whether any address was charged here lately.
+    /// Whether any address was charged here within the last 60 seconds.
     pub fn is_used(&self, now_seconds: i64) -> bool {
-        self.used_at.is_some_and(|at| now_seconds.saturating_sub(at) < USED_FOR)
+        self.used_at.is_some_and(|at| now_seconds.saturating_sub(at) < USED_SECONDS)
     }
 }
 
@@ -64,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crowd_fills_no_counter_that_strangers_share() {
+    fn many_addresses_do_not_use_up_the_limits_of_others() {
         let mut counters = StandIn::default();
         assert!((0..5_000).all(|number| take(&mut counters, number, NOW)));
         assert!(take(&mut counters, 9_999, NOW) && take(&mut counters, 17, NOW));

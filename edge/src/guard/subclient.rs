@@ -1,6 +1,4 @@
-//! The clients of a shared key: what the header names, and the bucket that a request falls into.
-//!
-//! Source: interface, "Authentication", 8, and "Rate limits".
+//! Clients of a shared key: the header that names one, and the bucket of a request.
 
 use rds_shared::route::bounds::SUBCLIENT_BYTES;
 use rds_shared::wire::headers::SUBCLIENT;
@@ -8,24 +6,24 @@ use rds_shared::wire::{ApiError, Detail, In, hex};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest, Sha256};
 
-/// Distinct clients of one key that are told apart within a window; later ones share a bucket.
+/// Most clients of one key that are distinguished within a window; later ones share a bucket.
 pub const MOST: usize = 4_096;
-/// Hex digits of a client's hash: 128 bits, so that nobody finds two names that share a bucket.
-const DIGITS: usize = 32;
+/// Hex digits of a client's hash: 128 bits, so that collisions cannot be found.
+const HASH_DIGITS: usize = 32;
 
 /// The bucket of a request.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Subclient {
-    /// That of all requests which name no client.
+    /// Requests that name no client.
     Pooled,
-    /// A client's own, by the hash of its name: whose clients they are is their own matter.
+    /// One client, by the hash of its name, so that the name itself is not stored.
     Named(String),
-    /// That of all clients beyond [`MOST`].
+    /// All clients beyond [`MOST`].
     Overflow,
 }
 
 impl Subclient {
-    /// Reads the header. A blank name is none.
+    /// Reads the header; a blank name counts as none.
     pub fn read(header: Option<&str>) -> Result<Self, ApiError> {
         let name = header.unwrap_or_default().trim();
         if name.len() > SUBCLIENT_BYTES {
@@ -36,11 +34,11 @@ impl Subclient {
             return Ok(Subclient::Pooled);
         }
         let mut digits = hex(&Sha256::digest(name));
-        digits.truncate(DIGITS);
+        digits.truncate(HASH_DIGITS);
         Ok(Subclient::Named(digits))
     }
 
-    /// The bucket's name on disk and between hosts.
+    /// The bucket's name in storage and messages.
     pub fn as_str(&self) -> &str {
         match self {
             Subclient::Pooled => "",
@@ -49,7 +47,6 @@ impl Subclient {
         }
     }
 
-    /// Reads a bucket's name.
     pub fn parse(text: &str) -> Self {
         match text {
             "" => Subclient::Pooled,
@@ -76,23 +73,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_client_is_known_by_the_hash_of_its_trimmed_name() {
+    fn a_client_is_identified_by_the_hash_of_its_trimmed_name() {
         let client = Subclient::read(Some(" desk-7 ")).unwrap();
         assert_eq!(client, Subclient::read(Some("desk-7")).unwrap());
         assert_ne!(client, Subclient::read(Some("desk-8")).unwrap());
-        assert!(!client.as_str().contains("desk") && client.as_str().len() == DIGITS);
+        assert!(!client.as_str().contains("desk") && client.as_str().len() == HASH_DIGITS);
         assert_eq!(Subclient::parse(client.as_str()), client);
     }
 
     #[test]
-    fn without_a_name_everybody_shares_one_bucket() {
+    fn requests_without_a_name_share_one_bucket() {
         for header in [None, Some(""), Some("  ")] {
             assert_eq!(Subclient::read(header), Ok(Subclient::Pooled));
         }
     }
 
     #[test]
-    fn a_name_of_more_than_128_bytes_is_named_as_the_fault() {
+    fn a_name_of_more_than_128_bytes_is_reported_with_its_header() {
         assert!(Subclient::read(Some(&"x".repeat(128))).is_ok());
         let error = Subclient::read(Some(&"x".repeat(129))).unwrap_err();
         assert_eq!((error.status(), error.details[0].location), (400, In::Header));

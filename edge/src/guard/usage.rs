@@ -1,47 +1,46 @@
-//! What a key has used, on its way to the origin: closed windows are folded into batches, one UTC day in a batch, and a
+//! Usage of a key on its way to the origin: closed windows are folded into batches, each of one UTC day, and a
 //! batch is sent until it is acknowledged.
 //!
-//! A batch that was sent once is never added to: what it says stays the same however often it is repeated, and the origin
-//! applies a number once.
+//! A batch that was sent once is never added to, so every repetition is identical and the origin applies each sequence number
+//! once.
 
 use rds_shared::access::budget::WINDOW_SECONDS;
 
-/// Windows of a UTC day; no window lies in two days.
+/// Windows per UTC day; a window never spans two days.
 pub const WINDOWS_PER_DAY: i64 = 86_400 / WINDOW_SECONDS;
 
-/// A batch on disk, without its rows.
+/// A stored batch, without its rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Batch {
-    /// Its number: 1, 2, 3…
+    /// Sequence number, from 1.
     pub sequence: u64,
-    /// The UTC day of its rows.
     pub day: i64,
-    /// The end of the last window in it, Unix seconds.
+    /// End of its last window, Unix seconds.
     pub through: i64,
     /// Whether it was ever sent.
     pub sealed: bool,
 }
 
-/// The windows of one day to fold into a batch.
+/// Windows of one day to fold into a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fold {
-    /// The batch, as it is once they are in it.
+    /// The batch after the fold.
     pub into: Batch,
-    /// Rows of windows before this one go.
+    /// Rows of windows before this one are deleted.
     pub before: i64,
 }
 
-/// How usage stands.
+/// The usage batches of a key.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// The highest number that the origin has acknowledged.
+    /// The highest acknowledged sequence number.
     pub acknowledged: u64,
-    /// The batches on disk, in order.
+    /// Stored batches in order.
     pub batches: Vec<Batch>,
 }
 
 impl Usage {
-    /// The folds that take in the closed windows of `days` (ascending), when `present` is the first that is still open.
+    /// The folds for the closed windows of `days` (ascending); `present` is the first window still open.
     pub fn folds(&self, days: &[i64], present: i64) -> Vec<Fold> {
         let mut last = self.batches.last().copied();
         let mut folds = Vec::with_capacity(days.len());
@@ -61,25 +60,24 @@ impl Usage {
         folds
     }
 
-    /// Notes a fold that is on disk.
+    /// Records a stored fold.
     pub fn folded(&mut self, fold: &Fold) {
         self.batches.retain(|batch| batch.sequence != fold.into.sequence);
         self.batches.push(fold.into);
     }
 
-    /// The batch to send next.
     pub fn first(&self) -> Option<Batch> {
         self.batches.first().copied()
     }
 
-    /// Notes that a batch is sealed on disk.
+    /// Records that a batch is sealed in storage.
     pub fn sealed(&mut self, sequence: u64) {
         for batch in self.batches.iter_mut().filter(|batch| batch.sequence == sequence) {
             batch.sealed = true;
         }
     }
 
-    /// Notes that a batch is acknowledged and gone from the disk.
+    /// Records that a batch is acknowledged and deleted.
     pub fn acknowledged(&mut self, sequence: u64) {
         self.acknowledged = self.acknowledged.max(sequence);
         self.batches.retain(|batch| batch.sequence > sequence);
@@ -102,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_gather_in_one_batch_until_it_is_sent() {
+    fn windows_are_folded_into_one_batch_until_it_is_sent() {
         let mut usage = Usage::default();
         fold(&mut usage, &[DAY], FIRST + 1);
         let grown = fold(&mut usage, &[DAY], FIRST + 2);
@@ -114,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_is_of_one_day_and_ends_at_midnight() {
+    fn a_batch_covers_one_day_and_ends_at_midnight() {
         let mut usage = Usage { acknowledged: 6, batches: Vec::new() };
         let batches = fold(&mut usage, &[DAY, DAY + 1], FIRST + WINDOWS_PER_DAY + 5);
         assert_eq!(
@@ -125,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_is_never_used_again() {
+    fn a_sequence_number_is_never_reused() {
         let mut usage = Usage::default();
         fold(&mut usage, &[DAY], FIRST + 1);
         usage.sealed(1);
@@ -133,6 +131,6 @@ mod tests {
         assert_eq!(usage.first(), None);
         assert_eq!(fold(&mut usage, &[DAY], FIRST + 2)[0].sequence, 2);
         usage.acknowledged(1);
-        assert_eq!(usage.first().map(|batch| batch.sequence), Some(2), "a late acknowledgement of another batch");
+        assert_eq!(usage.first().map(|batch| batch.sequence), Some(2), "a late acknowledgement of an earlier batch");
     }
 }

@@ -1,4 +1,4 @@
-//! Calls to the origin: of an answer that is read whole, or of a stream that is handed on.
+//! Calls to the origin, for whole answers and for streams.
 
 use super::Init;
 use crate::config::Config;
@@ -17,7 +17,7 @@ use worker::js_sys::{self, Reflect, Uint8Array};
 use worker::wasm_bindgen_futures::JsFuture;
 use worker::web_sys::{AbortController, AbortSignal, ReadableStream, RequestInit, Response, WorkerGlobalScope};
 
-/// Asks the origin, and gives up after `limit` unless that is a long one ([`LONG`]).
+/// Calls the origin with timeout `limit`; one above [`LONG`] is left to the caller.
 pub async fn call(config: &Config, call: &Call, limit: Duration) -> Result<OriginAnswer, NoAnswer> {
     let signal =
         (limit <= LONG).then(|| AbortSignal::timeout_with_u32(u32::try_from(limit.as_millis()).unwrap_or(u32::MAX)));
@@ -28,7 +28,7 @@ pub async fn call(config: &Config, call: &Call, limit: Duration) -> Result<Origi
     asking.await.map_err(no_answer)
 }
 
-/// Asks the origin for a stream. The limit is to its headers: a signal that fires later would cut the stream off.
+/// Opens a stream at the origin. The timeout covers its headers only, because a later abort would cut the stream off.
 pub(super) async fn open(
     config: &Config,
     call: &Call,
@@ -90,29 +90,29 @@ fn head(response: &Response) -> OriginAnswer {
     }
 }
 
-/// The answer, read to its end on every path: an unread body would hold one of the few connections.
+/// The whole answer. It is read to its end in every case, because an unread body would occupy one of the few connections.
 async fn whole(response: &Response) -> Result<OriginAnswer, JsValue> {
     let buffer = JsFuture::from(response.array_buffer()?).await?;
     let body = Uint8Array::new(&buffer).to_vec();
     let digest = match body.len() {
-        ..SMALL => BodyDigest::of(&body),
+        ..MAX_LOCAL_HASH => BodyDigest::of(&body),
         _ => digest(&buffer).await?,
     };
     Ok(OriginAnswer { body, digest: Some(digest), ..head(response) })
 }
 
-/// Bodies below so many bytes are hashed here; the runtime's own hash is faster, and has to be called.
-const SMALL: usize = 512;
+/// Bodies below this size, in bytes, are hashed in Wasm; above it, the runtime's hash is faster despite the call.
+const MAX_LOCAL_HASH: usize = 512;
 
 #[wasm_bindgen]
 extern "C" {
-    /// The runtime's hash functions.
+    /// The runtime's hash function.
     #[wasm_bindgen(catch, js_namespace = ["crypto", "subtle"], js_name = digest)]
     fn subtle_digest(algorithm: &str, data: &JsValue) -> Result<js_sys::Promise, JsValue>;
 }
 
 async fn digest(buffer: &JsValue) -> Result<BodyDigest, JsValue> {
     let digest = JsFuture::from(subtle_digest("SHA-256", buffer)?).await?;
-    let bytes = <[u8; 32]>::try_from(Uint8Array::new(&digest).to_vec()).map_err(|_| JsValue::from("no SHA-256"))?;
+    let bytes = <[u8; 32]>::try_from(Uint8Array::new(&digest).to_vec()).map_err(|_| JsValue::from("the runtime's SHA-256 digest is not 32 bytes long"))?;
     Ok(BodyDigest::from_bytes(bytes))
 }

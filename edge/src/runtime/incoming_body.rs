@@ -1,4 +1,4 @@
-//! A caller's body, read to its end, to a bound, or until it is too late.
+//! Reads a caller's body, with limits on its size and time.
 
 use crate::ports::BodyFault;
 use core::future::{Future, poll_fn};
@@ -11,29 +11,29 @@ use worker::js_sys::{Reflect, Uint8Array};
 use worker::wasm_bindgen_futures::JsFuture;
 use worker::web_sys::{ReadableStream, ReadableStreamDefaultReader};
 
-/// How long the next piece of a body may be on its way.
-const PIECE: Duration = Duration::from_secs(10);
-/// How long all of it may take.
-const WHOLE: Duration = Duration::from_secs(30);
+/// Timeout for the next chunk of a body.
+const CHUNK_TIMEOUT: Duration = Duration::from_secs(10);
+/// Timeout for the whole body.
+const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Reads `stream`, no further than `max_bytes`.
+/// Reads `stream`, at most `max_bytes`.
 pub async fn read(stream: &ReadableStream, max_bytes: usize) -> Result<Vec<u8>, BodyFault> {
     let reader: ReadableStreamDefaultReader = stream.get_reader().unchecked_into();
-    let mut deadline = pin!(Delay::from(WHOLE));
+    let mut deadline = pin!(Delay::from(BODY_TIMEOUT));
     let mut body = Vec::new();
     let fault = loop {
-        let mut piece = pin!(JsFuture::from(reader.read()));
-        let mut patience = pin!(Delay::from(PIECE));
-        let came = poll_fn(|context| match piece.as_mut().poll(context) {
-            Poll::Ready(piece) => Poll::Ready(Some(piece)),
+        let mut chunk = pin!(JsFuture::from(reader.read()));
+        let mut patience = pin!(Delay::from(CHUNK_TIMEOUT));
+        let came = poll_fn(|context| match chunk.as_mut().poll(context) {
+            Poll::Ready(chunk) => Poll::Ready(Some(chunk)),
             Poll::Pending => {
                 let is_late = patience.as_mut().poll(context).is_ready() || deadline.as_mut().poll(context).is_ready();
                 if is_late { Poll::Ready(None) } else { Poll::Pending }
             }
         });
-        let Some(piece) = came.await else { break BodyFault::Late };
-        let piece = piece.map_err(|_| BodyFault::Broken)?;
-        let bytes = Reflect::get(&piece, &"value".into()).map_err(|_| BodyFault::Broken)?;
+        let Some(chunk) = came.await else { break BodyFault::Late };
+        let chunk = chunk.map_err(|_| BodyFault::Broken)?;
+        let bytes = Reflect::get(&chunk, &"value".into()).map_err(|_| BodyFault::Broken)?;
         let Some(bytes) = bytes.dyn_ref::<Uint8Array>() else { return Ok(body) };
         let length = usize::try_from(bytes.length()).unwrap_or(usize::MAX);
         if body.len().saturating_add(length) > max_bytes {
@@ -41,7 +41,7 @@ pub async fn read(stream: &ReadableStream, max_bytes: usize) -> Result<Vec<u8>, 
         }
         body.extend_from_slice(&bytes.to_vec());
     };
-    // What else comes is not waited for.
+    // The rest is not awaited.
     let _ = reader.cancel();
     Err(fault)
 }

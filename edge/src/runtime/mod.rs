@@ -1,5 +1,5 @@
-//! The Workers runtime behind the pipeline's seams. With [`crate::cache::store`], [`crate::epochs::object`] and the objects of [`crate::guard`], the
-//! only code that touches JavaScript.
+//! Implements [`crate::ports`] on the Workers runtime. Only this module, [`crate::cache::store`], [`crate::epochs::object`] and the
+//! Durable Objects of [`crate::guard`] touch JavaScript.
 
 mod bodies;
 pub mod calls;
@@ -32,20 +32,20 @@ use worker::js_sys::{self, JSON};
 use worker::web_sys::{Headers, ReadableStream, Request, Response, ResponseInit};
 use worker::{Context, Delay, Env, console_error};
 
-/// How long an isolate's counts gather before they are told.
-const COUNT_AFTER: Duration = Duration::from_secs(5);
-/// How often random bytes are wanted before the generator is asked again.
-const DRAWS: usize = 64;
+/// Delay before an isolate's response counts are reported, so that more are collected.
+const REPORT_DELAY: Duration = Duration::from_secs(5);
+/// Random values drawn from the generator at once.
+const RANDOM_BATCH: usize = 64;
 
 thread_local! {
     static ISOLATE: Rc<Isolate> = Rc::default();
-    /// Read at the first request; a faulty configuration stays `None` until the next deployment.
+    /// Read at the first request; an invalid configuration stays `None` until the next deployment.
     static CONFIG: OnceCell<Option<Rc<Config>>> = const { OnceCell::new() };
-    /// Bodies that have been handed to the runtime, and may be again.
-    static HANDED: Bodies = Bodies::default();
-    /// Random bytes that nobody has had.
-    static DRAWN: RefCell<Vec<[u8; 16]>> = const { RefCell::new(Vec::new()) };
-    /// Bindings, which are the same for every request; a missing one stays `None` until the next deployment.
+    /// Bodies already in JavaScript memory.
+    static BODIES: Bodies = Bodies::default();
+    /// Unused random values.
+    static UNUSED_RANDOM: RefCell<Vec<[u8; 16]>> = const { RefCell::new(Vec::new()) };
+    /// Durable Object bindings, the same for every request; if one is missing this stays `None` until the next deployment.
     static OBJECTS: OnceCell<Option<Objects>> = const { OnceCell::new() };
 }
 
@@ -56,8 +56,8 @@ extern "C" {
     fn get_random_values(buffer: &mut [u8]);
 }
 
-/// Answers a request. An error is the runtime's, which could make no response of the answer: the module around this one has an
-/// envelope for that.
+/// Answers a request. An error means that the runtime could not build the response; `entry.mjs` then writes the error
+/// envelope.
 pub async fn serve(request: &Request, env: &Env, context: &Context) -> worker::Result<Response> {
     let inbound = Incoming::new(request);
     let reply = match config(env).zip(objects(env)) {
@@ -72,7 +72,6 @@ pub async fn serve(request: &Request, env: &Env, context: &Context) -> worker::R
     Ok(response(&reply, None)?)
 }
 
-/// The configuration, read once.
 pub fn config(env: &Env) -> Option<Rc<Config>> {
     let read = || match Config::read(|name| env.var(name).ok().map(|value| value.to_string())) {
         Ok(config) => Some(Rc::new(config)),
@@ -97,24 +96,24 @@ fn objects(env: &Env) -> Option<Objects> {
     OBJECTS.with(|objects| objects.get_or_init(find).clone())
 }
 
-/// Milliseconds since the epoch by this context's clock; an object's own, inside one.
+/// Milliseconds since the Unix epoch, by the clock of this isolate or Durable Object.
 pub fn now_millis() -> i64 {
-    // Whole milliseconds, far inside the range.
+    // `Date.now()` is a whole number far inside the range.
     js_sys::Date::now() as i64
 }
 
-/// The same as an instant.
+/// The current instant.
 pub fn now() -> Timestamp {
     Timestamp::from_millis(now_millis())
 }
 
-/// Fresh random bytes. The generator is asked for those of many requests at once: a call costs as much for one.
+/// 16 random bytes. They are drawn in batches, because each call of the generator crosses into JavaScript.
 pub fn random() -> [u8; 16] {
-    DRAWN.with_borrow_mut(|drawn| {
+    UNUSED_RANDOM.with_borrow_mut(|drawn| {
         if let Some(bytes) = drawn.pop() {
             return bytes;
         }
-        let mut bytes = [[0; 16]; DRAWS];
+        let mut bytes = [[0; 16]; RANDOM_BATCH];
         get_random_values(bytes.as_flattened_mut());
         let [first, others @ ..] = bytes;
         drawn.extend(others);
@@ -122,8 +121,8 @@ pub fn random() -> [u8; 16] {
     })
 }
 
-/// What a response or a request is made with, as far as that is text. All of it crosses into JavaScript as one, where each header
-/// by itself would cost two texts and a call.
+/// Status, method and headers of a response or request. They cross into JavaScript as one JSON text, where separate headers would cost
+/// two strings and a call each.
 #[derive(Serialize)]
 pub struct Init<'a, V: AsRef<str>> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -137,12 +136,12 @@ pub struct Init<'a, V: AsRef<str>> {
 }
 
 impl<'a, V: AsRef<str>> Init<'a, V> {
-    /// Nothing but headers; of two with one name the later counts.
+    /// Headers only; if a name occurs twice, the later value counts.
     pub fn with(headers: &'a [(&'static str, V)]) -> Self {
         Init { status: None, method: None, redirect: None, headers }
     }
 
-    /// The object that constructors take.
+    /// The object taken by the constructors.
     pub fn to_js<T: JsCast>(&self) -> Result<T, JsValue> {
         let text = serde_json::to_string(self).map_err(|error| JsValue::from(error.to_string()))?;
         JSON::parse(&text).map(JsCast::unchecked_into)
@@ -153,8 +152,8 @@ fn as_map<V: AsRef<str>, S: Serializer>(headers: &&[(&'static str, V)], serializ
     serializer.collect_map(headers.iter().map(|(name, value)| (name, value.as_ref())))
 }
 
-/// The response of a reply. The stream is handed to the runtime as it is: it passes from the origin to the caller without a byte of
-/// it coming through here, and a caller who leaves ends it at the origin.
+/// Builds the runtime's response. A stream passes from the origin to the caller without crossing into Wasm; a caller who disconnects
+/// ends it at the origin.
 fn response(reply: &Reply, stream: Option<ReadableStream>) -> Result<Response, JsValue> {
     let init: ResponseInit = Init { status: Some(reply.status), ..Init::with(&reply.headers) }.to_js()?;
     if let Some(stream) = stream.filter(|_| reply.streams) {
@@ -162,13 +161,13 @@ fn response(reply: &Reply, stream: Option<ReadableStream>) -> Result<Response, J
     }
     match &reply.body {
         Some(bytes) => {
-            Response::new_with_opt_buffer_source_and_init(Some(&HANDED.with(|all| all.of(bytes)).into()), &init)
+            Response::new_with_opt_buffer_source_and_init(Some(&BODIES.with(|all| all.of(bytes)).into()), &init)
         }
         None => Response::new_with_opt_buffer_source_and_init(None, &init),
     }
 }
 
-/// A request of the runtime's.
+/// An incoming request of the runtime.
 struct Incoming<'a> {
     request: &'a Request,
     headers: Headers,
@@ -207,12 +206,12 @@ impl Inbound for Incoming<'_> {
     }
 }
 
-/// The runtime as one request sees it.
+/// The runtime, for one request.
 struct Runtime<'a> {
     config: &'a Config,
     context: &'a Context,
     objects: Objects,
-    /// The body of the stream that this request asked for.
+    /// The body of the stream opened by this request.
     stream: Cell<Option<ReadableStream>>,
 }
 
@@ -273,7 +272,7 @@ impl Host for Runtime<'_> {
 
 impl Guards for Runtime<'_> {
     async fn key(&self, digest: &KeyDigest, message: &KeyMessage) -> Result<KeyReply, Unreachable> {
-        // The object of a key that is new here may have to ask the origin first.
+        // The Durable Object of a key that is new to this isolate may have to ask the origin first.
         let known = matches!(message, KeyMessage::News { .. })
             || ISOLATE.with(|isolate| isolate.guards.spray.borrow().knows(digest));
         let origin = if known { Duration::ZERO } else { self.config.origin_timeout };
@@ -282,7 +281,7 @@ impl Guards for Runtime<'_> {
     }
 
     async fn register(&self, digest: &KeyDigest, message: &KeyMessage) -> Result<KeyReply, Unreachable> {
-        // It may have to ask the origin first.
+        // The register may have to ask the origin first.
         let limit = self.config.guard_timeout.saturating_add(self.config.origin_timeout);
         self.objects.register(digest, message, limit).await
     }
@@ -299,7 +298,7 @@ impl Guards for Runtime<'_> {
             if !tally.is_empty()
                 && let Err(unreachable) = objects.key(&digest, &KeyMessage::Report { tally }, limit).await
             {
-                console_error!("a report was lost: {}", unreachable.0);
+                console_error!("a report of a key's requests was lost: {}", unreachable.0);
             }
         });
     }
@@ -312,19 +311,19 @@ impl Guards for Runtime<'_> {
                 Ok(KeyReply::Reserved { record, reservation }) => reservation.map(|reservation| (record, reservation)),
                 Ok(_) => None,
                 Err(unreachable) => {
-                    console_error!("a key's object reserved nothing: {}", unreachable.0);
+                    console_error!("a key's Durable Object did not answer a reservation request: {}", unreachable.0);
                     None
                 }
             };
             let lasts = isolate.guards.reserved.borrow_mut().end(&digest, (asked_at, now()), answer);
             let Some(lasts) = lasts else { return };
-            // Timers count in whole milliseconds, and may fire within the last.
+            // Timers have millisecond resolution and may fire within the last millisecond.
             Delay::from(lasts.saturating_add(Duration::from_millis(1))).await;
             let settled = isolate.guards.reserved.borrow_mut().over(&digest, now());
             if !settled.is_empty()
                 && let Err(unreachable) = objects.key(&digest, &KeyMessage::Settle { settled }, limit).await
             {
-                console_error!("a reservation was not given back: {}", unreachable.0);
+                console_error!("an ended reservation could not be reported: {}", unreachable.0);
             }
         });
     }
@@ -332,7 +331,7 @@ impl Guards for Runtime<'_> {
     fn count_later(&self) {
         let (objects, isolate, limit) = (self.objects.clone(), ISOLATE.with(Rc::clone), self.config.guard_timeout);
         self.context.wait_until(async move {
-            Delay::from(COUNT_AFTER).await;
+            Delay::from(REPORT_DELAY).await;
             let report = isolate.answered.borrow_mut().begin(random());
             let taken = match report {
                 None => true,
@@ -355,7 +354,7 @@ impl Guards for Runtime<'_> {
         self.context.wait_until(async move {
             let reply = objects.epochs(&EpochMessage { seen, answered: None }, limit).await;
             if let Err(unreachable) = &reply {
-                console_error!("the versions of tags are not known: {}", unreachable.0);
+                console_error!("the tag versions could not be read: {}", unreachable.0);
             }
             isolate.epochs.borrow_mut().end(begun, now(), reply.ok().map(|reply| reply.versions));
         });

@@ -1,4 +1,4 @@
-//! Who connected, out of what the runtime adds to a request.
+//! The peer of a connection, as reported by the runtime.
 
 use crate::ports::Peer;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -9,12 +9,12 @@ use worker::js_sys::Reflect;
 use worker::web_sys::Request;
 
 thread_local! {
-    /// Whether the operator was told that the runtime says nothing.
-    static TOLD: Cell<bool> = const { Cell::new(false) };
+    /// Whether the warning was logged.
+    static WARNED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Reads `request.cf`. A bare workerd says the peer's address and port there, or the process at the other end of a local socket;
-/// Cloudflare says its data centre. No caller can write any of it.
+/// Reads `request.cf`. Plain workerd puts the peer's address and port there, or the process id of a peer on a local socket;
+/// Cloudflare puts its data centre there. Callers cannot set any of it.
 pub fn of(request: &Request) -> Peer {
     let cf = Reflect::get(request, &"cf".into()).unwrap_or(JsValue::UNDEFINED);
     let field = |name: &str| Reflect::get(&cf, &name.into()).ok().filter(|value| !value.is_undefined());
@@ -26,10 +26,10 @@ pub fn of(request: &Request) -> Peer {
         () if field("clientPid").is_some() => Peer::At(Ipv4Addr::LOCALHOST.into()),
         () if field("colo").is_some() => Peer::Platform,
         () => {
-            if !TOLD.replace(true) {
+            if !WARNED.replace(true) {
                 console_error!(
-                    "configuration: this runtime does not say who connects, so all callers count as one address; \
-                     set TRUSTED_PROXIES=platform if nobody but a proxy that writes CLIENT_IP_HEADER itself can connect"
+                    "configuration: this runtime does not report the peer's address, so all callers share one rate limit; \
+                     set TRUSTED_PROXIES=platform if only a proxy that overwrites CLIENT_IP_HEADER can connect"
                 );
             }
             Peer::Unknown
@@ -37,7 +37,7 @@ pub fn of(request: &Request) -> Peer {
     }
 }
 
-/// An address with or without a port.
+/// Parses an address with or without a port.
 fn read(text: &str) -> Option<IpAddr> {
     text.parse().ok().or_else(|| text.parse().ok().map(|address: SocketAddr| address.ip()))
 }

@@ -1,12 +1,12 @@
-//! The origin's word to the edge: changes of keys and of facts, signed as the edge signs its own requests, repeated until
+//! Messages of the origin to the edge: changes of keys and of facts, signed as the edge signs its own requests, and repeated until
 //! acknowledged.
 //!
-//! | module | knows |
+//! | module | content |
 //! |---|---|
-//! | this one | how one change is told |
-//! | [`outbox`] | which keys are to be told, by whom and when; how a command waits until they are |
-//! | [`tokens`] | the same of an index token, which only ever is revoked |
-//! | [`tags`] | the same of changed facts, which need one message however many they are |
+//! | this one | sending of one message |
+//! | [`outbox`] | queued changes of keys: which process sends them and when; how a command waits for them |
+//! | [`tokens`] | the same for an index token, which can only be revoked |
+//! | [`tags`] | the same for changed facts, which need one message however many they are |
 //!
 //! # Invariants
 //!
@@ -30,27 +30,27 @@ use serde::Serialize;
 use std::time::Duration;
 use tokio::sync::Notify;
 
-/// How long the edge may take to acknowledge: it waits out what its isolates remember, a second, before it does.
-const ACKNOWLEDGED_WITHIN: Duration = Duration::from_secs(5);
+/// Time limit for an acknowledgement. The edge first waits one second, for which its isolates may still use older records.
+const ACKNOWLEDGE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Why a change was not acknowledged. Its text is for operators.
 #[derive(Debug, thiserror::Error)]
 pub enum LinkError {
-    /// There was no answer.
+    /// There was no response.
     #[error("the edge cannot be reached: {0}")]
     Outbound(#[from] OutboundError),
-    /// The edge does not take our word: no key of ours is one of its own.
+    /// The edge does not accept our signature: it has none of our keys.
     #[error("the edge does not know the signature (404): its ASSERTION_KEY and RDS_EDGE_ASSERTION_KEYS share no key")]
     NotBelieved,
-    /// It answered, and could not do it.
+    /// It answered with an error.
     #[error("the edge answered {0}")]
     Answered(StatusCode),
-    /// The message could not be written.
-    #[error("the message could not be written: {0}")]
+    /// The message could not be encoded.
+    #[error("the message could not be encoded: {0}")]
     Unwritable(String),
 }
 
-/// The way to the edge.
+/// A client for messages to the edge.
 #[derive(Debug)]
 pub struct EdgeLink {
     client: Client,
@@ -65,7 +65,7 @@ pub struct EdgeLink {
 }
 
 impl EdgeLink {
-    /// The way to the edge of `config`. Fails when its address, with the message's path, is no URL.
+    /// A client for the edge of `config`. Fails if its address, with a message's path, is not a valid URL.
     pub fn new(config: &LinkConfig, clock: Clock) -> anyhow::Result<Self> {
         Ok(EdgeLink {
             client: Client::new()?,
@@ -74,51 +74,51 @@ impl EdgeLink {
             ready: format!("{}/ready", config.url).parse()?,
             keys: config.keys.clone(),
             clock,
-            within: ACKNOWLEDGED_WITHIN,
+            within: ACKNOWLEDGE_TIMEOUT,
             queued: Notify::new(),
             touched: Notify::new(),
         })
     }
 
-    /// The same with another patience.
+    /// The same with another time limit.
     pub fn within(self, within: Duration) -> Self {
         EdgeLink { within, ..self }
     }
 
-    /// Says that facts have changed, to the same end.
+    /// Signals that facts have changed, so that sending them need not wait for the next poll.
     pub fn touched(&self) {
         self.touched.notify_one();
     }
 
-    /// The longest that telling one change may take: every key of ours may be tried once.
+    /// Maximum time for sending one change: each of our keys may be tried once.
     fn longest(&self) -> Duration {
         self.within * u32::try_from(self.keys.len()).unwrap_or(1)
     }
 
-    /// Says that a change of a key was queued, so that telling it need not wait for its turn.
+    /// Signals that a change of a key was queued, so that sending it need not wait for the next poll.
     pub fn queued(&self) {
         self.queued.notify_one();
     }
 
-    /// Tells a change of a key. Returns when no isolate of the edge can act on an older record any more.
+    /// Sends a change of a key. Returns when no isolate of the edge can use an older record any more.
     pub async fn tell(&self, news: &KeyNews) -> Result<(), LinkError> {
         self.post(&self.key_news, news).await.map(drop)
     }
 
-    /// Tells that facts have changed. Returns when no isolate of the edge serves an older copy as current, with every version that the
-    /// edge knows; an edge of an earlier release says none.
+    /// Sends changed tag versions. Returns, once no isolate of the edge serves an older cached response as current, every version that the
+    /// edge knows; an edge of an earlier release returns none.
     pub async fn tell_tags(&self, news: &TagNews) -> Result<TagVersions, LinkError> {
         let said = self.post(&self.tag_news, news).await?;
         let known = said.get(headers::TAGS).and_then(|value| value.to_str().ok());
         Ok(TagVersions::parse(known.unwrap_or_default()))
     }
 
-    /// Every version that the edge knows, if it says so in `patience`.
+    /// Every tag version that the edge knows, if it answers within `patience`.
     pub async fn known_tags(&self, patience: Duration) -> Option<TagVersions> {
         tokio::time::timeout(patience, self.tell_tags(&TagNews { versions: TagVersions::default() })).await.ok()?.ok()
     }
 
-    /// Asks the edge, as any caller would, whether this service is ready.
+    /// Requests the readiness of this service through the edge, like any caller.
     pub async fn reaches_us(&self) -> Result<(), LinkError> {
         match self.client.get(&self.ready, self.within).await? {
             StatusCode::OK => Ok(()),
@@ -126,7 +126,7 @@ impl EdgeLink {
         }
     }
 
-    /// While keys are being replaced the edge may know only one of ours: all are tried, the first first.
+    /// Sends a message. While keys are being replaced, the edge may know only one of ours, so all are tried, in order.
     async fn post(&self, to: &Uri, news: &impl Serialize) -> Result<HeaderMap, LinkError> {
         let body = serde_json::to_vec(news).map_err(|error| LinkError::Unwritable(error.to_string()))?;
         for key in &self.keys {
@@ -147,7 +147,7 @@ impl EdgeLink {
         let seconds = self.clock.wall().as_seconds();
         let assertion = Assertion::sign(key, &covered, seconds, entropy::random_bytes());
         let value = HeaderValue::try_from(assertion.to_header())
-            .map_err(|_| LinkError::Unwritable("the signature is no header value".to_owned()))?;
+            .map_err(|_| LinkError::Unwritable("the signature is not a valid header value".to_owned()))?;
         Ok(HeaderMap::from_iter([
             (CONTENT_TYPE, HeaderValue::from_static(headers::JSON)),
             (HeaderName::from_static(headers::ASSERTION), value),

@@ -1,7 +1,7 @@
-//! Changes that the edge has not acknowledged: told by every process that knows the edge, whoever gets there first.
+//! Changes of keys that the edge has not acknowledged, sent by whichever process with an edge link claims them first.
 //!
-//! A change is claimed for the time one telling may take, told with no transaction open, and deleted when it was
-//! acknowledged. Telling one twice is harmless: records carry versions.
+//! A change is claimed for the time that sending it may take, sent with no transaction open, and deleted when it was acknowledged.
+//! Sending one twice is harmless, because records carry versions.
 
 use super::EdgeLink;
 use crate::app::App;
@@ -15,48 +15,48 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-/// Changes told at a time.
-const AT_ONCE: u32 = 16;
-/// How often the outbox is looked at.
+/// Maximum changes sent at once.
+const BATCH_SIZE: u32 = 16;
+/// How often the outbox is polled.
 pub(super) const POLL: Duration = Duration::from_secs(1);
-/// How often a waiting command looks.
+/// How often a waiting command checks.
 pub(super) const LOOK: Duration = Duration::from_millis(100);
-/// The least and the greatest pause after a failure.
+/// Minimum and maximum pause after a failure.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(5));
-/// How often a service says that it is at work.
+/// How often a service records that it is sending to the edge.
 const AT_WORK_EVERY: Duration = Duration::from_secs(10);
-/// For how long it is believed.
+/// For how long that record counts, in seconds.
 pub(crate) const AT_WORK_SECONDS: u32 = 60;
-/// For how long after a service that tells the edge was at work the edge may go by a record that it cannot confirm, in seconds: as
-/// long as it keeps one while the origin is away, and a minute.
+/// For how long after a service last recorded that it sends to the edge the edge may use a record that it cannot confirm, in seconds:
+/// the time for which it keeps records while the origin is unavailable, plus a minute.
 const KEPT_SECONDS: u32 = RECORD_KEPT_SECONDS.unsigned_abs() as u32 + AT_WORK_SECONDS;
-/// How long the edge may act upon a record at most: its lease, and five seconds for clocks and a request under way.
+/// Maximum time for which the edge may use a record: its key lease, plus five seconds for clock differences and a running request.
 pub const LEASE: Duration = Duration::from_secs(RECORD_LEASE_SECONDS.unsigned_abs() + 5);
-/// How often it is noted that an edge asks about keys.
-const NOTED_EVERY: Duration = Duration::from_secs(5);
-/// For how long after an edge has asked about a key it may have a record: its lease, the margin, and the pause between two notes.
+/// How often it is recorded that an edge looks up keys.
+const RECORD_INTERVAL: Duration = Duration::from_secs(5);
+/// For how long after a recorded look-up an edge may have a record: its key lease, the margin, and the interval between two records.
 pub(super) const EDGE_SECONDS: u32 = 45;
 
-/// What one round came to.
+/// The result of one round.
 #[derive(Debug, Default)]
 pub struct Round {
     /// Changes that were acknowledged.
     pub acknowledged: usize,
-    /// Why the others were not: one of the reasons.
+    /// Why another change was not acknowledged; one of the reasons.
     pub failed: Option<String>,
 }
 
-/// Tells the changes that are due, of the keys `only` if given.
+/// Sends the changes that are due, of the keys `only` if given.
 pub async fn tell_due(db: &Db, link: &Arc<EdgeLink>, only: Option<&[i64]>) -> Result<Round, StoreError> {
     let longest = link.longest() + POLL;
     let mut telling = JoinSet::new();
-    for claimed in table::claim(db, only, longest, AT_ONCE).await? {
+    for claimed in table::claim(db, only, longest, BATCH_SIZE).await? {
         let link = link.clone();
         telling.spawn(async move { (link.tell(&claimed.news).await, claimed) });
     }
     let mut round = Round::default();
     while let Some(told) = telling.join_next().await {
-        // A telling that panicked is told again when its lease ends.
+        // A change whose task panicked is sent again when its claim expires.
         let Ok((result, Claimed { news, attempt })) = told else { continue };
         let (key, version) = (news.record.id, news.record.version);
         match result {
@@ -80,7 +80,7 @@ pub(super) fn pause(attempt: i32) -> Duration {
     (least * 2u32.pow(doublings)).min(greatest)
 }
 
-/// Tells changes until the process ends. Says once when the edge stops acknowledging, and once when it does again.
+/// Sends changes until the process ends. Logs once when the edge stops acknowledging, and once when it acknowledges again.
 pub async fn keep_told(app: &App, link: &Arc<EdgeLink>) {
     let (mut working, mut said) = (true, None::<Stopwatch>);
     loop {
@@ -95,7 +95,7 @@ pub async fn keep_told(app: &App, link: &Arc<EdgeLink>) {
                     Some(why) => {
                         app.metrics.edge_news_failed.fetch_add(1, Relaxed);
                         if std::mem::replace(&mut working, false) {
-                            tracing::warn!(why, "a change of a key was not acknowledged by the edge; it is told again");
+                            tracing::warn!(why, "a change of a key was not acknowledged by the edge; it is sent again");
                         }
                     }
                     None if acknowledged > 0 && !working => {
@@ -107,35 +107,35 @@ pub async fn keep_told(app: &App, link: &Arc<EdgeLink>) {
                 if let Ok((waiting, _)) = table::waiting(&app.db, None).await {
                     app.metrics.edge_news_waiting.store(waiting, Relaxed);
                 }
-                if acknowledged as u64 >= u64::from(AT_ONCE) {
+                if acknowledged as u64 >= u64::from(BATCH_SIZE) {
                     continue;
                 }
             }
-            // The catalog's refresh says when the database is down; once is enough.
+            // The catalog refresh already logs that the database is unavailable.
             Err(StoreError::Unavailable(_)) => {}
             Err(error) => tracing::error!(%error, "the outbox of the edge could not be read"),
         }
-        // Failures come due again before the next look at the whole.
+        // Failed changes are due again before the next regular poll.
         let rest = if working { POLL } else { PAUSE.0 };
         let _ = timeout(rest, link.queued.notified()).await;
     }
 }
 
-/// How a change came to hold.
+/// Why a change is known to be in force.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Settled {
     /// The edge has acknowledged it.
     Acknowledged,
-    /// No edge is known here, no service says that it knows one, and none has asked about a key lately.
+    /// No edge is configured here, no service has recorded that it sends to one, and no edge has looked up a key lately.
     NoEdge,
-    /// No service has told the edge of changes lately; whatever the edge knew was a lease, and that is over.
+    /// No service has sent changes to the edge lately, so the edge knew a key only by a lease, and that has expired.
     LeaseOver,
 }
 
-/// Waits until no isolate of the edge can act on older records of `keys`.
+/// Waits until no isolate of the edge can use older records of `keys`.
 ///
-/// With a `link` it tells the edge itself, until acknowledged. Without one it waits for a service that has one; where none was at
-/// work lately, for a [`LEASE`]. `say` is told why it takes longer, each reason once.
+/// With a `link` it sends the changes itself until they are acknowledged. Without one it waits for a service that has one; if none was
+/// at work lately, for `lease`, usually [`LEASE`]. `say` is called with the reason for waiting whenever that changes.
 pub async fn settle(
     db: &Db,
     link: Option<&Arc<EdgeLink>>,
@@ -149,7 +149,7 @@ pub async fn settle(
         let why = match step(db, link, keys).await {
             Ok(Step::Settled(settled)) => return Ok(settled),
             Ok(Step::Waiting(why)) => why,
-            // What was changed is committed; only the telling is open.
+            // The change is committed; only the notification of the edge is missing.
             Err(StoreError::Unavailable(error)) => Some(format!("the database is unavailable: {error}")),
             Err(error) => return Err(error),
         };
@@ -159,7 +159,7 @@ pub async fn settle(
             say(&why);
             known = why;
         }
-        // An edge that is told of changes goes by its record while the origin is away, for longer than a lease.
+        // An edge that is notified of changes uses its record for longer than a lease while the origin is unavailable.
         let is_lease = async || !matches!(table::is_teller_at_work(db, KEPT_SECONDS).await, Ok(true) | Err(_));
         if link.is_none() && u128::from(watch.micros()) > lease.as_micros() && is_lease().await {
             return Ok(Settled::LeaseOver);
@@ -168,15 +168,15 @@ pub async fn settle(
     }
 }
 
-/// Notes in the database that an edge asks about keys, every few seconds while it does.
+/// Records in the database that an edge looks up keys, every few seconds while it does.
 #[derive(Debug, Default)]
 pub struct EdgeSeen(Mutex<Option<Stopwatch>>);
 
 impl EdgeSeen {
-    /// An edge asks about a key: noted before it is answered, so that whoever changes the key afterwards knows of that edge.
+    /// Records a look-up before it is answered, so that a later change of the key takes this edge into account.
     pub async fn note(&self, db: &Db) -> Result<(), StoreError> {
         let noted = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if noted().is_none_or(|noted| noted.micros() >= NOTED_EVERY.as_micros() as u64) {
+        if noted().is_none_or(|noted| noted.micros() >= RECORD_INTERVAL.as_micros() as u64) {
             table::edge_asked(db).await?;
             *noted() = Some(Stopwatch::start());
         }

@@ -1,8 +1,8 @@
-//! Facts that have changed: told to the edge by whichever process gets there first, one message at a time.
+//! Changed facts, sent to the edge as tag versions by whichever process claims them first, one message at a time.
 //!
-//! A message carries the newest version of every tag that the edge has not acknowledged. While one is under way, changes only
-//! raise versions; one more message tells them all, so a storm of batches costs the edge about one message a second. Told
-//! twice or in another order, versions mean the same.
+//! A message carries the newest version of every tag that the edge has not acknowledged. Changes during a message only raise versions,
+//! and one more message carries them all, so a storm of batches costs the edge about one message a second. Repeated or reordered
+//! messages are harmless.
 
 use super::EdgeLink;
 use super::outbox::{AT_WORK_SECONDS, LOOK, POLL, pause};
@@ -18,24 +18,24 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
 
-/// How long a command waits for the edge before it says what that means.
+/// How long a command waits for the edge before it reports that cached responses may be old.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Failures in a row before the log says so: an edge that is just being started is no news.
-const WORTH_SAYING: u32 = 4;
+/// Failures in a row before a warning is logged: an edge that is just being started needs none.
+const WARN_AFTER: u32 = 4;
 
-/// What one round came to.
+/// The result of one round.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Round {
-    /// Nothing to tell, or somebody else is telling it.
+    /// There is nothing to send, or another process is sending it.
     Nothing,
-    /// The edge has acknowledged, and says which versions it knows.
+    /// The edge has acknowledged; these are the versions that it knows.
     Acknowledged(TagVersions),
-    /// It has not, and why.
+    /// The edge has not acknowledged, for this reason.
     Failed(String),
 }
 
-/// Tells what the edge has not acknowledged, unless that is being told.
+/// Sends what the edge has not acknowledged, unless another process is sending it.
 pub async fn tell_due(db: &Db, link: &EdgeLink) -> Result<Round, StoreError> {
     let Some(claimed) = table::claim(db, link.longest() + POLL).await? else {
         return Ok(Round::Nothing);
@@ -54,45 +54,45 @@ pub async fn tell_due(db: &Db, link: &EdgeLink) -> Result<Round, StoreError> {
     }
 }
 
-/// Tells changes until the process ends. Says once when the edge stops acknowledging, and once when it does again.
+/// Sends changes until the process ends. Logs once when the edge stops acknowledging, and once when it acknowledges again.
 pub async fn keep_told(app: &App, link: &EdgeLink) {
     let mut failures: u32 = 0;
-    // What the edge knew before is not known; from here on it is missing.
+    // What the edge knew before is not known, so its lag is counted from here.
     app.metrics.edge_tags_known_to.store(link.clock.wall().as_seconds(), Relaxed);
     loop {
         let round = tell_due(&app.db, link).await;
         match &round {
             Ok(Round::Acknowledged(known)) => {
-                // Nobody else would notice a disk that was set back while nothing was connected to it.
+                // Only this notices a database whose disk was restored while no process was connected to it.
                 if let Err(error) = step_behind(app, *known).await {
-                    tracing::warn!(%error, "it could not be found out whether the edge knows facts that are gone");
+                    tracing::warn!(%error, "could not check whether the edge knows facts that this database has lost");
                 }
                 app.metrics.edge_tags_acknowledged.fetch_add(1, Relaxed);
-                if std::mem::take(&mut failures) >= WORTH_SAYING {
-                    tracing::info!("the edge hears of changed facts again");
+                if std::mem::take(&mut failures) >= WARN_AFTER {
+                    tracing::info!("the edge acknowledges changed facts again");
                 }
             }
             Ok(Round::Failed(why)) => {
                 app.metrics.edge_tags_failed.fetch_add(1, Relaxed);
                 failures = failures.saturating_add(1);
-                if failures == WORTH_SAYING {
-                    let fresh = freshest_for(&Tag::ALL);
+                if failures == WARN_AFTER {
+                    let fresh = max_fresh_seconds(&Tag::ALL);
                     tracing::warn!(
                         why,
-                        "the edge does not hear of changed facts; copies may be {fresh} s old until it does"
+                        "the edge does not acknowledge changed facts; until it does, cached responses may be {fresh} s old"
                     );
                 }
             }
-            // The catalog's refresh says when the database is down; once is enough.
+            // The catalog refresh already logs that the database is unavailable.
             Ok(Round::Nothing) | Err(StoreError::Unavailable(_)) => {}
-            Err(error) => tracing::error!(%error, "the tags to tell the edge could not be read"),
+            Err(error) => tracing::error!(%error, "the tag versions for the edge could not be read"),
         }
         if let Ok(Standing { waiting, told_at, .. }) = table::standing(&app.db).await {
-            // An edge that was never told anything knows no more than when the telling began.
+            // As long as the edge has acknowledged nothing, the metric stays at the start of sending.
             if let Some(at) = if waiting.is_empty() { Some(link.clock.wall()) } else { told_at } {
                 app.metrics.edge_tags_known_to.store(at.as_seconds(), Relaxed);
             }
-            // While a message was under way more may have changed, and that announcement is spent.
+            // More may have changed during the message, and the signal for that has been consumed.
             if matches!(round, Ok(Round::Acknowledged(_))) && !waiting.is_empty() {
                 continue;
             }
@@ -102,31 +102,31 @@ pub async fn keep_told(app: &App, link: &EdgeLink) {
     }
 }
 
-/// Steps over what may be lost where the edge knows facts that this database has yet to give.
+/// Makes a step of the journal if the edge knows data versions that this database has yet to issue: operations may have been lost.
 async fn step_behind(app: &App, known: TagVersions) -> Result<(), StoreError> {
     let mut connection = app.db.pool.acquire().await?;
     sequence::step_over(app, &mut connection, Cause::EdgeAhead(known)).await
 }
 
-/// How far a change of facts has come.
+/// How far a change of facts has become visible.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Shown {
     /// Every request from now on sees it.
     Everywhere,
-    /// No edge is known here, and no service says that it knows one.
+    /// No edge is configured here, and no service has recorded that it sends to one.
     NoEdge,
-    /// The edge has not acknowledged it in time. It is told again; until then copies are served until they are this old.
+    /// The edge has not acknowledged it in time. It is sent again; until then cached responses of up to this age are served.
     CopiesFor {
         /// In seconds.
         seconds: u32,
-        /// Why, as far as is known.
+        /// The reason, as far as it is known.
         why: Option<String>,
     },
 }
 
-/// Waits until the edge serves no copy that is older than what is committed now of `tags`, but no longer than `patience`.
+/// Waits until the edge serves no cached response that is older than the committed state of `tags`, but no longer than `patience`.
 ///
-/// With a `link` it tells the edge itself. Without one it waits for a service that has one.
+/// With a `link` it notifies the edge itself. Without one it waits for a service that has one.
 pub async fn until_shown(
     db: &Db,
     link: Option<&EdgeLink>,
@@ -139,12 +139,12 @@ pub async fn until_shown(
         match step(db, link, tags, &mut wanted).await {
             Ok(Step::Shown(shown)) => return Ok(shown),
             Ok(Step::Waiting(reason)) => why = reason.or(why),
-            // What was changed is committed; only the telling is open.
+            // The change is committed; only the notification of the edge is missing.
             Err(StoreError::Unavailable(error)) => why = Some(format!("the database is unavailable: {error}")),
             Err(error) => return Err(error),
         }
         if u128::from(watch.micros()) > patience.as_micros() {
-            return Ok(Shown::CopiesFor { seconds: freshest_for(tags), why });
+            return Ok(Shown::CopiesFor { seconds: max_fresh_seconds(tags), why });
         }
         sleep(LOOK).await;
     }
@@ -155,7 +155,7 @@ enum Step {
     Waiting(Option<String>),
 }
 
-/// Tells and looks once. `wanted` is what was committed of `tags` at the first look.
+/// Sends and checks once. `wanted` is the committed version of `tags` at the first check.
 async fn step(
     db: &Db,
     link: Option<&EdgeLink>,
@@ -183,8 +183,8 @@ async fn step(
     }))
 }
 
-/// For how long at most a copy with one of `tags` is served without asking, in seconds.
-fn freshest_for(tags: &[Tag]) -> u32 {
+/// Maximum time for which a cached response with one of `tags` is served without revalidation, in seconds.
+fn max_fresh_seconds(tags: &[Tag]) -> u32 {
     let concerned = ROUTES.iter().filter(|route| route.tags.iter().any(|tag| tags.contains(tag)));
     concerned.map(|route| route.cache.fresh).max().unwrap_or(0)
 }
@@ -194,9 +194,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_unheard_change_hides_no_longer_than_the_longest_lived_copy() {
+    fn an_unacknowledged_change_is_hidden_no_longer_than_the_longest_fresh_time() {
         let all = ROUTES.iter().map(|route| route.cache.fresh).max();
-        assert_eq!((Some(freshest_for(&Tag::ALL)), freshest_for(&[])), (all, 0));
-        assert!(freshest_for(&[Tag::Feeds]) > 0 && freshest_for(&[Tag::Feeds]) <= freshest_for(&Tag::ALL));
+        assert_eq!((Some(max_fresh_seconds(&Tag::ALL)), max_fresh_seconds(&[])), (all, 0));
+        assert!(max_fresh_seconds(&[Tag::Feeds]) > 0 && max_fresh_seconds(&[Tag::Feeds]) <= max_fresh_seconds(&Tag::ALL));
     }
 }

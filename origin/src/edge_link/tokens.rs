@@ -1,7 +1,7 @@
-//! Revoked index tokens, told to the edge by the command that revokes.
+//! Revoked index tokens, sent to the edge by the command that revokes them.
 //!
-//! A token changes once in its life, so nothing is queued for it: what cannot be told ends by itself with the edge's lease, and
-//! the command waits for one or the other.
+//! A token changes only once, so nothing is queued for it: if the edge cannot be notified, its lease expires. The command waits for one
+//! or the other.
 
 use super::EdgeLink;
 use super::outbox::{EDGE_SECONDS, LOOK, Settled};
@@ -11,7 +11,8 @@ use rds_shared::access::link::KeyNews;
 use std::time::Duration;
 use tokio::time::sleep;
 
-/// Waits until no isolate of the edge can act on an older record of a token. `say` is told why it takes longer, each reason once.
+/// Waits until no isolate of the edge can use an older record of a token. `say` is called with the reason for waiting whenever that
+/// changes.
 pub async fn settle(
     db: &Db,
     link: Option<&EdgeLink>,
@@ -28,7 +29,7 @@ pub async fn settle(
                 Err(error) => error.to_string(),
             },
             None if !edge_outbox::has_edge_asked(db, EDGE_SECONDS).await? => return Ok(Settled::NoEdge),
-            None => "no edge is known here (RDS_EDGE_URL); what it knows expires".to_owned(),
+            None => "no edge is configured here (RDS_EDGE_URL); its lease of the token will expire".to_owned(),
         };
         if why != known {
             say(&why);

@@ -19,26 +19,23 @@ observations! {
     Asset in "asset" by [id] earliest discovered_at {
         /// Slug.
         id: String,
-        /// The earliest observation; made here, never read.
+        /// Time of the earliest observation; computed, never read.
         #[serde(default, skip_deserializing)]
         discovered_at: At,
-        /// Chain.
         chain_id: i64,
-        /// The token; null for the chain's native coin.
+        /// Token contract; null for the chain's native coin.
         address: Option<String>,
-        /// Symbol.
         symbol: String,
-        /// Name.
         name: Option<String>,
-        /// What it is scored as; `unreviewed` is never scored.
+        /// Category it is scored as; `unreviewed` is never scored.
         #[serde(default = "unreviewed")]
         category: AssetCategory,
-        /// What the source calls it.
+        /// The source's own tags.
         #[serde(default)]
         tags: Vec<String>,
-        /// For a yield-bearing form: the asset below it.
+        /// Slug of the asset that a yield-bearing asset wraps.
         underlying: Option<String>,
-        /// Assets it depends on, most important first.
+        /// Slugs of assets it depends on, most important first.
         #[serde(default)]
         dependency_chain: Vec<String>,
         /// Days during which a holder cannot exit.
@@ -46,114 +43,105 @@ observations! {
         lockup_days: u32,
         /// How often the issuer attests its reserves.
         attestation_cadence: Option<AttestationCadence>,
-        /// What it legally is.
+        /// Legal form.
         instrument_type: Option<String>,
-        /// Who issues it.
         issuer: Option<Issuer>,
-        /// A product that the source claims it to be: a slug.
+        /// Slug of the product that the source assigns it to; not verified.
         product_candidate: Option<String>,
     }
 
-    /// One version of an asset's review. It replaces the one before whole.
+    /// One version of an asset's review. It replaces the previous version as a whole.
     AssetReview in "asset_version" by [asset_id, observed_at] {
-        /// The asset.
         asset_id: String,
-        /// How far the review has come.
         review_status: ReviewStatus,
-        /// Answers to what is asked of the category, 0 to 10 with two decimals; null or absent is "no evidence".
+        /// Scores of the category's dimensions, 0 to 10 with two decimals; null or absent means "no evidence".
         dimensions: BTreeMap<String, Option<Points>>,
-        /// What stands behind the asset, in percent.
+        /// Composition of the asset's backing, in percent.
         backing_profile: Option<BackingProfile>,
-        /// Every raising and clearing of a hard-fail flag so far.
+        /// Every raising and clearing of a hard-fail flag up to this version.
         #[serde(default)]
         hard_fail_events: Vec<FlagEvent>,
-        /// Decisions of two people that a flag shall not cap for a while.
+        /// Temporary overrides of hard-fail flags, each approved by two people.
         #[serde(default)]
         hard_fail_overrides: Vec<FlagOverride>,
-        /// When the evidence was last renewed; the time of the review when absent.
+        /// When the evidence was last renewed; defaults to the time of the review.
         last_refresh_at: Option<At>,
-        /// The organisation that reviewed.
+        /// Organisation of the reviewer.
         reviewed_by: Option<String>,
-        /// The person.
+        /// Name of the reviewer.
         reviewer: Option<String>,
-        /// How the asset is wrapped, held and audited.
+        /// Legal wrapper, custody and audit.
         institutional: Option<Institutional>,
-        /// The documents behind the review.
+        /// Documents used as evidence.
         #[serde(default)]
         data_provenance: Vec<Provenance>,
     }
 }
 
-/// Who issues an asset.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Issuer {
-    /// The registry's id.
+    /// Id in the issuer registry.
     pub id: Option<String>,
-    /// For display.
+    /// Display name.
     pub name: String,
-    /// Where it is incorporated.
+    /// Country or state of incorporation.
     pub jurisdiction: Option<String>,
     /// For example `asset_manager`.
     #[serde(rename = "type")]
     pub kind: Option<String>,
-    /// Site.
     pub website_url: Option<String>,
 }
 
-/// How an asset is wrapped, held and audited; what is absent is not known.
+/// Legal wrapper, custody, audit and figures of an institutional asset; an absent field is unknown.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Institutional {
-    /// The legal form.
+    /// Legal form.
     pub regulatory_wrapper: Option<String>,
-    /// The law it is under.
+    /// Governing law.
     pub regulatory_jurisdiction: Option<String>,
-    /// Who may hold it.
+    /// Who may hold the asset.
     pub kyc_gate: Option<KycGate>,
-    /// Who keeps the backing.
+    /// Custodian of the backing.
     pub custodian_name: Option<String>,
-    /// Who audits it.
     pub auditor_name: Option<String>,
-    /// How long a redemption takes.
+    /// Duration of a redemption, as text.
     pub redemption_window: Option<String>,
-    /// USD of this deployment.
+    /// Value of this deployment in USD.
     pub aum_usd: Option<f64>,
-    /// Yield in percent.
+    /// Annual yield in percent.
     pub yield_pct: Option<f64>,
     /// Duration of the backing in days.
     pub duration_days: Option<f64>,
-    /// Currency of the fund.
+    /// Base currency of the fund.
     pub currency: Option<String>,
-    /// Value in that currency.
+    /// Value in `currency`.
     pub aum_native: Option<f64>,
-    /// USD for one unit of it.
+    /// USD per unit of `currency`.
     pub fx_rate_used: Option<f64>,
-    /// When that rate was taken.
+    /// Time of `fx_rate_used`.
     pub fx_rate_at: Option<At>,
-    /// Where `aum_usd` comes from.
+    /// Source of `aum_usd`.
     pub aum_usd_source: Option<String>,
-    /// How the yield is counted.
+    /// How the yield was computed, as text.
     pub yield_basis: Option<String>,
 }
 
-/// A document behind a review.
+/// A document used in a review.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Provenance {
     /// For example `issuer_disclosure`.
     pub source_type: String,
-    /// Where it was read.
     pub source_url: Option<String>,
-    /// When.
     pub retrieved_at: Option<At>,
-    /// SHA-256 of what was read, in hex.
+    /// SHA-256 of the document, in hex.
     pub document_hash: Option<String>,
-    /// In words.
     pub notes: Option<String>,
 }
 
-/// Shares of what stands behind an asset, in percent; they sum to about 100.
+/// Composition of an asset's backing, in percent; the shares sum to about 100.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BackingProfile {
@@ -163,41 +151,35 @@ pub struct BackingProfile {
     pub crypto_exogenous_pct: f64,
     /// Crypto assets that depend on the issuer.
     pub crypto_endogenous_pct: f64,
-    /// Hedged positions.
+    /// Delta-hedged positions.
     pub delta_hedge_pct: f64,
 }
 
-/// Two people decided that a raised flag shall not cap until the decision expires.
+/// A decision of two people that a raised flag does not cap the score until it expires.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FlagOverride {
-    /// Which flag.
     pub flag: HardFailFlag,
-    /// Who proposed it.
     pub preparer: String,
-    /// Who approved it: somebody else.
+    /// A different person than the preparer.
     pub approver: String,
-    /// Why.
     pub reason: String,
     /// The first instant at which the flag caps again.
     pub expires_at: At,
 }
 
 impl FlagOverride {
-    /// The decision, if it was a valid one when the review was made.
+    /// The override, if it was valid when the review was made.
     pub fn decision(&self, reviewed_at: At) -> Result<Override, OverrideError> {
         Override::new(self.flag, (&self.preparer, &self.approver), &self.reason, self.expires_at.0, reviewed_at.0)
     }
 }
 
-/// A hard-fail flag was raised or cleared.
+/// The raising or clearing of a hard-fail flag.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FlagEvent {
-    /// Which flag.
     pub flag: HardFailFlag,
-    /// What happened to it.
     pub transition: Transition,
-    /// When.
     pub at: At,
 }

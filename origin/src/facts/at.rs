@@ -1,4 +1,4 @@
-//! An instant on its way into and out of Postgres: `timestamptz`, to the microsecond.
+//! A timestamp as Postgres stores it: `timestamptz`, microsecond precision.
 
 use rds_shared::wire::Timestamp;
 use rds_shared::wire::time::Micros;
@@ -9,10 +9,10 @@ use sqlx::postgres::types::Oid;
 use sqlx::postgres::{PgArgumentBuffer, PgHasArrayType, PgTypeInfo, PgValueFormat, PgValueRef, Postgres};
 use sqlx::{Decode, Encode, Type};
 
-/// `timestamptz` and its array, fixed by Postgres.
+/// Type OIDs of `timestamptz` and its array; fixed in Postgres.
 const TIMESTAMPTZ: Oid = Oid(1184);
 const TIMESTAMPTZ_ARRAY: Oid = Oid(1185);
-/// 2000-01-01T00:00:00Z, where Postgres counts from, in microseconds since 1970.
+/// Postgres' epoch, 2000-01-01T00:00:00Z, in microseconds since 1970.
 const POSTGRES_EPOCH: i64 = 946_684_800_000_000;
 
 /// A [`Timestamp`] as Postgres stores it. As JSON it is written with six fractional digits.

@@ -1,4 +1,4 @@
-//! Baskets, and the versions of the rules that they are made by.
+//! Baskets and the versions of their rules.
 
 use super::fact::observations;
 use super::{Percent, Points};
@@ -10,72 +10,71 @@ use rds_shared::scoring::asset::{AssetCategory, ReviewStatus};
 use serde::{Deserialize, Serialize};
 
 observations! {
-    /// A basket. What is in it follows from its rules, and is never observed.
+    /// A basket. Its constituents follow from its rules and are never observed.
     Basket in "basket" by [id] {
         /// Slug.
         id: String,
-        /// For display.
+        /// Display name.
         name: String,
-        /// What it is made of; never changes.
+        /// Kind of constituents; never changes.
         constituent_type: ConstituentType,
-        /// Whether `in_basket_a` of assets tells of it.
+        /// Whether `in_basket_a` of an asset refers to this basket.
         #[serde(default)]
         is_basket_a: bool,
     }
 
-    /// One version of a basket's rules, in force from `observed_at` on, until a later one is.
+    /// One version of a basket's rules, in force from `observed_at` until a later version begins.
     BasketMethodology in "basket_methodology" by [basket_id, version] {
-        /// The basket.
         basket_id: String,
-        /// Slug: what the rules of this name say never changes.
+        /// Slug of the version; its rules never change.
         version: String,
-        /// In words.
+        /// Description of the rules.
         summary: String,
-        /// Where it is written down.
+        /// Link to the written methodology.
         doc_url: Option<String>,
-        /// Who may be in.
+        /// Conditions for a constituent.
         #[serde(default)]
         eligibility_rule: Eligibility,
-        /// A name at or under this score has no weight.
+        /// A candidate with a score at or below the pivot gets no weight.
         pivot: Points,
-        /// A basket of fewer names is not built.
+        /// Minimum number of constituents; a basket with fewer is not built.
         min_constituents: i32,
-        /// No name weighs more.
+        /// Maximum weight of one constituent.
         #[serde(rename(deserialize = "single_name_pct"), serialize_with = "Percent::as_ppm")]
         single_name: Percent,
-        /// All names of an issuer together weigh no more.
+        /// Maximum combined weight of one issuer's constituents.
         #[serde(rename(deserialize = "issuer_pct"), serialize_with = "Percent::as_ppm")]
         issuer: Percent,
-        /// A name that would weigh less is left out.
+        /// Minimum weight; a candidate with less is left out.
         #[serde(rename(deserialize = "floor_pct"), serialize_with = "Percent::as_ppm")]
         floor: Percent,
     }
 }
 
-/// Who may be in: an empty list or a null bound asks nothing.
+/// Conditions for a constituent. An empty list or a null bound sets no condition.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Eligibility {
-    /// The asset's category, or that of a vault's deposit asset.
+    /// Allowed categories of the asset; for a vault, of its deposit asset.
     pub asset_category: Vec<AssetCategory>,
-    /// How far that asset has been reviewed.
+    /// Allowed review statuses of that asset.
     pub review_status: Vec<ReviewStatus>,
-    /// The category of what stands at the end of its chain of underlyings.
+    /// Allowed categories of the asset at the end of the chain of underlyings.
     pub terminal_underlying_category: Vec<AssetCategory>,
-    /// The least part of that one's backing that is held off chain.
+    /// Minimum part of that last asset's backing that is held off chain.
     pub terminal_underlying_min_backing_offchain_pct: Option<Percent>,
-    /// The published tier.
+    /// Allowed published tiers.
     pub tier: Vec<Tier>,
-    /// Whole dollars.
+    /// Minimum TVL in whole USD.
     pub min_tvl_usd: Option<u64>,
-    /// Whole days since it was deployed or first seen.
+    /// Minimum age in whole days since deployment, or since first seen if the deployment date is unknown.
     pub min_age_days: Option<u32>,
-    /// The part of the eligible names that may be of one protocol.
+    /// Maximum part of the eligible candidates that may belong to one protocol.
     pub max_per_protocol_pct: Option<Percent>,
 }
 
 impl Eligibility {
-    /// The rule, as baskets are judged by it.
+    /// The conditions in the form the rules evaluate.
     pub fn rule(&self) -> EligibilityRule {
         let share = |percent: Option<Percent>| percent.map(|Percent(ppm)| Ppm(ppm.into()));
         EligibilityRule {
@@ -92,7 +91,7 @@ impl Eligibility {
 }
 
 impl BasketMethodology {
-    /// The rules; none when the caps bound nothing or contradict each other.
+    /// The rules; `None` if the caps are out of range or contradict each other.
     pub fn definition(&self) -> Option<Definition> {
         let share = |Percent(ppm): Percent| Ppm(ppm.into());
         Some(Definition {

@@ -1,4 +1,4 @@
-//! Events of any type: what happened, whom it concerns, and whether it is public at once.
+//! Events of any type: what happened, which vaults and protocol are affected, and whether the event is published at once.
 
 use super::At;
 use super::fact::{Fact, Kind};
@@ -7,93 +7,86 @@ use rds_shared::model::status::{IncidentSeverity, RemediationStatus, Severity};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// Whether an event is public when it is first observed. Every other observation leaves its state as it is, whatever it says.
+/// Initial state of an event. Only the first observation sets it; later observations leave the state unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Publication {
-    /// Kept until an editor publishes it.
+    /// Hidden until an editor publishes it.
     Draft,
-    /// Public at once.
+    /// Published at once.
     #[default]
     Published,
 }
 
-/// One event with everything that it concerns. A newer observation replaces it whole, its links included.
+/// One event with all its links. A newer observation replaces it as a whole, including the links.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EventRecord {
     /// Read before the rest of the line.
     #[serde(default, skip_serializing)]
     pub kind: Kind,
-    /// [`event_id`]; made here, never read.
+    /// [`event_id`]; computed, never read.
     #[serde(default, skip_deserializing)]
     pub id: i64,
-    /// When the source saw this.
     pub observed_at: At,
-    /// Who saw it: what `excludeSource` names.
+    /// Name of the source; the filter `excludeSource` matches it.
     pub source: String,
     /// Slug of this occurrence.
     pub event_key: String,
-    /// The feed's word for it.
+    /// Event type in the feed.
     pub event_type: String,
-    /// Draft or published. No part of the record: of two that differ in it alone, neither is newer.
+    /// Initial state. It is not part of the content hash: two observations that differ only in it are equal.
     #[serde(default, skip_serializing)]
     pub publication: Publication,
-    /// How much it matters.
     pub severity: Severity,
-    /// Its size class, of an incident.
+    /// Size class of an incident.
     pub incident_severity: Option<IncidentSeverity>,
-    /// One line.
     pub title: String,
-    /// The whole story.
     pub description: Option<String>,
-    /// When it happened.
     pub occurred_at: At,
-    /// What was lost.
+    /// Loss in USD.
     pub loss_usd: Option<f64>,
-    /// What came back.
+    /// Returned funds in USD.
     pub returned_usd: Option<f64>,
-    /// Whether it has been dealt with.
     pub remediation_status: Option<RemediationStatus>,
-    /// The transaction.
+    /// Hash of the transaction.
     pub tx_hash: Option<String>,
-    /// Its block.
     pub block_number: Option<i64>,
-    /// Where it is told.
+    /// Reports about the event.
     #[serde(default)]
     pub links: Vec<Reference>,
-    /// Slug that repeats of one underlying event share; null stands alone.
+    /// Slug shared by repeated occurrences of one underlying event; null if there is no group.
     pub group_key: Option<String>,
-    /// What follows from the vaults; made here, never read.
+    /// Derived from `vault_ids`; computed, never read.
     #[serde(default = "EventScope::protocol", skip_deserializing)]
     pub scope: EventScope,
-    /// The vaults concerned.
+    /// The affected vaults.
     #[serde(default)]
     pub vault_ids: Vec<String>,
-    /// The protocol concerned.
+    /// The affected protocol.
     pub protocol_id: Option<String>,
-    /// Whether it counts against the score: of an incident of the protocol, against all of its vaults.
+    /// Whether it counts against the score; an incident of the protocol counts against all of its vaults.
     #[serde(default)]
     pub affects_protocol_score: bool,
-    /// The curator concerned, where no vault says so.
+    /// The affected curator, if no vault implies it.
     pub curator_id: Option<String>,
-    /// The chain concerned, where no vault says so; the market's chain.
+    /// The affected chain, if no vault implies it; the market's chain.
     pub chain_id: Option<i64>,
-    /// The market's contract on that chain.
+    /// The market's contract on `chain_id`.
     pub market_address: Option<String>,
-    /// `{chain_id}:{market_address}`; made here, never read.
+    /// `{chain_id}:{market_address}`; computed, never read.
     #[serde(default, skip_deserializing)]
     pub market: Option<String>,
-    /// Metrics that belong to the type of event.
+    /// Metrics specific to the event type.
     #[serde(default)]
     pub data: Map<String, Value>,
-    /// A reading of the protocol and not a judgement about it: in no market's events.
+    /// A measurement of the protocol rather than a judgement; excluded from the events of markets.
     #[serde(default)]
     pub is_telemetry: bool,
 }
 
 impl EventRecord {
-    /// An event that concerns nobody yet: the caller fills in the rest with `..`.
+    /// An event without subjects; the caller sets the remaining fields with `..`.
     pub fn new(event_key: String, event_type: &str, severity: Severity, title: String, source: &str, at: At) -> Self {
         EventRecord {
             kind: Kind,
@@ -128,13 +121,13 @@ impl EventRecord {
         }
     }
 
-    /// The same about these vaults.
+    /// The same event for these vaults.
     pub fn about(self, vault_ids: Vec<String>) -> Self {
         let scope = if vault_ids.is_empty() { EventScope::Protocol } else { EventScope::Vault };
         EventRecord { scope, vault_ids, ..self }
     }
 
-    /// The links that the observation leaves behind.
+    /// The link rows of the observation.
     pub fn subjects(&self) -> impl Iterator<Item = EventLink> {
         let vaults = self.vault_ids.iter().map(|id| (EventScope::Vault, id));
         let protocols = self.protocol_id.iter().map(|id| (EventScope::Protocol, id));

@@ -1,33 +1,31 @@
-//! What every observation has in common: a table, a key, and the rule which of two observations is the truth.
+//! What all facts share: a table, a key, and the rule that decides which of two observations wins.
 
 use super::At;
 use serde::{Deserialize, Deserializer, Serialize};
 use sha2::{Digest, Sha256};
 
-/// A row that one observation leaves behind. Its JSON fields are the columns of its table, so nothing maps one to the other.
+/// A row written for one observation. Its JSON fields are the columns of its table, so there is no mapping code.
 pub trait Fact: Serialize {
-    /// The table.
     const TABLE: &'static str;
-    /// The columns that say which row it is.
+    /// The primary-key columns.
     const KEY: &'static [&'static str];
-    /// All columns that the observation fills.
+    /// All columns filled from the observation.
     const COLUMNS: &'static [&'static str];
-    /// A column that keeps the earliest instant ever observed of the row, whichever observation wins.
+    /// A column that keeps the earliest `observed_at` ever seen for the row, whichever observation wins.
     const EARLIEST: Option<&'static str> = None;
 
-    /// When it was observed.
     fn observed_at(&self) -> At;
-    /// The key as one text: what `RETURNING` answers and duplicates are found by.
+    /// The key columns as one text, equal to the text of the insert's `RETURNING`; duplicates are found by it.
     fn key(&self) -> String;
 
-    /// The tie-break between two observations of one instant: the greater digest wins, whoever writes first.
+    /// Tie-break between observations of the same instant: the greater digest wins, so the order of writing does not matter.
     fn content_hash(&self) -> [u8; 32] {
-        // A fact is a plain struct of numbers, texts and lists: writing it as JSON cannot fail.
+        // A fact is a plain struct of numbers, texts and lists; serialising it as JSON cannot fail.
         content_hash(&serde_json::to_string(self).unwrap_or_default())
     }
 }
 
-/// The digest of a fact that is written as `json`.
+/// SHA-256 of a fact's JSON text.
 pub fn content_hash(json: &str) -> [u8; 32] {
     Sha256::digest(json).into()
 }
@@ -47,7 +45,7 @@ impl<F: Fact> Fact for &F {
     }
 }
 
-/// The `kind` of a line, already read: it fills no column.
+/// Placeholder for the field `kind`, which was read before the struct is parsed; it is not a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Kind;
 
@@ -57,7 +55,7 @@ impl<'de> Deserialize<'de> for Kind {
     }
 }
 
-/// Declares observations: the struct that a line is read into is the row that is written.
+/// Declares facts: one struct is both the ingest line and the row.
 macro_rules! observations {
     ($($(#[$about:meta])* $name:ident in $table:literal by [$($key:ident),+] $(earliest $earliest:ident)? {
         $($(#[$field_about:meta])* $field:ident: $type:ty,)*
@@ -66,12 +64,12 @@ macro_rules! observations {
         #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
         #[serde(deny_unknown_fields)]
         pub struct $name {
-            /// Read before the rest of the line.
+            /// Read before the rest of the line; see [`Kind`](crate::facts::fact::Kind).
             #[serde(default, skip_serializing)]
             pub kind: $crate::facts::fact::Kind,
             /// When the source saw this.
             pub observed_at: $crate::facts::At,
-            /// Who saw it.
+            /// Name of the source.
             pub source: String,
             $($(#[$field_about])* pub $field: $type,)*
         }
@@ -97,7 +95,7 @@ pub(crate) use observations;
 
 /// A column that may be part of a key.
 pub trait KeyPart {
-    /// Its text, the same as Postgres casts it to.
+    /// The text of the value, equal to Postgres' cast to text.
     fn part(&self) -> String;
 }
 

@@ -1,5 +1,5 @@
-//! Who holds a vault's shares: a line lists every balance, its row keeps the figures and the largest of them. Each holder's
-//! balance is a position of theirs, too.
+//! Holders of a vault's shares. A line lists every balance; its row keeps the figures and the largest holders. Each balance
+//! is also a position of its holder.
 
 use super::At;
 use super::Position;
@@ -8,52 +8,49 @@ use rds_shared::model::status::{CoverageStatus, HolderCategory, HolderMethod};
 use rds_shared::rules::holders::{Balance, coverage, figures, fraction, parse_balance, share};
 use serde::{Deserialize, Serialize};
 
-/// Holders that are kept by name.
+/// Number of largest holders kept by address.
 pub const TOP_HOLDERS: usize = 20;
 
 fn unknown() -> HolderCategory {
     HolderCategory::Unknown
 }
 
-/// One look at a vault's holders: all that are known, in any order.
+/// One observation of a vault's holders: all known ones, in any order.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HolderSnapshot {
     /// Read before the rest of the line.
     #[serde(default)]
     pub kind: Kind,
-    /// The instant the balances are of.
+    /// The instant of the balances.
     pub observed_at: At,
-    /// Who counted.
     pub source: String,
-    /// The vault.
     pub vault_id: String,
-    /// The share token, where it is another contract than the vault.
+    /// The share token, if it is a different contract than the vault.
     pub token_address: Option<String>,
     /// The block up to which transfers were read.
     pub indexed_to_block: Option<i64>,
-    /// Whether the past was read from the token's first block on.
+    /// Whether transfers were read from the token's first block on.
     pub backfill_complete: bool,
-    /// The token's supply in its smallest unit; where it is known, coverage is complete only if the balances add up to it.
+    /// Token supply in its smallest unit. If known, coverage is complete only when the balances sum to it.
     pub total_supply_raw: Option<String>,
-    /// Every holder with a balance.
+    /// Every holder with a balance above 0.
     pub holders: Vec<Holder>,
 }
 
-/// One holder.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Holder {
-    /// Who; once a snapshot.
+    /// Unique within a snapshot.
     pub address: String,
-    /// In the token's smallest unit, as decimal digits; above 0.
+    /// Balance in the token's smallest unit, as decimal digits; above 0.
     pub balance_raw: String,
-    /// A name for display.
+    /// Display name.
     pub label: Option<String>,
-    /// Who is behind the address.
+    /// Kind of holder.
     #[serde(default = "unknown")]
     pub category: HolderCategory,
-    /// How that was established.
+    /// How the category was determined.
     pub method: Option<HolderMethod>,
 }
 
@@ -81,12 +78,12 @@ pub struct HolderRow {
     pub source: String,
 }
 
-/// One of the largest holders, as it is kept.
+/// One of the largest holders, as stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredHolder {
     pub address: String,
     pub balance_raw: String,
-    /// Parts per million of what all holders hold.
+    /// Part of the sum of all balances, in parts per million.
     pub share: i64,
     pub label: Option<String>,
     pub category: HolderCategory,
@@ -94,7 +91,7 @@ pub struct StoredHolder {
 }
 
 impl HolderSnapshot {
-    /// What each holder has of the vault. Shares are of the token's supply; without it, of all balances once all of them were read.
+    /// Each holder's position in the vault. Shares refer to the token's supply; without it, to the sum of balances if all were read.
     pub fn positions(&self) -> Vec<Position> {
         let balance = |holder: &Holder| parse_balance(&holder.balance_raw).unwrap_or_default();
         let balances: Vec<_> = self.holders.iter().map(balance).collect();
@@ -115,10 +112,10 @@ impl HolderSnapshot {
         self.holders.iter().zip(shares).map(held).collect()
     }
 
-    /// The row that the snapshot leaves behind.
+    /// The row of the snapshot.
     pub fn row(&self) -> HolderRow {
         let parsed = |holder: &Holder| {
-            // A balance that is none was refused when the line was checked.
+            // Ingest refuses a line with an invalid balance before this point.
             let raw = parse_balance(&holder.balance_raw).unwrap_or_default();
             Balance { raw, managed: holder.category == HolderCategory::ProtocolManaged }
         };

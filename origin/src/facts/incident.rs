@@ -1,4 +1,4 @@
-//! Incidents: what went wrong, and with which vaults or protocols.
+//! Incidents, and the vaults or protocols they affect.
 
 use super::At;
 use super::fact::{Fact, Kind};
@@ -10,122 +10,109 @@ fn incident() -> String {
     "Incident".to_owned()
 }
 
-/// One incident and one subject that it concerns. The incident's own facts stand on every link of it; the newest count. One that
-/// nobody told of before is public at once.
+/// One incident and one affected subject. Every link repeats the incident's own fields; those of the newest observation win.
+/// An incident is published when it is first observed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IncidentLink {
     /// Read before the rest of the line.
     #[serde(default, skip_serializing)]
     pub kind: Kind,
-    /// When the source saw this.
     pub observed_at: At,
-    /// Who saw it.
+    /// Name of the source.
     pub source: String,
     /// Slug of the incident, the same on all of its links.
     pub event_key: String,
-    /// The vault concerned; exactly one of this and `protocol_id`.
+    /// The affected vault; exactly one of `vault_id` and `protocol_id` is set.
     pub vault_id: Option<String>,
-    /// The protocol concerned.
+    /// The affected protocol.
     pub protocol_id: Option<String>,
-    /// A protocol's incident counts against its vaults only when this is true.
+    /// Whether a protocol's incident counts against its vaults.
     #[serde(default)]
     pub affects_protocol_score: bool,
-    /// The feed's word for it.
+    /// Event type in the feed.
     #[serde(default = "incident")]
     pub event_type: String,
-    /// How much it matters.
     pub severity: Severity,
-    /// Its size class; null is counted as major.
+    /// Size class; null counts as major.
     pub incident_severity: Option<IncidentSeverity>,
-    /// One line.
     pub title: String,
-    /// The whole story.
     pub description: Option<String>,
-    /// When it happened.
     pub occurred_at: At,
-    /// What was lost.
+    /// Loss in USD.
     pub loss_usd: Option<f64>,
-    /// What came back.
+    /// Returned funds in USD.
     pub returned_usd: Option<f64>,
-    /// Null is counted as unresolved.
+    /// Null counts as unresolved.
     pub remediation_status: Option<RemediationStatus>,
-    /// The transaction.
+    /// Hash of the transaction.
     pub tx_hash: Option<String>,
-    /// Its block.
     pub block_number: Option<i64>,
-    /// Where it is told.
+    /// Reports about the incident.
     #[serde(default)]
     pub links: Vec<Reference>,
 }
 
-/// Where an incident is told.
+/// A report about an incident.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reference {
-    /// What the link shows.
+    /// Link text.
     pub label: String,
-    /// Where.
     pub url: String,
 }
 
-/// The number of an event: the first 53 bits of its key's digest.
+/// The id of an event: the first 53 bits of the SHA-256 of its key.
 ///
-/// Made from the key and not from a sequence, so that the order of two writers leaves no trace; it fits a JSON number.
+/// Derived from the key instead of a sequence, so it does not depend on the order of writers. 53 bits fit a JSON number exactly.
 pub fn event_id(event_key: &str) -> i64 {
     let digest: [u8; 32] = Sha256::digest(event_key).into();
     let [a, b, c, d, e, f, g, h, ..] = digest;
     (u64::from_be_bytes([a, b, c, d, e, f, g, h]) >> 11).cast_signed()
 }
 
-/// What an incident is linked to.
+/// The kind of subject of an event link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EventScope {
-    /// One vault.
     Vault,
-    /// A protocol.
     Protocol,
 }
 
 impl EventScope {
-    /// What an event is about that names no vault.
+    /// Scope of an event that names no vault.
     pub(super) fn protocol() -> Self {
         EventScope::Protocol
     }
 }
 
-/// The incident's own row.
+/// The row of the incident itself.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Event {
     /// [`event_id`].
     pub id: i64,
-    /// What the link that told of it names.
+    /// Scope of the observed link.
     pub scope: EventScope,
-    /// The link that told of it; what belongs to the subject fills no column here.
+    /// The observed link; its subject fields are not columns of this table.
     #[serde(flatten)]
     pub link: IncidentLink,
 }
 
-/// The link's row.
+/// The row of the link.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct EventLink {
-    /// The event.
     pub event_id: i64,
-    /// What kind of subject.
     pub scope: EventScope,
-    /// The vault's or the protocol's id.
+    /// Id of the vault or the protocol.
     pub subject_id: String,
     /// Whether a protocol's incident counts against its vaults.
     pub affects_protocol_score: bool,
-    /// When the source saw the link.
     pub observed_at: At,
-    /// Who saw it.
     pub source: String,
 }
 
 impl IncidentLink {
-    /// The two rows that the observation leaves behind.
+    /// The event row and the link row of the observation.
     pub fn rows(self) -> (Event, EventLink) {
         let id = event_id(&self.event_key);
         let (scope, subject_id) = match (&self.vault_id, &self.protocol_id) {

@@ -1,4 +1,4 @@
-//! Bridges, sets of signers, oracle vendors and clusters of operators, with everything that is mapped to each.
+//! Mappings: bridges, signer sets, oracle vendors and operator clusters, each with the subjects mapped to it.
 
 use super::Share;
 use super::fact::observations;
@@ -6,73 +6,71 @@ use rds_shared::model::mapping::{MappingType, SignerForm, SubjectType};
 use serde::{Deserialize, Serialize};
 
 observations! {
-    /// One bridge, set of signers, vendor or cluster. A later observation replaces it whole, with all that is mapped to it.
+    /// One bridge, signer set, oracle vendor or operator cluster. A later observation replaces it as a whole, including its subjects.
     Mapping in "mapping" by [mapping_type, mapping_id] {
-        /// What it is.
         mapping_type: MappingType,
-        /// Its id, unique within the type.
+        /// Unique within the type.
         mapping_id: String,
-        /// For display.
+        /// Display name.
         name: Option<String>,
-        /// False once it is gone.
+        /// False once it no longer exists.
         #[serde(default = "super::yes")]
         is_active: bool,
-        /// Whether a source says what is mapped to it; false is provisional.
+        /// Whether a source confirms the mapping; false is provisional.
         verified: bool,
-        /// How sure that is, as a fraction.
+        /// Confidence of the mapping, as a fraction.
         confidence: Share,
-        /// Of a set of signers: who signs.
+        /// Only for a signer set.
         signers: Option<Signers>,
-        /// Of a bridge: its ends.
+        /// Only for a bridge.
         bridge: Option<Bridge>,
-        /// Of a cluster: its operators, by name.
+        /// Only for an operator cluster: names of its operators.
         #[serde(default)]
         operators: Vec<String>,
-        /// Everything that is mapped to it.
+        /// The subjects mapped to it.
         #[serde(default)]
         applies_to: Vec<Subject>,
     }
 }
 
-/// One thing that is mapped.
+/// One mapped subject.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Subject {
-    /// What it is.
+    /// Kind of subject.
     #[serde(rename = "type")]
     pub subject_type: SubjectType,
-    /// Its id; of a market and a feed `{chain_id}:{address}`.
+    /// Id of the subject; for a market or a feed `{chain_id}:{address}`.
     pub id: String,
-    /// Where this one is less or more certain than the mapping as a whole.
+    /// Overrides `verified` of the mapping for this subject.
     pub verified: Option<bool>,
-    /// The same, as a fraction.
+    /// Overrides `confidence` of the mapping for this subject, as a fraction.
     pub confidence: Option<Share>,
-    /// How it was found to belong here.
+    /// How the mapping was established.
     pub reason: Option<String>,
 }
 
-/// Who signs. What was not read is null.
+/// The signers of a set. A field that was not read is null.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Signers {
-    /// What it is on chain.
+    /// Kind of contract.
     pub form: SignerForm,
-    /// Where it stands.
     pub chain_id: i64,
-    /// Its contract.
+    /// The set's own contract.
     pub address: String,
-    /// Keys that must sign.
+    /// Number of keys that must sign.
     pub threshold: Option<u32>,
-    /// The keys.
+    /// Addresses of the keys.
     pub owners: Option<Vec<String>>,
-    /// How long a change waits.
+    /// Delay of a change.
     pub delay_seconds: Option<i64>,
-    /// Who can replace the contract's code.
+    /// Address that can replace the contract's code.
     pub proxy_admin: Option<String>,
-    /// What it may do, in the source's words.
+    /// Roles of the set, as the source names them.
     #[serde(default)]
     pub roles: Vec<String>,
-    /// Who may make it do something.
+    /// Who may call the contract's functions.
     #[serde(default)]
     pub permissions: Vec<Permission>,
 }
@@ -81,11 +79,10 @@ pub struct Signers {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Permission {
-    /// The contract's own word for the permission.
+    /// Name of the permission in the contract.
     pub modifier: String,
-    /// The functions.
     pub functions: Vec<String>,
-    /// Who has it.
+    /// Addresses with this permission.
     pub holders: Vec<String>,
 }
 
@@ -93,11 +90,11 @@ pub struct Permission {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bridge {
-    /// The system it belongs to: a slug.
+    /// Slug of the bridge system.
     pub system: String,
-    /// What it moves.
+    /// Symbol of the bridged token.
     pub symbol: Option<String>,
-    /// Where it stands.
+    /// Contracts of the bridge, one per chain.
     pub ends: Vec<BridgeEnd>,
 }
 
@@ -105,20 +102,18 @@ pub struct Bridge {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BridgeEnd {
-    /// The chain's name in the source.
+    /// The source's name of the chain.
     pub chain: String,
-    /// The chain, where it is one that the registry numbers.
+    /// The chain's id, if the registry has one.
     pub chain_id: Option<i64>,
-    /// The source's word for the chain's family.
+    /// The source's name of the chain's family.
     pub protocol: Option<String>,
-    /// The bridge's contract there, as its chain writes it.
+    /// The bridge's contract, in the chain's own address format.
     pub address: String,
-    /// The token's symbol there.
     pub symbol: Option<String>,
-    /// Its decimals.
     pub decimals: Option<u32>,
-    /// What the contract does with the token, in the source's word.
+    /// What the contract does with the token, as the source names it.
     pub standard: Option<String>,
-    /// The token that it locks, or mints and burns.
+    /// The token that the contract locks, or mints and burns.
     pub collateral: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! Lending markets: identity, reported totals, reserves with their gates, efficiency modes.
+//! Lending markets: identity, reported totals, reserves with their gates, efficiency modes, and liquidity hubs.
 
 use super::fact::observations;
 use rds_shared::model::market::{MarketShape, MarketSource};
@@ -7,46 +7,42 @@ use rds_shared::rules::hub_spoke;
 use serde::{Deserialize, Serialize};
 
 observations! {
-    /// What a market is.
+    /// Identity of a market.
     Market in "market" by [contract] {
-        /// `{chain_id}:{address}`; made here, never read.
+        /// `{chain_id}:{address}`; computed, never read.
         #[serde(default, skip_deserializing)]
         contract: String,
-        /// Protocol.
         protocol_id: String,
-        /// Its generation, for example `v3`.
+        /// Version of the protocol, for example `v3`.
         protocol_version: String,
-        /// Chain.
         chain_id: i64,
         /// The market's contract.
         address: String,
-        /// For display; it may change.
+        /// Display name; may change.
         name: String,
-        /// What the market key is made of on first sight; the name when absent.
+        /// Text from which the market key is made on first observation; defaults to the name.
         key_hint: Option<String>,
-        /// Pool, spoke or pair.
         shape: MarketShape,
-        /// The one hub that a spoke draws from.
+        /// The hub a spoke draws from.
         hub_address: Option<String>,
-        /// The protocol's API, or the chain.
+        /// Whether the protocol's API or the chain revealed the market.
         discovered_by: MarketSource,
-        /// What a pair lends.
+        /// Loan asset of a pair.
         loan_asset_symbol: Option<String>,
-        /// What a pair lends against.
+        /// Collateral asset of a pair.
         collateral_asset_symbol: Option<String>,
-        /// A pair's liquidation loan-to-value, as a fraction.
+        /// Liquidation loan-to-value of a pair, as a fraction.
         lltv: Option<f64>,
-        /// Whether the protocol itself lists it.
+        /// Whether the protocol lists the market itself.
         #[serde(default = "super::yes")]
         is_protocol_listed: bool,
     }
 
-    /// What a protocol reports of a pair-shaped market. Null is "not observed".
+    /// Totals that a protocol reports for a pair-shaped market. Null means "not observed".
     MarketState in "market_state" by [contract] {
-        /// `{chain_id}:{address}`; made here, never read.
+        /// `{chain_id}:{address}`; computed, never read.
         #[serde(default, skip_deserializing)]
         contract: String,
-        /// Chain.
         chain_id: i64,
         /// The market's contract.
         address: String,
@@ -54,24 +50,21 @@ observations! {
         total_supplied_usd: Option<f64>,
         /// Borrowed value.
         total_borrowed_usd: Option<f64>,
-        /// Owed and not recoverable.
+        /// Unrecoverable debt.
         bad_debt_usd: Option<f64>,
     }
 
-    /// One asset of a pool-shaped market. The vault at `token_address` is its vault row.
+    /// One asset of a pool-shaped market. Its vault row is the vault at `token_address`.
     MarketReserve in "market_reserve" by [contract, reserve] {
-        /// `{chain_id}:{market_address}`; made here, never read.
+        /// `{chain_id}:{market_address}`; computed, never read.
         #[serde(default, skip_deserializing)]
         contract: String,
-        /// The observer's name of the reserve within its market.
+        /// The source's name of the reserve, unique within the market.
         reserve: String,
-        /// Chain.
         chain_id: i64,
         /// The market's contract.
         market_address: String,
-        /// The asset.
         asset_symbol: String,
-        /// The asset's contract.
         asset_address: String,
         /// The reserve's own supply token.
         token_address: Option<String>,
@@ -79,76 +72,68 @@ observations! {
         hub_address: Option<String>,
         /// The protocol's part of the interest, as a fraction.
         fee_rate: Option<f64>,
-        /// Of a hub-and-spoke reserve: its two gates. Absent there, neither was read.
+        /// The gates of a hub-and-spoke reserve; absent if neither was read.
         gates: Option<Gates>,
-        /// What follows from the gates; made here, never read.
+        /// Derived from the gates; computed, never read.
         #[serde(default, skip_deserializing)]
         borrow_status: Option<BorrowStatus>,
-        /// What follows from the gates; made here, never read.
+        /// Derived from the gates; computed, never read.
         #[serde(default, skip_deserializing)]
         deposit_status: Option<DepositStatus>,
-        /// What follows from the gates; made here, never read.
+        /// Derived from the gates; computed, never read.
         #[serde(default, skip_deserializing)]
         deposit_capacity_usd: Option<f64>,
-        /// False once the market no longer has it.
+        /// False once the market no longer lists it.
         #[serde(default = "super::yes")]
         is_active: bool,
     }
 
-    /// One asset of a liquidity hub, from which the reserves of spokes draw. A hub is no market.
+    /// One asset of a liquidity hub, from which the reserves of spokes draw. A hub is not a market.
     HubAsset in "hub_asset" by [hub, asset_address] {
-        /// `{chain_id}:{hub_address}`; made here, never read.
+        /// `{chain_id}:{hub_address}`; computed, never read.
         #[serde(default, skip_deserializing)]
         hub: String,
-        /// The asset's contract.
         asset_address: String,
-        /// Protocol.
         protocol_id: String,
-        /// Its generation.
+        /// Version of the protocol.
         protocol_version: String,
-        /// Chain.
         chain_id: i64,
-        /// The hub's contract.
         hub_address: String,
-        /// The hub's name, for display.
+        /// Display name.
         hub_name: String,
-        /// The asset.
         asset_symbol: String,
-        /// What sets its rates.
+        /// Contract that sets the interest rates.
         interest_rate_strategy: Option<String>,
-        /// The contract that makes a position in it a token.
+        /// Contract that wraps a position in the asset as a token.
         wrapper_address: Option<String>,
-        /// False once the hub no longer has it.
+        /// False once the hub no longer lists it.
         #[serde(default = "super::yes")]
         is_active: bool,
     }
 
-    /// A group of assets that a market lends on better terms against each other.
+    /// An efficiency mode: a group of assets with better lending terms against each other.
     MarketEmode in "market_emode" by [contract, emode_id] {
-        /// `{chain_id}:{market_address}`; made here, never read.
+        /// `{chain_id}:{market_address}`; computed, never read.
         #[serde(default, skip_deserializing)]
         contract: String,
-        /// Its number in the market.
+        /// Unique within the market.
         emode_id: i64,
-        /// Chain.
         chain_id: i64,
-        /// The market's contract.
         market_address: String,
-        /// Its label.
         label: String,
-        /// As fractions, all three.
+        /// Maximum loan-to-value, as a fraction.
         ltv: f64,
-        /// Loan-to-value from which can be liquidated.
+        /// Loan-to-value above which a position can be liquidated, as a fraction.
         liquidation_threshold: f64,
-        /// What a liquidator gains.
+        /// The liquidator's bonus, as a fraction.
         liquidation_bonus: f64,
-        /// Tokens that count as collateral.
+        /// Contracts of tokens that count as collateral.
         #[serde(default)]
         collateral_assets: Vec<String>,
-        /// Tokens that may be borrowed.
+        /// Contracts of tokens that can be borrowed.
         #[serde(default)]
         borrowable_assets: Vec<String>,
-        /// Collateral that adds no borrowing power any more.
+        /// Contracts of collateral tokens that add no borrowing power any more.
         #[serde(default)]
         ltv_zero_assets: Vec<String>,
         /// False once the market no longer has it.
@@ -157,15 +142,15 @@ observations! {
     }
 }
 
-/// The gates of a hub-and-spoke reserve; one that was not read is null.
+/// The gates of a hub-and-spoke reserve; a gate that was not read is null.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Gates {
-    /// Its flags on the spoke.
+    /// The reserve's flags on the spoke.
     pub spoke: Option<SpokeGate>,
-    /// What the hub grants the spoke.
+    /// The hub's limits for the spoke.
     pub hub: Option<HubGate>,
-    /// What a unit of the asset is worth; null without a price.
+    /// USD per unit of the asset; null without a price.
     pub price_usd: Option<f64>,
 }
 
@@ -173,29 +158,29 @@ pub struct Gates {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SpokeGate {
-    /// Everything is stopped.
+    /// All operations are stopped.
     pub paused: bool,
-    /// Nothing new.
+    /// New supply and borrowing are stopped.
     pub frozen: bool,
-    /// Whether it is lent.
+    /// Whether the asset can be borrowed.
     pub borrowable: bool,
 }
 
-/// What a hub grants one spoke in one asset, in whole units of it; a null cap is none.
+/// A hub's limits for one spoke and one asset, in whole units of the asset. A null cap means unlimited.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HubGate {
-    /// Whether the spoke is admitted.
+    /// Whether the hub admits the spoke.
     pub active: bool,
-    /// Whether its operations are stopped.
+    /// Whether the spoke's operations are stopped.
     pub halted: bool,
-    /// The most that the spoke may owe.
+    /// Maximum debt of the spoke.
     pub draw_cap: Option<f64>,
-    /// What it owes.
+    /// Current debt of the spoke.
     pub owed: f64,
-    /// The most that the spoke may have added.
+    /// Maximum amount added by the spoke.
     pub add_cap: Option<f64>,
-    /// What it has added.
+    /// Amount added by the spoke.
     pub added: f64,
 }
 
@@ -212,7 +197,7 @@ impl From<HubGate> for hub_spoke::HubGate {
     }
 }
 
-/// How a market is known before it has an id.
+/// The `contract` key of a market, which identifies it before it has an id.
 pub fn contract(chain_id: i64, address: &str) -> String {
     format!("{chain_id}:{address}")
 }

@@ -1,6 +1,6 @@
-//! What may be observed: a struct a kind, its fields those of its line and the columns of its table.
+//! Facts: one struct per fact kind. Its fields are the fields of an ingest line and the columns of a table.
 //!
-//! Ingest reads facts, the store writes them, and what scores or serves is made from them: all of these lean on this module.
+//! Ingest parses facts, the store writes them, and everything that scores or serves depends on this module.
 
 mod asset;
 mod at;
@@ -44,7 +44,7 @@ pub use strategy::{VaultStrategy, YieldSource};
 pub use values::{Percent, Points, Share, SignerSet, Signing, SigningWord, Usd};
 pub use vault::{Exposure, ExposurePart, IncentivesStatus, PartBridge, Reward, Snapshot, Vault, VaultState};
 
-/// What a field says that a line leaves out, where most things are so.
+/// Default of boolean fields that are true when a line omits them.
 fn yes() -> bool {
     true
 }

@@ -1,57 +1,54 @@
-//! Price feeds, and what holders have of vaults.
+//! Price feeds, and holders' positions in vaults.
 
 use super::At;
 use super::fact::observations;
 use rds_shared::model::oracle::FeedKind;
 
 observations! {
-    /// A feed and its latest word.
+    /// A feed and its latest value.
     OracleFeed in "oracle_feed" by [contract] {
-        /// `{chain_id}:{address}`; made here, never read.
+        /// `{chain_id}:{address}`; computed, never read.
         #[serde(default, skip_deserializing)]
         contract: String,
-        /// Chain.
         chain_id: i64,
-        /// The feed, or the adapter around it.
+        /// Contract of the feed, or of the adapter around it.
         address: String,
-        /// What it tells.
+        /// Kind of value.
         feed_kind: FeedKind,
-        /// What is priced.
+        /// Symbol of the priced asset.
         asset: Option<String>,
-        /// In what.
+        /// Unit of the price.
         quote: Option<String>,
-        /// Its own name.
+        /// The feed's own name.
         description: Option<String>,
         /// Other names of the same contract.
         #[serde(default)]
         other_descriptions: Vec<String>,
-        /// Who runs it; null when nobody says.
+        /// Operator of the feed; null if unknown.
         vendor: Option<String>,
-        /// Seconds within which it promises to speak.
+        /// Maximum time between updates, in seconds.
         heartbeat_seconds: Option<i64>,
-        /// The move, as a fraction, at which it speaks before that.
+        /// Price change, as a fraction, that triggers an update before the heartbeat.
         deviation_threshold: Option<f64>,
-        /// Its latest value, as a decimal text.
+        /// Latest value, as decimal text.
         last_answer: Option<String>,
-        /// When it last spoke.
+        /// Time of the latest update.
         last_update_at: Option<At>,
         /// Markets that use it.
         #[serde(default)]
         used_by: Vec<String>,
-        /// Assets that those markets price by it.
+        /// Assets that those markets price with this feed.
         #[serde(default)]
         reserve_symbols: Vec<String>,
     }
 
-    /// What an address holds of a vault. A balance of 0 is a position that was left.
+    /// An address' holding of a vault. A balance of 0 is a closed position.
     Position in "vault_position" by [holder, vault_id] {
-        /// The address.
         holder: String,
-        /// The vault.
         vault_id: String,
-        /// Share tokens in their smallest unit, as decimal digits of any length.
+        /// Balance in the share token's smallest unit, as decimal digits of any length.
         balance_raw: String,
-        /// Part of the vault's supply, as a fraction; null when the supply was not read.
+        /// Part of the vault's supply, as a fraction; null if the supply was not read.
         share: Option<f64>,
     }
 }

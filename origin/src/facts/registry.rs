@@ -8,26 +8,26 @@ use rds_shared::scoring::vault::Strategy;
 use std::collections::BTreeMap;
 
 observations! {
-    /// A chain, and the profile that scales the score of assets on it.
+    /// A chain, and the profile that scales the scores of assets on it.
     Chain in "chain" by [chain_id] {
-        /// EIP-155 id, or the registry's number.
+        /// EIP-155 chain id, or the registry's own number.
         chain_id: i64,
-        /// The word that paths and filters take; unique.
+        /// Name of the chain in paths and filters; unique.
         slug: String,
-        /// For display.
+        /// Display name.
         name: String,
         /// `evm` or `svm`.
         namespace: String,
         /// Symbol of the native coin.
         native_symbol: Option<String>,
-        /// Block explorer, no trailing slash.
+        /// URL of a block explorer, without trailing slash.
         explorer_url: Option<String>,
-        /// Nominal.
+        /// Nominal block time.
         block_time_seconds: Option<f64>,
-        /// A settlement layer: assets on it take no chain overlay.
+        /// True for a settlement layer; assets on it get no chain overlay.
         #[serde(default)]
         is_settlement: bool,
-        /// How many parties can move the bridge's funds; 10 is best, as for the three below.
+        /// How many parties can move the bridge's funds, as a score; 10 is best. The next three fields use the same scale.
         bridge_centralization: Option<Points>,
         /// How many parties order transactions.
         sequencer_centralization: Option<Points>,
@@ -35,30 +35,26 @@ observations! {
         validator_set_size_score: Option<Points>,
         /// How long the chain has been live.
         chain_age_score: Option<Points>,
-        /// The reviewer's reason for the profile.
+        /// The reviewer's reasons for the profile.
         rationale: Option<String>,
-        /// False withholds the chain: nothing that is on it is shown or told.
+        /// False withholds the chain: the service serves and publishes nothing on it.
         #[serde(default = "super::yes")]
         is_served: bool,
     }
 
-    /// A protocol: what the platform vector judges.
+    /// A protocol.
     Protocol in "protocol" by [id] {
         /// Slug.
         id: String,
-        /// For display.
+        /// Display name.
         name: String,
-        /// Logo.
         logo_url: Option<String>,
-        /// Site.
         website_url: Option<String>,
-        /// Application.
+        /// URL of the application.
         app_url: Option<String>,
-        /// Documentation.
         documentation_url: Option<String>,
-        /// Source code.
+        /// URL of the source code.
         github_url: Option<String>,
-        /// Account.
         twitter_url: Option<String>,
         /// When the protocol first went live.
         launched_at: Option<At>,
@@ -66,54 +62,49 @@ observations! {
         version: Option<String>,
         /// When that version was deployed.
         version_deployed_at: Option<At>,
-        /// Audits of the deployed version; null when nobody looked.
+        /// Number of audits of the deployed version; null if not investigated.
         audits: Option<u32>,
-        /// Date of the newest audit that covers it.
+        /// Date of the newest audit that covers the deployed version.
         newest_audit_at: Option<At>,
-        /// Who audited.
         #[serde(default)]
         auditors: Vec<String>,
-        /// Where the audits can be read.
         audit_report_url: Option<String>,
-        /// Greatest live bounty.
+        /// Highest active bug bounty.
         bounty_usd: Option<f64>,
-        /// Value in the whole protocol.
+        /// Value locked in the whole protocol.
         tvl_usd: Option<f64>,
-        /// What it does with funds: the strategy of its vaults that name none, and of the protocol as a dependency.
+        /// Strategy of its vaults that declare none, and of the protocol as a dependency.
         strategy: Option<Strategy>,
-        /// Protocols it depends on; null is unknown, an empty list is none.
+        /// Protocols it depends on; null means unknown, an empty list means none.
         dependencies: Option<Vec<String>>,
-        /// A money market: its rates and utilization mean what `gross_interest_apy` needs.
+        /// True for a money market: `gross_interest_apy` can be derived from its rates and utilization.
         #[serde(default)]
         money_market: bool,
-        /// Its deposit gate is read by the sync.
+        /// Whether the sync reads its deposit gate.
         #[serde(default)]
         deposit_probe_wired: bool,
-        /// Which of the routes `/markets`, `/strategies` and `/strategy` shows what its vaults do with deposits.
+        /// Which of the routes `/markets`, `/strategies` and `/strategy` shows how its vaults use deposits.
         breakdown: Option<Breakdown>,
-        /// What a value above was derived from, by field; shown as the source in provenance.
+        /// Basis of a derived value, by field name; shown as the source in provenance.
         #[serde(default)]
         evidence: BTreeMap<String, String>,
     }
 
-    /// Who manages vaults.
+    /// A manager of vaults.
     Curator in "curator" by [id] earliest created_at {
         /// Slug.
         id: String,
-        /// The earliest observation; made here, never read.
+        /// Time of the earliest observation; computed, never read.
         #[serde(default, skip_deserializing)]
         created_at: At,
-        /// For display.
+        /// Display name.
         name: String,
-        /// Who they are, in a sentence.
+        /// Description in one sentence.
         one_liner: Option<String>,
-        /// Logo.
         logo_url: Option<String>,
-        /// Site.
         website_url: Option<String>,
-        /// Account.
         twitter_url: Option<String>,
-        /// The row of the same organisation that is the main one.
+        /// The curator row of the same organisation that is its main one.
         canonical_id: Option<String>,
     }
 }

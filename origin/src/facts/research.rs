@@ -1,4 +1,4 @@
-//! Research from elsewhere: what others found about the scores, and what they foretell.
+//! External research: findings about the scores, and predictions.
 
 use super::At;
 use super::Points;
@@ -13,46 +13,45 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 observations! {
-    /// What somebody else found. Its list, its source and its key name it; what it says anew takes the place of what it said.
+    /// A finding of an external source. List, source and key identify it; a later observation replaces the earlier one.
     ResearchRecord in "given_research" by [id] {
-        /// The three names; made here, never read.
+        /// Made of list, source and key; computed, never read.
         #[serde(default, skip_deserializing)]
         id: String,
-        /// The list that shows it.
+        /// The list it appears in.
         record: GivenKind,
-        /// Slug; its name within list and source.
+        /// Slug, unique within list and source.
         key: String,
-        /// The rules it is about.
+        /// Version of the methodology it is about.
         model_version: String,
-        /// The chains whose vaults it counts: it is kept back while one of them is withheld.
+        /// Chains of the vaults it counts; the record is hidden while one of them is withheld.
         chain_ids: Vec<i64>,
-        /// What it says, as [`Finding`] reads it.
+        /// Content, parsed as [`Finding`].
         body: Value,
     }
 }
 
-/// A score that somebody foretells with, told as its window begins. What becomes of it is the service's to find.
+/// A score used as a prediction, observed when its window begins. The service determines the outcome itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ResearchPrediction {
     /// Read before the rest of the line.
     #[serde(default, skip_serializing)]
     pub kind: Kind,
-    /// When its window begins.
+    /// Start of the window.
     pub observed_at: At,
-    /// Who foretells.
+    /// Name of the predicting source.
     pub source: String,
-    /// The vault.
     pub vault_id: String,
-    /// How long its window is.
+    /// Length of the window.
     pub horizon: Horizon,
-    /// The rules behind the score.
+    /// Version of the methodology behind the score.
     pub model_version: String,
-    /// The score: lower ones are to lose sooner.
+    /// The score; a lower score predicts an earlier loss.
     pub score: Points,
 }
 
-/// The lists that take records from elsewhere. Sources are in none of them: they are counted from what each has told.
+/// The lists that accept external records. The list of sources is not one of them; it is counted from the records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GivenKind {
@@ -77,7 +76,7 @@ impl From<GivenKind> for RecordKind {
     }
 }
 
-/// The body of a record from elsewhere. Fields that follow from others are not in it.
+/// The body of an external record, without the fields that are derived from others.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Finding {
     Report(GivenReport),
@@ -87,7 +86,7 @@ pub enum Finding {
 }
 
 impl Finding {
-    /// Reads the body of a record of this kind. An error knows the field.
+    /// Parses the body of a record of this kind. The error contains the path of the field.
     pub fn read(kind: GivenKind, body: &Value) -> Result<Self, serde_path_to_error::Error<serde_json::Error>> {
         Ok(match kind {
             GivenKind::ValidationReport => Finding::Report(serde_path_to_error::deserialize(body)?),
@@ -102,31 +101,30 @@ impl Finding {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GivenReport {
-    /// What it is about.
     pub report_type: ReportType,
-    /// In one sentence.
+    /// One sentence.
     pub summary: String,
-    /// How it was found.
+    /// How the result was obtained.
     pub method: String,
-    /// What stands in its way, at least one thing.
+    /// Limitations of the report, at least one.
     pub weaknesses: Vec<String>,
-    /// What was counted.
+    /// Figures of the report.
     #[serde(default)]
     pub figures: Vec<GivenFigure>,
-    /// The backtests that were tried, shown or not.
+    /// All backtests that were tried, whether published or not.
     #[serde(default)]
     pub backtests: Vec<GivenTried>,
 }
 
-/// A number with what it was counted from.
+/// A count, optionally as part of a total.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GivenFigure {
     /// What is counted.
     pub name: String,
-    /// Of these …
+    /// The count; the numerator if `of` is given.
     pub count: u64,
-    /// … so many; absent where it is a plain number.
+    /// The total; absent for a plain number.
     pub of: Option<u64>,
 }
 
@@ -134,17 +132,16 @@ pub struct GivenFigure {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GivenTried {
-    /// What was tested.
+    /// The tested signal.
     pub signal: Signal,
-    /// What counted as a loss.
+    /// The kind of loss.
     pub outcome: OutcomeKind,
-    /// How far ahead.
+    /// How far the prediction looks ahead.
     pub horizon: Horizon,
-    /// Samples.
     pub samples: u64,
-    /// Samples that lost.
+    /// Number of samples with a loss.
     pub losses: u64,
-    /// What it lacked to be shown.
+    /// Requirements for publication that it did not meet.
     #[serde(default)]
     pub unmet: Vec<Unmet>,
 }
@@ -153,19 +150,19 @@ pub struct GivenTried {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GivenClaim {
-    /// How firmly.
+    /// How firm the claim is.
     pub level: Level,
-    /// Slug; the family of routes that it is about.
+    /// Slug of the group of routes it is about.
     pub surface: String,
-    /// What is said.
+    /// The claim.
     pub statement: String,
-    /// Rows that it was checked against.
+    /// Number of rows checked.
     pub checked: u64,
-    /// Rows that contradict it: with one it stays a draft.
+    /// Number of rows that contradict the claim; with one or more it stays a draft.
     pub violations: u64,
     /// How it was checked.
     pub method: String,
-    /// What the check does not cover, at least one thing.
+    /// Limitations of the check, at least one.
     pub weaknesses: Vec<String>,
 }
 
@@ -173,77 +170,76 @@ pub struct GivenClaim {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GivenBacktest {
-    /// What was tested.
+    /// The tested signal.
     pub signal: Signal,
-    /// What counted as a loss.
+    /// The kind of loss.
     pub outcome: OutcomeKind,
-    /// How far ahead.
+    /// How far the prediction looks ahead.
     pub horizon: Horizon,
-    /// The first instant that a sample was taken at.
+    /// Time of the first sample.
     pub from: Option<At>,
-    /// The last one.
+    /// Time of the last sample.
     pub to: Option<At>,
-    /// Samples: one vault at one instant.
+    /// Number of samples; a sample is one vault at one instant.
     pub samples: u64,
-    /// Samples that lost.
+    /// Number of samples with a loss.
     pub losses: u64,
-    /// Looks into windows that nobody watched well enough.
+    /// Number of windows whose prices were not read well enough to be samples.
     #[serde(default)]
     pub unobserved: u64,
-    /// Of them, those whose prices only repeat in the last quarter.
+    /// Number of unobserved windows in which the prices of the last quarter only repeat.
     #[serde(default)]
     pub repeated: u64,
-    /// Vaults that were left out for steps that no share price takes.
+    /// Number of vaults excluded because their share price moved implausibly.
     #[serde(default)]
     pub broken_series: u64,
-    /// Vaults.
+    /// Number of vaults.
     pub vaults: u64,
-    /// Protocols of them.
+    /// Number of protocols of these vaults.
     pub protocols: u64,
-    /// Vaults that lost at least once.
+    /// Number of vaults with at least one loss.
     pub loss_vaults: u64,
-    /// Groups that lost at least once: vaults, or protocols where incidents count.
+    /// Number of groups with at least one loss. A group is a vault; for incidents, a protocol.
     pub loss_groups: u64,
-    /// Values among the samples that differ.
+    /// Number of different values among the samples.
     pub distinct_values: u64,
-    /// How often a sample that lost had the lower value, ties counting half; absent without samples of both sides.
+    /// Probability that a sample with a loss has a lower value than one without, ties counting half; absent if one side is empty.
     pub auc: Option<Share>,
-    /// The lower end of its 95 percent interval.
+    /// Lower end of the 95 percent confidence interval.
     pub auc_low: Option<Share>,
-    /// The upper end.
+    /// Upper end of the 95 percent confidence interval.
     pub auc_high: Option<Share>,
-    /// Samples and losses by the tiers' ranges: each tier once.
+    /// Samples and losses per tier range; each tier once.
     pub bands: Vec<GivenBand>,
-    /// How it was found.
+    /// How the result was obtained.
     pub method: String,
-    /// What stands in its way, at least one thing.
+    /// Limitations of the backtest, at least one.
     pub weaknesses: Vec<String>,
-    /// SHA-256 of the samples, a line each: instant in seconds, vault, thousandths of a point, 1 or 0; in that order.
+    /// SHA-256 of the samples, one line each: time in seconds, vault, thousandths of a point, 1 or 0; sorted in that order.
     pub samples_hash: String,
 }
 
-/// One range of values.
+/// The value range of one tier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GivenBand {
-    /// The tier whose range it is.
     pub tier: Tier,
-    /// Samples in it.
+    /// Number of samples in the range.
     pub samples: u64,
-    /// Those of them that lost.
+    /// Number of these samples with a loss.
     pub losses: u64,
 }
 
-/// One reading of how the model does.
+/// One measurement of the model's performance.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GivenHealth {
     /// What is measured.
     pub name: String,
-    /// Of these …
+    /// The count; the numerator if `of` is given.
     pub count: u64,
-    /// … so many; absent where it is a plain number.
+    /// The total; absent for a plain number.
     pub of: Option<u64>,
-    /// How.
+    /// How it was measured.
     pub method: String,
 }

@@ -1,83 +1,75 @@
-//! Sources of real-world assets' figures, what they publish, and what they surface.
+//! Sources of real-world-asset figures, their publications, and the deployments they discover.
 
 use super::At;
 use super::fact::observations;
 use rds_shared::rules::rwa_sources::{CandidateState, SourceType};
 
 observations! {
-    /// A source and how reading it went.
+    /// A source and the result of the latest attempt to read it.
     RwaSource in "rwa_source" by [id] {
         /// Slug.
         id: String,
-        /// For display.
+        /// Display name.
         name: String,
-        /// What it is good for.
+        /// Where its figures come from.
         source_type: SourceType,
-        /// Site.
         url: Option<String>,
-        /// Switched on.
+        /// Whether the source is switched on.
         #[serde(default = "super::yes")]
         is_enabled: bool,
-        /// Set up to be read.
+        /// Whether the source is configured for reading.
         #[serde(default = "super::yes")]
         is_configured: bool,
-        /// Its rank; the smallest wins.
+        /// Rank among sources; the smallest number wins.
         priority: i32,
-        /// How old its newest publication may be.
+        /// Maximum age of the newest publication.
         max_age_seconds: i64,
-        /// The latest attempt to read it …
+        /// Time of the latest attempt to read the source.
         last_attempt_at: Option<At>,
-        /// … and whether that worked.
+        /// Whether that attempt succeeded.
         last_attempt_ok: Option<bool>,
     }
 
-    /// What one publication states of one deployment. USD and percent; null is "not stated".
+    /// Figures of one publication for one deployment, in USD and percent. Null means "not stated".
     RwaObservation in "rwa_observation" by [source_id, publication_id, asset_id] {
-        /// Source.
         source_id: String,
-        /// The publication: what it states never changes.
+        /// Id of the publication; its content never changes.
         publication_id: String,
-        /// The deployment.
+        /// Slug of the deployment's asset.
         asset_id: String,
-        /// When it was published.
         published_at: At,
-        /// What instant the figures are of.
+        /// The instant of the figures.
         effective_at: At,
-        /// Assets of the whole fund.
+        /// Assets under management of the whole fund.
         fund_aum_usd: Option<f64>,
         /// Value issued on all chains.
         global_issued_value_usd: Option<f64>,
         /// Value of this deployment.
         deployment_circulating_value_usd: Option<f64>,
-        /// Yield of the last 7 days, a year.
+        /// 7-day yield, annualised, percent.
         apy_7d_pct: Option<f64>,
-        /// Yield of the last 30 days, a year.
+        /// 30-day yield, annualised, percent.
         apy_30d_pct: Option<f64>,
-        /// Duration.
+        /// Duration of the holdings in days.
         duration_days: Option<f64>,
     }
 
-    /// A deployment that a source surfaced.
+    /// A deployment that a source discovered.
     RwaCandidate in "rwa_candidate" by [id] earliest discovered_at {
-        /// `<source_id>:<chain_id>:<address>`; made here, never read.
+        /// `<source_id>:<chain_id>:<address>`; computed, never read.
         #[serde(default, skip_deserializing)]
         id: String,
-        /// The earliest observation; made here, never read.
+        /// Time of the earliest observation; computed, never read.
         #[serde(default, skip_deserializing)]
         discovered_at: At,
-        /// Source.
         source_id: String,
-        /// Chain.
         chain_id: i64,
-        /// Contract.
         address: String,
-        /// Symbol.
         symbol: Option<String>,
-        /// Name.
         name: Option<String>,
-        /// How far it has come.
+        /// State in the discovery queue.
         state: CandidateState,
-        /// Where that can be read.
+        /// Link to the evidence of the state.
         evidence_url: Option<String>,
     }
 }

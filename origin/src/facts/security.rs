@@ -1,4 +1,4 @@
-//! The security registry and the casebook: attacks as sources report them, and what they cost.
+//! The security registry and the casebooks: attacks as sources report them, and their losses.
 
 use super::At;
 use super::fact::observations;
@@ -8,112 +8,106 @@ use rds_shared::model::status::Severity;
 use serde::{Deserialize, Serialize};
 
 observations! {
-    /// An attack as a source reports it. It comes in as a draft; a later observation changes what it says, not its state.
+    /// An attack as a source reports it. It is a draft at first; a later observation changes its content, not its state.
     SecurityReport in "security_event" by [id] {
-        /// [`security_event_id`]; made here, never read.
+        /// [`security_event_id`]; computed, never read.
         #[serde(default, skip_deserializing)]
         id: i64,
-        /// The source's own name of it.
+        /// The source's own id of the attack.
         source_id: String,
-        /// The chain; null where the source names none.
+        /// Null if the source names no chain.
         chain_id: Option<i64>,
-        /// The tracked protocol concerned, where the source knows it.
+        /// The affected tracked protocol, if the source knows it.
         protocol_id: Option<String>,
-        /// One line.
         title: String,
-        /// The story.
         description: Option<String>,
         /// Accounts and contracts of the attacker.
         #[serde(default)]
         attackers: Vec<String>,
-        /// Contracts attacked: where a tracked contract stands at one of them, the row touches it.
+        /// Attacked contracts; a tracked contract at one of these addresses links the row to its vaults or protocol.
         #[serde(default)]
         victims: Vec<String>,
-        /// How many others confirm the report.
+        /// Number of others who confirm the report.
         #[serde(default)]
         confirmations: u32,
-        /// How many dispute it.
+        /// Number of others who dispute the report.
         #[serde(default)]
         disconfirmations: u32,
-        /// What was lost; null when it is in doubt.
+        /// Loss; null if doubtful.
         loss_usd: Option<Usd>,
-        /// How much it matters.
         severity: Severity,
-        /// The attack, or the first transaction of it.
+        /// The attack transaction, or the first of several.
         tx_hash: Option<String>,
-        /// The report at its source.
+        /// Link to the report at its source.
         native_url: Option<String>,
-        /// Where else it is told.
+        /// Other reports.
         #[serde(default)]
         links: Vec<Reference>,
-        /// When it happened.
         attacked_at: At,
     }
 
-    /// A case of a casebook. The source names the casebook: it is the id that the loss board is filtered by.
+    /// A case of a casebook. `source` is the casebook's id, by which the loss board is filtered.
     LossCase in "loss_case" by [case_id] {
         /// Slug, unique over all casebooks.
         case_id: String,
-        /// The case's name in its book.
+        /// The casebook's own id of the case.
         source_id: String,
-        /// One line.
         title: String,
-        /// What was lost; null where nobody states it in dollars, and where the statement is in doubt.
+        /// Loss; null if nobody states it in dollars or if the statement is doubtful.
         loss_usd: Option<Usd>,
-        /// What came back.
+        /// Returned funds.
         returned_usd: Option<Usd>,
-        /// The loss as the book words it.
+        /// The loss in the casebook's own words.
         loss_text: Option<String>,
-        /// How firmly the figure stands.
+        /// How reliable the figure is.
         loss_basis: LossBasis,
-        /// What a reader of the figure has to know.
+        /// A note that readers of the figure need.
         note: Option<String>,
-        /// The book's own label, shown as it is written.
+        /// The casebook's own severity label, served unchanged.
         severity: Option<String>,
-        /// What kind of loss.
+        /// Kind of loss.
         classification: Option<String>,
-        /// How it was done.
+        /// Attack technique.
         technique: Option<String>,
-        /// What made it possible.
+        /// Weakness that made the attack possible.
         mechanism: Option<String>,
-        /// The chains concerned, the main one first.
+        /// The affected chains, the main one first.
         #[serde(default)]
         chain_ids: Vec<i64>,
-        /// Whose loss it was, where that is a tracked protocol.
+        /// The affected tracked protocol.
         protocol_id: Option<String>,
-        /// Whose loss it was, in the book's words.
+        /// The affected protocol or party, as the casebook names it.
         protocol_name: Option<String>,
-        /// When it happened.
         attacked_at: At,
-        /// Its transactions.
+        /// Hashes of the attack's transactions.
         #[serde(default)]
         tx_hashes: Vec<String>,
-        /// Where it is told.
+        /// Reports about the case.
         #[serde(default)]
         links: Vec<Reference>,
-        /// False once the book no longer lists it.
+        /// False once the casebook no longer lists the case.
         #[serde(default = "super::yes")]
         is_active: bool,
-        /// Whether the figure belongs to something else.
+        /// Set if the figure belongs to something else.
         contamination: Option<Contamination>,
-        /// The registry row of the same attack: who reported it. Together with `security_source_id`.
+        /// `source` of the registry row of the same attack; set together with `security_source_id`.
         security_source: Option<String>,
-        /// And its name there.
+        /// `source_id` of that registry row.
         security_source_id: Option<String>,
     }
 }
 
-/// A figure that belongs to something else.
+/// Evidence that a case's figure belongs to something else.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Contamination {
-    /// What it belongs to.
+    /// What the figure belongs to.
     pub reason: String,
-    /// Who checked that; until somebody has, the case stays on the board.
+    /// Who verified it; without a verifier the case stays on the loss board.
     pub verified_by: Option<String>,
 }
 
-/// The number of a registry row: made from its names, so that the order of two writers leaves no trace.
+/// The id of a registry row, derived from source and source id so that it does not depend on the order of writers.
 pub fn security_event_id(source: &str, source_id: &str) -> i64 {
     event_id(&format!("security|{source}|{source_id}"))
 }

@@ -8,53 +8,50 @@ use rds_shared::model::signal::SignalSeverity;
 use serde::{Deserialize, Serialize};
 
 observations! {
-    /// A signal. Which vaults it touches, and how much of them, the service works out where the source does not say.
+    /// A risk signal. The service determines the affected vaults and their exposure if the source does not state them.
     SignalReport in "signal" by [id] {
-        /// Made out of the key; never read.
+        /// Derived from the key; computed, never read.
         #[serde(default, skip_deserializing)]
         id: i64,
         /// Slug.
         signal_key: String,
-        /// One line.
         title: String,
-        /// Where it is told.
+        /// Link to the signal.
         url: Option<String>,
-        /// Its step of the ladder.
+        /// Severity, on the ladder from `Info` to `PolicyBreach`.
         severity: SignalSeverity,
-        /// Why it stands there.
+        /// Reason for the severity.
         severity_reason: Option<String>,
-        /// How much it matters beside others of its step, from 0 to 1.
+        /// Weight among signals of the same severity, from 0 to 1.
         significance: f64,
-        /// What it is about, as a slug.
+        /// Slug of the subject matter.
         category: String,
-        /// The story.
         summary: Option<String>,
-        /// Who it is about.
+        /// Who or what the signal is about.
         #[serde(default)]
         entities: Vec<Entity>,
-        /// The vaults it touches, by the source's own reckoning; absent leaves that to the service.
+        /// The affected vaults as the source states them; absent if the service is to determine them.
         given_vaults: Option<Vec<GivenVault>>,
-        /// What of them is exposed together, likewise.
+        /// Total exposure of these vaults as the source states it; absent if the service is to compute it.
         given_exposure_usd: Option<Usd>,
-        /// How many limits it breaks.
+        /// Number of limits that are broken.
         #[serde(default)]
         breach_count: u32,
-        /// The rules by which its impact was computed.
+        /// Version of the methodology behind the source's impact figures.
         methodology_version: Option<String>,
-        /// Its primary source.
+        /// Link to the primary source.
         source_url: Option<String>,
-        /// Where it was reported.
+        /// Links to articles.
         #[serde(default)]
         article_urls: Vec<String>,
-        /// The snapshot that its source looked at.
+        /// Exposure graph snapshot that the source used.
         snapshot_id: Option<String>,
-        /// What the entities are found by; made here, never read.
+        /// Search keys of the entities; computed, never read.
         #[serde(default, skip_deserializing)]
         entity_words: Vec<String>,
-        /// The chains that the entities' own ids name by number; made here, never read.
+        /// Chains named by number in the entities' ids; computed, never read.
         #[serde(default, skip_deserializing)]
         chain_ids: Vec<i64>,
-        /// When it was published.
         published_at: At,
     }
 }
@@ -63,28 +60,27 @@ observations! {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entity {
-    /// A slug. `vault`, `curator`, `protocol`, `asset`, `chain`, `market` and `oracle` lead to vaults.
+    /// Slug. The kinds `vault`, `curator`, `protocol`, `asset`, `chain`, `market` and `oracle` lead to vaults.
     pub kind: String,
-    /// Of a vault its id or key, of a market or oracle its contract as `{chain_id}:{address}`, of a chain its number or slug.
+    /// For a vault its id or key, for a market or oracle `{chain_id}:{address}`, for a chain its number or slug.
     pub id: String,
-    /// For display.
+    /// Display name.
     pub label: String,
 }
 
-/// A vault that the source says is touched.
+/// A vault that the source states as affected.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GivenVault {
-    /// The vault.
     pub vault_id: String,
-    /// What of it is exposed; null where the source does not say.
+    /// Exposed value; null if the source does not state it.
     pub exposure_usd: Option<Usd>,
-    /// That part of its value; all of it when absent.
+    /// Exposed part of the vault's value; absent means all of it.
     pub share: Option<Share>,
 }
 
 impl SignalReport {
-    /// Fills in what follows from the rest.
+    /// Computes the derived fields.
     pub fn complete(&mut self) {
         self.id = event_id(&format!("signal|{}", self.signal_key));
         let words = |entity: &Entity| {
@@ -101,7 +97,7 @@ impl SignalReport {
 }
 
 impl Entity {
-    /// Addresses in their one spelling, so that an entity is found however it was written.
+    /// Normalises addresses in the id, so that an entity is found in any spelling.
     pub fn fold(&mut self) {
         if let Some(key) = VaultKey::parse(&self.id) {
             self.id = key.to_string();
@@ -112,13 +108,13 @@ impl Entity {
         }
     }
 
-    /// The chain that the entity itself is or stands on.
+    /// The chain that the entity is, or is located on.
     fn chain(&self) -> Option<i64> {
         match self.kind.as_str() {
             "chain" => self.id.parse().ok(),
             _ => match VaultKey::parse(&self.id) {
                 Some(key) => i64::try_from(key.chain_id.0).ok(),
-                // {protocol}-{chain}-{address}, or what is written as if it were a key
+                // `{protocol}-{chain}-{address}`, or any other id that begins with a number and a colon.
                 None => match VaultId::parse(&self.id) {
                     Some(id) => id.as_str().rsplit('-').nth(1)?.parse().ok(),
                     None => self.id.split_once(':')?.0.parse().ok(),
@@ -133,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_entity_stands_on_the_chain_that_its_id_names_however_that_is_spelled() {
+    fn an_entitys_chain_is_read_from_any_spelling_of_its_id() {
         let address = "0x000000000000000000000000000000000000000a";
         for (kind, id, chain) in [
             ("vault", format!("1:{address}"), Some(1)),

@@ -1,4 +1,4 @@
-//! What an aggregator's vault does with deposits, strategy by strategy.
+//! Strategies of an aggregator's vault: how it uses deposits.
 
 use super::At;
 use super::fact::observations;
@@ -6,56 +6,54 @@ use rds_shared::model::status::YieldKind;
 use serde::{Deserialize, Serialize};
 
 observations! {
-    /// A strategy of a vault as it stands. One that was withdrawn is observed with `is_active` false.
+    /// Current state of one strategy of a vault. A withdrawn strategy is observed with `is_active` false.
     VaultStrategy in "vault_strategy" by [vault_id, strategy_id] {
-        /// The vault.
         vault_id: String,
-        /// The source's id of it, unique within the vault.
+        /// The source's id of the strategy, unique within the vault.
         strategy_id: String,
-        /// Its contract.
+        /// The strategy's contract.
         address: Option<String>,
-        /// For display.
+        /// Display name.
         name: String,
-        /// The source's word for what it does.
+        /// Type, as the source names it.
         strategy_type: Option<String>,
-        /// In a sentence.
+        /// Description in one sentence.
         description: Option<String>,
         /// Whether it is in use.
         #[serde(default = "super::yes")]
         is_active: bool,
-        /// Of the vault, as observed, as a fraction.
+        /// Observed share of the vault, as a fraction.
         share: Option<f64>,
-        /// Of the vault, as its manager wants it.
+        /// Target share of the vault, set by its manager, as a fraction.
         target_share: Option<f64>,
-        /// Yield a year, without compounding.
+        /// Annual yield without compounding.
         apr: Option<f64>,
-        /// The same with compounding.
+        /// Annual yield with compounding.
         apy: Option<f64>,
-        /// Of gains, as a fraction.
+        /// Fee on gains, as a fraction.
         performance_fee: Option<f64>,
-        /// When it last reported gains or losses.
+        /// Time of the latest report of gains or losses.
         last_report_at: Option<At>,
-        /// What it earns with.
+        /// What the yield comes from.
         #[serde(default)]
         yield_sources: Vec<YieldSource>,
-        /// What the source warns of.
+        /// Warnings of the source.
         #[serde(default)]
         risk_flags: Vec<String>,
-        /// Where it can be checked.
+        /// Link for verification.
         source_url: Option<String>,
     }
 }
 
-/// One thing a strategy earns with.
+/// One source of a strategy's yield.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct YieldSource {
-    /// For display.
+    /// Display name.
     pub name: String,
-    /// What kind of yield.
     pub kind: YieldKind,
-    /// The protocol it comes from, where it is in the registry.
+    /// The protocol behind the yield, if it is in the registry.
     pub protocol_id: Option<String>,
-    /// Its part of the strategy's rate.
+    /// Its part of the strategy's yield.
     pub apr: Option<f64>,
 }

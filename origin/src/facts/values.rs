@@ -1,4 +1,4 @@
-//! Numbers and choices that arrive as people write them and are stored as the methodology counts them.
+//! Value types that are read in the units people write and stored in the units of the methodology.
 
 use rds_shared::model::money::{Cents, DecimalUsd};
 use rds_shared::scoring::decimal::{from_float, parse_decimal};
@@ -15,7 +15,7 @@ pub struct Points(pub MilliPoints);
 impl<'de> Deserialize<'de> for Points {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let number = f64::deserialize(deserializer)?;
-        // The shortest decimal text of a float is the text it was written as.
+        // The shortest decimal text that parses to the float is the text it was written as.
         let hundredths = parse_decimal(&number.to_string(), 2).map_err(D::Error::custom)?;
         let milli = hundredths.checked_mul(10).and_then(|milli| i32::try_from(milli).ok()).and_then(MilliPoints::new);
         milli.map(Points).ok_or_else(|| D::Error::custom("must be between 0 and 10"))
@@ -28,7 +28,7 @@ impl Serialize for Points {
     }
 }
 
-/// A fraction from 0 to 1, held in parts per million.
+/// A fraction from 0 to 1, stored in parts per million.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Share(pub u32);
 
@@ -46,12 +46,12 @@ impl Serialize for Share {
     }
 }
 
-/// A percentage from 0 to 100 with at most four decimals, held in parts per million.
+/// A percentage from 0 to 100 with at most four decimals, stored in parts per million.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Percent(pub u32);
 
 impl Percent {
-    /// Writes the parts per million, as columns hold them.
+    /// Serialises as parts per million, the unit of the columns.
     pub fn as_ppm<S: Serializer>(percent: &Percent, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_u32(percent.0)
     }
@@ -71,21 +71,20 @@ impl Serialize for Percent {
     }
 }
 
-/// Who must sign a change: a word, or so many of so many keys.
+/// Who must sign a change: a keyword, or a threshold and a number of keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Signing {
-    /// Not a count of keys.
+    /// A keyword.
     Word(SigningWord),
-    /// A multisig.
     Keys(SignerSet),
 }
 
-/// Ways to sign that need no count.
+/// Keywords for who must sign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SigningWord {
-    /// Nobody can change anything.
+    /// Changes are impossible.
     Immutable,
     /// An on-chain vote.
     Dao,
@@ -97,9 +96,9 @@ pub enum SigningWord {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SignerSet {
-    /// Keys that must sign, at least 1.
+    /// Number of keys that must sign, at least 1.
     pub threshold: u32,
-    /// Keys there are, at least the threshold.
+    /// Number of keys, at least the threshold.
     pub owners: u32,
 }
 
@@ -114,18 +113,18 @@ impl From<Signing> for Signers {
     }
 }
 
-/// An amount of US dollars, read as a JSON number and rounded half to even to the cent, written as exact decimal text.
+/// An amount in US dollars. Read as a JSON number and rounded half to even to the cent; written as exact decimal text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Usd(pub Cents);
 
-/// More than anybody has.
-const MOST_CENTS: i64 = 100_000_000_000_000;
+/// Largest accepted amount: one trillion USD.
+const MAX_CENTS: i64 = 100_000_000_000_000;
 
 impl<'de> Deserialize<'de> for Usd {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let cents = from_float(f64::deserialize(deserializer)?, 2).map_err(D::Error::custom)?;
         match cents {
-            0..=MOST_CENTS => Ok(Usd(Cents(cents))),
+            0..=MAX_CENTS => Ok(Usd(Cents(cents))),
             _ => Err(D::Error::custom("must be between 0 and 1000000000000")),
         }
     }

@@ -32,13 +32,13 @@ fn no_oracle() -> Oracle {
     Oracle::None
 }
 
-/// What one look at the source of borrower campaigns found.
+/// Result of reading the source of borrower campaigns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IncentivesStatus {
-    /// It answered; the campaigns are `reward` observations.
+    /// The source answered; its campaigns are `reward` observations.
     Checked,
-    /// It did not answer, or was not asked.
+    /// The source did not answer, or was not queried.
     #[default]
     Unavailable,
     /// The vault has no borrower side.
@@ -59,157 +59,148 @@ impl std::str::FromStr for IncentivesStatus {
 }
 
 observations! {
-    /// What a vault is and who controls it.
+    /// Identity and control of a vault.
     Vault in "vault" by [id] {
-        /// `{protocol_id}-{chain_id}-{address}`; made here, never read.
+        /// `{protocol_id}-{chain_id}-{address}`; computed, never read.
         #[serde(default, skip_deserializing)]
         id: String,
-        /// Protocol.
         protocol_id: String,
-        /// Chain.
         chain_id: i64,
-        /// The share token.
+        /// Contract of the share token.
         address: String,
-        /// Its own name.
+        /// The vault's own name.
         name: String,
-        /// The share token's symbol.
+        /// Symbol of the share token.
         symbol: Option<String>,
-        /// Deposit asset.
+        /// Symbol of the deposit asset.
         asset_symbol: Option<String>,
-        /// Deposit asset's contract.
+        /// Contract of the deposit asset.
         asset_address: Option<String>,
-        /// Its decimals.
+        /// Decimals of the deposit asset.
         asset_decimals: Option<u32>,
-        /// Curator.
         curator_id: Option<String>,
-        /// What it does with deposits; the protocol's strategy when absent.
+        /// How it uses deposits; defaults to the protocol's strategy.
         strategy: Option<Strategy>,
-        /// Lends one asset against collateral, or holds assets.
+        /// Whether it lends one asset against collateral, or holds assets.
         asset_mode: AssetMode,
-        /// When it was deployed.
         deployed_at: Option<At>,
-        /// The first activity seen: a lower bound of its age, used when the deployment is unknown.
+        /// First activity seen: a lower bound of the age, used if the deployment time is unknown.
         first_seen_at: Option<At>,
-        /// True when no key can change it; then timelock and signers are immutable too.
+        /// True if no key can change the contract; timelock and signers are then immutable too.
         is_immutable: Option<bool>,
-        /// How long a change waits; 0 is no timelock.
+        /// Delay of a change in seconds; 0 means no timelock.
         timelock_seconds: Option<u64>,
         /// `immutable`, `dao`, `eoa` or `{"threshold": n, "owners": m}`.
         signers: Option<Signing>,
-        /// How a depositor leaves.
+        /// How a depositor can leave.
         #[serde(default = "exit_unknown")]
         exit: Exit,
-        /// Whether the deployed code can be read.
+        /// Whether the source of the deployed code is available.
         #[serde(default = "source_unknown")]
         source_code: Source,
-        /// False once it is gone.
+        /// False once the vault no longer exists.
         #[serde(default = "super::yes")]
         is_active: bool,
-        /// True when its contracts say so.
+        /// True if its contracts report a shutdown.
         #[serde(default)]
         is_shutdown: bool,
-        /// Holds a stablecoin.
+        /// True if it holds a stablecoin.
         #[serde(default)]
         is_stablecoin: bool,
-        /// Holds a staking derivative.
+        /// True if it holds a liquid staking derivative.
         #[serde(default)]
         is_lsd: bool,
-        /// Exposed to one asset only.
+        /// True if it is exposed to one asset only.
         #[serde(default)]
         single_exposure: bool,
-        /// Bears no impermanent loss.
+        /// True if it bears no impermanent loss.
         #[serde(default)]
         no_il: bool,
-        /// A year, as a fraction.
+        /// Annual fee, as a fraction.
         management_fee: Option<f64>,
-        /// Of gains, as a fraction.
+        /// Fee on gains, as a fraction.
         performance_fee: Option<f64>,
-        /// What the source calls it.
+        /// The source's own tags.
         #[serde(default)]
         tags: Vec<String>,
-        /// What the source warns of.
+        /// Warnings of the source.
         #[serde(default)]
         flags: Vec<String>,
-        /// What a value above was derived from, by field; shown as the source in provenance.
+        /// Basis of a derived value, by field name; shown as the source in provenance.
         #[serde(default)]
         evidence: BTreeMap<String, String>,
     }
 
-    /// A vault at one instant. Every reading stays in the history; the newest is the vault's state. Null is "not observed".
+    /// A vault at one instant. Every observation stays in the history; the newest is the current state. Null means "not observed".
     VaultState in "vault_state" by [vault_id] {
-        /// The vault.
         vault_id: String,
-        /// Supplied value; null when it was not read or has no price.
+        /// Supplied value; null if it was not read or has no price.
         tvl_usd: Option<f64>,
-        /// Supplied, in whole units of the deposit asset.
+        /// Supplied amount, in whole units of the deposit asset.
         tvl_native: Option<f64>,
-        /// Interest net of the protocol's fee.
+        /// Annual interest net of the protocol's fee, as a fraction.
         base_apr: Option<f64>,
-        /// Borrowed over supplied; may exceed 1.
+        /// Borrowed divided by supplied; may exceed 1.
         utilization: Option<f64>,
-        /// Gross borrow quote.
+        /// Gross annual borrow rate, as a fraction.
         borrow_apr: Option<f64>,
         /// Value lent out.
         active_loans_usd: Option<f64>,
         /// Whether the market lends.
         #[serde(default = "borrow_unknown")]
         borrow_status: BorrowStatus,
-        /// What is known of borrower campaigns.
+        /// Whether borrower campaigns could be read.
         #[serde(default)]
         incentives: IncentivesStatus,
         /// Whether deposits are accepted.
         #[serde(default = "deposit_unknown")]
         deposit_status: DepositStatus,
-        /// Whether withdrawals are served.
+        /// Whether withdrawals are possible.
         #[serde(default = "withdraw_unknown")]
         withdraw_status: WithdrawStatus,
-        /// Room for deposits.
+        /// Remaining deposit capacity.
         deposit_capacity_usd: Option<f64>,
-        /// Assets a share is worth.
+        /// Assets per share.
         price_per_share: Option<f64>,
-        /// Owed and not recoverable.
+        /// Unrecoverable debt.
         bad_debt_usd: Option<f64>,
-        /// A data-quality quarantine is active.
+        /// Whether the data is quarantined for poor quality.
         #[serde(default)]
         needs_risk_review: bool,
     }
 
-    /// One campaign as it stands from `observed_at` on. A campaign that ended is observed with `active` false.
+    /// State of one campaign from `observed_at` on. A campaign that ended is observed with `active` false.
     Reward in "reward" by [vault_id, source, campaign_id, side, observed_at] {
-        /// The vault.
         vault_id: String,
         /// The source's id of the campaign.
         campaign_id: String,
-        /// Who is paid.
+        /// Whether suppliers or borrowers are paid.
         side: RewardSide,
-        /// What kind of campaign.
         reward_type: RewardType,
-        /// The token paid.
+        /// Symbol of the paid token.
         token_symbol: Option<String>,
-        /// The token's contract.
+        /// Contract of the paid token.
         token_address: Option<String>,
-        /// As a fraction; 0 for points, null without a price.
+        /// Annual rate as a fraction; 0 for points, null without a price.
         apr: Option<f64>,
-        /// Where it can be checked.
+        /// Link for verification.
         source_url: Option<String>,
-        /// Whether it still runs.
+        /// Whether the campaign still runs.
         #[serde(default = "super::yes")]
         active: bool,
     }
 
-    /// Everything a vault holds or lends against, in one observation, so that it is never half known.
+    /// All assets that a vault holds or lends against, in one observation, so that the set is always complete.
     Exposure in "exposure" by [vault_id] {
-        /// The vault.
         vault_id: String,
-        /// `unavailable` counts as one exposure of 3.00 and has no parts.
+        /// `unavailable` has no parts and counts as one exposure with a score of 3.00.
         status: ExposuresStatus,
-        /// What it holds.
         #[serde(default)]
         parts: Vec<ExposurePart>,
     }
 }
 
-/// A state as it stays in the history.
+/// A vault state as a row of the history.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(transparent)]
 pub struct Snapshot<'a>(pub &'a VaultState);
@@ -237,7 +228,7 @@ impl Fact for Snapshot<'_> {
     }
 }
 
-/// One thing a vault holds or lends against: an asset, or another vault.
+/// One asset or nested vault that a vault holds or lends against.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExposurePart {
@@ -245,30 +236,30 @@ pub struct ExposurePart {
     pub asset_id: Option<String>,
     /// The nested vault; null for an asset.
     pub vault_id: Option<String>,
-    /// Of the vault.
+    /// Part of the vault's value, as a fraction.
     pub share: Share,
-    /// Where its price comes from.
+    /// Source of the price.
     #[serde(default = "no_oracle")]
     pub oracle: Oracle,
     /// Liquidation loan-to-value, as a fraction.
     pub lltv: Option<f64>,
-    /// Collateral and loan track one reference.
+    /// Whether collateral and loan track the same reference.
     #[serde(default)]
     pub same_peg: bool,
-    // What follows is left out where there is none: an exposure that says nothing of it is the row that it always was.
-    /// Tokens that wrap the asset where the vault holds it, as `{chain_id}:{address}`.
+    // Empty lists are omitted, so that an exposure without them serialises as it did before these fields existed.
+    /// Tokens that wrap the asset in this vault, as `{chain_id}:{address}`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub wrappers: Vec<String>,
-    /// Feeds that price it there, as `{chain_id}:{address}`.
+    /// Price feeds used by this vault, as `{chain_id}:{address}`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub oracles: Vec<String>,
-    /// Bridges that it came by.
+    /// Bridges through which the asset came.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bridges: Vec<PartBridge>,
 }
 
 impl ExposurePart {
-    /// A part of which nothing is known but what it is.
+    /// A part with nothing known besides its subject and share.
     pub fn plain(asset_id: Option<String>, vault_id: Option<String>, share: Share) -> Self {
         ExposurePart {
             asset_id,
@@ -284,14 +275,14 @@ impl ExposurePart {
     }
 }
 
-/// A bridge that part of a vault came by.
+/// A bridge through which part of a vault's assets came.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PartBridge {
-    /// The bridge: the id of its mapping, where there is one.
+    /// Id of the bridge's mapping, if there is one; otherwise the source's id.
     pub id: String,
-    /// Whether a source says so; false is provisional.
+    /// Whether a source confirms it; false is provisional.
     pub verified: bool,
-    /// How sure that is, as a fraction.
+    /// Confidence, as a fraction.
     pub confidence: Share,
 }

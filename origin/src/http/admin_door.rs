@@ -1,6 +1,6 @@
-//! The operators' door: ingest, metrics, the test clock, readiness.
+//! The admin listener: ingestion, metrics, the test clock, readiness.
 //!
-//! Its paths are not part of the public interface and stand here, not in the route table. Source: contracts, "Operator command line".
+//! Its paths are not part of the public interface, so they are listed here and not in the route table.
 
 use super::answer::{Answer, Failure, METRICS_TEXT};
 use super::pipeline::Trace;
@@ -24,18 +24,17 @@ use std::sync::Arc;
 /// Largest body of a clock change, in bytes.
 const CLOCK_BODY_BYTES: usize = 1_024;
 
-/// The operators' token, kept as a digest so that comparing says nothing about it.
+/// The admin token, kept as a digest so that the time of a comparison reveals nothing about it.
 #[derive(Debug)]
 pub struct AdminToken([u8; 32]);
 
 impl AdminToken {
-    /// The token that opens the door.
     pub fn new(token: &Secret) -> Self {
         AdminToken(Sha256::digest(token.expose()).into())
     }
 
-    /// Whether the request carries it. Takes as long for every wrong token.
-    fn opens_for(&self, headers: &HeaderMap) -> bool {
+    /// Whether the request carries the token. The comparison takes the same time for every wrong token.
+    fn authenticates(&self, headers: &HeaderMap) -> bool {
         let presented = headers.get(AUTHORIZATION).and_then(|value| value.as_bytes().strip_prefix(b"Bearer "));
         let digest: [u8; 32] = Sha256::digest(presented.unwrap_or_default()).into();
         let difference = digest.iter().zip(&self.0).fold(0, |sum, (a, b)| sum | (a ^ b));
@@ -43,7 +42,7 @@ impl AdminToken {
     }
 }
 
-/// Checks the token, then routes. Readiness needs none: probes cannot carry one.
+/// Checks the token, then routes. Readiness needs no token, because probes cannot send one.
 pub async fn handle(app: &Arc<App>, request: Request, trace: &mut Trace) -> Result<Answer, Failure> {
     trace.label = Label::Admin;
     let (head, body) = request.into_parts();
@@ -56,7 +55,7 @@ pub async fn handle(app: &Arc<App>, request: Request, trace: &mut Trace) -> Resu
             Err(wrong_method("GET, HEAD").into())
         };
     }
-    if !app.admin_token.opens_for(&head.headers) {
+    if !app.admin_token.authenticates(&head.headers) {
         return Err(ApiError::new(ErrorCode::Unauthorized, "send the admin token as a Bearer credential").into());
     }
     trace.caller = Caller::Operator;
@@ -66,13 +65,13 @@ pub async fn handle(app: &Arc<App>, request: Request, trace: &mut Trace) -> Resu
         (_, "/ingest") => Err(wrong_method("POST").into()),
         ("GET" | "HEAD", "/metrics") => Ok(Answer::text(METRICS_TEXT, app.scrape())),
         (_, "/metrics") => Err(wrong_method("GET, HEAD").into()),
-        // Without a test clock there is nothing here.
+        // Without a test clock this path does not exist.
         (_, "/clock") if !app.clock.is_movable() => Err(ApiError::not_found("route").into()),
         ("GET" | "HEAD", "/clock") => now(app),
         ("PUT", "/clock") => {
             let body = body::read(body, CLOCK_BODY_BYTES, &app.doors.operators_bodies).await?;
             move_clock(app, &body.bytes)?;
-            tell_verbs(app).await;
+            store_clock_shift(app).await;
             now(app)
         }
         (_, "/clock") => Err(wrong_method("GET, HEAD, PUT").into()),
@@ -111,15 +110,15 @@ fn move_clock(app: &App, body: &[u8]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Operators' verbs go by the service's clock: they read how far it is. A clock that went back behind what is there is said loudly.
-async fn tell_verbs(app: &App) {
+/// Stores the clock's shift for the commands, which use the service's time. Logs an error if the clock is behind the newest facts.
+async fn store_clock_shift(app: &App) {
     if let Err(error) = test_clock::note(&app.db, app.clock.shift()).await {
-        tracing::warn!(%error, "operators' verbs do not know of the moved test clock");
+        tracing::warn!(%error, "the shift of the test clock could not be stored: commands do not use the moved time");
     }
     match clock_check::behind(&app.db, app.clock.now()).await {
         Ok(Some(newest)) => tracing::error!(now = %app.clock.now(), %newest, "{}", clock_check::WENT_BACK),
         Ok(None) => {}
-        Err(error) => tracing::warn!(%error, "whether the clock went back is not known"),
+        Err(error) => tracing::warn!(%error, "could not check whether the clock went back"),
     }
 }
 
@@ -133,12 +132,12 @@ mod tests {
     use axum::http::HeaderValue;
 
     #[test]
-    fn only_the_whole_token_opens_the_door() {
+    fn only_the_complete_token_is_accepted() {
         let token = AdminToken::new(&Secret::from("correct-horse-battery".to_owned()));
         let opens = |value: &'static str| {
             let mut headers = HeaderMap::new();
             headers.insert(AUTHORIZATION, HeaderValue::from_static(value));
-            token.opens_for(&headers)
+            token.authenticates(&headers)
         };
         assert!(opens("Bearer correct-horse-battery"));
         for wrong in [
@@ -150,6 +149,6 @@ mod tests {
         ] {
             assert!(!opens(wrong), "{wrong}");
         }
-        assert!(!token.opens_for(&HeaderMap::new()));
+        assert!(!token.authenticates(&HeaderMap::new()));
     }
 }

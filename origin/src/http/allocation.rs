@@ -1,6 +1,6 @@
-//! `GET /v1/vault/{network}/{address}/markets`: where a curated vault's deposits are, and what stands behind them.
+//! `GET /v1/vault/{network}/{address}/markets`: the lending markets that hold a curated vault's deposits, and their collateral.
 //!
-//! Source: interface, "Vault detail". Vaults of protocols that are not of this kind are not found here.
+//! A vault is 404 here if its protocol is not of this kind.
 
 use super::answer::{Answer, Failure};
 use super::call::Call;

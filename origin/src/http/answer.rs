@@ -1,4 +1,4 @@
-//! What a handler gives back, and the one place that makes an HTTP response of it.
+//! What a handler returns, and the one place that makes an HTTP response of it.
 
 use super::recent::Page;
 use super::signing::{Unsigned, Whole};
@@ -24,7 +24,7 @@ use std::sync::LazyLock;
 /// Prometheus' text format.
 pub const METRICS_TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// Headers of an answer, the server's own `Date` and `Connection` among them.
+/// Usual number of response headers, including `Date` and `Connection` of the server.
 const HEADERS: usize = 10;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static(headers::REQUEST_ID);
@@ -34,7 +34,7 @@ const UNKNOWN_VALUES: HeaderName = HeaderName::from_static(headers::UNKNOWN_VALU
 const IGNORED_PARAMETERS: HeaderName = HeaderName::from_static(headers::IGNORED_PARAMETERS);
 const CDN_CACHE_CONTROL: HeaderName = HeaderName::from_static(headers::CDN_CACHE_CONTROL);
 
-/// A good answer.
+/// A successful answer.
 #[derive(Debug)]
 pub struct Answer {
     status: StatusCode,
@@ -46,27 +46,27 @@ pub struct Answer {
     retry_after: Option<u32>,
 }
 
-/// What an answer says.
+/// The body of an answer.
 #[derive(Debug)]
 enum Content {
-    /// All of it.
+    /// A complete body.
     Whole(Whole),
-    /// Events, as they come. None for a HEAD, which opens no stream.
+    /// A stream of events; `None` for HEAD, which opens no stream.
     Events(Option<EventBody>),
-    /// A page of the documentation, with headers of its own.
+    /// A page of the documentation, which has its own headers.
     Document(&'static Document),
 }
 
-/// What a kept answer is recognised by.
+/// Validators of a cacheable answer.
 #[derive(Debug)]
 struct Validators {
     etag: String,
-    /// None for what is made of no facts.
+    /// The data version; `None` if the answer depends on no facts.
     version: Option<i64>,
 }
 
 impl Answer {
-    /// JSON bytes, never kept.
+    /// JSON bytes, not cacheable.
     pub fn json(body: impl Into<Bytes>) -> Self {
         Answer {
             status: StatusCode::OK,
@@ -89,50 +89,50 @@ impl Answer {
         Answer { content_type: document.media_type, body: Content::Document(document), ..Self::json(Bytes::new()) }
     }
 
-    /// The caller has it already.
+    /// 304 for a page of the documentation.
     pub fn document_unchanged(document: &'static Document) -> Self {
         Answer { status: StatusCode::NOT_MODIFIED, ..Self::document(document) }
     }
 
-    /// A serialised value, never kept.
+    /// A serialised value, not cacheable.
     pub fn value<T: Serialize>(value: &T) -> Result<Self, Failure> {
         Ok(Self::json(serde_json::to_vec(value)?))
     }
 
-    /// Plain text, never kept.
+    /// Plain text, not cacheable.
     pub fn text(content_type: &'static str, body: String) -> Self {
         Answer { content_type, ..Self::json(body.into_bytes()) }
     }
 
-    /// JSON bytes with what they are recognised by: the data version they were made from and their ETag.
+    /// JSON bytes with their ETag and the data version that they were made from.
     pub fn tagged(etag: String, version: i64, body: impl Into<Whole>) -> Self {
         Self::whole(etag, version, body.into())
     }
 
-    /// The same of a body that other answers may share.
+    /// The same with a body that other answers may share.
     pub fn whole(etag: String, version: i64, body: Whole) -> Self {
         let validators = Some(Validators { etag, version: Some(version) });
         Answer { validators, body: Content::Whole(body), ..Self::json(Bytes::new()) }
     }
 
-    /// The caller's copy still holds.
+    /// 304: the caller's cached response is still current.
     pub fn not_modified(etag: String, version: i64) -> Self {
         Answer { status: StatusCode::NOT_MODIFIED, ..Self::tagged(etag, version, Bytes::new()) }
     }
 
-    /// A part of the program: no facts are in it. `None` in place of the body says that the caller's copy still holds.
+    /// Content compiled into the program, which depends on no facts. 304 if `body` is `None`.
     pub fn built_in(etag: String, body: Option<&'static [u8]>) -> Self {
         let status = if body.is_some() { StatusCode::OK } else { StatusCode::NOT_MODIFIED };
         let body = Bytes::from_static(body.unwrap_or_default());
         Answer { status, validators: Some(Validators { etag, version: None }), ..Self::json(body) }
     }
 
-    /// The page that it is, if it is one that can be given again.
+    /// The answer as a page for the micro-cache, if it can be cached.
     pub fn page(&self) -> Option<Page> {
         let Some(Validators { etag, version: Some(version) }) = &self.validators else { return None };
         match &self.body {
             Content::Whole(body) if self.status == StatusCode::OK => {
-                // Computed before the copy, so that this answer and the later ones share it.
+                // Computed before the body is cloned, so that this answer and later ones share the digest.
                 body.digest();
                 let unknown_values = self.unknown_values.clone();
                 Some(Page { etag: etag.clone(), version: *version, unknown_values, body: body.clone() })
@@ -141,35 +141,35 @@ impl Answer {
         }
     }
 
-    /// The same, known to have every change up to these versions.
+    /// The same, with the tag versions whose changes it includes.
     pub fn made_of(self, tags: TagVersions) -> Self {
         Answer { made_of: tags, ..self }
     }
 
-    /// The same, telling the caller which names in the filters no registry has.
+    /// The same, with a header that lists the filter values that are in no registry.
     pub fn naming(self, unknown_values: Option<String>) -> Self {
         Answer { unknown_values, ..self }
     }
 
-    /// Done, and nothing to say.
+    /// 204.
     pub fn nothing() -> Self {
         Answer { status: StatusCode::NO_CONTENT, ..Self::json(Bytes::new()) }
     }
 
-    /// The same body under 503 with `Retry-After`: health and readiness, which report trouble in their own shape.
+    /// The same body as 503 with `Retry-After`: for health and readiness, which report problems in their own format.
     pub fn unavailable(self, retry_after: u32) -> Self {
         Answer { status: StatusCode::SERVICE_UNAVAILABLE, retry_after: Some(retry_after), ..self }
     }
 }
 
-/// Why there is no good answer.
+/// Why a request failed.
 #[derive(Debug)]
 pub enum Failure {
-    /// The request's fault, or a state the caller is told about.
+    /// A client error, or a state of the service that the caller is told about.
     Api(Box<ApiError>),
-    /// The store's; its cause goes to the log.
+    /// An error of the store; its cause goes to the log only.
     Store(StoreError),
-    /// Ours; the cause goes to the log.
+    /// An internal error; its cause goes to the log only.
     Internal(String),
 }
 
@@ -198,7 +198,7 @@ impl From<serde_json::Error> for Failure {
 }
 
 impl Failure {
-    /// What the caller is told; causes that are ours are logged here, under the request's id.
+    /// The error for the caller. Causes on our side are logged here, with the request's id.
     fn tell(self, request_id: RequestId, label: Label) -> ApiError {
         let route = label.name();
         match self {
@@ -219,14 +219,14 @@ impl Failure {
     }
 }
 
-/// Adds what a metered caller is told about the allowance that the request was charged to.
+/// Adds the rate-limit headers of the allowance that the request was charged to.
 pub fn tell_allowance(response: &mut Response, verdict: &Verdict) {
     for (name, value) in metered_headers(verdict) {
         set(response, HeaderName::from_static(name), value);
     }
 }
 
-/// Adds the platform's fail-safe mode when that is not normal.
+/// Adds the header with the fail-safe mode unless the mode is `normal`.
 pub fn tell_fail_safe(response: &mut Response, mode: FailSafeMode) {
     if mode != FailSafeMode::Normal {
         let value = HeaderValue::from_static(mode.as_str());
@@ -234,12 +234,12 @@ pub fn tell_fail_safe(response: &mut Response, mode: FailSafeMode) {
     }
 }
 
-/// Adds the names of parameters that the route does not have.
+/// Adds the header with the parameters that the route does not have.
 pub fn tell_ignored(response: &mut Response, ignored: String) {
     set(response, IGNORED_PARAMETERS, ignored);
 }
 
-/// A response with every header it leaves with but the signature. HEAD keeps the headers, `Content-Length` among them, and loses the
+/// The response with all its headers except the answer signature. HEAD keeps the headers, including `Content-Length`, and loses the
 /// body.
 pub fn respond(result: Result<Answer, Failure>, request_id: RequestId, label: Label, head_only: bool) -> Unsigned {
     let (mut response, body) = match result {
@@ -256,7 +256,7 @@ pub fn respond(result: Result<Answer, Failure>, request_id: RequestId, label: La
     Unsigned { response, body: body.map(|_| Whole::default()) }
 }
 
-/// The response, and its body if that is no stream.
+/// The response, and its body unless that is a stream.
 fn good(answer: Answer, label: Label) -> (Response, Option<Whole>) {
     let Answer { status, content_type, body, validators, made_of, unknown_values, retry_after } = answer;
     let (mut response, body) = match body {
@@ -269,7 +269,7 @@ fn good(answer: Answer, label: Label) -> (Response, Option<Whole>) {
     };
     *response.status_mut() = status;
     let (kept, beyond) = match label {
-        Label::Route(id) if validators.is_some() => (KEPT_FOR[id as usize].clone(), id.route().cache.beyond),
+        Label::Route(id) if validators.is_some() => (CDN_CACHE_CONTROLS[id as usize].clone(), id.route().cache.beyond),
         _ => (None, None),
     };
     let given = response.headers_mut();
@@ -298,22 +298,22 @@ fn good(answer: Answer, label: Label) -> (Response, Option<Whole>) {
     (response, Some(body))
 }
 
-/// A stream has no length, and nobody between us and the client may keep it, pack it or collect it.
+/// A stream has no length, and intermediaries must not cache, compress or buffer it.
 fn streamed(events: Option<EventBody>) -> Response {
     let mut response = with_headers(events.map_or_else(Body::empty, Body::new));
     let given = response.headers_mut();
     given.insert(CONTENT_TYPE, HeaderValue::from_static(headers::EVENT_STREAM));
-    // The connection ends with the stream: nothing is asked on it after that.
+    // The connection closes with the stream and takes no further request.
     given.insert(CONNECTION, HeaderValue::from_static("close"));
     given.insert(CACHE_CONTROL, HeaderValue::from_static(headers::NO_STORE_NO_TRANSFORM));
     given.insert(HeaderName::from_static(headers::ACCEL_BUFFERING), HeaderValue::from_static("no"));
     response
 }
 
-/// Unpacked when the first page is asked for.
+/// Unpacked when the first page is requested.
 static LIBRARY: LazyLock<Library> = LazyLock::new(Library::open);
 
-/// A page says itself how it may be kept and what it may load.
+/// A page has its own headers for caching and for what it may load.
 fn documented(document: &'static Document, status: StatusCode) -> (Response, Option<Whole>) {
     let body = match status {
         StatusCode::NOT_MODIFIED => Whole::default(),
@@ -327,7 +327,7 @@ fn documented(document: &'static Document, status: StatusCode) -> (Response, Opt
     for (name, value) in document.headers() {
         response.headers_mut().insert(HeaderName::from_static(name), HeaderValue::from_static(value));
     }
-    // The edge says so of everything it answers; this door stands without it.
+    // The edge adds this header to all its responses; this listener may be used without the edge.
     response.headers_mut().insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     (response, Some(body))
 }
@@ -362,7 +362,7 @@ fn with_body(content_type: &'static str, body: &Whole) -> Response {
     response
 }
 
-/// A response with room for the headers that every answer gets, so that they are not moved while they are added.
+/// A response with capacity for the usual headers, so that adding them does not reallocate.
 fn with_headers(body: Body) -> Response {
     let mut response = Response::new(body);
     *response.headers_mut() = HeaderMap::with_capacity(HEADERS);
@@ -376,8 +376,8 @@ fn set(response: &mut Response, name: HeaderName, value: String) {
     }
 }
 
-/// `CDN-Cache-Control` of each route, in the table's order; none for routes whose answers are never kept.
-static KEPT_FOR: LazyLock<Vec<Option<HeaderValue>>> = LazyLock::new(|| {
+/// `CDN-Cache-Control` of each route, in the table's order; `None` for routes whose responses are not cached.
+static CDN_CACHE_CONTROLS: LazyLock<Vec<Option<HeaderValue>>> = LazyLock::new(|| {
     let value = |cache: rds_shared::route::Cache| {
         let text = format!("max-age={}, stale-if-error={}", cache.fresh, cache.stale_if_error);
         HeaderValue::try_from(text).ok().filter(|_| cache.is_kept())

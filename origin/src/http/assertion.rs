@@ -1,4 +1,4 @@
-//! The edge's word: why a request is not the edge's, who speaks, and that an assertion is used once.
+//! Edge assertions: why one is refused, who makes the request, and that each is used once.
 
 use rds_shared::access::assertion::MAX_SKEW_SECONDS;
 use rds_shared::access::link;
@@ -7,25 +7,25 @@ use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::{Mutex, PoisonError};
 
-/// Why a request is not the edge's; for the log and the metrics, never for the wire.
+/// Why a request on the edge listener is refused. For the log and the metrics only; callers are not told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
-    /// One of the two headers is missing or not text.
+    /// A required header is missing, repeated or not text.
     Missing,
-    /// The signature does not hold.
+    /// The assertion is invalid.
     Assertion(AssertionError),
-    /// The caller it names is of no known kind.
+    /// The principal header names no known kind of caller.
     Principal,
-    /// It was used before.
+    /// The nonce was used before.
     Replayed,
-    /// More assertions in a minute than can be remembered; none is admitted unremembered.
+    /// Too many nonces to remember; a request whose nonce cannot be remembered is refused.
     Full,
 }
 
-/// Who speaks through the edge's door.
+/// Who makes a request on the edge listener.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Speaker {
-    /// A caller of the edge's: the only one believed.
+    /// A caller that the edge has authenticated.
     Caller(Principal),
     /// The edge itself.
     Edge,
@@ -41,16 +41,16 @@ impl Speaker {
     }
 }
 
-/// An assertion is alive for at most twice the skew: signed that far ahead of this clock, it ages to as far behind.
+/// Maximum validity of an assertion: twice the clock skew, for one signed that far ahead of this clock.
 const LIFETIME_SECONDS: i64 = 2 * MAX_SKEW_SECONDS;
-/// Locks, so that requests on different threads seldom meet.
+/// Shards with a lock each, so that requests on different threads seldom contend.
 const SHARDS: usize = 16;
-/// Nonces a shard remembers per generation: 16 shards of them are 70 000 requests a second, minute after minute.
+/// Maximum nonces per shard and generation: enough for 70 000 requests a second.
 const PER_GENERATION: usize = 1 << 18;
 
-/// The nonces of every assertion that may still be alive.
+/// The nonces of all assertions that may still be valid.
 ///
-/// Two generations, each a lifetime long: the older one is forgotten as a whole once all it holds has expired.
+/// There are two generations of one lifetime each; the older one is dropped once all its nonces have expired.
 #[derive(Debug)]
 pub struct Nonces {
     shards: [Mutex<Generations>; SHARDS],
@@ -64,22 +64,22 @@ struct Generations {
     previous: Spent,
 }
 
-type Spent = HashSet<u64, BuildHasherDefault<AsIs>>;
+type Spent = HashSet<u64, BuildHasherDefault<IdentityHasher>>;
 
 impl Default for Nonces {
     fn default() -> Self {
-        Self::holding(PER_GENERATION)
+        Self::with_capacity(PER_GENERATION)
     }
 }
 
 impl Nonces {
-    fn holding(per_generation: usize) -> Self {
+    fn with_capacity(per_generation: usize) -> Self {
         Nonces { shards: Default::default(), per_generation }
     }
 
-    /// Marks `nonce` (32 hex characters, as a verified assertion has it) as used.
+    /// Marks `nonce` (32 hex characters of a verified assertion) as used; refuses it if it was used before.
     pub fn spend(&self, nonce: &str, now_seconds: i64) -> Result<(), Refusal> {
-        // 64 of its 128 random bits: enough to tell some millions of them apart.
+        // 64 of its 128 random bits are enough to distinguish a few million nonces.
         let id = nonce
             .get(..16)
             .and_then(|half| u64::from_str_radix(half, 16).ok())
@@ -103,11 +103,11 @@ impl Nonces {
     }
 }
 
-/// Nonces are random, and only the edge can make one that gets here: they are their own hash.
+/// Uses a nonce as its own hash: nonces are random, and only those of verified requests get here.
 #[derive(Debug, Default)]
-struct AsIs(u64);
+struct IdentityHasher(u64);
 
-impl Hasher for AsIs {
+impl Hasher for IdentityHasher {
     fn finish(&self) -> u64 {
         self.0
     }
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_nonce_is_good_once_for_as_long_as_its_assertion_can_live() {
+    fn a_nonce_is_accepted_once_while_its_assertion_may_be_valid() {
         let nonces = Nonces::default();
         for start in [1_000_000, 1_000_059] {
             assert_eq!(nonces.spend(&nonce(start as u64), start), Ok(()));
@@ -141,8 +141,8 @@ mod tests {
     }
 
     #[test]
-    fn what_has_expired_is_forgotten() {
-        let nonces = Nonces::holding(2);
+    fn expired_nonces_make_room() {
+        let nonces = Nonces::with_capacity(2);
         // Small numbers: all in one shard.
         assert_eq!(nonces.spend(&nonce(1), 100), Ok(()));
         assert_eq!(nonces.spend(&nonce(2), 100), Ok(()));

@@ -1,7 +1,7 @@
-//! Enriched assets: the list, its facets, and one asset. Source: interface, "Assets".
+//! Enriched assets: the list, its facets, and one asset.
 //!
-//! What a key is needed for is emptied here and nowhere else: lists by [`View`], details by [`AssetRow::withheld`]. The
-//! caller's class is part of every ETag, so that a tag earned with a key confirms nothing to somebody without one.
+//! Fields that need a key are emptied here and nowhere else: in lists by [`View`], in details by [`AssetRow::withheld`]. The content
+//! class is part of every ETag, so that an ETag obtained with a key confirms nothing to a caller without one.
 
 use super::answer::{Answer, Failure};
 use super::call::Call;
@@ -24,14 +24,14 @@ use rds_shared::wire::{ApiError, Data, PageMeta};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-/// What stands for the address of a chain's own coin, which has none.
+/// Stands in the path for the address of a chain's native coin, which has none.
 const NATIVE: &str = "native";
-/// Versions in a detail.
-const VERSIONS: u32 = 30;
-/// Attestations in a detail.
-const ATTESTATIONS: usize = 50;
-/// Attestations that are looked at for them: some may no longer verify.
-const LOOKED_AT: u32 = 200;
+/// Maximum versions in a detail.
+const MAX_VERSIONS: u32 = 30;
+/// Maximum attestations in a detail.
+const MAX_ATTESTATIONS: usize = 50;
+/// Maximum attestations that are verified for a detail: some may no longer be valid.
+const MAX_VERIFIED: u32 = 200;
 
 /// `GET /v1/assets/enriched`.
 pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
@@ -78,9 +78,9 @@ pub fn rows(call: &Call, version: i64, found: &FoundAssets<'_>, page: PageReques
     })
 }
 
-/// A row that a detail begins with.
+/// The row at the beginning of a detail.
 pub trait DetailRow: Serialize {
-    /// The same with its evidence this old, and its other ages as of `now`.
+    /// The same with the freshness of its evidence, and with its other ages as of `now`.
     fn aged(self, freshness: Freshness, now: Timestamp) -> Self;
     /// The same for a caller without a key.
     fn withheld(self) -> Self;
@@ -110,7 +110,7 @@ pub async fn detail<R: DetailRow + Clone>(
         row: row.clone().aged(renewal.freshness(seen), seen),
         history: &history,
     };
-    // The tag covers the row at its renewal and the status now: ages move by themselves.
+    // The ETag covers the row as of its renewal and its status now, but not the ages, which change with the clock.
     let settled = at(&asset.renewal, asset.renewal.at.unwrap_or(Timestamp::from_seconds(0)));
     let mut etag = call.etag();
     etag.add(call.principal.content_class().as_bytes()).add(&serde_json::to_vec(&settled)?);
@@ -120,7 +120,7 @@ pub async fn detail<R: DetailRow + Clone>(
 
 async fn history(app: &App, call: &Call, asset: &Asset) -> Result<AssetHistory<Box<RawValue>>, Failure> {
     let slug = &asset.row.slug;
-    let versions = assets::versions(&app.db, slug, VERSIONS).await?;
+    let versions = assets::versions(&app.db, slug, MAX_VERSIONS).await?;
     let mut history = AssetHistory {
         version_history: versions.iter().map(version_point).collect::<Result<_, StoreError>>()?,
         attestation_history: Vec::new(),
@@ -128,8 +128,8 @@ async fn history(app: &App, call: &Call, asset: &Asset) -> Result<AssetHistory<B
         risk_score_breakdown: None,
     };
     if !call.principal.is_keyless() {
-        let signed = attestations::of_asset(&app.db.pool, slug, LOOKED_AT).await?;
-        history.attestation_history = signed.iter().filter_map(proven).take(ATTESTATIONS).collect();
+        let signed = attestations::of_asset(&app.db.pool, slug, MAX_VERIFIED).await?;
+        history.attestation_history = signed.iter().filter_map(proven).take(MAX_ATTESTATIONS).collect();
         history.risk_score_breakdown =
             assets::breakdown(&app.db, slug).await?.map(RawValue::from_string).transpose()?;
     }

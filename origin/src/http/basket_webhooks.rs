@@ -1,7 +1,7 @@
-//! Subscriptions to baskets as their owner manages them. Source: interface, "Webhooks" and "Webhook subscription".
+//! Management of webhook subscriptions to baskets.
 //!
-//! They are subscriptions like the generic ones, under the same rules; what they are told of follows from the basket and from
-//! whether they are pinned to a version.
+//! They follow the same rules as generic subscriptions. Which events they receive depends on the basket and on whether they are
+//! pinned to a version.
 
 use super::answer::{Answer, Failure};
 use super::call::Call;

@@ -1,9 +1,9 @@
-//! Baskets: the versions in force, one version, and the histories. Source: interface, "Baskets".
+//! Baskets: the versions in force, one version, and the histories.
 //!
-//! A version's ETag is its content hash, and a rebalance that reproduces the version leaves all that is shown as it is. Where
-//! something is to be said beside what the hash covers, that a name is withheld, that the version is deprecated or that its basket
-//! is called otherwise by now, the tag says so too: a copy from before is another one. At a version's own address, which may be kept
-//! for a year, only a withheld name is ever said.
+//! A version's ETag is its content hash; a rebalance that reproduces the version does not change the response. If the response also
+//! shows something that the hash does not cover (a withheld constituent, deprecation, a new name of the basket), the ETag covers that
+//! too, so that older cached responses do not match. The URL of a version may be cached for a year; there, only a withheld
+//! constituent can differ.
 
 use super::answer::{Answer, Failure};
 use super::call::Call;
@@ -19,10 +19,10 @@ use rds_shared::wire::etag::EtagBuilder;
 use rds_shared::wire::page::PageRequest;
 use rds_shared::wire::{ApiError, Data, PageMeta, Paged};
 
-/// Versions a page for a caller without a key, at most. Source: interface, "Keyless metering".
+/// Maximum versions per page for a caller without a key.
 const KEYLESS_ROWS: u64 = 100;
 
-/// `GET /v1/baskets`: those that have a version.
+/// `GET /v1/baskets`: all baskets that have a version.
 pub async fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
     let rows: Vec<BasketRow> = table::current(&app.db).await?.iter().map(StoredVersion::basket).collect();
     encoded::settled(call, app.catalog.get()?.version, &call.part(&rows))
@@ -47,7 +47,7 @@ pub async fn version(app: &App, call: &Call) -> Result<Answer, Failure> {
     shown(app, call, found.as_made()).await
 }
 
-/// 410 with what follows it for a retired version, however it was asked for.
+/// 410 with the successor for a retired version, on every route.
 fn supported(found: &StoredVersion) -> Result<(), ApiError> {
     found.retired_for().map_or(Ok(()), |successor| {
         Err(ApiError::version_retired(Successor::of_basket(&found.row.basket_id, successor.to_owned())))
@@ -69,7 +69,7 @@ pub async fn versions(app: &App, call: &Call) -> Result<Answer, Failure> {
 /// `GET /v1/baskets/{id}/changes`: what each of the newest versions changed, newest first.
 pub async fn changes(app: &App, call: &Call) -> Result<Answer, Failure> {
     let limit = call.query.int("limit").unsigned_abs();
-    // One more than is shown: the oldest is compared with the one before it.
+    // One more than is shown: the oldest shown version is compared with its predecessor.
     let page = PageRequest::new(1, limit.saturating_add(1));
     let (rows, total) = table::versions(&app.db, call.found.param(0), page).await?;
     if total == 0 {

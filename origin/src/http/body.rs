@@ -1,4 +1,4 @@
-//! Request bodies, read up to a cap and within the bytes that their kind may hold in memory.
+//! Reading of request bodies, within a size limit and a memory limit for their kind of sender.
 
 use super::answer::Failure;
 use super::held_bytes::{HeldBytes, Share};
@@ -9,30 +9,29 @@ use std::pin::Pin;
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// How long a body's next piece may be on its way.
-const PATIENCE: Duration = Duration::from_secs(30);
-/// Seconds after which a body may find room that found none.
-const ROOM_SOON: u32 = 1;
+/// Time limit for the next chunk of a body.
+const CHUNK_TIMEOUT: Duration = Duration::from_secs(30);
+/// `Retry-After` in seconds if there is no memory for a body.
+const RETRY_AFTER_SECONDS: u32 = 1;
 
-/// A body that is in memory; it counts there while this is held.
+/// A body in memory; it counts towards the memory limit until this is dropped.
 #[derive(Debug)]
 pub struct Held<'a> {
-    /// The body.
     pub bytes: Bytes,
     _share: Share<'a>,
 }
 
-/// The next piece of `body`; `None` at its end. One that does not come in time is a fault of the caller's.
+/// The next chunk of `body`; `None` at its end. A chunk that does not arrive in time is a client error.
 pub async fn next_chunk(body: &mut Body) -> Result<Option<Bytes>, Failure> {
-    next_within(PATIENCE, body).await
+    next_within(CHUNK_TIMEOUT, body).await
 }
 
 async fn next_within(patience: Duration, body: &mut Body) -> Result<Option<Bytes>, Failure> {
     while let Some(frame) =
         timeout(patience, poll_fn(|cx| Pin::new(&mut *body).poll_frame(cx))).await.map_err(|_| late())?
     {
-        let frame = frame.map_err(|_| ApiError::new(ErrorCode::InvalidBody, "the body broke off"))?;
-        // Anything else is trailers, which no route reads.
+        let frame = frame.map_err(|_| ApiError::new(ErrorCode::InvalidBody, "the body ended before it was complete"))?;
+        // Other frames are trailers, which no route reads.
         if let Ok(data) = frame.into_data() {
             return Ok(Some(data));
         }
@@ -40,8 +39,8 @@ async fn next_within(patience: Duration, body: &mut Body) -> Result<Option<Bytes
     Ok(None)
 }
 
-/// The whole of `body`. More than `cap` bytes, announced or sent, is 413, and no more than that is ever held. Where `memory` has no room
-/// for it, it is 503.
+/// Reads all of `body`. More than `cap` bytes, announced or sent, is 413, and at most `cap` bytes are held. 503 if `memory` has no
+/// room.
 pub async fn read(mut body: Body, cap: usize, memory: &HeldBytes) -> Result<Held<'_>, Failure> {
     let mut share = memory.share();
     if body.is_end_stream() {
@@ -56,14 +55,14 @@ pub async fn read(mut body: Body, cap: usize, memory: &HeldBytes) -> Result<Held
             return Err(too_large(cap).into());
         }
         if !share.grow(chunk.len()) {
-            return Err(ApiError::from(ErrorCode::ServiceUnavailable).retry_after(ROOM_SOON).into());
+            return Err(ApiError::from(ErrorCode::ServiceUnavailable).retry_after(RETRY_AFTER_SECONDS).into());
         }
         whole.extend_from_slice(&chunk);
     }
     Ok(Held { bytes: Bytes::from(whole), _share: share })
 }
 
-/// The same, which must be there whole within `patience`.
+/// The same, but the whole body must arrive within `patience`.
 pub async fn read_within(patience: Duration, body: Body, cap: usize, memory: &HeldBytes) -> Result<Held<'_>, Failure> {
     timeout(patience, read(body, cap, memory)).await.map_err(|_| late())?
 }
@@ -90,7 +89,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_body_that_stops_on_its_way_is_not_waited_for() {
+    async fn a_body_that_stalls_is_refused_after_the_time_limit() {
         let mut body = stopping();
         let mut next = async || next_within(Duration::from_millis(20), &mut body).await;
         assert_eq!(next().await.unwrap().unwrap(), "half");
@@ -104,11 +103,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_body_that_finds_no_room_in_memory_is_given_up() {
+    async fn a_body_without_room_in_memory_is_refused() {
         let memory = HeldBytes::up_to(10);
         let first = read(Body::from("12345678"), 100, &memory).await.unwrap();
         let Err(Failure::Api(error)) = read(Body::from("abc"), 100, &memory).await else { panic!("it fits") };
-        assert_eq!((error.code, error.retry_after), (ErrorCode::ServiceUnavailable, Some(ROOM_SOON)));
+        assert_eq!((error.code, error.retry_after), (ErrorCode::ServiceUnavailable, Some(RETRY_AFTER_SECONDS)));
         drop(first);
         assert_eq!(read(Body::from("abc"), 100, &memory).await.unwrap().bytes, "abc");
     }

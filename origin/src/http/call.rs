@@ -1,4 +1,4 @@
-//! What a handler is given: a request of which nothing is left to parse.
+//! The parsed request that a handler is given.
 
 use super::answer::{Answer, Failure};
 use super::pipeline::Through;
@@ -20,11 +20,11 @@ pub struct Call {
     pub found: Found,
     /// The parsed query.
     pub query: Query,
-    /// Names in its filters that no registry has, as the caller is told of them.
+    /// Filter values that are in no registry, as the text of the response header.
     pub unknown_values: Option<String>,
-    /// How it came in.
+    /// The listener and connection it arrived on.
     pub through: Through,
-    /// Who is calling, on the edge's word.
+    /// The authenticated caller.
     pub principal: Principal,
     /// The body; empty on reads.
     pub body: Bytes,
@@ -34,17 +34,17 @@ pub struct Call {
     pub if_none_match: Option<HeaderValue>,
     /// `Idempotency-Key`.
     pub idempotency_key: Option<HeaderValue>,
-    /// The domain's time at which the request is answered.
+    /// The domain time of the response.
     pub now: Timestamp,
 }
 
 impl Call {
-    /// The route's row of the table.
+    /// The route's row in the route table.
     pub fn route(&self) -> &'static Route {
         self.found.route
     }
 
-    /// The rows of a whole list that `page` and `limit` ask for: all of them without `limit`.
+    /// The rows of the page that `page` and `limit` select; all rows without `limit`.
     pub fn part<'r, T>(&self, rows: &'r [T]) -> &'r [T] {
         let size = match self.query.int("limit") {
             0 => rows.len().max(1),
@@ -54,31 +54,31 @@ impl Call {
         rows.chunks(size).nth(page - 1).unwrap_or_default()
     }
 
-    /// An ETag builder for this route; the caller adds what the answer is made of, whatever moves with the clock apart.
+    /// An ETag builder for this route. The handler adds everything that the body depends on, except what changes with the clock.
     ///
-    /// The same bytes have the same tag, however the question was spelled.
+    /// Equal bodies get equal ETags, however the query was written.
     pub fn etag(&self) -> EtagBuilder {
         let mut etag = EtagBuilder::new();
         etag.add(self.route().id.name().as_bytes());
-        // A copy holds the header too: once a name becomes known, an answer with the same rows is another one.
+        // A cached response includes this header: once a value becomes known, a response with the same rows differs.
         if let Some(unknown) = &self.unknown_values {
             etag.add(unknown.as_bytes());
         }
         etag
     }
 
-    /// 304 when the caller already holds what `etag` stands for; else the body, which is made only then.
+    /// 304 if `If-None-Match` contains `etag`; else the body, which is computed only then.
     pub fn answer<B: Into<Whole>>(&self, etag: EtagBuilder, version: i64, body: impl FnOnce() -> B) -> Answer {
         let etag = etag.weak();
-        if self.holds(&etag) { Answer::not_modified(etag, version) } else { Answer::tagged(etag, version, body()) }
+        if self.is_current(&etag) { Answer::not_modified(etag, version) } else { Answer::tagged(etag, version, body()) }
     }
 
-    /// The same for an answer whose tag is a name of its own and not made here.
+    /// The same for a response with a given ETag.
     pub fn answer_named(&self, etag: String, version: i64, body: Vec<u8>) -> Answer {
-        if self.holds(&etag) { Answer::not_modified(etag, version) } else { Answer::tagged(etag, version, body) }
+        if self.is_current(&etag) { Answer::not_modified(etag, version) } else { Answer::tagged(etag, version, body) }
     }
 
-    /// The same with a body that can fail to be made.
+    /// The same with a body whose computation can fail.
     pub fn try_answer(
         &self,
         etag: EtagBuilder,
@@ -86,22 +86,22 @@ impl Call {
         body: impl FnOnce() -> Result<Vec<u8>, Failure>,
     ) -> Result<Answer, Failure> {
         let etag = etag.weak();
-        Ok(if self.holds(&etag) { Answer::not_modified(etag, version) } else { Answer::tagged(etag, version, body()?) })
+        Ok(if self.is_current(&etag) { Answer::not_modified(etag, version) } else { Answer::tagged(etag, version, body()?) })
     }
 
-    /// A part of the program, under its own tag.
+    /// A response that is compiled into the program, with its own ETag.
     pub fn answer_built_in(&self, etag: &str, body: &'static [u8]) -> Answer {
-        Answer::built_in(etag.to_owned(), (!self.holds(etag)).then_some(body))
+        Answer::built_in(etag.to_owned(), (!self.is_current(etag)).then_some(body))
     }
 
-    /// The path parameter number `index` as an address of `chain`, or a 400 that says why it is none.
+    /// Path parameter `index` as an address of `chain`, or 400 with the reason.
     pub fn address_on(&self, chain: &ChainFacts, index: usize) -> Result<Address, ApiError> {
         let fault = |code, reason: &str| ApiError::invalid(code, vec![Detail::new(In::Path, "address", reason)]);
         Address::parse(chain.namespace, self.found.param(index)).map_err(|error| match error {
-            AddressError::Malformed => fault(ErrorCode::InvalidAddress, "is no address"),
+            AddressError::Malformed => fault(ErrorCode::InvalidAddress, "must be an EVM or Solana address: 0x and 40 hex digits, or base58 of 32 bytes"),
             AddressError::WrongNamespace(_) => {
                 let (slug, namespace) = (&chain.slug, chain.namespace.as_str());
-                let reason = format!("is an address of another namespace than that of {slug} ({namespace})");
+                let reason = format!("must be an address of the namespace of {slug} ({namespace})");
                 fault(ErrorCode::AddressNamespaceMismatch, &reason)
             }
         })
@@ -117,7 +117,7 @@ impl Call {
         Err(ApiError::new(ErrorCode::UnsupportedMediaType, "send the body as application/json"))
     }
 
-    fn holds(&self, etag: &str) -> bool {
+    fn is_current(&self, etag: &str) -> bool {
         self.if_none_match
             .as_ref()
             .and_then(|header| header.to_str().ok())

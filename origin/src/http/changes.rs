@@ -1,8 +1,8 @@
-//! The change feed: vaults whose reading or published score changed. Source: interface, "GET /v1/vaults/changes".
+//! The change feed: vaults whose reading or published score changed.
 //!
-//! Answered from the catalog. Its feeds are ordered by data version, which is what makes a cursor good in every process: see
-//! [`rds_shared::select::changes`]. A version proves its past (see [`crate::store::journal::step`]), so a cursor needs no other proof: one
-//! whose version this past did not give is refused, and its reader begins again at an instant.
+//! Answered from the catalog. Its feeds are ordered by data version, so a cursor is valid in every process: see
+//! [`rds_shared::select::changes`]. The data version also shows whether a cursor belongs to the history of this database (see
+//! [`crate::store::journal::step`]). A cursor of another history is refused, and its reader starts again from an instant.
 
 use super::answer::{Answer, Failure};
 use super::call::Call;
@@ -28,15 +28,15 @@ pub async fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
     if let Since::Cursor(cursor) = &from {
         let versions = [Some(cursor.version), cursor.floor.map(|floor| floor.version)];
         let gave = |past: &Past, newest| versions.iter().flatten().all(|version| past.gave(newest, *version));
-        // Another process was ahead of this catalog, and then there is nothing yet behind the cursor; or it is of no past that this
-        // service has: nobody ever was there, or a restore has undone it.
+        // A version above the catalog's was issued by a process that is ahead, so nothing follows the cursor yet; or it is not of this
+        // history: it was invented, or a restore has undone it.
         let is_ahead = versions.iter().flatten().any(|version| *version > catalog.version);
         let is_ours = match is_ahead {
             false => gave(&catalog.past, catalog.version),
             true => journal::past(&app.db).await.map(|(past, newest, _)| gave(&past, newest))?,
         };
         if !is_ours {
-            return Err(invalid_cursor("is of data that this service does not have; begin again at an instant").into());
+            return Err(invalid_cursor("belongs to data that this service does not have; start again from an instant").into());
         }
     }
     let limit = call.query.int("limit").unsigned_abs();
@@ -54,9 +54,9 @@ fn since(text: &str, clock: ChangeClock) -> Result<Since, ApiError> {
     match ChangeCursor::decode(text, clock) {
         Ok(cursor) => Ok(Since::Cursor(cursor)),
         Err(CursorError::OtherClock) => {
-            Err(invalid_cursor("is a cursor of the other clock; pass it with the changed it came from"))
+            Err(invalid_cursor("is a cursor of the other clock; send it with the value of `changed` that it was issued for"))
         }
-        // An instant begins with the digits of its year, and a cursor never does.
+        // An instant starts with the digits of its year; a cursor never starts with a digit.
         Err(CursorError::Unknown) if text.starts_with(|first: char| first.is_ascii_digit()) => {
             let reason = "must be an ISO 8601 instant such as 2026-11-21T00:00:00Z, or a cursor of this feed";
             Err(ApiError::parameter(Detail::new(In::Query, "since", reason)))

@@ -1,18 +1,18 @@
-//! Which connections a door holds, and which one ends when there is no room for the next.
+//! Which connections a listener accepts, and which one is closed when there is no room for a new one.
 //!
-//! A connection costs a descriptor and some kilobytes long before it shows a credential. So a door has two shares:
+//! A connection costs a descriptor and some kilobytes long before it shows a credential. A listener therefore has two shares:
 //!
-//! - **Strangers** are addresses that have proved nothing lately. They have an eighth of the door together, and one address a quarter of
-//!   that: thousands of silent connections end each other and nobody else's.
-//! - **Known peers** are addresses from which an assertion, a live key or the admin token came within ten minutes, and those of the allow
-//!   list. They have the rest. One address may take all of it: behind a TLS proxy or a balancer all requests come from one.
+//! - **Strangers** are addresses that have sent no authenticated request lately. Together they get a part of the connections (an
+//!   eighth on the edge listener), and one address a quarter of that, so thousands of silent connections displace only each other.
+//! - **Known peers** are addresses that sent an edge assertion, a live key or the admin token within ten minutes, and those of the
+//!   allow list. They get the rest. One address may use all of it: behind a TLS proxy or a balancer all requests come from one.
 //!
-//! In the share of known peers a connection is *proved* once a request on it was. Unproved ones have a quarter of the share, so a proxy
-//! that opens a connection for every client it accepts passes no more than that on.
+//! In the share of known peers, a connection is *proved* once a request on it was authenticated. Unproved ones get a quarter of the
+//! share, so a proxy that opens a connection for every client that it accepts cannot use more than that for silent clients.
 //!
-//! Where a bound is reached, the oldest unproved connection that waits for a request ends; a proved one only where proved ones alone fill the
-//! share. If none waits, the newcomer is refused. A peer that was never seen, such as a balancer after a restart, connects as a stranger: the
-//! newest are the last to end, so it has time for its first request, and with that it is known.
+//! When a bound is reached, the oldest unproved connection that waits for a request is closed; a proved one only if proved ones fill
+//! the share alone. If none waits, the new connection is refused. A peer that was never seen, such as a balancer after a restart,
+//! connects as a stranger. The newest connections are closed last, so it has time for its first request, which makes it known.
 
 use super::doors::{Bounds, Meters};
 use super::line::Line;
@@ -26,46 +26,45 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
-/// How long a peer stays known after it last proved itself, in seconds.
+/// How long a peer stays known after its last authenticated request, in seconds.
 const KNOWN_SECONDS: u64 = 600;
-/// How often a connection that goes on proving itself says so, in seconds.
+/// Minimum time between two renewals of a peer by the same connection, in seconds.
 const REFRESH_SECONDS: u64 = 30;
-/// Known peers that are remembered; whoever would be forgotten first makes room.
-const KNOWN_PEERS: usize = 4_096;
-/// Seconds between two warnings that a door refuses newcomers.
+/// Maximum known peers; the one that would expire first makes room.
+const MAX_KNOWN_PEERS: usize = 4_096;
+/// Minimum time between two warnings that a listener is full, in seconds.
 const WARN_SECONDS: u64 = 60;
 
-/// The connections of one door.
+/// The connections of one listener.
 #[derive(Debug)]
 pub struct Connections {
     name: &'static str,
     bounds: Bounds,
-    /// Who may connect; anybody where it is empty.
+    /// Addresses that may connect; all if it is empty.
     allow: Vec<Cidr>,
     began: Stopwatch,
     held: Mutex<Held>,
     head_bytes: AtomicUsize,
     warned_at: AtomicU64,
-    /// What is counted.
     pub meters: Meters,
 }
 
-/// How many connections are open, by whom, at one moment.
+/// The number of open connections, by kind of peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Open {
-    /// Of known peers, proved.
+    /// Proved connections of known peers.
     pub proved: usize,
-    /// Of known peers, unproved.
+    /// Unproved connections of known peers.
     pub unproved: usize,
-    /// Of strangers.
+    /// Connections of strangers.
     pub strangers: usize,
-    /// Peers that proved themselves lately.
+    /// Known peers, with or without an open connection.
     pub known_peers: usize,
-    /// Bytes of heads that have not come whole, on unproved connections.
+    /// Bytes of incomplete heads on unproved connections.
     pub head_bytes: usize,
 }
 
-/// By number, which rises: the first is the oldest.
+/// Connections by ascending number: the first is the oldest.
 type Share = BTreeMap<u64, Line>;
 
 #[derive(Debug, Default)]
@@ -75,51 +74,51 @@ struct Held {
     unproved: Share,
     proved: Share,
     by_stranger: HashMap<ClientNet, usize>,
-    /// Until when each is known, in seconds of the door.
+    /// When each expires, in seconds since the listener was created.
     known_peers: HashMap<ClientNet, u64>,
 }
 
-/// What a connection is at its door.
+/// A connection's place in its listener's count.
 pub(super) struct Place {
     door: Arc<Connections>,
     number: u64,
     peer: ClientNet,
-    /// The door's second in which it last proved itself, and one more; 0 before.
+    /// Second of its last authenticated request, plus one; 0 before the first.
     proved_at: AtomicU64,
     head_bytes: AtomicUsize,
-    /// Whether the door has ended it.
+    /// Whether the listener has closed it.
     has_ended: AtomicBool,
     is_over: Notify,
 }
 
 impl fmt::Debug for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} at the {} door", self.number, self.door.name)
+        write!(f, "connection {} of the {} listener", self.number, self.door.name)
     }
 }
 
-/// Held by a connection while it is open.
+/// A connection's slot, held while it is open.
 pub(super) struct Seat(Line);
 
-/// In which share a connection is, and whether half of that share or more is taken.
+/// The share that a connection is in, and whether at least half of that share is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Standing {
-    /// Its room is its own.
+    /// A request on it was authenticated.
     Proved,
-    /// Of a known peer.
+    /// The connection of a known peer, without an authenticated request.
     Unproved {
-        /// Whether half of the share is taken.
+        /// Whether at least half of the share is taken.
         crowded: bool,
     },
-    /// Of a stranger.
+    /// The connection of a stranger.
     Stranger {
-        /// Whether half of the share is taken.
+        /// Whether at least half of the share is taken.
         crowded: bool,
     },
 }
 
 impl Connections {
-    /// A door of that name without connections. With `allow`, nobody else may connect.
+    /// A listener of that name without connections. If `allow` is not empty, only its addresses may connect.
     pub fn new(name: &'static str, bounds: Bounds, allow: Vec<Cidr>) -> Arc<Self> {
         Arc::new(Connections {
             name,
@@ -133,12 +132,11 @@ impl Connections {
         })
     }
 
-    /// The door's bounds.
     pub fn bounds(&self) -> Bounds {
         self.bounds
     }
 
-    /// What is open now.
+    /// The open connections now.
     pub fn open(&self) -> Open {
         let (held, now) = (self.held(), self.seconds());
         Open {
@@ -150,12 +148,12 @@ impl Connections {
         }
     }
 
-    /// Whether `peer` has proved itself lately, or is of the allow list.
+    /// Whether `peer` is known: it sent an authenticated request lately, or is in the allow list.
     pub fn is_known(&self, peer: IpAddr) -> bool {
         self.held().is_known(self, ClientNet::of(peer), self.seconds())
     }
 
-    /// A place for a connection from `peer`, or none.
+    /// A slot for a connection from `peer`; `None` if it is refused.
     pub(super) fn take(self: &Arc<Self>, peer: IpAddr) -> Option<Seat> {
         if !self.allow.is_empty() && !self.allow.iter().any(|block| block.contains(peer)) {
             self.meters.not_allowed.fetch_add(1, Relaxed);
@@ -193,10 +191,10 @@ impl Connections {
         Some(Seat(line))
     }
 
-    /// Room for one more of a stranger's.
+    /// Makes room for one more connection of a stranger.
     fn make_room(&self, held: &mut Held, peer: ClientNet) -> bool {
         if held.by_stranger.get(&peer).is_some_and(|open| *open >= self.bounds.one_stranger) {
-            // What it has already is all that it gets.
+            // The address is at its own limit, so it can displace only one of its own connections.
             let own = oldest_waiting(&held.strangers, |place| place.peer == peer);
             return self.end(held, own);
         }
@@ -206,7 +204,7 @@ impl Connections {
         }
     }
 
-    /// Room for one more of a known peer's.
+    /// Makes room for one more connection of a known peer.
     fn make_room_for_known(&self, held: &mut Held) -> bool {
         let known = held.unproved.len() + held.proved.len();
         if held.unproved.len() < self.bounds.unproved && known < self.bounds.known {
@@ -219,7 +217,7 @@ impl Connections {
         self.end(held, oldest)
     }
 
-    /// Ends a connection; whether there was one.
+    /// Closes a connection; `false` if there is none to close.
     fn end(&self, held: &mut Held, number: Option<u64>) -> bool {
         let Some(line) = number.and_then(|number| held.remove(number)) else { return false };
         if let Some(place) = line.place() {
@@ -231,7 +229,7 @@ impl Connections {
         true
     }
 
-    /// Gives a connection room of its own; it stays a stranger's where there is none.
+    /// Moves a connection to the proved ones. A stranger's stays where it is if no room can be made.
     fn move_to_proved(&self, held: &mut Held, number: u64) {
         let is_full = held.unproved.len() + held.proved.len() >= self.bounds.known;
         if is_full && held.strangers.contains_key(&number) {
@@ -250,11 +248,11 @@ impl Connections {
         let warned_at = self.warned_at.load(Relaxed);
         if warned_at == 0 || now >= warned_at + WARN_SECONDS {
             self.warned_at.store(now.max(1), Relaxed);
-            tracing::warn!(door = self.name, "a door has no room: newcomers are refused");
+            tracing::warn!(door = self.name, "the listener is full: new connections are refused");
         }
     }
 
-    /// Ends the oldest connections whose heads have not come whole, until what came of heads is within its bound.
+    /// Closes the oldest connections with incomplete heads, until the bytes of such heads are within their bound.
     fn shed_heads(&self) {
         let mut held = self.held();
         while self.head_bytes.load(Relaxed) > self.bounds.head_bytes {
@@ -270,20 +268,20 @@ impl Connections {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Seconds since the door was made.
+    /// Seconds since the listener was created.
     fn seconds(&self) -> u64 {
         self.began.elapsed().as_secs()
     }
 }
 
-/// The oldest connection of `share` that waits for a request and is one of `these`.
+/// The oldest connection of `share` that waits for a request and satisfies `these`.
 fn oldest_waiting(share: &Share, these: impl Fn(&Place) -> bool) -> Option<u64> {
     let mut waiting = share.iter().filter(|(_, line)| line.is_waiting());
     waiting.find(|(_, line)| line.place().is_some_and(&these)).map(|(number, _)| *number)
 }
 
 impl Held {
-    /// Nobody but the peers of an allow list gets here where there is one.
+    /// If there is an allow list, only its peers get here, and all of them are known.
     fn is_known(&self, door: &Connections, peer: ClientNet, now: u64) -> bool {
         !door.allow.is_empty() || self.known_peers.get(&peer).is_some_and(|until| now < *until)
     }
@@ -304,7 +302,7 @@ impl Held {
     }
 
     fn remember(&mut self, peer: ClientNet, now: u64) {
-        if self.known_peers.len() >= KNOWN_PEERS && !self.known_peers.contains_key(&peer) {
+        if self.known_peers.len() >= MAX_KNOWN_PEERS && !self.known_peers.contains_key(&peer) {
             let first = self.known_peers.iter().min_by_key(|(_, until)| **until).map(|(peer, _)| *peer);
             first.inspect(|first| {
                 self.known_peers.remove(first);
@@ -315,7 +313,7 @@ impl Held {
 }
 
 impl Place {
-    /// A request on it proved itself: the connection is proved from now on, and its peer known.
+    /// Marks the connection as proved and its peer as known: a request on it was authenticated.
     pub(super) fn prove(&self) {
         self.prove_at(self.door.seconds());
     }
@@ -338,7 +336,7 @@ impl Place {
         self.proved_at.load(Relaxed) != 0
     }
 
-    /// In which share it is, and how full that is.
+    /// The share that it is in, and whether that is crowded.
     pub(super) fn standing(&self) -> Standing {
         if self.is_proved() {
             return Standing::Proved;
@@ -350,7 +348,7 @@ impl Place {
         }
     }
 
-    /// Bytes came of a request's head.
+    /// Counts received bytes of a request's head.
     pub(super) fn head_grew(&self, bytes: usize) {
         if self.is_proved() || self.has_ended.load(Relaxed) {
             return;
@@ -361,19 +359,18 @@ impl Place {
         }
     }
 
-    /// The head has come whole, or is not waited for any more.
+    /// Stops counting the head: it is complete, or no longer awaited.
     pub(super) fn head_came(&self) {
         self.door.head_bytes.fetch_sub(self.head_bytes.swap(0, Relaxed), Relaxed);
     }
 }
 
 impl Seat {
-    /// The connection.
     pub(super) fn line(&self) -> &Line {
         &self.0
     }
 
-    /// Ready once it has to end, because others need its place.
+    /// Completes once the connection has to close, because others need its place.
     pub(super) async fn is_over(&self) {
         match self.0.place() {
             Some(place) => place.is_over.notified().await,

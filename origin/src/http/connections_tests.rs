@@ -1,4 +1,4 @@
-//! What a door does when many connect: who gives way, to whom, and who never.
+//! A full listener: which connections are closed, for whom, and which never are.
 
 use super::connections::{Connections, Seat, Standing};
 use super::doors::Bounds;
@@ -19,18 +19,18 @@ fn peer(number: u8) -> ClientNet {
     ClientNet::of([192, 0, 2, number].into())
 }
 
-/// A connection that answers a request at this moment.
+/// A connection that is handling a request.
 fn busy(seat: Seat) -> Seat {
     seat.line().asked();
     seat
 }
 
-/// Proves itself at a second.
+/// Records an authenticated request in second `now`.
 fn prove(seat: &Seat, now: u64) {
     seat.line().place().unwrap().prove_at(now);
 }
 
-/// Whether the door has ended it.
+/// Whether the listener has closed it.
 async fn is_over(seat: &Seat) -> bool {
     tokio::time::timeout(std::time::Duration::ZERO, seat.is_over()).await.is_ok()
 }
@@ -51,7 +51,7 @@ async fn a_stranger_displaces_itself_and_then_the_oldest_stranger() {
 }
 
 #[tokio::test]
-async fn whoever_is_answered_is_not_ended_and_a_newcomer_is_refused_where_nobody_waits() {
+async fn a_connection_in_use_is_not_closed_and_a_new_one_is_refused_if_none_waits() {
     let door = door();
     let held: Vec<Seat> = (0..4).map(|number| busy(door.take_at(peer(number), 0).unwrap())).collect();
     assert!(door.take_at(peer(9), 0).is_none());
@@ -62,14 +62,14 @@ async fn whoever_is_answered_is_not_ended_and_a_newcomer_is_refused_where_nobody
 }
 
 #[tokio::test]
-async fn strangers_take_nothing_from_a_peer_that_proved_itself() {
+async fn strangers_take_nothing_from_an_authenticated_peer() {
     let door = door();
     let proxy = door.take_at(peer(1), 0).unwrap();
     prove(&proxy, 0);
     let silent: Vec<Seat> = (10..200).filter_map(|number| door.take_at(peer(number), 1)).collect();
     assert!(!is_over(&proxy).await && silent.len() == 190);
     assert_eq!((door.open().proved, door.open().strangers, door.open().known_peers), (1, 4, 1));
-    // And it has room for more, up to the whole share.
+    // The peer can open more, up to the whole share.
     let mut more = Vec::new();
     for _ in 0..7 {
         let seat = door.take_at(peer(1), 2).unwrap();
@@ -80,7 +80,7 @@ async fn strangers_take_nothing_from_a_peer_that_proved_itself() {
 }
 
 #[tokio::test]
-async fn silent_connections_through_a_known_proxy_end_each_other_and_no_proved_one() {
+async fn silent_connections_through_a_known_proxy_displace_each_other_and_no_proved_one() {
     let door = door();
     let kept: Vec<Seat> = (0..5).map(|_| door.take_at(peer(1), 0).unwrap()).inspect(|seat| prove(seat, 0)).collect();
     let silent: Vec<Seat> = (0..100).map(|_| door.take_at(peer(1), 1).unwrap()).collect();
@@ -92,7 +92,7 @@ async fn silent_connections_through_a_known_proxy_end_each_other_and_no_proved_o
 }
 
 #[tokio::test]
-async fn the_oldest_kept_connection_makes_room_where_all_are_proved() {
+async fn the_oldest_waiting_connection_makes_room_if_all_are_proved() {
     let door = door();
     let kept: Vec<Seat> = (0..8).map(|_| door.take_at(peer(1), 0).unwrap()).inspect(|seat| prove(seat, 0)).collect();
     let newcomer = door.take_at(peer(1), 1).unwrap();
@@ -101,7 +101,7 @@ async fn the_oldest_kept_connection_makes_room_where_all_are_proved() {
 }
 
 #[tokio::test]
-async fn a_peer_is_known_for_ten_minutes_and_longer_while_it_goes_on_proving_itself() {
+async fn a_peer_is_known_for_ten_minutes_after_its_last_authenticated_request() {
     let door = door();
     let kept = door.take_at(peer(1), 0).unwrap();
     let standing = |now: u64| door.take_at(peer(1), now).unwrap().line().place().unwrap().standing();
@@ -115,7 +115,7 @@ async fn a_peer_is_known_for_ten_minutes_and_longer_while_it_goes_on_proving_its
 }
 
 #[test]
-fn with_an_allow_list_others_get_no_place_and_those_of_it_are_known() {
+fn only_addresses_in_the_allow_list_may_connect_and_they_are_known() {
     let door = Connections::new("test", BOUNDS, vec![Cidr::parse("192.0.2.0/24").unwrap()]);
     assert!(door.take([198, 51, 100, 1].into()).is_none());
     let seat = door.take("::ffff:192.0.2.1".parse().unwrap()).unwrap();
@@ -146,7 +146,7 @@ fn act() -> impl Strategy<Value = Act> {
 
 proptest! {
     #[test]
-    fn no_bound_is_passed_and_nothing_stays_counted(acts in prop::collection::vec(act(), 1..200)) {
+    fn no_bound_is_exceeded_and_closed_connections_are_not_counted(acts in prop::collection::vec(act(), 1..200)) {
         let (door, mut seats) = (door(), Vec::new());
         for (now, act) in (0u64..).zip(acts) {
             let held = seats.len();

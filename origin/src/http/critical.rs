@@ -1,4 +1,4 @@
-//! `GET /v1/vaults/with-critical-incidents`. Source: interface, "Vaults" and "Keyless metering".
+//! `GET /v1/vaults/with-critical-incidents`.
 
 use super::answer::{Answer, Failure};
 use super::call::Call;
@@ -7,7 +7,7 @@ use crate::app::App;
 use crate::store::events;
 use rds_shared::wire::Data;
 
-/// Rows for a caller without a key, at most.
+/// Maximum rows for a caller without a key.
 const KEYLESS_ROWS: u32 = 50;
 
 /// Vaults with a critical incident in the last 365 days, largest value first.

@@ -1,4 +1,4 @@
-//! `GET /v1/curators`, `/{id}` and `/{id}/events`. Source: interface, "Curator and protocol".
+//! `GET /v1/curators`, `/{id}` and `/{id}/events`.
 
 use super::answer::{Answer, Failure};
 use super::call::Call;
@@ -10,7 +10,7 @@ use rds_shared::model::curator::{CuratorEvents, CuratorPage};
 use rds_shared::select::vault_query::{VaultFilter, VaultSort};
 use rds_shared::wire::{ApiError, Data};
 
-/// Events inside a curator's detail; the rest is behind its events route.
+/// Events in a curator's detail; its events route serves the others.
 const EVENTS_IN_DETAIL: u32 = 5;
 
 /// Every known curator, paged and sorted.
@@ -21,7 +21,7 @@ pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
     Ok(encoded::page(call, catalog.version, &rows, page, total as u64))
 }
 
-/// One curator with a page of its active vaults, where they are, and its newest events.
+/// One curator with a page of its active vaults, their distribution over chains, and its newest events.
 pub async fn by_id(app: &App, call: &Call) -> Result<Answer, Failure> {
     let page = paging::admit(&call.principal, call.query.page_of("vaultPage", "vaultLimit"))?;
     let catalog = app.catalog.get()?;

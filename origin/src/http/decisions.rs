@@ -1,4 +1,4 @@
-//! Checks of portfolios, and the evidence of decisions. Source: interface, "Decisioning (graph family)".
+//! Checks of portfolios, and the evidence of decisions.
 
 use super::answer::{Answer, Failure};
 use super::assertion::Refusal;
@@ -33,7 +33,7 @@ pub async fn check(app: &App, call: &Call) -> Result<Answer, Failure> {
     Answer::value(&Data { data: CheckResult { snapshot_id: snapshot.id(), built_at, outcome: &outcome, decision } })
 }
 
-/// The caller's decision; none where this process has no key, or one that the registry does not let sign.
+/// The caller's signed decision; `None` if this process has no key, or the registry does not let its key sign now.
 async fn decide(app: &App, call: &Call, subject: &Subject) -> Result<Option<IssuedDecision>, Failure> {
     let Some(key) = &app.signing_key else { return Ok(None) };
     let Principal::Key { org_id, .. } = call.principal else { return Err(ErrorCode::Forbidden.into()) };
@@ -43,14 +43,14 @@ async fn decide(app: &App, call: &Call, subject: &Subject) -> Result<Option<Issu
     match issue(&app.db, key, org_id, subject, call.now).await? {
         Ok(decision) => Ok(Some(decision)),
         Err(Unsigned::NotLet) => {
-            tracing::warn!(address = %key.address(), "a decision was not signed: the registry does not let this key sign now");
+            tracing::warn!(address = %key.address(), "a decision was not signed: this process's key is not a signer that may sign now");
             Ok(None)
         }
         Err(Unsigned::Failed) => Err(Failure::Internal("a decision could not be signed".to_owned())),
     }
 }
 
-/// `GET /v1/graph/decision/{id}/verify`, as the edge is answered: what lies there. The edge verifies it.
+/// `GET /v1/graph/decision/{id}/verify`, as the edge gets it: the stored record and the signers. The edge verifies them.
 pub async fn evidence(app: &App, call: &Call) -> Result<Answer, Failure> {
     let id = id(call)?;
     let evidence = Evidence {
@@ -59,24 +59,24 @@ pub async fn evidence(app: &App, call: &Call) -> Result<Answer, Failure> {
     };
     let body = serde_json::to_vec(&evidence)?;
     if evidence.record.is_none() {
-        // The decision may be made in the next moment: nobody keeps this.
+        // The decision may be issued in the next moment, so this response is not cacheable.
         return Ok(Answer::json(body));
     }
-    Ok(kept(app, call, body))
+    Ok(cacheable(app, call, body))
 }
 
-/// `GET /v1/graph/decision/{id}`: the record itself, for whoever verifies it without us.
+/// `GET /v1/graph/decision/{id}`: the record itself, for independent verification.
 pub async fn by_id(app: &App, call: &Call) -> Result<Answer, Failure> {
     let id = id(call)?;
     let record = decisions::record(&app.db, id).await?.ok_or_else(|| ApiError::not_found("decision"))?;
-    Ok(kept(app, call, serde_json::to_vec(&Data { data: SealedDecision::of(id, record) })?))
+    Ok(cacheable(app, call, serde_json::to_vec(&Data { data: SealedDecision::of(id, record) })?))
 }
 
 /// `GET /v1/graph/signers`: the whole registry.
 pub async fn signers(app: &App, call: &Call) -> Result<Answer, Failure> {
     let rows = decision_signers::list(&app.db.pool).await?;
     let data: Vec<_> = rows.into_iter().map(PublishedSigner::from).collect();
-    Ok(kept(app, call, serde_json::to_vec(&Data { data: call.part(&data) })?))
+    Ok(cacheable(app, call, serde_json::to_vec(&Data { data: call.part(&data) })?))
 }
 
 fn id(call: &Call) -> Result<ContentHash, ApiError> {
@@ -84,8 +84,8 @@ fn id(call: &Call) -> Result<ContentHash, ApiError> {
     ContentHash::parse(call.found.param(0)).ok_or_else(fault)
 }
 
-/// An answer that the edge may keep, recognised by its own bytes.
-fn kept(app: &App, call: &Call, body: Vec<u8>) -> Answer {
+/// A cacheable answer whose ETag is made from its body.
+fn cacheable(app: &App, call: &Call, body: Vec<u8>) -> Answer {
     let mut etag = call.etag();
     etag.add(&body);
     let version = app.catalog.current().map_or(0, |catalog| catalog.version);

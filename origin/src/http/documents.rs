@@ -1,4 +1,4 @@
-//! `GET /v1/docs` and the files below it, as the edge serves them too: for whoever runs the origin without an edge.
+//! `GET /v1/docs` and the files below it, for an origin without an edge. The edge serves the same files.
 
 use super::answer::{Answer, Failure};
 use super::call::Call;

@@ -1,4 +1,4 @@
-//! What the three doors hold of connections and of request bodies, and how much of both they may.
+//! The connections and request bodies that the three listeners hold, and their limits.
 
 use super::connections::{Connections, Open};
 use super::held_bytes::HeldBytes;
@@ -10,32 +10,32 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Connections of a public door, where the process may open files enough.
-const CONNECTIONS: usize = 16_384;
-/// Connections of the operators' door.
-const OPERATORS: usize = 512;
-/// Files that are for nothing of the doors': the log, webhooks on their way, requests to others.
+/// Maximum connections of the edge and of the relay listener, if the process may open enough files.
+const MAX_CONNECTIONS: usize = 16_384;
+/// Maximum connections of the admin listener.
+const MAX_ADMIN_CONNECTIONS: usize = 512;
+/// Files reserved for other uses than listeners: the log, webhook deliveries, outbound requests.
 const OTHER_FILES: usize = 256;
 
-/// How many connections a door holds, of whom.
+/// Connection limits of one listener, by kind of peer ([`connections`](super::connections)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
-    /// Of known peers.
+    /// Connections of known peers.
     pub known: usize,
-    /// Of those, such as have proved nothing themselves.
+    /// Of these, connections on which no request was authenticated yet.
     pub unproved: usize,
-    /// Of strangers.
+    /// Connections of all strangers together.
     pub strangers: usize,
-    /// Of one stranger.
+    /// Connections of one stranger.
     pub one_stranger: usize,
-    /// Bytes of request heads that have not come whole, on unproved connections.
+    /// Bytes of incomplete request heads on unproved connections.
     pub head_bytes: usize,
 }
 
 impl Bounds {
-    /// `connections` in all, of which strangers have one in `part`.
+    /// Limits for `connections` in total, of which strangers get one in `part`.
     pub fn of(connections: usize, part: usize) -> Self {
-        // A small door still takes a burst of a stranger's: a client that opens all of its connections before the first request.
+        // Even a small listener accepts a burst from one stranger: some clients open all their connections before the first request.
         let strangers = (connections / part).max(128.min(connections / 2));
         let known = connections - strangers;
         Bounds {
@@ -47,42 +47,42 @@ impl Bounds {
         }
     }
 
-    /// All of them.
+    /// Connections of all peers together.
     pub fn connections(&self) -> usize {
         self.known + self.strangers
     }
 }
 
-/// What a door counts of its connections.
+/// Counters of one listener's connections.
 #[derive(Debug, Default)]
 pub struct Meters {
-    /// Connections that ended to make room.
+    /// Connections closed to make room.
     pub ended: AtomicU64,
-    /// Newcomers that were refused for want of room.
+    /// New connections refused because there was no room.
     pub refused: AtomicU64,
-    /// Newcomers that the allow list does not name.
+    /// New connections refused because their address is not in the allow list.
     pub not_allowed: AtomicU64,
 }
 
-/// What is held at the doors of this process.
+/// Connections and request bodies held by the listeners of this process.
 #[derive(Debug)]
 pub struct Doors {
     connections: [Arc<Connections>; Door::ALL.len()],
-    /// Bodies at the edge's door that nothing has proved yet, from strangers.
+    /// Unverified bodies on the edge listener, from strangers.
     pub strange_bodies: HeldBytes,
-    /// The same from known peers.
+    /// Unverified bodies on the edge listener, from known peers.
     pub unproved_bodies: HeldBytes,
-    /// Bodies at the edge's door that it signed.
+    /// Bodies of requests with a verified edge assertion.
     pub edge_bodies: HeldBytes,
-    /// Bodies of operators.
+    /// Bodies on the admin listener.
     pub operators_bodies: HeldBytes,
 }
 
 impl Doors {
-    /// Doors without connections.
+    /// Listeners without connections.
     pub fn new(config: &Config) -> Self {
         let [edge, relay, admin] = shares(most_files(), config.database.connections as usize);
-        // Streams of callers without a key are strangers' connections as long as they last.
+        // Anonymous streams count as strangers' connections as long as they last, so strangers get a larger part.
         let at_relay = if config.anonymous_stream { 2 } else { 8 };
         let new =
             |door: Door, connections, part, allow| Connections::new(door.name(), Bounds::of(connections, part), allow);
@@ -99,12 +99,12 @@ impl Doors {
         }
     }
 
-    /// The connections of `door`.
+    /// The connections of one listener.
     pub fn at(&self, door: Door) -> &Arc<Connections> {
         &self.connections[door as usize]
     }
 
-    /// Appends what is held, as Prometheus text.
+    /// Appends the metrics, as Prometheus text.
     pub fn render(&self, out: &mut String) {
         self.render_connections(out);
         self.render_bodies(out);
@@ -112,7 +112,7 @@ impl Doors {
 
     fn render_connections(&self, out: &mut String) {
         let open: [Open; Door::ALL.len()] = self.connections.each_ref().map(|held| held.open());
-        head(out, "rds_connections", "Open connections by door and by what their peers have proved.", "gauge");
+        head(out, "rds_connections", "Open connections by listener and by kind of peer.", "gauge");
         for (door, open) in Door::ALL.iter().zip(&open) {
             for (peer, count) in [("proved", open.proved), ("unproved", open.unproved), ("stranger", open.strangers)] {
                 let _ = writeln!(out, "rds_connections{{door=\"{}\",peer=\"{peer}\"}} {count}", door.name());
@@ -127,37 +127,37 @@ impl Doors {
         for (name, help, kind, values) in [
             (
                 "rds_connections_limit",
-                "Connections that the door holds at once.",
+                "Maximum open connections of the listener.",
                 "gauge",
                 bounds.map(|bounds| bounds.connections()),
             ),
             (
                 "rds_connections_ended_total",
-                "Waiting connections that ended to make room for others.",
+                "Waiting connections closed to make room for new ones.",
                 "counter",
                 meters.map(|[ended, ..]| ended),
             ),
             (
                 "rds_connections_refused_total",
-                "Newcomers that were hung up on for want of room.",
+                "New connections refused because the listener was full.",
                 "counter",
                 meters.map(|[_, refused, _]| refused),
             ),
             (
                 "rds_connections_not_allowed_total",
-                "Newcomers that the door's allow list does not name.",
+                "New connections from addresses that are not in the allow list.",
                 "counter",
                 meters.map(|[.., not_allowed]| not_allowed),
             ),
             (
                 "rds_known_peers",
-                "Addresses from which a request proved itself within ten minutes.",
+                "Addresses that sent an authenticated request within ten minutes.",
                 "gauge",
                 each(|open| open.known_peers),
             ),
             (
                 "rds_unproved_head_bytes",
-                "Bytes of request heads that have not come whole, on connections that have proved nothing.",
+                "Bytes of incomplete request heads on connections without an authenticated request.",
                 "gauge",
                 each(|open| open.head_bytes),
             ),
@@ -178,11 +178,11 @@ impl Doors {
         ];
         type Read = fn(&HeldBytes) -> u64;
         let metrics: [(&str, &str, &str, Read); 3] = [
-            ("rds_body_bytes", "Bytes of request bodies in memory, by whose they are.", "gauge", HeldBytes::now),
-            ("rds_body_bytes_most", "The most of them at once since the process began.", "gauge", HeldBytes::most),
+            ("rds_body_bytes", "Bytes of request bodies in memory, by sender.", "gauge", HeldBytes::now),
+            ("rds_body_bytes_most", "Maximum of rds_body_bytes since the process began.", "gauge", HeldBytes::most),
             (
                 "rds_bodies_refused_total",
-                "Bodies that were given up because their kind had its bytes in memory.",
+                "Request bodies refused because the memory for their kind of sender was used up.",
                 "counter",
                 HeldBytes::refused,
             ),
@@ -196,12 +196,12 @@ impl Doors {
     }
 }
 
-/// Connections of each door where the process may open `files`, `database` of them for the database. Without a share in what the process may
-/// open, strangers at one door would take the files of the others and of the database.
+/// Connection limits of the three listeners if the process may open `files`, of which `database` are for the database. Without these
+/// limits, strangers on one listener could use up the files of the other listeners and of the database.
 fn shares(files: Option<usize>, database: usize) -> [usize; Door::ALL.len()] {
     let room = files.map_or(usize::MAX / 2, |files| files.saturating_sub(OTHER_FILES + database));
-    let admin = (room / 16).clamp(16, OPERATORS);
-    let public = (room.saturating_sub(admin) / 2).clamp(64, CONNECTIONS);
+    let admin = (room / 16).clamp(16, MAX_ADMIN_CONNECTIONS);
+    let public = (room.saturating_sub(admin) / 2).clamp(64, MAX_CONNECTIONS);
     [public, public, admin]
 }
 
@@ -210,7 +210,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_doors_together_leave_files_for_everything_else() {
+    fn all_listeners_together_leave_files_for_everything_else() {
         assert_eq!(shares(None, 16), [16_384, 16_384, 512]);
         assert_eq!(shares(Some(1 << 20), 16), [16_384, 16_384, 512]);
         for files in [1_024, 4_096, 20_000] {
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn known_peers_have_most_of_a_door_and_one_stranger_little() {
+    fn known_peers_get_most_connections_of_a_listener_and_one_stranger_few() {
         let large = Bounds::of(16_384, 8);
         assert_eq!((large.known, large.strangers, large.one_stranger), (14_336, 2_048, 512));
         let small = Bounds::of(352, 8);

@@ -1,8 +1,8 @@
-//! The edge's door: whoever has no valid assertion learns nothing here, not even which routes exist, and costs next to nothing.
+//! The edge listener. A request without a valid edge assertion learns nothing, not even which routes exist, and costs very little.
 //!
-//! A request is judged by its head: form, key, age, signature, and that the nonce is new. Only then its body is read, and compared with the
-//! digest that was signed. Assertions of the release before (v1) can be verified only with the body at hand. Theirs is read once form, key
-//! and age are right, in a few seconds and within a few bytes for all of them together; a release later they are refused.
+//! The head is verified first: form, key, age, signature, and that the nonce is new. Only then is the body read and compared with the
+//! signed digest. Assertions of the previous release (v1) can be verified only with the body. It is read once form, key and age are
+//! right, within five seconds and within a small memory limit for all such bodies. The next release refuses v1.
 
 use super::answer::{Answer, Failure};
 use super::assertion::{Refusal, Speaker};
@@ -23,12 +23,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-/// Body cap where no route says another: unknown paths must not be told apart from known ones, nor from messages, by it.
+/// Body limit for paths without a limit of their own. It equals the limit of messages, so that it does not reveal which paths exist.
 const BODY_BYTES: usize = link::MESSAGE_BYTES;
-/// How long a body may be on its way that nothing has proved.
-const UNPROVED_WITHIN: Duration = Duration::from_secs(5);
+/// Time limit for reading an unverified body.
+const UNVERIFIED_BODY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Judges the assertion, reads the body, compares it with what was signed, then routes.
+/// Verifies the assertion, reads the body, compares it with the signed digest, then routes.
 pub async fn handle(app: &Arc<App>, request: Request, trace: &mut Trace) -> Result<Answer, Failure> {
     let (head, body) = request.into_parts();
     let sent = &head.headers;
@@ -48,7 +48,7 @@ pub async fn handle(app: &Arc<App>, request: Request, trace: &mut Trace) -> Resu
     let vouched = match assertion.verify_head(&app.assertion_keys, covered, now) {
         Ok(vouched) => vouched,
         Err(fault) => {
-            // The edge is told in the origin's name that its assertion is too old: then one of the two clocks is off.
+            // The refusal of an expired assertion is signed, if the edge made it: the edge learns that one of the two clocks is wrong.
             let key = assertion.signer(&app.assertion_keys, &covered);
             trace.signer = key.map(|key| AnswerSigner::with(key, assertion.nonce()));
             return Err(refused(app, trace, Refusal::Assertion(fault)));
@@ -65,7 +65,7 @@ pub async fn handle(app: &Arc<App>, request: Request, trace: &mut Trace) -> Resu
         admit(app, &vouched, &speaker, &matching, trace, now).await?;
         body::read(body, cap(&matching), &app.doors.edge_bodies).await?
     } else {
-        unproved(app, trace, body, cap(&matching)).await?
+        read_unverified(app, trace, body, cap(&matching)).await?
     };
     if let Err(fault) = vouched.check_body(&held.bytes) {
         return Err(refused(app, trace, Refusal::Assertion(fault)));
@@ -80,7 +80,7 @@ pub async fn handle(app: &Arc<App>, request: Request, trace: &mut Trace) -> Resu
     }
 }
 
-/// The edge made this request: it is not to be made twice, and its connection has shown whose it is.
+/// Admits a verified request: spends its nonce so that it cannot be replayed, and marks its connection as proved.
 async fn admit(
     app: &App,
     vouched: &Vouched<'_>,
@@ -100,36 +100,36 @@ async fn admit(
     {
         return Err(refused(app, trace, Refusal::Replayed));
     }
-    // Not before: somebody else's request, shown again, makes nobody known.
+    // Only after the nonce: a replayed request must not make its sender a known peer.
     trace.through.line.prove();
     app.metrics.edge_heard_at.store(now, Relaxed);
     Ok(())
 }
 
-/// A body that only a valid signature of the release before would prove.
-async fn unproved<'a>(app: &'a App, trace: &Trace, body: Incoming, cap: usize) -> Result<Held<'a>, Failure> {
+/// Reads the body of a v1 request, which cannot be verified before.
+async fn read_unverified<'a>(app: &'a App, trace: &Trace, body: Incoming, cap: usize) -> Result<Held<'a>, Failure> {
     if body.is_end_stream() {
         return body::read(body, cap, &app.doors.strange_bodies).await;
     }
     let is_known = app.doors.at(Door::Edge).is_known(trace.through.peer);
     let memory = if is_known { &app.doors.unproved_bodies } else { &app.doors.strange_bodies };
-    body::read_within(UNPROVED_WITHIN, body, cap, memory).await
+    body::read_within(UNVERIFIED_BODY_TIMEOUT, body, cap, memory).await
 }
 
-/// The answer to a request that is not the edge's. The connection ends with it, so that the edge's second try may reach another process,
-/// whose clock or keys are right.
+/// The response to a request without a valid assertion. It closes the connection, so that the edge's retry may reach another
+/// process, whose clock or keys are right.
 fn refused(app: &App, trace: &mut Trace, refusal: Refusal) -> Failure {
     trace.hangs_up = true;
     refusal_of(app, refusal)
 }
 
-/// One answer for every reason; the reason itself is for the log.
+/// The same 401 for every reason, which is only logged; 503 if no more nonces can be remembered.
 pub(super) fn refusal_of(app: &App, refusal: Refusal) -> Failure {
     app.metrics.assertions_refused.fetch_add(1, Relaxed);
     tracing::debug!(?refusal, "an assertion was refused");
     match refusal {
         Refusal::Full => ErrorCode::ServiceUnavailable.into(),
-        _ => ApiError::new(ErrorCode::Unauthorized, "this door opens for the edge only").into(),
+        _ => ApiError::new(ErrorCode::Unauthorized, "only the edge may call this listener").into(),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Answers assembled from encoded rows: bytes are copied into one buffer of known size, and nothing is serialised.
+//! Answers assembled from encoded rows: their bytes are copied into one buffer of known size, without serialising anything.
 
 use super::answer::{Answer, Failure};
 use super::call::Call;
@@ -11,7 +11,7 @@ use rds_shared::wire::{Data, PageMeta, Timestamp};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-/// Bytes of an envelope around its rows, at most.
+/// Maximum bytes of the envelope around the rows.
 const ENVELOPE_BYTES: usize = 160;
 
 /// `{"data":[…],"meta":{…}}` of rows that `write` appends, each of at most `len` bytes: a numbered page.
@@ -69,7 +69,7 @@ pub fn page(call: &Call, version: i64, rows: &[&EncodedRow], page: PageRequest, 
     });
     call.answer(etag, version, || {
         let mut body = data(rows, call.now);
-        // The closing brace makes room for the second member.
+        // The closing brace is removed to append a second member.
         body.pop();
         body.push(b',');
         PageMeta::new(page, total).write_json(&mut body);
@@ -78,7 +78,7 @@ pub fn page(call: &Call, version: i64, rows: &[&EncodedRow], page: PageRequest, 
     })
 }
 
-/// The bytes of `{"data":[…]}` as `rows` read at `now`.
+/// The bytes of `{"data":[…]}` with `rows` as of `now`.
 pub fn data(rows: &[&EncodedRow], now: Timestamp) -> Vec<u8> {
     let mut body = Vec::with_capacity(ENVELOPE_BYTES + rows.iter().map(|row| row.max_len() + 1).sum::<usize>());
     body.extend_from_slice(b"{\"data\":");
@@ -101,19 +101,19 @@ pub fn changes(rows: &[&EncodedRow], cursor: &str, meta: ChangesMeta, now: Times
     body
 }
 
-/// An answer that the catalog holds ready.
+/// A response that the catalog has ready.
 pub fn whole(call: &Call, version: i64, whole: &Whole) -> Answer {
     let mut etag = call.etag();
     etag.add(whole.digest());
     call.answer(etag, version, || signing::Whole::with_digest(whole.body(), *whole.digest()))
 }
 
-/// `{"data":…}` of a value of which nothing moves with the clock: serialised once, for the ETag and for the body.
+/// `{"data":…}` of a value that does not depend on the clock: serialised once, for the ETag and for the body.
 pub fn settled<T: Serialize>(call: &Call, version: i64, data: &T) -> Result<Answer, Failure> {
     exact(call, version, &Data { data })
 }
 
-/// A serialised value. Its ETag is made of `content`: the same without what moves with the clock.
+/// A serialised value. Its ETag is made from `content`: the same value without what depends on the clock.
 pub fn value<C: Serialize, T: Serialize>(
     call: &Call,
     version: i64,
@@ -125,7 +125,7 @@ pub fn value<C: Serialize, T: Serialize>(
     call.try_answer(etag, version, || Ok(serde_json::to_vec(&body())?))
 }
 
-/// A serialised value of which nothing moves with the clock: what is sent is what the ETag is made of.
+/// A serialised value that does not depend on the clock: its ETag is made from the body.
 pub fn exact(call: &Call, version: i64, value: &impl Serialize) -> Result<Answer, Failure> {
     let body = serde_json::to_vec(value)?;
     let mut etag = call.etag();
@@ -133,12 +133,12 @@ pub fn exact(call: &Call, version: i64, value: &impl Serialize) -> Result<Answer
     Ok(call.answer(etag, version, || body))
 }
 
-/// An encoded row inside a value that is serialised.
+/// An encoded row inside a serialised value.
 #[derive(Debug, Clone, Copy)]
 pub enum Spliced<'a> {
-    /// Its bytes as they read at this instant.
+    /// Its bytes as of this instant.
     At(&'a EncodedRow, Timestamp),
-    /// Its version instead: what an ETag depends on.
+    /// Its version only, for an ETag.
     Version(&'a EncodedRow),
 }
 

@@ -1,4 +1,4 @@
-//! `GET /v1/events/stream`: who it is for, where it begins, and the stream.
+//! `GET /v1/events/stream`: admission, start position, and the stream.
 
 use super::answer::{Answer, Failure};
 use super::call::Call;
@@ -22,7 +22,7 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Opens a stream, or says why not in a finite answer. A HEAD is told what it would get, and opens none.
+/// Opens a stream, or refuses it with an ordinary response. HEAD gets the headers of the stream and opens none.
 pub async fn open(app: &Arc<App>, call: &Call, head: &Parts) -> Result<Answer, Failure> {
     if app.is_draining() {
         return Err(ErrorCode::ShuttingDown.into());
@@ -32,7 +32,7 @@ pub async fn open(app: &Arc<App>, call: &Call, head: &Parts) -> Result<Answer, F
         return Ok(Answer::events(None));
     }
     let asked = call.query.text("vaultId").map(str::to_owned);
-    // Ids are compared in their one spelling; what is no id concerns no vault, and is not for us to refuse.
+    // Ids are compared in their canonical form. A text that is not an id matches no vault and is not refused.
     let vault = match asked.as_deref().map(|id| VaultId::parse(id).ok_or(id)) {
         None => None,
         Some(Err(text)) => Some(text.to_owned()),
@@ -54,18 +54,18 @@ pub async fn open(app: &Arc<App>, call: &Call, head: &Parts) -> Result<Answer, F
     app.streams.meters.opened.fetch_add(1, Relaxed);
     let (delivering, subscription) = (app.clone(), Subscription { vault, asked, start, extent, place });
     let body = EventBody::new(|out| deliver(delivering, subscription, out));
-    // Before HTTP/1.1 there are no chunks: there the body's end is the connection's.
+    // HTTP/1.0 has no chunks: there the body ends with the connection.
     call.through.line.streams((head.version == Version::HTTP_11).then(|| body.source()));
     Ok(Answer::events(Some(body)))
 }
 
-/// Whose the stream is: a key's, and its end viewer's where one is reported; without a key, an address's.
+/// The owner of the stream: a key, with its end viewer if one is reported; without a key, an address.
 fn whose(call: &Call, head: &Parts) -> Result<(Option<i64>, Option<String>), ApiError> {
     Ok(match (&call.principal, &call.through) {
         (Principal::Key { id, .. }, _) => (Some(*id), reported(&head.headers)?.map(|net| net.to_string())),
-        // Whoever comes to the relay's door is its own caller; behind the edge's only the edge knows the caller's address.
+        // On the relay listener the peer is the caller; on the edge listener only the edge knows the caller's address.
         (_, Through { door: Door::Relay, peer, .. }) => (None, Some(ClientNet::of(*peer).to_string())),
-        // The gate lets no index token through to here.
+        // The access check admits no index token here.
         (Principal::Anonymous | Principal::FirstParty { .. } | Principal::IndexToken { .. }, _) => {
             let net = reported(&head.headers)?.unwrap_or(ClientNet::V4(Ipv4Addr::UNSPECIFIED));
             (None, Some(net.to_string()))
@@ -83,18 +83,18 @@ fn reported(sent: &HeaderMap) -> Result<Option<ClientNet>, ApiError> {
 
 fn refusal(full: Verdict) -> Failure {
     let message = match full {
-        Verdict::ViewerIsFull => "this viewer has as many event streams open as one may have",
-        Verdict::KeyIsFull | Verdict::Admitted => "this key has as many event streams open as one may have",
+        Verdict::ViewerIsFull => "this viewer already has the maximum number of open event streams",
+        Verdict::KeyIsFull | Verdict::Admitted => "this key already has the maximum number of open event streams",
     };
     ApiError::new(ErrorCode::StreamLimitReached, message).into()
 }
 
-/// A holder of a key who comes from above the head was there before the database was rolled back, or made the cursor up.
+/// Warns of a cursor above the head from the holder of a key: the database was restored to an older state, or the cursor was invented.
 fn note_a_cursor_ahead(app: &App, resume: Resume, extent: &Extent, key: Option<i64>) {
     if let (Resume::After(cursor), Some(key)) = (resume, key)
         && cursor > extent.tail
     {
         app.streams.meters.ahead.fetch_add(1, Relaxed);
-        tracing::warn!(key, %cursor, tail = %extent.tail, "a cursor above the head: was the database restored?");
+        tracing::warn!(key, %cursor, tail = %extent.tail, "a client sent a cursor above the head of the journal: was the database restored?");
     }
 }

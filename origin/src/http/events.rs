@@ -1,4 +1,4 @@
-//! `GET /v1/events`, `/{id}` and `/group/{groupKey}`, and the events of a market. Source: interface, "Events" and "Markets".
+//! `GET /v1/events`, `/{id}` and `/group/{groupKey}`, and the events of a market.
 
 use super::answer::{Answer, Failure};
 use super::call::Call;
@@ -13,7 +13,7 @@ use rds_shared::route::table::FEED_DAYS;
 use rds_shared::wire::page::PageRequest;
 use rds_shared::wire::{ApiError, Data, Timestamp};
 
-/// How many days an order other than newest first looks back, when nobody says: as few of these as fill a page.
+/// Default periods, in days, for orders other than newest first: the shortest one that fills a page is used.
 const WINDOWS: [i64; 5] = [7, 30, 90, 365, FEED_DAYS];
 
 /// A page of the feed.
@@ -37,7 +37,7 @@ pub async fn by_id(app: &App, call: &Call) -> Result<Answer, Failure> {
     encoded::exact(call, catalog.version, &Data { data: detail })
 }
 
-/// What stands for a group now.
+/// The current representative of a group of events.
 pub async fn by_group(app: &App, call: &Call) -> Result<Answer, Failure> {
     let catalog = app.catalog.get()?;
     let row = event_feed::representative(&app.db, call.found.param(0)).await?;
@@ -84,10 +84,10 @@ fn filter<'c>(catalog: &Catalog, call: &'c Call) -> FeedFilter<'c> {
     }
 }
 
-/// From when on the feed is read.
+/// The start of the period that the feed covers.
 ///
-/// Newest first needs no window: a wider one only adds rows behind the page. Another order is kept to the fewest days that
-/// hold a page of matches; the number of the page plays no part, so that all pages are of one list.
+/// Newest first needs no shorter period: a longer one only adds rows after the page. Other orders use the shortest period that holds
+/// a page of matches. It does not depend on the page number, so that all pages are of one list.
 async fn since(app: &App, call: &Call, filter: &FeedFilter<'_>, page: PageRequest) -> Result<Timestamp, StoreError> {
     match call.query.int("daysBack") {
         0 if filter.order == FeedOrder::OccurredAt && filter.descending => Ok(filter.since.0),
@@ -101,7 +101,7 @@ async fn since(app: &App, call: &Call, filter: &FeedFilter<'_>, page: PageReques
     }
 }
 
-/// The beginning of the hour in which `days` days ago lies: pages that are asked for one after the other begin at one instant.
+/// `days` days ago, rounded down to the hour, so that pages that are requested one after the other start at the same instant.
 fn hour_days_before(now: Timestamp, days: i64) -> Timestamp {
     let into_the_hour = now.as_micros().rem_euclid(3_600_000_000);
     Timestamp::from_micros(now.as_micros() - into_the_hour).plus_seconds(-days * 86_400)

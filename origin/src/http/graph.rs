@@ -1,4 +1,4 @@
-//! `/v1/graph/look-through`, `breach`, `incident-exposure` and its summary, and `snapshot/{id}`. Source: interface, "Decisioning (graph family)".
+//! `/v1/graph/look-through`, `breach`, `incident-exposure` and its summary, and `snapshot/{id}`.
 
 use super::answer::{Answer, Failure};
 use super::call::Call;
@@ -12,10 +12,10 @@ use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::{ApiError, Data, ErrorCode};
 use std::collections::BTreeSet;
 
-/// Keys of one request, at most. The interface bounds those of a look-through; incident exposure costs as much and is bounded alike.
+/// Maximum keys of one request. Incident exposure costs as much as a look-through, so both have the same limit.
 const MAX_KEYS: usize = 50;
 
-/// Vaults, opened down to their assets.
+/// The look-through of vaults down to their assets.
 pub fn look_through(app: &App, call: &Call) -> Result<Answer, Failure> {
     let keys = keys(app, call)?;
     let snapshot = app.graph.get()?;
@@ -30,7 +30,7 @@ pub fn breach(app: &App) -> Result<Answer, Failure> {
     Ok(Answer::json(app.graph.get()?.breach.clone()))
 }
 
-/// Which part of vaults stands behind incidents.
+/// The share of vaults that is exposed to incidents.
 pub fn incident_exposure(app: &App, call: &Call) -> Result<Answer, Failure> {
     let keys = keys(app, call)?;
     let snapshot = app.graph.get()?;
@@ -40,12 +40,12 @@ pub fn incident_exposure(app: &App, call: &Call) -> Result<Answer, Failure> {
     Answer::value(&Data { data: &Incidents::of(&snapshot.manifest, answer) })
 }
 
-/// The same of all vaults, by who issued what was hit.
+/// The same for all vaults, by issuer of the affected assets.
 pub fn incident_summary(app: &App) -> Result<Answer, Failure> {
     Ok(Answer::json(app.graph.get()?.incident_summary.clone()))
 }
 
-/// The manifest of a snapshot, as it was frozen. While there is none to answer from, one that is not known may yet come.
+/// The manifest of a snapshot, as it was frozen. While no snapshot is loaded, an unknown one is 503, because it may still be built.
 pub async fn snapshot(app: &App, call: &Call) -> Result<Answer, Failure> {
     let bad = || ApiError::parameter(Detail::new(In::Path, "id", "must be 64 hex characters"));
     let id = ContentHash::parse(call.found.param(0)).ok_or_else(bad)?.to_hex();
@@ -58,12 +58,12 @@ pub async fn snapshot(app: &App, call: &Call) -> Result<Answer, Failure> {
     Ok(call.answer(etag, app.catalog.get()?.version, || format!("{{\"data\":{manifest}}}").into_bytes()))
 }
 
-/// The keys of `vaults`, each once.
+/// The distinct keys of the parameter `vaults`.
 fn keys(app: &App, call: &Call) -> Result<BTreeSet<VaultKey>, ApiError> {
     let fault = |reason: String| Detail::new(In::Query, "vaults", reason);
     let texts: Vec<&str> = call.query.text("vaults").unwrap_or_default().split(',').map(str::trim).collect();
     if texts.len() > MAX_KEYS {
-        let reason = format!("must be at most {MAX_KEYS} keys");
+        let reason = format!("must have at most {MAX_KEYS} keys");
         return Err(ApiError::invalid(ErrorCode::TooManyItems, vec![fault(reason)]));
     }
     let namespace = app.catalog.namespaces();
@@ -71,7 +71,7 @@ fn keys(app: &App, call: &Call) -> Result<BTreeSet<VaultKey>, ApiError> {
     texts.into_iter().map(key).collect::<Result<_, _>>().map_err(|bad| {
         let shown: String = bad.chars().take(80).collect();
         ApiError::parameter(fault(format!(
-            "has {shown:?}, which is not a chain's number, a colon, and an address as that chain writes it"
+            "contains {shown:?}, which is not a chain's number, a colon, and an address as that chain writes it"
         )))
     })
 }

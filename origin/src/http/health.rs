@@ -1,6 +1,4 @@
-//! `GET /v1/health` and `GET /ready`: plain objects, and never 500.
-//!
-//! Source: interface, "Identity, health and status" and "Health and status records".
+//! `GET /v1/health` and `GET /ready`: JSON objects without an envelope. They never answer 500.
 
 use super::answer::{Answer, Failure};
 use super::call::Call;
@@ -19,13 +17,13 @@ use rds_shared::model::ids::ChainId;
 use rds_shared::wire::Timestamp;
 use std::sync::Arc;
 
-/// Seconds after which a failed probe makes sense again.
+/// `Retry-After` of a failed probe, in seconds.
 const RETRY_AFTER: u32 = 5;
 
-/// `GET /v1/health`: with the database, what it says now; without it, 503 and what was last known.
+/// `GET /v1/health`: the current figures, or 503 with the last known ones while the database is unavailable.
 ///
-/// The mode is the question by which it is found out whether the database answers. Counts that take longer than an answer may are
-/// those of the last time, and the service is degraded; before there is a last time, it is not there yet: 503.
+/// Reading the fail-safe mode shows whether the database answers. If counting takes too long, the last counts are served and the
+/// status is `degraded`; if there are none yet, the response is 503.
 pub async fn health(app: &Arc<App>, call: &Call) -> Result<Answer, Failure> {
     let (standing, counted) = tokio::join!(in_time(fail_safe::read(&app.db.pool)), in_time(count(app)));
     match (standing, app.last_health.load_full()) {
@@ -44,8 +42,8 @@ pub async fn health(app: &Arc<App>, call: &Call) -> Result<Answer, Failure> {
     }
 }
 
-/// Counts anew, beside the request: what does not come in time for this one is there for the next. Where somebody counts already
-/// that is waited for.
+/// Counts in a task of its own, so that counts that are late for this request are there for the next one. If another request is
+/// already counting, waits for that.
 async fn count(app: &Arc<App>) -> Result<(), StoreError> {
     let Ok(turn) = app.counting.clone().try_lock_owned() else {
         drop(app.counting.lock().await);
@@ -62,17 +60,17 @@ async fn count(app: &Arc<App>) -> Result<(), StoreError> {
     counting.await.unwrap_or(Ok(()))
 }
 
-/// `GET /ready`: 200 when the database answers within a second, the clock is right, the first catalog is there, and the process is not
-/// going away.
+/// `GET /ready`: 200 if the database answers within a second, the clock is right, the first catalog is loaded, and the process is not
+/// shutting down.
 pub async fn ready(app: &App) -> Result<Answer, Failure> {
     let database_now = in_time(clock(&app.db)).await;
     let db = if database_now.is_some() { DatabaseState::Up } else { DatabaseState::Down };
     let clock = database_now.filter(|now| clocks::is_off(app, *now)).map(|_| ClockState::Off);
     let is_ready = db == DatabaseState::Up && clock.is_none() && app.catalog.current().is_some() && !app.is_leaving();
     let status = if is_ready { ReadyStatus::Ready } else { ReadyStatus::NotReady };
-    // A balancer that took every origin out would make an outage of a full disk: reads go on.
+    // Refused writes do not make a process unready: a balancer would remove every origin, although reads still work.
     let writes = app.writes.are_refused().then_some(WritesState::Failing);
-    // The stores are the edge's, which says there how they do: here is none to break.
+    // Only the edge has a cache that can fail, and it reports that itself.
     let answer = Answer::value(&Ready { status, db, cache: CacheBreaker::Closed, clock, writes })?;
     Ok(if is_ready { answer } else { answer.unavailable(RETRY_AFTER) })
 }
@@ -102,7 +100,7 @@ fn last_score_run(facts: &HealthFacts) -> Option<LastScoreRun> {
     Some(LastScoreRun { completed_at: facts.last_run?, fail_safe_mode: facts.fail_safe.in_force() })
 }
 
-/// Who signs decisions here: the key that this process has, under the name by which the registry lets it sign now.
+/// The signer of decisions: this process's key, with the key id under which the registry lets it sign now.
 fn evidence_signer(app: &App, facts: &HealthFacts, now: Timestamp) -> EvidenceSigner {
     let address = app.signing_key.as_ref().map(DecisionKey::address);
     let may_sign =

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// The bytes of one kind of request that are in memory.
+/// The bytes in memory of one kind of request.
 #[derive(Debug)]
 pub struct HeldBytes {
     bound: u64,
@@ -11,7 +11,7 @@ pub struct HeldBytes {
     refused: AtomicU64,
 }
 
-/// The bytes of one request; they are let go with it.
+/// The bytes of one request, released when this is dropped.
 #[derive(Debug)]
 pub struct Share<'a> {
     of: &'a HeldBytes,
@@ -19,12 +19,12 @@ pub struct Share<'a> {
 }
 
 impl HeldBytes {
-    /// None, of at most `bound`.
+    /// An empty count of at most `bound` bytes.
     pub const fn up_to(bound: u64) -> Self {
         HeldBytes { bound, now: AtomicU64::new(0), most: AtomicU64::new(0), refused: AtomicU64::new(0) }
     }
 
-    /// A request's share, still empty.
+    /// An empty share for one request.
     pub fn share(&self) -> Share<'_> {
         Share { of: self, bytes: 0 }
     }
@@ -34,12 +34,12 @@ impl HeldBytes {
         self.now.load(Relaxed)
     }
 
-    /// The most that were at once.
+    /// The maximum so far.
     pub fn most(&self) -> u64 {
         self.most.load(Relaxed)
     }
 
-    /// How many requests would have gone beyond the bound.
+    /// Requests refused because they would have exceeded the bound.
     pub fn refused(&self) -> u64 {
         self.refused.load(Relaxed)
     }
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_fit_up_to_the_bound_and_are_let_go_with_their_request() {
+    fn bytes_fit_up_to_the_bound_and_are_released_with_their_request() {
         let held = HeldBytes::up_to(100);
         let (mut one, mut other) = (held.share(), held.share());
         assert!(one.grow(60) && other.grow(40) && !other.grow(1));

@@ -1,4 +1,4 @@
-//! Who holds a vault's shares, now and through time. Source: interface, "Holder snapshot" and "Vault detail".
+//! Holders of a vault's shares, now and over time.
 
 use super::answer::{Answer, Failure};
 use super::call::Call;
@@ -17,7 +17,7 @@ pub async fn latest(app: &App, call: &Call) -> Result<Answer, Failure> {
     encoded::settled(call, catalog.version, &snapshot)
 }
 
-/// `GET /v1/vault/{network}/{address}/holders/history`: the newest that fit, told oldest first.
+/// `GET /v1/vault/{network}/{address}/holders/history`: the newest snapshots up to the limit, oldest first.
 pub async fn history(app: &App, call: &Call) -> Result<Answer, Failure> {
     let (from, to) = range(call)?;
     let catalog = app.catalog.get()?;

@@ -1,7 +1,7 @@
-//! `GET /v1/indices`, `/{id}` and `/{id}/levels`: what baskets of vaults are worth day by day.
+//! `GET /v1/indices`, `/{id}` and `/{id}/levels`: daily levels of baskets of vaults.
 //!
-//! An index is its basket's: the same id, one for each published basket of vaults. Nothing is stored of it; it follows from the
-//! versions and the readings, both of which are kept for ever. Source: interface, "Authentication", 7.
+//! Each published basket of vaults has one index, with the basket's id. An index is not stored: it is computed from basket versions
+//! and readings, both of which are kept for ever.
 
 use super::answer::{Answer, Failure};
 use super::call::Call;

@@ -1,4 +1,4 @@
-//! `POST /ingest`: a batch of observations, taken whole or not at all. Source: contracts, "Observations".
+//! `POST /ingest`: a batch of observations, committed completely or not at all.
 
 use super::answer::{Answer, Failure};
 use super::body;
@@ -10,7 +10,7 @@ use rds_shared::wire::{ApiError, ErrorCode};
 use serde::Serialize;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Reads, checks and commits one batch; its answer is sent once the catalog is told.
+/// Reads, checks and commits one batch, notifies the catalog, then responds.
 pub async fn take(app: &App, body: Body) -> Result<Answer, Failure> {
     match committed(app, body).await {
         Ok(report) => {
@@ -34,7 +34,7 @@ pub async fn take(app: &App, body: Body) -> Result<Answer, Failure> {
 async fn committed(app: &App, body: Body) -> Result<IngestReport, Failure> {
     let held = body::read(body, MAX_BATCH_BYTES as usize, &app.doors.operators_bodies).await?;
     let text = held.bytes.clone();
-    // Reading a large batch takes a core for seconds: not on a thread that answers requests.
+    // Reading a large batch takes seconds of processor time, so it does not run on a thread that answers requests.
     let read = tokio::task::spawn_blocking(move || Batch::read(&text[..])).await;
     let batch = read.map_err(|error| Failure::Internal(error.to_string()))?.map_err(refused)?;
     ingest::commit(&app.db, &app.clock, batch).await.map_err(refused)
@@ -58,7 +58,7 @@ fn refused(error: IngestError) -> Failure {
     }
 }
 
-/// A fault as the envelope tells it: `line 3, tvl_usd` and the reason.
+/// A fault as a detail of the error: `line 3, tvl_usd` and the reason.
 fn detail(fault: Fault) -> Detail {
     let name = match fault.field {
         Some(field) => format!("line {}, {field}", fault.line),

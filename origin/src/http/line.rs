@@ -1,4 +1,4 @@
-//! A connection as its requests see it: how far the latest of them is, whether it streams, and how long its client may take.
+//! The state of a connection: progress of its latest request, whether it streams, and time limits for its client.
 
 use super::connections::{Place, Standing};
 use crate::clock::Stopwatch;
@@ -9,45 +9,45 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::time::sleep;
 
-/// What a door bears of its clients.
+/// Time limits for the clients of a listener.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
-    /// How long a request's head may take from its first byte on, and how long a stranger may say nothing before the first.
+    /// Maximum time for a request's head from its first byte on, and for a stranger to send the first byte.
     pub(super) head: Duration,
-    /// How long a client may say nothing between two requests.
+    /// Maximum idle time between two requests.
     pub(super) idle: Duration,
-    /// How long an unproved connection may do either while half of its share of the door is taken.
+    /// Replaces both for an unproved connection while at least half of its share of the connections is taken.
     pub(super) crowded: Duration,
-    /// How often these are looked at: a connection ends so much later than it might, and costs one timer, whatever it asks.
+    /// How often the limits are checked. A connection may last this much longer, and needs one timer for all its requests.
     pub(super) look: Duration,
-    /// How long a write may wait.
+    /// Maximum time for a write.
     pub(super) patience: Duration,
 }
 
-/// A connection, as its requests see it.
+/// A connection's state, shared with its requests.
 #[derive(Debug, Clone, Default)]
 pub struct Line(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
-    /// Set once it streams.
+    /// Set once the connection streams.
     source: OnceLock<Option<Source>>,
-    /// The steps that its requests have made; the last two bits say which [`Step`] was the last one.
+    /// The number of steps of its requests; the lowest two bits are the latest [`Step`].
     steps: AtomicU64,
-    /// What it is at its door; none where there is no door.
+    /// Its place in the listener's count; `None` without a listener.
     place: Option<Place>,
 }
 
-/// How far the latest request of a connection is.
+/// Progress of a connection's latest request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
-    /// There is none, or its answer has been written.
+    /// There is no request, or its response has been written.
     Idle,
-    /// Something of its head has come.
+    /// A part of its head has arrived.
     Begun,
-    /// It is being answered.
+    /// Its handler is running.
     Asked,
-    /// Its answer is there, and not yet written whole.
+    /// Its response is ready, but not completely written.
     Answered,
 }
 
@@ -65,22 +65,22 @@ impl Line {
         self.0.place.as_ref()
     }
 
-    /// A request on it showed a credential that holds.
+    /// Marks the connection as proved: a request on it had a valid credential.
     pub fn prove(&self) {
         self.place().inspect(|place| place.prove());
     }
 
-    /// Whether it is a stranger's that has proved nothing.
+    /// Whether it is the connection of a stranger.
     pub(super) fn is_strange(&self) -> bool {
         self.place().is_some_and(|place| matches!(place.standing(), Standing::Stranger { .. }))
     }
 
-    /// Whether it waits for a request, or for the rest of one's head.
+    /// Whether it waits for a request or for the rest of a request's head.
     pub(super) fn is_waiting(&self) -> bool {
         matches!(self.step().0, Step::Idle | Step::Begun) && !self.is_streaming()
     }
 
-    /// So many bytes came from the client.
+    /// Records bytes received from the client.
     pub(super) fn came(&self, bytes: usize) {
         self.make_after(Step::Idle, Step::Begun);
         if let Some(place) = self.place()
@@ -90,15 +90,15 @@ impl Line {
         }
     }
 
-    /// A request's head is there.
+    /// Records that a request's head is complete.
     pub(super) fn asked(&self) {
         self.make(Step::Asked);
         self.place().inspect(|place| place.head_came());
     }
 
-    /// From now on it carries a stream; where its frames can be taken from, if it is to be gone on with in chunks.
+    /// Marks the connection as streaming. `source` is where the frames come from, if the stream continues in chunks.
     pub fn streams(&self, source: Option<Source>) {
-        // A connection that streams has no request after that.
+        // A streaming connection has no further request.
         let _ = self.0.source.set(source);
     }
 
@@ -110,26 +110,26 @@ impl Line {
         self.0.source.get()?.as_ref()
     }
 
-    /// The latest step, and a number that is another one after the next.
+    /// The latest step, and a number that changes with every step.
     fn step(&self) -> (Step, u64) {
         let steps = self.0.steps.load(Relaxed);
         (Step::ALL[(steps & 3) as usize], steps)
     }
 
-    /// Only the task of the connection makes steps.
+    /// Records a step. Only the task of the connection calls this.
     pub(super) fn make(&self, step: Step) {
         let steps = self.0.steps.load(Relaxed);
         self.0.steps.store((steps | 3).wrapping_add(1) | step as u64, Relaxed);
     }
 
-    /// Makes `step` where the latest one is `before`.
+    /// Records `step` if the latest one is `before`.
     pub(super) fn make_after(&self, before: Step, step: Step) {
         if self.step().0 == before {
             self.make(step);
         }
     }
 
-    /// How long a client may say nothing, or take over a head.
+    /// How long a client may stay idle or take to send a head.
     fn may_wait(&self, limits: Limits, (step, steps): (Step, u64)) -> Duration {
         let standing = self.place().map_or(Standing::Proved, Place::standing);
         match (standing, step) {
@@ -140,13 +140,13 @@ impl Line {
         }
     }
 
-    /// Ready once the client has taken longer over a request's head, or said nothing for longer, than `limits` allow.
+    /// Completes once the client exceeds `limits` for a request's head or for idling.
     pub(super) async fn overdue(&self, limits: Limits) {
         let (mut seen, mut since) = (self.step(), Stopwatch::start());
         loop {
             sleep(limits.look).await;
             if self.is_streaming() {
-                // A stream has bounds of its own.
+                // A stream has its own limits.
                 return pending().await;
             }
             let now = self.step();
@@ -155,7 +155,7 @@ impl Line {
             }
             let limit = match now.0 {
                 Step::Idle | Step::Begun => self.may_wait(limits, now),
-                // How long an answer may take is the pipeline's affair, how long it may be written that of each write.
+                // The pipeline limits the time for a response, and each write has its own limit.
                 Step::Asked | Step::Answered => continue,
             };
             if since.elapsed() >= limit {
@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_step_is_another_one_than_the_last_even_where_it_is_the_same() {
+    fn every_step_changes_the_number_even_if_the_step_is_the_same() {
         let line = Line::default();
         assert_eq!(line.step().0, Step::Idle);
         let mut seen = vec![line.step()];

@@ -1,4 +1,4 @@
-//! Three sockets, and how they close: trust is a matter of the door.
+//! The three listening sockets, and how they close.
 
 use super::pipeline::{self, Through};
 use super::wire;
@@ -15,10 +15,10 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-/// How long requests under way may take to finish once the service is told to stop.
+/// How long running requests may take to finish once the service is told to stop.
 const DRAIN: Duration = Duration::from_secs(10);
 
-/// Bound sockets that nobody answers yet.
+/// The bound sockets, before they are served.
 #[derive(Debug)]
 pub struct Listeners {
     edge: TcpListener,
@@ -26,18 +26,15 @@ pub struct Listeners {
     admin: TcpListener,
 }
 
-/// Where the doors are; port 0 in the configuration becomes a real one here.
+/// The addresses of the listeners; port 0 in the configuration is a real port here.
 #[derive(Debug, Clone, Copy)]
 pub struct Addresses {
-    /// The edge's door.
     pub edge: SocketAddr,
-    /// The relay's door.
     pub relay: SocketAddr,
-    /// The operators' door.
     pub admin: SocketAddr,
 }
 
-/// Which doors take new connections.
+/// Which listeners accept new connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Phase {
     AllOpen,
@@ -46,7 +43,7 @@ enum Phase {
 }
 
 impl Listeners {
-    /// Binds all three; the failure names the variable behind the address.
+    /// Binds all three; an error names the environment variable of the address.
     pub async fn bind(config: &Config) -> anyhow::Result<Self> {
         Ok(Listeners {
             edge: bind(config.edge_addr, "RDS_EDGE_ADDR").await?,
@@ -55,7 +52,7 @@ impl Listeners {
         })
     }
 
-    /// Where they are.
+    /// The bound addresses.
     pub fn addresses(&self) -> anyhow::Result<Addresses> {
         Ok(Addresses {
             edge: self.edge.local_addr()?,
@@ -64,21 +61,21 @@ impl Listeners {
         })
     }
 
-    /// Answers until `stop`, then closes: readiness falls, the two public doors take nobody new and finish what they have (ten
-    /// seconds at most), and last the admin door, which shows the draining until then.
+    /// Serves until `stop`, then closes: the process reports not ready, the edge and relay listeners accept no new connections and
+    /// finish running requests (ten seconds at most), and the admin listener closes last, so that the draining can be watched.
     pub async fn serve(self, app: Arc<App>, stop: impl Future<Output = ()>) {
         let (phase, watched) = watch::channel(Phase::AllOpen);
-        // Dropped with this future, and every connection with them.
+        // All connections are dropped with this future.
         let (mut public, mut private) = (JoinSet::new(), JoinSet::new());
         public.spawn(open(app.clone(), Door::Edge, self.edge, watched.clone(), Phase::OnlyAdmin));
         public.spawn(open(app.clone(), Door::Relay, self.relay, watched.clone(), Phase::OnlyAdmin));
         private.spawn(open(app.clone(), Door::Admin, self.admin, watched, Phase::AllClosed));
         stop.await;
         app.begin_draining();
-        tracing::info!("draining: no new connections at the public doors");
+        tracing::info!("draining: the edge and relay listeners accept no new connections");
         phase.send_replace(Phase::OnlyAdmin);
         if timeout(DRAIN, all(&mut public)).await.is_err() {
-            tracing::warn!("requests were still under way after {} seconds and were cut off", DRAIN.as_secs());
+            tracing::warn!("requests were still running after {} seconds and were cut off", DRAIN.as_secs());
         }
         phase.send_replace(Phase::AllClosed);
         let _ = timeout(Duration::from_secs(1), all(&mut private)).await;
@@ -99,7 +96,7 @@ async fn open(app: Arc<App>, door: Door, listener: TcpListener, phase: watch::Re
     let closed = move || {
         let mut phase = phase.clone();
         async move {
-            // A sender that is gone means that the service is: close as well.
+            // A dropped sender means that the service has ended: close as well.
             let _ = phase.wait_for(|phase| *phase >= closes_at).await;
         }
     };

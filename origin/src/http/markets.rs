@@ -1,4 +1,4 @@
-//! `GET /v1/markets` and `/{id}`. Source: interface, "Markets".
+//! `GET /v1/markets` and `/{id}`.
 
 use super::answer::{Answer, Failure};
 use super::call::Call;
@@ -17,7 +17,7 @@ pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
     Ok(encoded::page(call, catalog.version, &rows, page, total as u64))
 }
 
-/// One market with its reserves, efficiency modes and hubs, and with who administers it.
+/// One market with its reserves, efficiency modes, hubs and signer sets.
 pub async fn by_id(app: &App, call: &Call) -> Result<Answer, Failure> {
     let catalog = app.catalog.get()?;
     let market = catalog.markets.get(call.found.param(0)).ok_or_else(|| ApiError::not_found("market"))?;

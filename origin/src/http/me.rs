@@ -1,4 +1,4 @@
-//! `GET /v1/me`: the calling key, as it describes itself. Source: interface, "Key identity" and "Identity, health and status".
+//! `GET /v1/me`: the identity, limits and usage of the calling key.
 
 use super::answer::{Answer, Failure};
 use super::call::Call;
@@ -12,7 +12,7 @@ use rds_shared::wire::{ApiError, Data};
 
 /// Describes the key of the caller, and no other.
 ///
-/// Days and ages are the wall clock's: that is what the edge counts by, whatever a test did to the service's time.
+/// Days and ages are those of the wall clock, by which the edge counts, even when a test has moved the domain time.
 pub async fn me(app: &App, call: &Call) -> Result<Answer, Failure> {
     let Principal::Key { id, .. } = call.principal else { return Err(ApiError::not_found("key").into()) };
     let found = table::describe(&app.db, id).await?.ok_or_else(|| ApiError::not_found("key"))?;
@@ -20,7 +20,7 @@ pub async fn me(app: &App, call: &Call) -> Result<Answer, Failure> {
     let day = Day::of(now);
     let endpoints = table::of_day(&app.db, id, day).await?;
     let Described { record, prefix, org, created_at, last_used_at, served, throttled, through } = found;
-    // Before it was minted it asked for nothing, and that is counted.
+    // Usage before the key was created is known to be zero.
     let as_of = through.map_or(created_at, |through| through.max(created_at));
     let me = Me {
         key: KeyIdentity {

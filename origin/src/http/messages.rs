@@ -1,7 +1,6 @@
-//! The edge's own messages: what is known of a key, and what was counted.
+//! Messages of the edge itself: key look-ups, usage counts, and counts of responses that the edge gave without the origin.
 //!
-//! Their paths are no part of the public interface. Whoever speaks here has signed as the edge itself, which no caller's
-//! request can.
+//! Their paths are not part of the public interface. A message is signed as the edge itself, which no caller's request can be.
 
 use super::answer::{Answer, Failure};
 use super::pipeline::Trace;
@@ -24,10 +23,10 @@ use rds_shared::wire::{ApiError, ErrorCode, Timestamp};
 use serde::de::DeserializeOwned;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Seconds after which a question makes sense again that came while too many older keys were being proved.
-const PROVED_SOON: u32 = 2;
+/// `Retry-After` in seconds for a look-up that came while too many older keys were being verified.
+const RETRY_AFTER_SECONDS: u32 = 2;
 
-/// Answers a message. The edge opens no public route for itself: every other path is unknown.
+/// Answers a message. The edge itself may not call public routes: every other path is unknown.
 pub async fn take(app: &App, head: &Parts, body: &[u8], trace: &mut Trace) -> Result<Answer, Failure> {
     let path = head.uri.path();
     if ![KEY_QUESTION, USAGE, EDGE_ANSWERS, ALIVE].contains(&path) {
@@ -55,29 +54,29 @@ fn bad_field(name: &'static str, reason: &str) -> ApiError {
     ApiError::invalid(ErrorCode::InvalidBody, vec![Detail::new(In::Body, name, reason)])
 }
 
-/// What is known of a key: [`KeyQuestion`] to [`KeyFinding`].
+/// Looks up a key: [`KeyQuestion`] to [`KeyFinding`].
 async fn question(app: &App, question: &KeyQuestion) -> Result<Answer, Failure> {
     let text = match &question.text {
         None => None,
         Some(text) => {
             let text = CredentialText::parse(Kind::ApiKey, text).ok_or_else(|| bad_field("text", "must be a key"))?;
             if text.digest() != question.digest || text.shown() != question.shown {
-                return Err(bad_field("text", "must be of the digest and begin as shown").into());
+                return Err(bad_field("text", "must match `digest` and begin with `shown`").into());
             }
             Some(text)
         }
     };
     app.edge_seen.note(&app.db).await?;
     let answer = known::look_up(&app.db, &app.prover, &question.digest, &question.shown, text).await?;
-    // An index token is told of by the command that revokes it, and by nobody after that.
+    // Changes of keys are sent until the edge acknowledges them; the revocation of an index token is sent once, by the command.
     let is_key = question.shown.starts_with(Kind::ApiKey.prefix());
     let told = is_key && edge_outbox::is_teller_at_work(&app.db, outbox::AT_WORK_SECONDS).await?;
     Answer::value(&KeyFinding { answer, told })
 }
 
-/// Answers that the edge gave by itself: [`EdgeAnswers`] to 204. Minutes that nobody looks at any more are passed over.
+/// Stores the edge's counts of responses given without the origin: [`EdgeAnswers`] to 204. Minutes that are too old are ignored.
 async fn answered(app: &App, answers: &EdgeAnswers) -> Result<Answer, Failure> {
-    // The edge counts by the wall's clock, and the feed is told by the domain's.
+    // The edge counts by the wall clock; the status feed uses the domain time.
     let (now, wall) = (app.clock.now(), app.clock.wall());
     let shift = now.as_seconds().saturating_sub(wall.as_seconds());
     let (first, last) = (wall.as_seconds() / 60 - EDGE_ANSWERS_MINUTES as i64, wall.as_seconds() / 60 + 1);
@@ -96,7 +95,7 @@ async fn answered(app: &App, answers: &EdgeAnswers) -> Result<Answer, Failure> {
     Ok(Answer::nothing())
 }
 
-/// Requests that the edge counted: [`UsageBatch`] to 204, which says that it need not be sent again.
+/// Adds requests that the edge counted: [`UsageBatch`] to 204, after which the edge does not send the batch again.
 async fn counted(app: &App, batch: UsageBatch) -> Result<Answer, Failure> {
     let (digest, sequence) = (batch.digest, batch.sequence);
     let batch = Batch::check(batch).map_err(|faults| ApiError::invalid(ErrorCode::InvalidBody, faults))?;
@@ -109,7 +108,7 @@ async fn counted(app: &App, batch: UsageBatch) -> Result<Answer, Failure> {
                 ?digest,
                 sequence,
                 ?applied,
-                "counted requests were lost: this database is older than the edge"
+                "usage counts were lost: this database lacks the key or an earlier batch"
             );
             app.metrics.usage_lost.fetch_add(1, Relaxed)
         }
@@ -121,7 +120,7 @@ impl From<LookupError> for Failure {
     fn from(error: LookupError) -> Self {
         match error {
             LookupError::Store(error) => error.into(),
-            LookupError::Busy => ApiError::from(ErrorCode::ServiceUnavailable).retry_after(PROVED_SOON).into(),
+            LookupError::Busy => ApiError::from(ErrorCode::ServiceUnavailable).retry_after(RETRY_AFTER_SECONDS).into(),
         }
     }
 }

@@ -1,42 +1,42 @@
-//! The doors and what is behind them.
+//! The three listeners and the handlers of all routes.
 //!
-//! | module | knows |
+//! | module | content |
 //! |---|---|
-//! | [`listeners`] | three sockets, and how they close |
-//! | [`pipeline`] | what happens to every request, whichever door it came through |
-//! | [`edge_door`], [`assertion`] | only what the edge vouches for gets in |
-//! | [`messages`] | what the edge asks and tells on its own behalf |
-//! | [`relay_door`], [`relay_meter`], [`relay_lookups`] | the few routes that backends reach directly, their allowances, and how keys are looked up there |
-//! | [`admin_door`], [`ingest`] | metrics, the test clock, and how facts come in |
-//! | [`router`] | from a row of the route table to its handler |
-//! | [`wire`], [`line`], [`socket`] | connections: how long they may take, when they stream |
-//! | [`connections`], [`held_bytes`], [`doors`] | how many connections and bytes are held, of whom, and who gives way |
-//! | [`once`] | what happens once although several processes could be asked for it |
+//! | [`listeners`] | the three sockets, and how they close |
+//! | [`pipeline`] | the steps of every request, on any listener |
+//! | [`edge_door`], [`assertion`] | the edge listener and verification of edge assertions |
+//! | [`messages`] | messages of the edge itself |
+//! | [`relay_door`], [`relay_meter`], [`relay_lookups`] | the relay listener: routes that backends call directly, their rate limits, key look-ups |
+//! | [`admin_door`], [`ingest`] | the admin listener: metrics, the test clock, ingestion of facts |
+//! | [`router`] | dispatch from a row of the route table to its handler |
+//! | [`wire`], [`line`], [`socket`] | connections: time limits and streaming |
+//! | [`connections`], [`held_bytes`], [`doors`] | limits on connections and bytes in memory, and which connection is closed to make room |
+//! | [`once`] | replay protection across processes |
 //! | [`event_stream`] | the stream of events |
 //! | [`documents`] | the documentation's pages |
-//! | [`call`], [`body`], [`answer`], [`encoded`] | what a handler is given, and what it gives back |
-//! | [`changes`], [`holders`], [`allocation`], [`strategies`] | what vaults changed, who holds them, where deposits are |
-//! | [`vaults`], [`vault_detail`], [`chains`], [`protocols`], [`curators`], [`me`] | the families of routes |
-//! | [`markets`], [`oracles`], [`symbols`], [`stats`], [`portfolio`], [`royco`] | more of them |
+//! | [`call`], [`body`], [`answer`], [`encoded`] | what a handler is given, and what it returns |
+//! | [`changes`], [`holders`], [`allocation`], [`strategies`] | changes, holders, allocation and strategies of vaults |
+//! | [`vaults`], [`vault_detail`], [`chains`], [`protocols`], [`curators`], [`me`] | vaults, chains, protocols, curators, and the caller's key |
+//! | [`markets`], [`oracles`], [`symbols`], [`stats`], [`portfolio`], [`royco`] | markets, oracles, symbols, platform figures, portfolios |
 //! | [`graph`], [`decisions`] | the exposure graph, and decisions signed over it |
-//! | [`health`], [`status`], [`methodology`], [`research`] | how the service does, how it scores, and how well that told what came |
-//! | [`webhooks`], [`basket_webhooks`] | who is told of events and of baskets, and how that went |
+//! | [`health`], [`status`], [`methodology`], [`research`] | health and status of the service, scoring methodology, and tests of its predictions |
+//! | [`webhooks`], [`basket_webhooks`] | webhook subscriptions for events and for baskets |
 //! | [`events`], [`critical`] | the events feed, and vaults with critical incidents |
 //! | [`security`], [`signals`] | the security registry, the loss board, risk signals |
 //! | [`baskets`] | baskets, their versions, changes and rules |
 //! | [`indices`], [`reference_rates`] | levels and rates for holders of index tokens |
 //! | [`openapi`] | the OpenAPI document |
-//! | [`assets`], [`rwa`], [`reviewers`] | assets, real-world assets, and who signs their reviews |
+//! | [`assets`], [`rwa`], [`reviewers`] | assets, real-world assets, and reviewers of assets |
 //!
 //! # Invariants
 //!
 //! - The edge listener acts only on the signed head of a request; it reads no byte of a body before the head is verified (`tests/it/http_link.rs`).
 //! - A request that writes or opens a stream spends its nonce in the database before it changes anything, so no other process executes it again
 //!   (`tests/it/http_replays.rs`).
-//! - Connections and bytes of peers that have shown no credential have bounds of their own on every listener and give way to each other, never at the cost
-//!   of a proven connection (`tests/it/http_crowds.rs`).
+//! - Connections and bytes of unauthenticated peers have limits of their own on every listener. Such peers displace only each other, never a proved
+//!   connection (`tests/it/http_crowds.rs`).
 //! - A response that is served again within a second comes from the same catalog, question and content class. Access, required tag versions and fail-safe
-//!   mode are judged anew for every caller (`tests/it/http_recent.rs`).
+//!   mode are checked again for every caller (`tests/it/http_recent.rs`).
 //! - Access follows from the route table alone; `e2e/authorisation/rule.mjs` states the same rule independently, and every route is called by every kind of
 //!   caller on every listener.
 

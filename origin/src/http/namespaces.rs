@@ -1,11 +1,11 @@
-//! Addresses inside ids, keys and bodies: one that its chain cannot have is refused by name, for it would only ever find nothing.
+//! Checks of addresses in ids, keys and bodies: an address that its chain cannot have is refused, because it could never match.
 
 use crate::app::App;
 use rds_shared::model::ids::{Address, ChainId, Namespace, VaultId, VaultKey};
 use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::{ApiError, ErrorCode};
 
-/// Refuses an id whose address is not written as its chain writes addresses; a chain that is not known has no way of its own.
+/// Refuses an id whose address is not of its chain's namespace. On an unknown chain every address is accepted.
 pub(super) fn check_id(app: &App, id: &VaultId) -> Result<(), String> {
     match id.place() {
         Some((chain, found)) => check(app, chain, found),
@@ -13,7 +13,7 @@ pub(super) fn check_id(app: &App, id: &VaultId) -> Result<(), String> {
     }
 }
 
-/// The same of a vault's key.
+/// The same for a vault's key.
 pub(super) fn check_key(app: &App, key: &VaultKey) -> Result<(), String> {
     Address::parse_any(key.address.as_str()).map_or(Ok(()), |(found, _)| check(app, key.chain_id, found))
 }
@@ -21,7 +21,7 @@ pub(super) fn check_key(app: &App, key: &VaultKey) -> Result<(), String> {
 fn check(app: &App, chain: ChainId, found: Namespace) -> Result<(), String> {
     match app.catalog.namespaces()(chain) {
         Some(wanted) if wanted != found => {
-            Err(format!("has an address of another namespace than that of chain {chain} ({})", wanted.as_str()))
+            Err(format!("must contain an address of the namespace of chain {chain} ({})", wanted.as_str()))
         }
         _ => Ok(()),
     }

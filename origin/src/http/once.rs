@@ -1,32 +1,32 @@
-//! What happens once, although every process could be asked for it: a captured request is no second one elsewhere, nor after a restart.
+//! Replay protection across processes and restarts.
 //!
-//! Every process remembers the nonces that it was shown ([`assertion`](super::assertion)). A request that changes something spends its nonce
-//! in the database besides, before it changes anything. So does one that opens a stream: it takes a place of its key's, and goes on telling
-//! long after the assertion has lapsed.
+//! Every process remembers the nonces that it has seen ([`assertion`](super::assertion)). A request that changes something also spends
+//! its nonce in the database before the change. So does a request that opens a stream: it uses one of its key's streams and sends
+//! data long after the assertion has expired.
 //!
-//! Reads do not. Whoever holds a captured read has seen what it was answered; shown to another process within its minute, it is answered
-//! with the same facts at most a minute younger. For that, lists would have to wait for the database, and fail with it. The edge's own
-//! messages do not either: counts of usage have numbers of their own, and the question about a key changes nothing.
+//! Reads do not. A captured read that is replayed to another process within its minute only shows facts that are at most a minute
+//! newer. To prevent that, lists would have to wait for the database and fail with it. The edge's own messages do not either: usage
+//! batches have sequence numbers, and a key look-up changes nothing.
 
 use super::pipeline::Through;
 use crate::app::App;
 use crate::store::{StoreError, spent_assertions};
 use rds_shared::route::{Method, Route, RouteId};
 
-/// Whether a request of `route` spends its nonce everywhere before it is answered. What is new and no GET does, unless it is named here.
+/// Whether a request of `route` spends its nonce in the database before it is answered. All methods but GET do, unless listed here.
 pub fn is_spent_everywhere(route: &Route) -> bool {
     match route.id {
         RouteId::EventStream => true,
-        // A read whose question is too long for a URL.
+        // A read whose query is too long for a URL.
         RouteId::VaultBatch => false,
-        // Only where a decision is issued: its handler spends the nonce then.
+        // The handler spends the nonce, and only if a decision is issued.
         RouteId::GraphCheck => false,
         _ => route.method != Method::Get,
     }
 }
 
-/// Spends the nonce of the request that came `through` a door, at every process and for good; `false` where that was done before. A request
-/// without a nonce was believed for another reason, and is no capture of the edge's.
+/// Spends the request's nonce for all processes and for good; `false` if it was spent before. A request without a nonce did not use
+/// an edge assertion, so there is nothing to spend.
 pub async fn spend(app: &App, through: &Through) -> Result<bool, StoreError> {
     match through.nonce {
         Some(nonce) => spent_assertions::spend(&app.db, nonce).await,
@@ -40,7 +40,7 @@ mod tests {
     use rds_shared::route::ROUTES;
 
     #[test]
-    fn reads_and_nothing_else_do_without_the_database() {
+    fn only_reads_need_no_nonce_in_the_database() {
         let free = ROUTES.iter().filter(|route| !is_spent_everywhere(route));
         let odd: Vec<RouteId> = free.filter(|route| route.method != Method::Get).map(|route| route.id).collect();
         assert_eq!(odd, [RouteId::VaultBatch, RouteId::GraphCheck]);

@@ -1,11 +1,11 @@
-//! `GET /v1/openapi.json`: the document that is committed, as part of the program. Source: interface, "Versioning", 1.
+//! `GET /v1/openapi.json`: the committed document, compiled into the program.
 
 use super::answer::Answer;
 use super::call::Call;
 use rds_shared::wire::etag::EtagBuilder;
 use std::sync::LazyLock;
 
-/// The bytes that are committed; a check keeps them what the code makes.
+/// The committed bytes; a check compares them with what the code generates.
 const DOCUMENT: &[u8] = include_bytes!("../../../openapi/openapi.json");
 
 static ETAG: LazyLock<String> = LazyLock::new(|| EtagBuilder::of(DOCUMENT).strong());

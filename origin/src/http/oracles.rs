@@ -1,6 +1,6 @@
-//! `GET /v1/oracle` and `/{chain}/{address}`: feeds, their age and whether they keep their heartbeat as of the answer.
+//! `GET /v1/oracle` and `/{chain}/{address}`: feeds, their age, and whether they meet their heartbeat at the time of the response.
 //!
-//! An ETag covers a feed's content and its status, not its age: a feed that only grows older is still the same copy.
+//! An ETag covers a feed's content and its status, not its age: a feed that only grows older keeps its ETag.
 
 use super::answer::{Answer, Failure};
 use super::call::Call;

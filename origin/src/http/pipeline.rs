@@ -1,6 +1,6 @@
-//! What happens to every request, whichever door it came through.
+//! The steps of every request, on any listener.
 //!
-//! Door → handler → one finisher → metrics and access log. A panic becomes an answer like every other failure.
+//! Listener → handler → response → metrics and access log. A panic becomes an error response like every other failure.
 
 use super::answer::{Answer, Failure, respond, tell_allowance, tell_fail_safe, tell_ignored};
 use super::line::Line;
@@ -24,49 +24,47 @@ use std::future::Future;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-/// How a request came in.
+/// The listener and connection of a request.
 #[derive(Debug, Clone)]
 pub struct Through {
-    /// The door.
     pub door: Door,
-    /// Who connected to it.
+    /// The address that connected.
     pub peer: IpAddr,
-    /// The connection.
     pub line: Line,
-    /// What makes its assertion unlike every other, once that held; none at the other doors.
+    /// The nonce of its edge assertion, once that is verified; `None` on the other listeners.
     pub nonce: Option<[u8; 16]>,
 }
 
 impl Through {
-    /// On a connection of its own.
+    /// A request on a new connection.
     pub fn new(door: Door, peer: IpAddr) -> Self {
         Through { door, peer, line: Line::default(), nonce: None }
     }
 }
 
-/// What is known of a request while it is handled; it outlives a panic of the handler.
+/// What is known of a request so far. It is kept outside the handler, so that a panic does not lose it.
 #[derive(Debug)]
 pub struct Trace {
-    /// How it came in.
+    /// The listener and connection it arrived on.
     pub through: Through,
-    /// The edge's id once its assertion held; until then, and at the other doors, none.
+    /// The edge's request id, once the assertion is verified; `None` before and on the other listeners.
     pub request_id: Option<RequestId>,
-    /// Signs the answer, once the assertion is known to be the edge's.
+    /// Signs the response, once it is known that the edge made the assertion.
     pub signer: Option<AnswerSigner>,
-    /// Whether the connection ends with the answer.
+    /// Whether the connection closes after the response.
     pub hangs_up: bool,
-    /// What the request is counted under.
+    /// The label that the request is counted under in the metrics.
     pub label: Label,
-    /// Who sent it, as far as that is known.
+    /// The kind of caller, as far as it is known.
     pub caller: Caller,
-    /// What its allowance said, where this process metered it.
+    /// The verdict of the rate limit, if this process metered the request.
     pub verdict: Option<Verdict>,
-    /// Parameters that the route does not have, as the caller is told of them.
+    /// Parameters that the route does not have, as the text of the response header.
     pub ignored: Option<String>,
 }
 
 impl Trace {
-    /// What is known before anything was read of the request.
+    /// The trace of a request of which nothing has been read.
     pub fn new(through: Through) -> Self {
         Trace {
             through,
@@ -91,8 +89,8 @@ pub async fn answer(app: &Arc<App>, through: Through, request: Request) -> Respo
         Ok(result) => result,
         Err(panic) => Err(Failure::Internal(format!("panicked: {}", panic_text(&*panic)))),
     };
-    // Withheld on purpose, not built yet, or being replaced: each is told of elsewhere. A caller who asks for it again and again must
-    // not make the service look worse for everybody.
+    // Scores withheld on purpose, a snapshot not built yet and a shutdown are reported elsewhere. Repeated requests for them must not
+    // count as failures of the service.
     let is_withheld = matches!(&result, Err(Failure::Api(error)) if matches!(
         error.code,
         ErrorCode::FailClosed | ErrorCode::MaterializationUnavailable | ErrorCode::ShuttingDown
@@ -138,12 +136,12 @@ async fn handle(app: &Arc<App>, request: Request, trace: &mut Trace) -> Result<A
     match trace.through.door {
         Door::Edge => in_time(app, edge_door::handle(app, request, trace)).await,
         Door::Relay => in_time(app, Box::pin(relay_door::handle(app, request, trace))).await,
-        // An operator's import may take as long as it takes.
+        // An operator's import has no time limit.
         Door::Admin => Box::pin(admin_door::handle(app, request, trace)).await,
     }
 }
 
-/// Stops a read at its deadline.
+/// Ends a request at the read deadline.
 async fn in_time(app: &App, handling: impl Future<Output = Result<Answer, Failure>>) -> Result<Answer, Failure> {
     match tokio::time::timeout(app.read_deadline, handling).await {
         Ok(result) => result,

@@ -1,4 +1,4 @@
-//! `GET /v1/portfolio/{address}`: what an address is known to hold, at the vaults' present value and score.
+//! `GET /v1/portfolio/{address}`: the known positions of an address, with the current value and score of their vaults.
 
 use super::answer::{Answer, Failure};
 use super::call::Call;
@@ -14,13 +14,14 @@ use rds_shared::rules::portfolio::weighted_score;
 use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::{ApiError, ErrorCode};
 
-/// Positions of one address that are listed, the most valuable ones; the sums are of all.
-const LISTED: usize = 1_000;
+/// Maximum positions listed, the most valuable ones; the sums include all.
+const MAX_POSITIONS: usize = 1_000;
 
 /// The positions of one address.
 pub async fn by_address(app: &App, call: &Call) -> Result<Answer, Failure> {
     let (_, address) = Address::parse_any(call.found.param(0)).ok_or_else(|| {
-        ApiError::invalid(ErrorCode::InvalidAddress, vec![Detail::new(In::Path, "address", "is no address")])
+        let reason = "must be an EVM or Solana address: 0x and 40 hex digits, or base58 of 32 bytes";
+        ApiError::invalid(ErrorCode::InvalidAddress, vec![Detail::new(In::Path, "address", reason)])
     })?;
     let catalog = app.catalog.get()?;
     let held = positions::of(&app.db, &address).await?;
@@ -44,11 +45,11 @@ fn portfolio(catalog: &Catalog, address: Address, held: Vec<PositionRecord>) -> 
         position_count: positions.len() as u64,
         positions,
     };
-    portfolio.positions.truncate(LISTED);
+    portfolio.positions.truncate(MAX_POSITIONS);
     portfolio
 }
 
-/// The position with what its vault is now; none while the catalog does not know the vault yet.
+/// The position with the current data of its vault; `None` if the catalog does not have the vault yet.
 fn position(catalog: &Catalog, record: PositionRecord) -> Option<Position> {
     let row = &catalog.vault(&record.vault_id)?.row;
     let tvl = (row.tvl_status == TvlStatus::Observed).then_some(row.tvl_usd);

@@ -1,4 +1,4 @@
-//! `GET /v1/protocols` and `GET /v1/protocols/{id}`. Source: interface, "Curator and protocol".
+//! `GET /v1/protocols` and `GET /v1/protocols/{id}`.
 
 use super::answer::{Answer, Failure};
 use super::call::Call;
@@ -10,8 +10,8 @@ use rds_shared::model::protocol::{ProtocolIdentity, ProtocolPage};
 use rds_shared::select::vault_query::{VaultFilter, VaultSort};
 use rds_shared::wire::{ApiError, Data};
 
-/// Incidents of one protocol that are served, the newest first.
-const INCIDENTS: u32 = 100;
+/// Maximum incidents in a protocol's detail, the newest first.
+const MAX_INCIDENTS: u32 = 100;
 
 /// Every known protocol, largest value first.
 pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
@@ -28,7 +28,7 @@ pub async fn by_id(app: &App, call: &Call) -> Result<Answer, Failure> {
     let catalog = app.catalog.get()?;
     let protocol = catalog.rollup.protocol(call.found.param(0)).ok_or_else(|| ApiError::not_found("protocol"))?;
     let facts = &protocol.facts;
-    let incidents = events::incidents_of_protocol(&app.db, &facts.id, INCIDENTS).await?;
+    let incidents = events::incidents_of_protocol(&app.db, &facts.id, MAX_INCIDENTS).await?;
     let wanted = [facts.id.clone()];
     let found =
         catalog.select(&VaultFilter { protocols: &wanted, ..VaultFilter::default() }, VaultSort::default(), page);

@@ -1,8 +1,8 @@
-//! Pages of the last second: what many ask for at once is put together once.
+//! Micro-cache of list pages: identical requests within one second share one response.
 //!
-//! A page out of the catalog follows from the catalog, from what is asked, from what callers of a class may see, and from the clock in
-//! whole seconds. So the same bytes answer the same question until the catalog is another one, and for a second at most. Only what
-//! was asked twice is kept: a question that nobody repeats costs a look and no memory.
+//! A page depends only on the catalog, the path and query, the content class, and the clock in whole seconds. The same bytes
+//! therefore answer the same request until the catalog changes, for a second at most. A page is cached when it is requested a second
+//! time; requests that are not repeated use no memory.
 
 use super::answer::Answer;
 use super::signing::Whole;
@@ -13,52 +13,50 @@ use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Pages that are kept, at most: one in each place.
-const PLACES: usize = 256;
-/// The most bytes that all kept pages have together.
+/// Maximum number of cached pages: one in each slot.
+const SLOTS: usize = 256;
+/// Maximum bytes of all cached pages together.
 const MAX_BYTES: usize = 32 << 20;
-/// The longest page that is kept, in bytes. Copying and hashing a long page costs far more than looking it up.
-const LONGEST: usize = 1 << 20;
-/// For how long, in microseconds.
-const KEPT_FOR: i64 = 1_000_000;
+/// Maximum size of a cached page, in bytes. It is large, because a long page costs far more to copy and hash than to look up here.
+const MAX_PAGE_BYTES: usize = 1 << 20;
+/// How long a page is served from the cache, in microseconds.
+const MAX_AGE_MICROS: i64 = 1_000_000;
 
-/// What a page follows from.
+/// Everything that a page depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Question<'a> {
     /// Path and query.
     pub target: &'a str,
-    /// The class of content that the caller may see.
+    /// The caller's content class.
     pub class: &'static str,
-    /// Which catalog it is, read before it was taken.
+    /// The catalog's generation, read before the catalog is used.
     pub generation: u64,
-    /// The domain's time.
+    /// The domain time.
     pub now: Timestamp,
 }
 
-/// A page and what it is recognised by.
+/// A page with its validators.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
-    /// Its ETag.
     pub etag: String,
-    /// The data version.
+    /// The data version that it was made from.
     pub version: i64,
-    /// Names in the question's filters that no registry has.
+    /// Filter values that are in no registry, as the text of the response header.
     pub unknown_values: Option<String>,
-    /// Its bytes.
     pub body: Whole,
 }
 
-/// The pages that are kept.
+/// The cached pages.
 pub struct Recent {
-    places: Vec<Mutex<Place>>,
-    /// Bytes of the pages that are kept.
+    slots: Vec<Mutex<Slot>>,
+    /// Bytes of the cached pages.
     held: AtomicUsize,
     hashes: RandomState,
 }
 
-/// What was asked last of all that falls here.
+/// The latest request whose hash selects this slot, and the cached page.
 #[derive(Debug, Default)]
-struct Place {
+struct Slot {
     asked: Option<(u64, Timestamp)>,
     kept: Option<Kept>,
 }
@@ -74,7 +72,7 @@ struct Kept {
 
 impl Default for Recent {
     fn default() -> Self {
-        Recent { places: (0..PLACES).map(|_| Mutex::default()).collect(), held: AtomicUsize::new(0), hashes: RandomState::new() }
+        Recent { slots: (0..SLOTS).map(|_| Mutex::default()).collect(), held: AtomicUsize::new(0), hashes: RandomState::new() }
     }
 }
 
@@ -87,31 +85,31 @@ impl std::fmt::Debug for Recent {
 impl Recent {
     /// The page that answers `question`, if it was made within the last second.
     pub fn get(&self, question: &Question<'_>) -> Option<Page> {
-        let (_, place) = self.place(question)?;
-        place.kept.as_ref().filter(|kept| kept.answers(question)).map(|kept| kept.page.clone())
+        let (_, slot) = self.slot(question)?;
+        slot.kept.as_ref().filter(|kept| kept.answers(question)).map(|kept| kept.page.clone())
     }
 
-    /// Keeps the page that answers `question` where the same was asked just before.
+    /// Caches the page that answers `question` if the same was requested within the last second.
     pub fn offer(&self, question: &Question<'_>, page: impl FnOnce() -> Option<Page>) {
-        let Some((hash, mut place)) = self.place(question) else { return };
-        let is_repeated = place.asked.is_some_and(|(last, at)| last == hash && is_recent(at, question.now));
-        place.asked = Some((hash, question.now));
-        let page = if is_repeated { page().filter(|page| page.body.bytes().len() <= LONGEST) } else { None };
+        let Some((hash, mut slot)) = self.slot(question) else { return };
+        let is_repeated = slot.asked.is_some_and(|(last, at)| last == hash && is_recent(at, question.now));
+        slot.asked = Some((hash, question.now));
+        let page = if is_repeated { page().filter(|page| page.body.bytes().len() <= MAX_PAGE_BYTES) } else { None };
         if let Some(page) = page {
             let Question { target, class, generation, now } = *question;
-            self.release(place.kept.take());
+            self.release(slot.kept.take());
             let has_room = self.reserve(page.body.bytes().len());
             if has_room {
-                place.kept = Some(Kept { target: target.into(), class, generation, at: now, page });
+                slot.kept = Some(Kept { target: target.into(), class, generation, at: now, page });
             }
-            drop(place);
+            drop(slot);
             if !has_room {
                 self.drop_expired(now);
             }
         }
     }
 
-    /// Counts `bytes` as held, if there is room for them.
+    /// Adds `bytes` to the total if they fit.
     fn reserve(&self, bytes: usize) -> bool {
         let has_room = self.held.fetch_add(bytes, Relaxed).saturating_add(bytes) <= MAX_BYTES;
         if !has_room {
@@ -126,20 +124,20 @@ impl Recent {
         }
     }
 
-    /// Makes room by dropping pages that answer nothing any more.
+    /// Makes room by dropping expired pages.
     fn drop_expired(&self, now: Timestamp) {
-        for place in &self.places {
-            let mut place = place.lock().unwrap_or_else(PoisonError::into_inner);
-            if place.kept.as_ref().is_some_and(|kept| !is_recent(kept.at, now)) {
-                self.release(place.kept.take());
+        for slot in &self.slots {
+            let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
+            if slot.kept.as_ref().is_some_and(|kept| !is_recent(kept.at, now)) {
+                self.release(slot.kept.take());
             }
         }
     }
 
-    fn place(&self, question: &Question<'_>) -> Option<(u64, MutexGuard<'_, Place>)> {
+    fn slot(&self, question: &Question<'_>) -> Option<(u64, MutexGuard<'_, Slot>)> {
         let hash = self.hashes.hash_one((question.target, question.class));
-        let place = self.places.get(hash as usize % PLACES)?;
-        Some((hash, place.lock().unwrap_or_else(PoisonError::into_inner)))
+        let slot = self.slots.get(hash as usize % SLOTS)?;
+        Some((hash, slot.lock().unwrap_or_else(PoisonError::into_inner)))
     }
 }
 
@@ -153,11 +151,11 @@ impl Kept {
 }
 
 fn is_recent(at: Timestamp, now: Timestamp) -> bool {
-    (0..KEPT_FOR).contains(&now.as_micros().saturating_sub(at.as_micros()))
+    (0..MAX_AGE_MICROS).contains(&now.as_micros().saturating_sub(at.as_micros()))
 }
 
 impl Page {
-    /// The page as an answer: 304 where `if_none_match` names it.
+    /// The page as an answer; 304 if `if_none_match` contains its ETag.
     pub fn answer(self, if_none_match: Option<&HeaderValue>) -> Answer {
         let Page { etag, version, unknown_values, body } = self;
         let held = if_none_match.and_then(|header| header.to_str().ok());
@@ -186,16 +184,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_again_is_answered_from_what_was_made_for_the_second_to_ask() {
+    fn the_second_request_caches_the_page_for_later_ones() {
         let recent = Recent::default();
-        recent.offer(&FIRST, || panic!("nobody else may ask for it"));
+        recent.offer(&FIRST, || panic!("a first request is not cached"));
         assert_eq!(recent.get(&FIRST), None);
         recent.offer(&FIRST, || Some(page("a")));
         assert_eq!(recent.get(&FIRST), Some(page("a")));
     }
 
     #[test]
-    fn another_catalog_class_target_or_second_is_another_question() {
+    fn a_page_answers_no_other_catalog_class_target_or_second() {
         let recent = Recent::default();
         twice(&recent, &FIRST, "a");
         let later = |micros| Timestamp::from_micros(FIRST.now.as_micros() + micros);
@@ -203,16 +201,16 @@ mod tests {
             Question { generation: 8, ..FIRST },
             Question { class: "keyed", ..FIRST },
             Question { target: "/v1/vaults?page=2", ..FIRST },
-            Question { now: later(KEPT_FOR), ..FIRST },
+            Question { now: later(MAX_AGE_MICROS), ..FIRST },
             Question { now: later(-1), ..FIRST },
         ] {
             assert_eq!(recent.get(&other), None, "{other:?}");
         }
-        assert_eq!(recent.get(&Question { now: later(KEPT_FOR - 1), ..FIRST }), Some(page("a")));
+        assert_eq!(recent.get(&Question { now: later(MAX_AGE_MICROS - 1), ..FIRST }), Some(page("a")));
     }
 
     #[test]
-    fn who_asks_now_and_then_leaves_nothing_behind() {
+    fn requests_more_than_a_second_apart_are_not_cached() {
         let recent = Recent::default();
         for second in 0..5 {
             let question = Question { now: Timestamp::from_seconds(second * 2), ..FIRST };
@@ -221,26 +219,26 @@ mod tests {
     }
 
     #[test]
-    fn all_pages_together_stay_within_their_bytes_and_expired_ones_make_room() {
+    fn all_pages_together_stay_within_the_limit_and_expired_ones_make_room() {
         let recent = Recent::default();
-        let text = "x".repeat(LONGEST);
-        let targets: Vec<String> = (0..2 * PLACES).map(|number| format!("/v1/vaults?page={number}")).collect();
+        let text = "x".repeat(MAX_PAGE_BYTES);
+        let targets: Vec<String> = (0..2 * SLOTS).map(|number| format!("/v1/vaults?page={number}")).collect();
         let ask = |now| {
             for target in &targets {
                 twice(&recent, &Question { target, now, ..FIRST }, &text);
             }
             targets.iter().filter(|target| recent.get(&Question { target, now, ..FIRST }).is_some()).count()
         };
-        assert_eq!(ask(FIRST.now), MAX_BYTES / LONGEST);
+        assert_eq!(ask(FIRST.now), MAX_BYTES / MAX_PAGE_BYTES);
         assert_eq!(recent.held.load(Relaxed), MAX_BYTES);
-        let later = Timestamp::from_micros(FIRST.now.as_micros() + KEPT_FOR);
-        assert!(ask(later) > MAX_BYTES / LONGEST / 2, "pages of the second before are in nobody's way");
+        let later = Timestamp::from_micros(FIRST.now.as_micros() + MAX_AGE_MICROS);
+        assert!(ask(later) > MAX_BYTES / MAX_PAGE_BYTES / 2, "expired pages make room");
     }
 
     #[test]
-    fn a_long_page_is_not_kept() {
+    fn a_page_above_the_size_limit_is_not_cached() {
         let recent = Recent::default();
-        twice(&recent, &FIRST, &"x".repeat(LONGEST + 1));
+        twice(&recent, &FIRST, &"x".repeat(MAX_PAGE_BYTES + 1));
         assert_eq!(recent.get(&FIRST), None);
     }
 }

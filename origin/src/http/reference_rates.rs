@@ -1,6 +1,4 @@
-//! `GET /v1/rates` and `/{symbol}`: what the vaults of an asset pay. Answered from the catalog, which holds no withheld chain.
-//!
-//! Source: interface, "Authentication", 7.
+//! `GET /v1/rates` and `/{symbol}`: reference rates of assets. Answered from the catalog, which contains no withheld chain.
 
 use super::answer::{Answer, Failure};
 use super::call::Call;
@@ -14,7 +12,7 @@ use rds_shared::wire::{ApiError, Timestamp};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// The rate of every symbol that an active vault takes: the most value first, of equals by symbol.
+/// The rate of every symbol that an active vault accepts, by descending value, then by symbol.
 pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
     let catalog = app.catalog.get()?;
     let mut symbols: BTreeMap<&str, Members<'_>> = BTreeMap::new();
@@ -71,7 +69,7 @@ impl<'a> Members<'a> {
 
     fn detail(mut self, symbol: String) -> ReferenceRateDetail {
         let rate = self.rate(symbol);
-        // Stable: of equals the smaller id comes first.
+        // The sort is stable: vaults of equal value stay in the order of their ids.
         self.counted.sort_by_key(|(counted, _)| Reverse(counted.tvl));
         let counted: Vec<Counted> = self.counted.iter().map(|(counted, _)| *counted).collect();
         let constituents = self.counted.iter().zip(shares(&counted)).map(|((counted, vault), share)| RateConstituent {
@@ -92,7 +90,7 @@ impl<'a> Members<'a> {
     }
 }
 
-/// What the rules ask of a vault.
+/// The input of the rate rules for a vault.
 fn reading(vault: &Vault) -> VaultReading {
     let row = &vault.row;
     VaultReading {

@@ -1,7 +1,7 @@
-//! The relay's door: the few routes that backends reach directly, without the edge before them.
+//! The relay listener: the few routes that backends call directly, not through the edge.
 //!
-//! What the edge does for its callers is done here by the same shared rules: who presents which key, what that is charged to,
-//! and whether it opens the route. The address is the peer's, or what a proxy says that `RDS_TRUSTED_PROXIES` names.
+//! Keys, rate limits and access follow the same shared rules as at the edge. The caller's address is the peer's, or the one
+//! forwarded by a proxy listed in `RDS_TRUSTED_PROXIES`.
 
 use super::answer::{Answer, Failure};
 use super::pipeline::Trace;
@@ -25,16 +25,16 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// Where proxies write whom they heard.
+/// The header to which proxies append the address of their client.
 const FORWARDED_FOR: &str = "x-forwarded-for";
 
-/// How long a key may take to be judged; readiness has to be told within a second all in all.
-const JUDGED_WITHIN: Duration = Duration::from_millis(900);
+/// Time limit for verifying a key, so that readiness is answered within a second in total.
+const VERIFY_TIMEOUT: Duration = Duration::from_millis(900);
 
-/// Routes what this door answers; every other path is unknown here, and unknown paths are not metered.
+/// Routes the paths of this listener. All other paths are 404 and are not metered.
 pub async fn handle(app: &Arc<App>, request: Request, trace: &mut Trace) -> Result<Answer, Failure> {
     let (mut head, _) = request.into_parts();
-    // Only the edge knows what an answer must not be older than.
+    // Only the edge may require minimum tag versions.
     head.headers.remove(headers::TAGS);
     let matching = match match_route(Method::parse(head.method.as_str()), head.uri.path()) {
         Matching::Found(found) if found.route.door == Door::EdgeAndRelay => Matching::Found(found),
@@ -57,16 +57,16 @@ fn answers(path: &str) -> bool {
     matches!(match_route(Some(Method::Get), path), Matching::Found(found) if found.route.door == Door::EdgeAndRelay)
 }
 
-/// What a request presents, once it was looked at.
+/// The verified credential of a request.
 enum Credential {
     Nothing,
     Rejected,
     Key(KeyRecord),
 }
 
-/// Finds out who calls and charges the request to them.
+/// Identifies the caller and charges the request to its rate limit.
 ///
-/// A key that cannot be judged, because the database is away, opens nothing: 401 if it was refused lately, else 503.
+/// A key that cannot be verified because the database is unavailable gets 401 if it was refused lately, else 503.
 async fn admit(
     app: &App,
     route: &Route,
@@ -75,14 +75,14 @@ async fn admit(
     trace: &mut Trace,
 ) -> Result<Principal, Failure> {
     let (net, now) = (ClientNet::of(caller), app.clock.now().as_seconds());
-    let credential = match timeout(JUDGED_WITHIN, credential(app, net, headers, now)).await {
+    let credential = match timeout(VERIFY_TIMEOUT, credential(app, net, headers, now)).await {
         Ok(Ok(credential)) => credential,
         Ok(Err(LookupError::Busy)) => return Err(LookupError::Busy.into()),
         Ok(Err(LookupError::Store(error))) => {
-            tracing::warn!(%error, "a key could not be judged");
-            unjudged(app, headers, now)?
+            tracing::warn!(%error, "a key could not be verified");
+            without_database(app, headers, now)?
         }
-        Err(_) => unjudged(app, headers, now)?,
+        Err(_) => without_database(app, headers, now)?,
     };
     let mut unusable = None;
     let caller = match &credential {
@@ -115,15 +115,15 @@ async fn admit(
     }
 }
 
-/// Whose request it is: the peer's, or that of the one whom trusted proxies name.
+/// The caller's address: the peer's, or the one that trusted proxies forwarded.
 fn caller(app: &App, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
     let values = headers.get_all(FORWARDED_FOR).iter().collect::<Vec<_>>();
-    // A line that is no text names nobody.
+    // A value that is not text counts as an invalid address.
     app.relay_proxies.caller(peer, values.iter().map(|value| value.to_str().unwrap_or("-")))
 }
 
-/// What a request presents, by what is remembered: refused lately, or not to be told.
-fn unjudged(app: &App, headers: &HeaderMap, now: i64) -> Result<Credential, ApiError> {
+/// The credential without the database: rejected if it was refused lately, else 503.
+fn without_database(app: &App, headers: &HeaderMap, now: i64) -> Result<Credential, ApiError> {
     let Presented::Key(text) = presented(headers) else { return Err(gate::unverifiable_key()) };
     let refused = app.relay_refused.lock().unwrap_or_else(PoisonError::into_inner);
     match refused.is_refused(&text.digest(), now) {
@@ -132,14 +132,14 @@ fn unjudged(app: &App, headers: &HeaderMap, now: i64) -> Result<Credential, ApiE
     }
 }
 
-/// Reads `Authorization`. A header that is no text is no key, nor are two of them.
+/// Reads `Authorization`. A header that is not text, or that occurs twice, is malformed.
 fn presented(headers: &HeaderMap) -> Presented<'_> {
     let mut sent = headers.get_all(AUTHORIZATION).iter();
     let first = sent.next();
     Presented::read(first.map(|value| value.to_str().ok().filter(|_| sent.next().is_none()).unwrap_or("-")))
 }
 
-/// Judges `Authorization` by the database, on every request: a key that was revoked is refused from then on.
+/// Verifies `Authorization` against the database on every request, so that a revoked key is refused at once.
 async fn credential(app: &App, net: ClientNet, headers: &HeaderMap, now: i64) -> Result<Credential, LookupError> {
     let text = match presented(headers) {
         Presented::Nothing => return Ok(Credential::Nothing),
@@ -161,7 +161,7 @@ async fn credential(app: &App, net: ClientNet, headers: &HeaderMap, now: i64) ->
     })
 }
 
-/// Which client of a shared key asks; the header means nothing on other keys.
+/// The client of a shared key, from its header; the header is ignored for other keys.
 fn client(record: &KeyRecord, sent: &HeaderMap) -> Result<Client, ApiError> {
     let Some(value) = sent.get(headers::SUBCLIENT).filter(|_| record.shared) else { return Ok(0) };
     let name = value.as_bytes().trim_ascii();
@@ -172,6 +172,6 @@ fn client(record: &KeyRecord, sent: &HeaderMap) -> Result<Client, ApiError> {
     if name.is_empty() {
         return Ok(0);
     }
-    // A name's hash is not 0, for that is the bucket of those without one.
+    // A name's hash is never 0: that is the bucket of clients without a name.
     Ok(Sha256::digest(name).iter().take(8).fold(0, |hash, byte| hash << 8 | u64::from(*byte)).max(1))
 }

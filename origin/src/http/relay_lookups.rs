@@ -1,9 +1,9 @@
-//! Look-ups of keys at the relay's door: each costs the database something, and anybody can ask for one.
+//! Key look-ups of the relay listener. Each costs the database something, and anyone can cause one.
 //!
-//! No key is refused for the address that it comes from: however many keys were guessed from there, the next one is looked up, and
-//! passes if it holds. What bounds the cost is places. Keys that held before need none; keys that are new share a few, and those
-//! from addresses that have spent what rejected keys cost share fewer, in the order of asking. A slow proof of an older key is given
-//! to one such address at a time.
+//! A key is never refused because of its address: even after many guesses from an address, its next key is looked up and accepted if
+//! it is valid. The cost is bounded by permits instead. Keys that were valid before need no permit. New keys share a few permits,
+//! and new keys from addresses that have spent their budget for rejected keys share fewer, in order of arrival. For such addresses,
+//! older keys are verified with bcrypt one at a time.
 
 use crate::keys::bcrypt_rows::Prover;
 use crate::keys::known::{self, LookupError};
@@ -14,17 +14,17 @@ use rds_shared::access::{KeyRecord, Spray};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::Semaphore;
 
-/// Keys that are new here and are looked up at a time.
-const PLACES: usize = 8;
-/// The same from addresses that have spent what rejected keys cost.
-const SPENT_PLACES: usize = 2;
+/// New keys that are looked up at once.
+const PERMITS: usize = 8;
+/// The same for addresses that have spent their budget for rejected keys.
+const SPENT_PERMITS: usize = 2;
 
-/// What is known of keys here, and the places.
+/// Keys seen by this process, and the permits for look-ups.
 #[derive(Debug)]
 pub struct Lookups {
     seen: Mutex<Spray>,
-    places: Semaphore,
-    spent_places: Semaphore,
+    permits: Semaphore,
+    spent_permits: Semaphore,
     spent_proofs: Semaphore,
 }
 
@@ -32,15 +32,15 @@ impl Default for Lookups {
     fn default() -> Self {
         Lookups {
             seen: Mutex::default(),
-            places: Semaphore::new(PLACES),
-            spent_places: Semaphore::new(SPENT_PLACES),
+            permits: Semaphore::new(PERMITS),
+            spent_permits: Semaphore::new(SPENT_PERMITS),
             spent_proofs: Semaphore::new(1),
         }
     }
 }
 
 impl Lookups {
-    /// The live key of this text, if it is one. `spent` says whether its address has spent what rejected keys cost; `now` is in
+    /// The live key with this text, if there is one. `spent` says whether its address has spent its budget for rejected keys; `now` is in
     /// milliseconds.
     pub async fn key(
         &self,
@@ -54,8 +54,8 @@ impl Lookups {
             return Ok(None);
         }
         let is_known = self.seen().knows(&digest);
-        let places = if spent { &self.spent_places } else { &self.places };
-        let _place = if is_known { None } else { Some(places.acquire().await.map_err(|_| LookupError::Busy)?) };
+        let permits = if spent { &self.spent_permits } else { &self.permits };
+        let _permit = if is_known { None } else { Some(permits.acquire().await.map_err(|_| LookupError::Busy)?) };
         let provable = Some(text).filter(|_| !spent);
         let mut answer = known::look_up(db, prover, &digest, text.shown(), provable).await?;
         if answer == KeyAnswer::TextNeeded {

@@ -1,7 +1,7 @@
-//! Allowances at the relay's door: the shared budgets, counted in this process, in fixed windows, in bounded memory.
+//! Rate limits of the relay listener: the shared budgets, counted by this process in fixed windows and bounded memory.
 //!
-//! The edge counts durably and for everybody; here a restart forgets, and each process has its own count. What the counts
-//! are about stays the same: [`rds_shared::access::budget`].
+//! The edge's counts are durable and common to all callers; here each process has its own counts and loses them at a restart. The
+//! budgets are the same: [`rds_shared::access::budget`].
 
 use crate::entropy;
 use rds_shared::access::address_table::AddressTable;
@@ -14,28 +14,28 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Mutex, PoisonError};
 
-/// Counters of one kind that are remembered.
-const MOST: usize = 1 << 16;
+/// Maximum counters of one kind.
+const MAX_COUNTERS: usize = 1 << 16;
 
-/// Who asks, as far as allowances go.
+/// The caller, as far as rate limits depend on it.
 #[derive(Debug, Clone, Copy)]
 pub enum Caller<'a> {
-    /// Nobody in particular.
+    /// A caller without a key.
     Anonymous,
-    /// The holder of a live key, and which of its clients asks.
+    /// The holder of a live key, and the client if the key is shared.
     Key(&'a KeyRecord, Client),
-    /// Somebody whose key was rejected.
+    /// A caller whose key was rejected.
     Rejected,
 }
 
-/// A client of a shared key: the hash of the name it was given, or 0 for all that have none.
+/// A client of a shared key: the hash of its name, or 0 for all clients without a name.
 pub type Client = u64;
 
-/// More keys in this minute than can be remembered; none is let through uncounted. Addresses always find a counter.
+/// All counters of keys are in use in this window; further keys are refused, not left uncounted. Addresses always get a counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Full;
 
-/// What callers have used.
+/// The counts of all callers.
 #[derive(Debug, Default)]
 pub struct Meter(Mutex<Counters>);
 
@@ -50,7 +50,7 @@ struct Counters {
 impl Default for Counters {
     fn default() -> Self {
         Counters {
-            addresses: AddressTable::new(MOST),
+            addresses: AddressTable::new(MAX_COUNTERS),
             salt: Salt::new(entropy::random_bytes()),
             keys: Bounded::default(),
             clients: Bounded::default(),
@@ -59,14 +59,13 @@ impl Default for Counters {
 }
 
 impl Meter {
-    /// Whether the allowance of an address, or of its neighbourhood, for requests without a key that holds is spent, in the window of
-    /// `now_seconds`.
+    /// Whether an address, or its neighbourhood, has spent its budget for requests without a valid key in the window of `now_seconds`.
     pub fn is_spent(&self, net: ClientNet, now_seconds: i64) -> bool {
         let counters = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         counters.addresses.is_spent(net, AddressBudget::Anonymous, now_seconds)
     }
 
-    /// Charges a request for a route of `family` to whom it belongs. `None` where nobody is charged.
+    /// Charges a request of rate-limit class `family` to its caller. `None` if such requests are not limited.
     pub fn take(
         &self,
         family: Family,
@@ -89,7 +88,7 @@ impl Meter {
                 let address = counters.address(net, budget, payer, now_seconds);
                 Ok(Some(key.map_or(address, |key| either(key, address))))
             }
-            // Only a key is charged to a key.
+            // Without a valid key, the address is charged instead of a key.
             (Charge::Key | Charge::KeyAndAddress(_), Caller::Anonymous | Caller::Rejected) => {
                 Ok(Some(counters.address(net, AddressBudget::Anonymous, payer, now_seconds)))
             }
@@ -120,11 +119,11 @@ impl Counters {
     }
 }
 
-/// A map that forgets what has passed rather than grow, and refuses rather than forget what has not.
+/// A map of bounded size. When full, it drops entries of past windows; if all are current, it refuses new keys.
 #[derive(Debug)]
 struct Bounded<K, V> {
     entries: HashMap<K, V>,
-    /// The window in which it was last full: it is looked through once a window.
+    /// The window of the last sweep: a full map is swept once per window.
     swept: i64,
 }
 
@@ -135,15 +134,15 @@ impl<K, V> Default for Bounded<K, V> {
 }
 
 impl<K: Hash + Eq, V: Default> Bounded<K, V> {
-    /// The entry of `key`. When the map is full all but the `current` ones are forgotten.
+    /// The entry of `key`. A full map first drops all entries that are not `current`.
     fn entry(&mut self, key: K, window: i64, current: impl Fn(&V) -> bool) -> Result<&mut V, Full> {
-        if self.entries.len() >= MOST && !self.entries.contains_key(&key) {
+        if self.entries.len() >= MAX_COUNTERS && !self.entries.contains_key(&key) {
             if self.swept == window {
                 return Err(Full);
             }
             self.swept = window;
             self.entries.retain(|_, value| current(value));
-            if self.entries.len() >= MOST {
+            if self.entries.len() >= MAX_COUNTERS {
                 return Err(Full);
             }
         }
@@ -173,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn each_caller_is_charged_to_what_is_its_own() {
+    fn each_caller_is_charged_to_its_own_budget() {
         let meter = Meter::default();
         let record = key(20, false);
         assert_eq!(meter.take(Family::Unmetered, Caller::Anonymous, net(1), NOW), Ok(None));
@@ -195,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_family_refuses_only_when_key_and_address_both_do() {
+    fn a_class_with_two_budgets_refuses_only_when_key_and_address_are_spent() {
         let (meter, record) = (Meter::default(), key(20, false));
         assert_eq!(admitted(&meter, Family::GraphCheck, Caller::Key(&record, 0), 70), 60);
         let elsewhere = meter.take(Family::GraphCheck, Caller::Key(&record, 0), net(2), NOW).unwrap().unwrap();
@@ -203,14 +202,14 @@ mod tests {
     }
 
     #[test]
-    fn a_crowd_crowds_out_nobody_and_nobody_is_let_through_uncounted() {
+    fn many_addresses_displace_no_counter_and_none_is_uncounted() {
         let meter = Meter::default();
         let ask = |number, now| meter.take(Family::Public, Caller::Anonymous, net(number), now).unwrap().unwrap();
-        for number in 0..MOST as u32 {
+        for number in 0..MAX_COUNTERS as u32 {
             assert!(ask(number << 8, NOW).admitted);
         }
         assert_eq!(ask(0, NOW).allowance.remaining, 8, "who is known stays counted");
-        let stranger = MOST as u32 + 7;
+        let stranger = MAX_COUNTERS as u32 + 7;
         assert!(ask(stranger << 8, NOW).admitted, "a stranger is served");
         let served = (0..1_000).filter(|_| ask(stranger << 8, NOW).admitted).count();
         assert!(served < 320, "and is bounded all the same");

@@ -1,4 +1,4 @@
-//! `GET /v1/research/*`: promoted and client-visible records. Source: interface, "Research".
+//! `GET /v1/research/*`: promoted and client-visible records.
 
 use super::answer::{Answer, Failure};
 use super::call::Call;
@@ -12,7 +12,7 @@ use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::{ApiError, ErrorCode, WithMeta};
 use serde::Serialize;
 
-/// The records of one kind, by the filters that its route knows.
+/// The records of one kind, with the filters of its route.
 pub async fn records(app: &App, call: &Call, kind: RecordKind) -> Result<Answer, Failure> {
     let (query, limit) = (&call.query, call.query.int("limit"));
     let filter = RecordFilter {
@@ -22,7 +22,7 @@ pub async fn records(app: &App, call: &Call, kind: RecordKind) -> Result<Answer,
         outcome: query.choice("outcome"),
     };
     let (data, total) = research::list(&app.db, kind, filter, limit).await?;
-    // Claims are asked for by a level even where the caller names none.
+    // Claims are filtered by level even if the caller names none.
     let unfiltered = RecordFilter {
         level: filter.level.filter(|level| *level == Level::Public.as_str()),
         ..RecordFilter::default()

@@ -1,4 +1,4 @@
-//! From a row of the route table to its handler. No catch-all arm: a route that nobody answers does not compile.
+//! Dispatch from a row of the route table to its handler. The match has no catch-all arm, so a route without a handler does not compile.
 
 use super::answer::{Answer, Failure};
 use super::call::Call;
@@ -25,10 +25,10 @@ use rds_shared::wire::{ApiError, ErrorCode, headers};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long an answer may wait for a change that the edge has heard of and this process has not: far less than the edge waits.
-const CATCHING_UP: Duration = Duration::from_secs(1);
+/// How long a response may wait for a change that the edge knows and this process does not: far less than the edge waits.
+const CATCH_UP_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Checks that `principal` may have what `matching` found, parses it, and hands it to the route's handler.
+/// Checks that `principal` may call the matched route, parses the request and calls the route's handler.
 pub async fn route(
     app: &Arc<App>,
     matching: Matching,
@@ -61,7 +61,7 @@ pub async fn route(
     {
         let tags = tags(app, route, head).await;
         refuse_while_closed(app, route)?;
-        // Asked after the versions: whatever they promise is in this catalog, and so in the page.
+        // Checked after the tag versions were read: every change that they include is in this catalog, and so in the page.
         if app.catalog.generation() == question.generation {
             return Ok(page.answer(head.headers.get(IF_NONE_MATCH)).made_of(tags));
         }
@@ -96,7 +96,7 @@ pub async fn route(
     Ok(answer.made_of(tags))
 }
 
-/// Whether a registry has `name`, in any case. Before the catalog is there, nothing is said of any name.
+/// Whether a registry has `name`, ignoring case. Until the catalog is loaded, every name counts as known.
 fn knows(app: &App, registry: Registry, name: &str) -> bool {
     let Ok(catalog) = app.catalog.get() else { return true };
     match registry {
@@ -106,14 +106,14 @@ fn knows(app: &App, registry: Registry, name: &str) -> bool {
     }
 }
 
-/// Whether answers of a route are pages of the catalog's rows, and so the same for a second.
+/// Whether responses of a route are pages of catalog rows, which the micro-cache serves for a second.
 const fn is_page_of_the_catalog(id: RouteId) -> bool {
     use RouteId::{AssetList, CuratorList, MarketList, OracleList, Royco, RwaList, VaultList, VaultScores};
     matches!(id, VaultList | VaultScores | Royco | MarketList | OracleList | CuratorList | AssetList | RwaList)
 }
 
-/// Refuses what tells of scores while they are closed. Asked once the versions are there: what the edge knows of the mode is known
-/// here, too.
+/// Refuses routes that show scores while the mode is `fail_closed`. Called after the tag versions were read, so that this process
+/// knows every change of the mode that the edge knows.
 fn refuse_while_closed(app: &App, route: &Route) -> Result<(), ApiError> {
     match route.scores && app.fail_safe() == FailSafeMode::FailClosed {
         true => Err(ErrorCode::FailClosed.into()),
@@ -121,22 +121,22 @@ fn refuse_while_closed(app: &App, route: &Route) -> Result<(), ApiError> {
     }
 }
 
-/// The versions that the answer will have everything of. Where the edge knows newer ones than this process, it waits for them.
+/// The tag versions that the response includes. If the edge knows newer ones than this process, waits for them first.
 async fn tags(app: &App, route: &Route, head: &Parts) -> TagVersions {
     let wanted = head.headers.get(headers::TAGS).and_then(|text| text.to_str().ok()).map(TagVersions::parse);
     let known = match wanted {
-        Some(wanted) => app.catalog.tags_since(&of(&wanted, route), CATCHING_UP).await,
+        Some(wanted) => app.catalog.tags_since(&of(&wanted, route), CATCH_UP_TIMEOUT).await,
         None => app.catalog.tags(),
     };
     of(&known, route)
 }
 
-/// The versions that concern answers of `route`: those of its facts, and the platform's mode.
+/// The tag versions that responses of `route` depend on: those of its facts, and of the fail-safe mode.
 fn of(versions: &TagVersions, route: &Route) -> TagVersions {
     versions.only(route.tags).with(Tag::FailSafe, versions.of(Tag::FailSafe))
 }
 
-/// Handlers that ask the database are boxed: their state is large, and the answers from the catalog need not carry it along.
+/// Handlers that query the database are boxed: their futures are large, and handlers that only read the catalog need not carry them.
 async fn dispatch(app: &Arc<App>, call: &Call, head: &Parts) -> Result<Answer, Failure> {
     match call.route().id {
         RouteId::VaultList => vaults::list(app, call),
@@ -237,7 +237,7 @@ async fn dispatch(app: &Arc<App>, call: &Call, head: &Parts) -> Result<Answer, F
     }
 }
 
-/// 405 with the methods the path takes.
+/// 405 with the methods that the path allows.
 pub fn wrong_method(allow: &'static str) -> ApiError {
     ApiError { allow: Some(allow), ..ApiError::new(ErrorCode::MethodNotAllowed, format!("this path takes {allow}")) }
 }

@@ -1,4 +1,4 @@
-//! `GET /v1/royco`: the active vaults of one protocol, each with its rewards; an empty list where it is not tracked.
+//! `GET /v1/royco`: the active vaults of one protocol, each with its rewards; an empty list if the protocol is not tracked.
 
 use super::answer::{Answer, Failure};
 use super::call::Call;

@@ -1,6 +1,4 @@
-//! Real-world assets: the list, facets, one asset, the coverage census and the history of the total.
-//!
-//! Source: interface, "RWA".
+//! Real-world assets: the list, facets, one asset, the coverage, and the history of the total.
 
 use super::answer::{Answer, Failure};
 use super::assets::{DetailRow, detail, rows};
@@ -42,7 +40,7 @@ pub async fn by_id(app: &App, call: &Call) -> Result<Answer, Failure> {
     let asset = catalog.assets.by_id(call.found.param(0)).ok_or_else(|| ApiError::not_found("asset"))?;
     let rwa = asset.rwa.as_ref().ok_or_else(|| ApiError::not_found("asset"))?;
     let mut row = rwa.row.clone();
-    // A derived headline is the list's alone.
+    // Only the list shows a derived headline score.
     row.asset.risk_score = asset.row.risk_score;
     detail(app, call, catalog.version, asset, row).await
 }
@@ -66,7 +64,7 @@ pub fn coverage(app: &App, call: &Call) -> Result<Answer, Failure> {
     encoded::settled(call, catalog.version, &coverage)
 }
 
-/// `GET /v1/rwa/stats/history`: the days of the range, oldest first; a day without a total is missing.
+/// `GET /v1/rwa/stats/history`: the days of the range, oldest first; days without a total are left out.
 pub async fn history(app: &App, call: &Call) -> Result<Answer, Failure> {
     let (range, breakdown) =
         (call.query.choice("range").unwrap_or("30d"), call.query.choice("breakdown").unwrap_or("chain"));
@@ -86,7 +84,7 @@ pub async fn history(app: &App, call: &Call) -> Result<Answer, Failure> {
     encoded::exact(call, catalog.version, &history)
 }
 
-/// A total as it was recorded. The part of a chain that has been withheld since is no longer allocated.
+/// A total as it was recorded. The part of a chain that is withheld by now counts as unallocated.
 fn point(row: &SnapshotRow, breakdown: &str, is_served: impl Fn(u64) -> bool) -> AumPoint {
     let total = &row.content.0;
     let Part { products, cents } = total.included;

@@ -1,4 +1,4 @@
-//! `GET /v1/security-events` and `/losses`: the published registry and the loss board. Source: interface, "Security events".
+//! `GET /v1/security-events` and `/losses`: the published registry and the loss board.
 
 use super::answer::{Answer, Failure};
 use super::call::Call;
@@ -13,7 +13,7 @@ use rds_shared::wire::page::PageRequest;
 use rds_shared::wire::{ApiError, ErrorCode};
 use serde::Serialize;
 
-/// Bytes of an envelope with the board's meta around its rows, at most.
+/// Maximum bytes of the envelope around the rows, including the loss board's meta.
 const ENVELOPE_BYTES: usize = 640;
 
 /// The registry, or with `hasLoss=true` the loss board.
@@ -36,7 +36,7 @@ pub fn losses(app: &App, call: &Call) -> Result<Answer, Failure> {
     page(call, catalog.version, served(&rows, admitted), &catalog.security.coverage.meta(admitted, total, lost))
 }
 
-/// A page beyond the last one reaches for nothing, so that nobody needs a key for it.
+/// Admits the page. A page beyond the last one contains no rows, so it needs no key.
 fn admit(call: &Call) -> Result<PageRequest, ApiError> {
     reached(&call.query).map_or(Ok(call.query.page()), |page| paging::admit(&call.principal, page))
 }
@@ -45,7 +45,7 @@ fn served<'r>(rows: &'r [&'r EncodedRow], page: PageRequest) -> &'r [&'r Encoded
     rows.get(..usize::try_from(page.rows()).unwrap_or(usize::MAX)).unwrap_or(rows)
 }
 
-/// The parameters are those of both lists; words that only the board knows are wrong here.
+/// Checks the parameters. Both lists have the same ones; values that only the loss board knows are refused here.
 fn check(call: &Call) -> Result<(), ApiError> {
     let refused = |name, allowed: &'static [&'static str]| {
         let reason = format!("must be one of {}", allowed.join(", "));

@@ -1,4 +1,4 @@
-//! `GET /v1/signals` and `/{id}`. Source: interface, "Signals".
+//! `GET /v1/signals` and `/{id}`.
 
 use super::answer::{Answer, Failure};
 use super::call::Call;
@@ -11,7 +11,7 @@ use rds_shared::model::signal::SignalMeta;
 use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::{ApiError, ErrorCode, WithMeta};
 
-/// Seconds that the list looks back by itself: 30 days.
+/// Default period of the list, in seconds: 30 days.
 const LOOKBACK: i64 = 30 * 86_400;
 
 /// Signals, newest first.

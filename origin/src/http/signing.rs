@@ -1,4 +1,4 @@
-//! The origin's signature over its answers to the edge, and bodies whose digest is computed once.
+//! Answer signatures of the origin, and bodies whose digest is computed once.
 
 use axum::body::Bytes;
 use axum::http::{HeaderName, HeaderValue};
@@ -7,7 +7,7 @@ use rds_shared::access::{AnswerHead, AssertionKey, BodyDigest, Vouched};
 use rds_shared::wire::headers;
 use std::sync::OnceLock;
 
-/// A body that is at hand whole. Its digest is computed when it is first wanted, and kept for answers that share the body.
+/// A complete body. Its digest is computed on first use and kept, also for clones made after that.
 #[derive(Debug, Clone, Default)]
 pub struct Whole {
     bytes: Bytes,
@@ -20,12 +20,11 @@ impl Whole {
         Whole { bytes, digest: OnceLock::from(BodyDigest::from_bytes(sha256)) }
     }
 
-    /// The body.
     pub fn bytes(&self) -> &Bytes {
         &self.bytes
     }
 
-    /// Its SHA-256.
+    /// The body's SHA-256.
     pub fn digest(&self) -> &BodyDigest {
         self.digest.get_or_init(|| BodyDigest::of(&self.bytes))
     }
@@ -45,7 +44,7 @@ impl PartialEq for Whole {
 
 impl Eq for Whole {}
 
-/// A response before it is signed: its body is kept beside it, because a response gives its body to nobody but the connection.
+/// A response before it is signed. The body is kept separately, because only the connection can read a response's body.
 #[derive(Debug)]
 pub struct Unsigned {
     /// The response, complete but for the signature.
@@ -54,7 +53,7 @@ pub struct Unsigned {
     pub body: Option<Whole>,
 }
 
-/// Signs the answer to one request of the edge's: with the key that signed the request, bound to its nonce.
+/// Signs the response to one request of the edge, with the key that signed the request and bound to its nonce.
 #[derive(Debug)]
 pub struct AnswerSigner {
     key: AssertionKey,
@@ -62,17 +61,16 @@ pub struct AnswerSigner {
 }
 
 impl AnswerSigner {
-    /// For the answer to the request that `vouched` is of. None for v1, which a Worker sends that looks for no signature.
+    /// The signer for the request of `vouched`. `None` for v1, because Workers of that release check no answer signature.
     pub fn of(vouched: &Vouched<'_>) -> Option<Self> {
         vouched.is_proven().then(|| Self::with(vouched.key(), vouched.assertion().nonce()))
     }
 
-    /// For the answer to a request with this nonce.
+    /// The signer for a request with this nonce.
     pub fn with(key: &AssertionKey, nonce: &str) -> Self {
         AnswerSigner { key: key.clone(), nonce: nonce.to_owned() }
     }
 
-    /// Adds the signature.
     pub fn sign(&self, response: &mut Response, body: Option<&Whole>) {
         let given = response.headers();
         let head = AnswerHead {

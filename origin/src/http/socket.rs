@@ -1,7 +1,7 @@
-//! A socket whose writes do not wait for ever, and that lets a stream out of the connection which began it.
+//! A socket with a time limit for writes, from which a stream can be detached to continue without its HTTP connection.
 //!
-//! By default the kernel takes megabytes for a client that does not read. Once a socket streams its buffer is small, so that the bound on
-//! what waits for a client is a real one.
+//! By default the kernel buffers megabytes for a client that does not read. A streaming socket gets a small buffer, so that the limit
+//! on data waiting for a client is effective.
 
 use super::line::{Line, Step};
 use crate::stream::body::Flow;
@@ -15,20 +15,20 @@ use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
 
 /// The kernel's send buffer of a stream, in bytes; Linux counts its own overhead on top.
-const SEND_BUFFER: usize = 16 << 10;
-/// Unsent bytes above which a stream's socket takes no more.
-const UNSENT: u32 = 16 << 10;
+const SEND_BUFFER_BYTES: usize = 16 << 10;
+/// Unsent bytes above which a stream's socket accepts no more (`TCP_NOTSENT_LOWAT`).
+const MAX_UNSENT_BYTES: u32 = 16 << 10;
 
-/// The socket under a connection.
+/// The socket of a connection.
 pub(super) struct Socket {
     stream: TcpStream,
     line: Line,
-    /// For how long a write may wait.
+    /// Maximum time for a write.
     patience: Duration,
     is_capped: bool,
     /// Runs while a write waits.
     stalled: Option<Pin<Box<Sleep>>>,
-    /// What the stream goes on with, from the moment that its beginning was written.
+    /// The rest of the stream, set once its beginning has been written.
     pub(super) flow: Option<Flow>,
 }
 
@@ -44,15 +44,15 @@ impl Socket {
         self.is_capped = true;
         let socket = SockRef::from(&self.stream);
         let capped = socket
-            .set_send_buffer_size(SEND_BUFFER)
-            .and_then(|()| socket.set_tcp_notsent_lowat(UNSENT))
+            .set_send_buffer_size(SEND_BUFFER_BYTES)
+            .and_then(|()| socket.set_tcp_notsent_lowat(MAX_UNSENT_BYTES))
             .and_then(|()| socket.set_tcp_user_timeout(Some(self.patience)));
         if let Err(error) = capped {
-            tracing::warn!(%error, "a stream's buffers could not be bounded");
+            tracing::warn!(%error, "the socket buffers of a stream could not be limited");
         }
     }
 
-    /// Ready once the client is gone, with the reason.
+    /// Ready with the reason once the client has disconnected.
     pub(super) fn poll_gone(&mut self, cx: &mut Context<'_>) -> Poll<io::Error> {
         let mut bytes = [0; 64];
         loop {
@@ -65,7 +65,7 @@ impl Socket {
         }
     }
 
-    /// What a write came to; one that waits for longer than a client may take is an error.
+    /// The result of a write; an error if it has waited for longer than the limit.
     fn bounded<T>(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if written.is_ready() {
             self.stalled = None;
@@ -114,7 +114,7 @@ impl AsyncWrite for Socket {
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(Pin::new(&mut self.stream).poll_flush(cx))?;
         self.line.make_after(Step::Answered, Step::Idle);
-        // All that was given to the connection has been written. What it holds of buffers is let go by ending it here.
+        // Everything has been written. Ending the HTTP connection here frees its buffers.
         if self.flow.is_none()
             && let Some(source) = self.line.source()
             && source.has_begun()
@@ -140,7 +140,7 @@ mod tests {
     use tokio::io::AsyncWriteExt;
     use tokio::net::TcpListener;
 
-    /// As long as a client has in these tests.
+    /// Time limit for a write in these tests.
     const SHORT: Duration = Duration::from_millis(400);
     const PIECE: [u8; 4_096] = [b'x'; 4_096];
 
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_client_that_reads_nothing_is_cut_off_when_its_time_is_over() {
+    async fn a_client_that_reads_nothing_is_cut_off_after_the_time_limit() {
         let (mut socket, _client) = streaming().await;
         let (mut written, mut waited) = (0, Stopwatch::start());
         let error = loop {
@@ -166,12 +166,12 @@ mod tests {
         };
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
         assert!(Duration::from_micros(waited.micros()) >= SHORT, "not before");
-        // What the kernel takes for a client that is not there is bounded too.
+        // The bytes that the kernel buffers are bounded too.
         assert!(written < 512 << 10, "{written}");
     }
 
     #[tokio::test]
-    async fn a_client_that_reads_now_and_then_has_all_of_its_time_again() {
+    async fn a_completed_write_restarts_the_time_limit() {
         let (mut socket, _client) = streaming().await;
         socket.write_all(b"x").await.unwrap();
         let mut cx = Context::from_waker(Waker::noop());
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_kernel_gives_a_peer_up_that_acknowledges_nothing_for_as_long() {
+    async fn the_kernel_drops_a_peer_that_acknowledges_nothing_for_the_same_time() {
         let (mut socket, _client) = streaming().await;
         let before = SockRef::from(&socket.stream).tcp_user_timeout().unwrap();
         socket.write_all(b"x").await.unwrap();

@@ -1,6 +1,6 @@
-//! What aggregators' vaults do with deposits: `/strategies` of those that lend them to several, `/strategy` of those that run one.
+//! Strategies of aggregators' vaults: `/strategies` for vaults that lend deposits to several, `/strategy` for vaults that run one.
 //!
-//! Source: interface, "Vault detail". Vaults of protocols that are not of the route's kind are not found here.
+//! A vault is 404 here if its protocol is not of the route's kind.
 
 use super::allocation::in_usd;
 use super::answer::{Answer, Failure};

@@ -1,4 +1,4 @@
-//! `GET /v1/assets` and `/{symbol}/history`. Source: interface, "Assets".
+//! `GET /v1/assets` and `/{symbol}/history`.
 
 use super::answer::{Answer, Failure};
 use super::call::Call;
@@ -18,7 +18,7 @@ pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
     Ok(encoded::list(call, catalog.version, call.part(&rows)))
 }
 
-/// The days of one symbol, oldest first; a day of which nothing is stored is missing.
+/// The days of one symbol, oldest first. Days without stored readings are left out.
 pub async fn history(app: &App, call: &Call) -> Result<Answer, Failure> {
     let catalog = app.catalog.get()?;
     let symbol = call.found.param(0).to_uppercase();
@@ -39,7 +39,7 @@ pub async fn history(app: &App, call: &Call) -> Result<Answer, Failure> {
 
 type Days = BTreeMap<Day, DayTotal>;
 
-/// The kept days, and what the stored readings of the others add up to.
+/// The stored daily totals, and the totals of the other days, derived from stored readings.
 async fn days(app: &App, symbol: &str, spellings: &[String], from: Day, end: Day) -> Result<(Days, Days), StoreError> {
     let mut db = app.db.pool.acquire().await?;
     let observed = symbols::kept_days(&mut db, symbol, from, end).await?;

@@ -1,6 +1,6 @@
-//! One vault: its page, and its history, score history and events on their own.
+//! One vault: its page, and separate routes for its history, score history and events.
 //!
-//! Source: interface, "Vault detail". Vaults that are shut down or gone are found here as well.
+//! Vaults that are shut down or gone are found here as well.
 
 use super::answer::{Answer, Failure};
 use super::call::Call;
@@ -20,10 +20,10 @@ use rds_shared::wire::{ApiError, ErrorCode, Timestamp};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-/// Days of history inside a vault's page: what the snapshots route answers by default.
+/// Days of history in a vault's page: the default of the snapshots route.
 const PAGE_DAYS: i64 = 90;
-/// Events of one vault that are served, the newest first.
-const EVENTS: u32 = 500;
+/// Maximum events of one vault that are served, the newest first.
+const MAX_EVENTS: u32 = 500;
 /// Seconds of a day.
 const DAY: i64 = 86_400;
 
@@ -59,7 +59,7 @@ pub async fn score_history(app: &App, call: &Call) -> Result<Answer, Failure> {
     let vault = addressed(&catalog, call)?;
     let limit = u32::try_from(call.query.int("limit")).unwrap_or(u32::MAX);
     let mut points = detail::score_history(&app.db, vault.row.id.as_str(), from, to, limit).await?;
-    // The newest that fit, told oldest first.
+    // The newest points up to the limit, in ascending order.
     points.reverse();
     encoded::settled(call, catalog.version, &points)
 }
@@ -68,26 +68,26 @@ pub async fn score_history(app: &App, call: &Call) -> Result<Answer, Failure> {
 pub async fn events(app: &App, call: &Call) -> Result<Answer, Failure> {
     let catalog = app.catalog.get()?;
     let vault = addressed(&catalog, call)?;
-    let events = detail::events(&app.db.pool, vault.row.id.as_str(), EVENTS).await?;
+    let events = detail::events(&app.db.pool, vault.row.id.as_str(), MAX_EVENTS).await?;
     encoded::settled(call, catalog.version, &call.part(&events))
 }
 
-/// The stretch of time between `from` and `to`, both included and both optional.
+/// The period from `from` to `to`, both inclusive and both optional.
 pub(super) fn range(call: &Call) -> Result<(Timestamp, Timestamp), ApiError> {
     let (from, to) = (call.query.instant("from"), call.query.until("to"));
     if let (Some(from), Some(to)) = (from, to)
         && from > to
     {
         let details = vec![
-            Detail::new(In::Query, "from", "must not lie after to"),
-            Detail::new(In::Query, "to", "must not lie before from"),
+            Detail::new(In::Query, "from", "must not be after `to`"),
+            Detail::new(In::Query, "to", "must not be before `from`"),
         ];
         return Err(ApiError::invalid(ErrorCode::InvalidParameter, details));
     }
     Ok((from.unwrap_or(Timestamp::from_micros(i64::MIN)), to.unwrap_or(Timestamp::from_micros(i64::MAX))))
 }
 
-/// The vault, when its protocol's vaults are of the kind that `breakdown` shows; else it is not found on that route.
+/// The vault, if its protocol's vaults have this kind of breakdown; else 404.
 pub(super) fn of_breakdown<'c>(
     catalog: &Catalog,
     vault: &'c Vault,
@@ -97,13 +97,13 @@ pub(super) fn of_breakdown<'c>(
     let missing = match breakdown {
         Breakdown::Markets => "market allocation: the vault's protocol does not spread deposits over lending markets",
         Breakdown::Strategies => "strategies: the vault's protocol does not lend deposits to strategies",
-        Breakdown::Strategy => "strategy: the vault's protocol does not run one strategy a vault",
+        Breakdown::Strategy => "strategy: the vault's protocol does not run one strategy per vault",
     };
     let shows = protocol.is_some_and(|protocol| protocol.facts.breakdown == Some(breakdown));
     if shows { Ok(vault) } else { Err(ApiError::not_found(missing)) }
 }
 
-/// A vault's value; null when it was not read.
+/// A vault's value; `None` if it was not read.
 pub(super) fn observed_tvl(row: &VaultRow) -> Option<f64> {
     (row.tvl_status == TvlStatus::Observed).then_some(row.tvl_usd)
 }
@@ -115,7 +115,7 @@ pub(super) fn addressed<'c>(catalog: &'c Catalog, call: &Call) -> Result<&'c Vau
     catalog.vault_on(chain.facts.id, &address).map(AsRef::as_ref).ok_or_else(|| ApiError::not_found("vault"))
 }
 
-/// At most as many of the readings as were asked for.
+/// The readings, thinned to the requested number of points.
 fn thinned<'p>(stored: &'p [SnapshotPoint], call: &Call) -> Vec<&'p SnapshotPoint> {
     downsample(stored, usize::try_from(call.query.int("points")).unwrap_or(usize::MAX), SnapshotPoint::CHARTED)
 }
@@ -125,11 +125,11 @@ async fn page(app: &App, call: &Call, version: i64, vault: &Vault) -> Result<Ans
     let id = &vault.row.id;
     let mut db = app.db.snapshot().await?;
     let facts = detail::vault(&mut db, id.as_str()).await?.ok_or_else(|| ApiError::not_found("vault"))?;
-    // The catalog may be a step behind the snapshot.
+    // The catalog may be older than the database snapshot.
     let of = (id, facts.vault.changed_version);
     let from = days_before(call.now, PAGE_DAYS);
     let stored = app.histories.between_in(&mut db, of, from, call.now).await?;
-    let events = detail::events(&mut *db, id.as_str(), EVENTS).await?;
+    let events = detail::events(&mut *db, id.as_str(), MAX_EVENTS).await?;
     drop(db);
     let rewards = of_side(&facts, RewardSide::Supply);
     let rest = serde_json::to_vec(&Rest { snapshots: thinned(stored.points(), call), events: &events, rewards })?;
@@ -137,7 +137,7 @@ async fn page(app: &App, call: &Call, version: i64, vault: &Vault) -> Result<Ans
     let mut etag = call.etag();
     etag.add_u64(vault.version()).add(&rest);
     Ok(call.answer(etag, version, || {
-        // Both are objects already: the vault goes in front of the other members.
+        // `rest` is a JSON object; the vault is inserted before its members.
         let mut body = Vec::with_capacity(vault.max_len() + rest.len() + 32);
         body.extend_from_slice(b"{\"data\":{\"vault\":");
         vault.write(call.now, &mut body);
@@ -148,7 +148,7 @@ async fn page(app: &App, call: &Call, version: i64, vault: &Vault) -> Result<Ans
     }))
 }
 
-/// The members of a page behind `vault`.
+/// The members of a page after `vault`.
 #[derive(Serialize)]
 struct Rest<'a> {
     snapshots: Vec<&'a SnapshotPoint>,

@@ -1,6 +1,6 @@
-//! Lists of vaults: the filtered, sorted page, the scores in bulk, and the batch look-up. Source: interface, "Vaults".
+//! Lists of vaults: the filtered, sorted page, the scores in bulk, and the batch look-up.
 //!
-//! Lists hold active vaults; the batch also finds those that are shut down or gone.
+//! Lists contain active vaults; the batch also finds those that are shut down or gone.
 
 use super::answer::{Answer, Failure};
 use super::call::Call;
@@ -32,9 +32,9 @@ pub fn scores(app: &App, call: &Call) -> Result<Answer, Failure> {
     Ok(encoded::page(call, catalog.version, &found.rows, page, found.total as u64))
 }
 
-/// `POST /v1/vaults/batch`: rows in the order asked for, ids before addresses, each vault once; what is not known is left out.
+/// `POST /v1/vaults/batch`: rows in the order of the request, ids before addresses, each vault once. Unknown vaults are left out.
 ///
-/// An address is looked for on every chain.
+/// An address is looked up on every chain.
 pub fn batch(app: &App, call: &Call) -> Result<Answer, Failure> {
     let wanted = Wanted::read(app, call)?;
     let catalog = app.catalog.get()?;
@@ -83,7 +83,7 @@ impl Wanted {
         Wanted::of(app, &ids, &addresses)
     }
 
-    /// What the texts name. An id that is none is that of no vault; an address that no chain has, or not the id's chain, is a mistake.
+    /// Parses ids and addresses. A malformed id matches no vault; a malformed address, or one that does not fit the id's chain, is an error.
     fn of(app: &App, ids: &[String], addresses: &[String]) -> Result<Self, ApiError> {
         let mut wanted = Wanted { ids: Vec::new(), addresses: Vec::new() };
         let (mut malformed, mut mismatched) = (Vec::new(), Vec::new());
@@ -100,7 +100,7 @@ impl Wanted {
                 None => malformed.push(Detail::new(
                     In::Body,
                     format!("addresses[{position}]"),
-                    "is not a valid EVM or Solana address",
+                    "must be an EVM or Solana address: 0x and 40 hex digits, or base58 of 32 bytes",
                 )),
             }
         }

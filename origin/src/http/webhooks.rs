@@ -1,6 +1,6 @@
-//! Webhooks as their owner manages them. Source: interface, "Webhooks" and "Webhook subscription".
+//! Management of webhook subscriptions.
 //!
-//! A subscription belongs to the calling key's organisation; another's is as unknown as one that does not exist.
+//! A subscription belongs to the calling key's organisation; subscriptions of other organisations are 404.
 
 use super::answer::{Answer, Failure};
 use super::call::Call;
@@ -68,7 +68,7 @@ pub async fn test(app: &App, call: &Call) -> Result<Answer, Failure> {
     let listed = webhook_lists::deliveries(&app.db, subscription.id, Some(delivery), 1).await?;
     let signing = signing(app, &subscription, &sealed, call.now)?;
     let delivery = listed.into_iter().next().ok_or_else(|| ApiError::not_found("webhook"))?;
-    Answer::value(&Data { data: told(delivery, &subscription, &signing, app.clock.wall()) })
+    Answer::value(&Data { data: shown_delivery(delivery, &subscription, &signing, app.clock.wall()) })
 }
 
 /// `GET /v1/webhooks/{id}/deliveries`.
@@ -77,7 +77,7 @@ pub async fn deliveries(app: &App, call: &Call) -> Result<Answer, Failure> {
     let signing = signing(app, &subscription, &sealed, call.now)?;
     let listed = webhook_lists::deliveries(&app.db, subscription.id, None, call.query.int("limit")).await?;
     let now = app.clock.wall();
-    let data: Vec<_> = listed.into_iter().map(|delivery| told(delivery, &subscription, &signing, now)).collect();
+    let data: Vec<_> = listed.into_iter().map(|delivery| shown_delivery(delivery, &subscription, &signing, now)).collect();
     Answer::value(&Data { data })
 }
 
@@ -96,30 +96,30 @@ pub async fn enable(app: &App, call: &Call) -> Result<Answer, Failure> {
     Answer::value(&Data { data: shown(subscription, call.now) })
 }
 
-/// The organisation that asks, by one of its keys.
+/// The calling organisation, and its key.
 pub(super) fn caller(call: &Call) -> Result<Caller, ApiError> {
     match call.principal {
         Principal::Key { id, org_id, .. } => Ok(Caller { org: org_id, key: id }),
-        // The gate lets only holders of keys through.
+        // The access check admits only holders of keys.
         Principal::Anonymous | Principal::FirstParty { .. } | Principal::IndexToken { .. } => {
             Err(ErrorCode::Forbidden.into())
         }
     }
 }
 
-/// A subscription's number, at this place of the path; whatever is no number names nothing.
+/// A subscription's id at this position of the path; 404 if it is not a number.
 pub(super) fn number(call: &Call, place: usize) -> Result<i64, ApiError> {
     let text = call.found.param(place);
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|_| digits).ok_or_else(|| ApiError::not_found("webhook"))
 }
 
-/// The window of a replay: the day before now, unless something else is asked for.
+/// The window of a replay; by default the day before now.
 pub(super) fn replay_window(call: &Call) -> Result<(Timestamp, Timestamp), ApiError> {
     let to = call.query.until("to").unwrap_or(call.now);
     let from = call.query.instant("from").unwrap_or_else(|| to.plus_seconds(-REPLAY_WINDOW_SECONDS));
     if from > to {
-        return Err(ApiError::parameter(Detail::new(In::Query, "from", "must not lie after to")));
+        return Err(ApiError::parameter(Detail::new(In::Query, "from", "must not be after `to`")));
     }
     Ok((from, to))
 }
@@ -138,7 +138,7 @@ fn signing(
     app.webhooks.signing(subscription.id, sealed, now).map_err(|error| Failure::Internal(error.to_string()))
 }
 
-/// How a subscription stands in its owner's eyes.
+/// The status of a subscription, as its owner sees it.
 pub(super) struct State {
     /// `active`, `paused` or `disabled`.
     pub(super) status: &'static str,
@@ -149,7 +149,7 @@ pub(super) struct State {
 }
 
 impl State {
-    /// At `now`: a pause that is over is over, whether or not anyone has noticed.
+    /// The status at `now`: an expired pause has ended, even if that has not been stored yet.
     pub(super) fn of(subscription: &Subscription, now: Timestamp) -> Self {
         let mut breaker = subscription.breaker;
         breaker.apply(now, Event::Tick);
@@ -183,7 +183,7 @@ fn shown(subscription: Subscription, now: Timestamp) -> WebhookSubscription {
 }
 
 /// A delivery as its owner sees it, with its request signed at `wall`, the receiver's time.
-fn told(listed: Listed, subscription: &Subscription, signing: &SigningSecrets, wall: Timestamp) -> WebhookDelivery {
+fn shown_delivery(listed: Listed, subscription: &Subscription, signing: &SigningSecrets, wall: Timestamp) -> WebhookDelivery {
     let headers = attempt_headers(signing, &listed.event_id, listed.attempt, listed.body.as_bytes(), wall);
     WebhookDelivery {
         id: listed.id,

@@ -1,7 +1,7 @@
-//! The connections under the doors: HTTP/1.1 that knows whether it carries a stream, and ends in time.
+//! HTTP/1.1 connections of the listeners, with time limits and streaming.
 //!
-//! Nobody keeps a place for long who does nothing with it: a peer that vanished, one that begins a request and does not end it, that
-//! asks and does not read, or that says nothing at all. How many connections a door holds, and whose, is [`connections`](super::connections)'.
+//! A connection is closed if its peer has vanished, does not complete a request head, does not read the response, or stays idle.
+//! How many connections a listener accepts, and from whom, is decided by [`connections`](super::connections).
 
 use super::connections::{Connections, Seat};
 use super::line::{Limits, Line, Step};
@@ -29,27 +29,27 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-/// Bytes that a connection reads ahead and writes behind, at most; a request's head must fit.
-const BUFFER: usize = 32 << 10;
-/// Bytes of frames that are written in one go; the last one may reach beyond.
-const GATHERED: usize = 16 << 10;
-/// For how long a stream's peer may acknowledge nothing, and for how long a write may wait for any client.
-const PATIENCE: Duration = Duration::from_secs(45);
-/// What a door bears of its clients.
+/// Maximum bytes that a connection buffers for reading and for writing; a request's head must fit.
+const BUFFER_BYTES: usize = 32 << 10;
+/// Bytes of frames that are written at once; the last frame may exceed it.
+const WRITE_BYTES: usize = 16 << 10;
+/// Time limit for a write, and for a stream's peer to acknowledge data.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(45);
+/// Time limits for the clients of a listener.
 const LIMITS: Limits = Limits {
     head: Duration::from_secs(15),
     idle: Duration::from_secs(90),
     crowded: Duration::from_secs(5),
     look: Duration::from_secs(5),
-    patience: PATIENCE,
+    patience: WRITE_TIMEOUT,
 };
-/// How long a connection may take to finish what it has when the door closes, and how long one that streams.
+/// How long a connection may take to finish when its listener closes: without a stream, and with one.
 const DRAIN: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(4));
-/// The pause after the system refused a connection, for want of descriptors perhaps.
+/// Pause after accepting a connection failed, for example for lack of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_secs(1);
 
-/// Takes connections until `closed`, as many as `held` has room for, answers their requests with `answer`, and ends when the last one has
-/// finished.
+/// Accepts connections until `closed`, as many as `held` has room for, and answers their requests with `answer`. Returns when the
+/// last connection has finished.
 pub async fn serve<C, W, A, F>(held: Arc<Connections>, listener: TcpListener, closed: C, answer: A)
 where
     C: Fn() -> W,
@@ -74,13 +74,13 @@ where
             () = &mut closing => break,
             Some(_) = connections.join_next() => {}
             accepted = listener.accept() => match accepted {
-                // Whoever gets no place is hung up on: waiting in the kernel's queue would keep others from theirs.
+                // A refused connection is closed at once: waiting in the kernel's queue, it would delay others.
                 Ok((stream, peer)) => if let Some(seat) = held.take(peer.ip()) {
                     connections.spawn(converse(limits, seat, stream, peer, closed(), answer.clone()));
                 },
-                Err(error) if is_of_the_peer(&error) => {}
+                Err(error) if is_peer_error(&error) => {}
                 Err(error) => {
-                    tracing::error!(%error, "no connection can be taken");
+                    tracing::error!(%error, "connections cannot be accepted");
                     sleep(ACCEPT_PAUSE).await;
                 }
             },
@@ -90,7 +90,7 @@ where
     while connections.join_next().await.is_some() {}
 }
 
-fn is_of_the_peer(error: &io::Error) -> bool {
+fn is_peer_error(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
 }
@@ -106,7 +106,7 @@ async fn converse<A, F>(
     A: Fn(SocketAddr, Line, Request) -> F + Clone + Send + Sync + 'static,
     F: Future<Output = Response> + Send + 'static,
 {
-    // Answers are written in one go: waiting to fill a packet would only delay them.
+    // Responses are written at once; Nagle's algorithm would only delay them.
     let _ = stream.set_nodelay(true);
     let (line, answer) = (seat.line().clone(), Arc::new(answer));
     let service = service_fn({
@@ -116,7 +116,7 @@ async fn converse<A, F>(
             let (line, answer) = (line.clone(), answer.clone());
             Box::pin(async move {
                 let mut response = answer(peer, line.clone(), request.map(Body::new)).await;
-                // A stranger whose credential was refused has no use for the connection, and others for its place.
+                // A stranger whose credential was refused does not need the connection, and others may need its place.
                 if response.status() == StatusCode::UNAUTHORIZED && line.is_strange() {
                     response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
                 }
@@ -126,11 +126,11 @@ async fn converse<A, F>(
         }
     });
     let socket = TokioIo::new(Socket::new(stream, line.clone(), limits.patience));
-    // In a box, because a stream goes on without it.
-    let mut connection = Box::new(http1::Builder::new().max_buf_size(BUFFER).serve_connection(socket, service));
+    // Boxed, so that its memory is freed when a stream continues without it.
+    let mut connection = Box::new(http1::Builder::new().max_buf_size(BUFFER_BYTES).serve_connection(socket, service));
     let mut closed = pin!(closed);
     tokio::select! {
-        // What went wrong with a connection is its peer's affair.
+        // An error of a connection is the peer's and is not logged.
         _ = &mut connection => {}
         () = line.overdue(limits) => return,
         () = seat.is_over() => return,
@@ -151,17 +151,17 @@ async fn converse<A, F>(
     let _ = timeout(DRAIN.1, pouring).await;
 }
 
-/// Goes on with a stream whose answer has begun: its frames as chunks, until it ends or the client goes. Between two frames it
-/// holds no buffer.
+/// Continues a stream whose response has begun: writes its frames as chunks until it ends or the client disconnects. Between two
+/// frames it holds no buffer.
 async fn pour(mut socket: Socket, mut flow: Flow) -> io::Result<()> {
     loop {
         let mut out = Vec::new();
         let is_over = poll_fn(|cx| {
-            // A client has nothing more to say; that it went is all that is listened for.
+            // The client sends nothing more; the socket is read only to notice that it has disconnected.
             if let Poll::Ready(gone) = socket.poll_gone(cx) {
                 return Poll::Ready(Err(gone));
             }
-            while out.len() < GATHERED {
+            while out.len() < WRITE_BYTES {
                 match flow.poll_frame(cx) {
                     Poll::Ready(Some(frame)) => chunk(&frame, &mut out),
                     Poll::Ready(None) => return Poll::Ready(Ok(true)),
@@ -182,9 +182,9 @@ async fn pour(mut socket: Socket, mut flow: Flow) -> io::Result<()> {
     }
 }
 
-/// Appends `frame` as a chunk.
+/// Appends `frame` as a chunk (RFC 9112, section 7.1).
 fn chunk(frame: &[u8], out: &mut Vec<u8>) {
-    // An empty chunk would be the last.
+    // An empty chunk would end the body.
     if !frame.is_empty() {
         out.extend_from_slice(format!("{:x}\r\n", frame.len()).as_bytes());
         out.extend_from_slice(frame);
@@ -204,7 +204,7 @@ mod tests {
     use tokio::sync::Notify;
     use tokio::task::JoinHandle;
 
-    /// A door of little patience.
+    /// Short limits.
     const SHORT: Limits = Limits {
         head: Duration::from_millis(200),
         idle: Duration::from_millis(600),
@@ -212,16 +212,16 @@ mod tests {
         look: Duration::from_millis(20),
         patience: Duration::from_millis(400),
     };
-    /// The same, where nobody is hung up on for saying nothing.
+    /// The same, with an idle limit that is never reached.
     const PATIENT: Limits = Limits { idle: Duration::from_secs(60), ..SHORT };
     const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nhost: x\r\n\r\n";
 
-    /// A door with room for everybody.
+    /// A listener with more room than the tests need.
     fn roomy() -> Arc<Connections> {
         Connections::new("test", Bounds::of(512, 2), Vec::new())
     }
 
-    /// A stream of two frames, the second of which waits for `gate`, or does not.
+    /// A stream of two frames; the second waits for `gate` if there is one.
     fn two_frames(line: &Line, gate: Option<Arc<Notify>>) -> Response {
         let body = EventBody::new(|out| async move {
             out.send(Bytes::from_static(b"one")).await;
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_stream_comes_whole_and_ends_once_whether_or_not_it_went_on_by_itself() {
+    async fn a_stream_is_complete_and_ends_once_with_or_without_its_http_connection() {
         for gate in [None, Some(Arc::new(Notify::new()))] {
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
             let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
@@ -256,7 +256,7 @@ mod tests {
         }
     }
 
-    /// A door that answers everything with so many bytes.
+    /// A listener that answers every request with this many bytes.
     async fn answering(limits: Limits, bytes: usize) -> (JoinHandle<()>, SocketAddr) {
         answering_some(roomy(), limits, bytes).await
     }
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn half_a_head_is_hung_up_on_however_often_another_byte_comes() {
+    async fn an_incomplete_head_is_cut_off_even_while_bytes_arrive() {
         let (door, address) = answering(PATIENT, 1).await;
         let mut client = TcpStream::connect(address).await.unwrap();
         answered(&mut client).await;
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_connection_that_says_nothing_is_kept_for_the_next_request_and_not_for_ever() {
+    async fn an_idle_connection_is_kept_for_the_next_request_and_not_for_ever() {
         let (door, address) = answering(SHORT, 1).await;
         let mut client = TcpStream::connect(address).await.unwrap();
         for _ in 0..3 {
@@ -306,11 +306,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_asks_and_does_not_read_is_hung_up_on() {
+    async fn a_client_that_does_not_read_its_response_is_cut_off() {
         let (door, address) = answering(PATIENT, 64 << 20).await;
         let mut client = TcpStream::connect(address).await.unwrap();
         client.write_all(REQUEST).await.unwrap();
-        // Only reading would tell; writing fails once the other side has hung up.
+        // The client does not read, so it notices the end only because writing fails.
         let given_up = timeout(SHORT.patience * 10, async {
             while client.write_all(b"x").await.is_ok() {
                 sleep(SHORT.look).await;
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_full_door_ends_the_connection_that_waits_longest_and_none_that_is_answered() {
+    async fn a_full_listener_closes_the_connection_that_has_waited_longest() {
         let bounds = Bounds { known: 0, unproved: 0, strangers: 2, one_stranger: 2, head_bytes: 1 << 20 };
         let held = Connections::new("test", bounds, Vec::new());
         let limits = Limits { crowded: PATIENT.idle, ..PATIENT };
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn half_heads_of_strangers_have_a_bound_together_and_the_oldest_go() {
+    async fn incomplete_heads_of_strangers_share_a_bound_and_the_oldest_are_closed() {
         let bounds = Bounds { known: 8, unproved: 8, strangers: 8, one_stranger: 8, head_bytes: 10_000 };
         let held = Connections::new("test", bounds, Vec::new());
         let limits = Limits { head: PATIENT.idle, crowded: PATIENT.idle, ..PATIENT };
@@ -360,7 +360,7 @@ mod tests {
             clients.push(client);
         }
         assert!(timeout(PATIENT.idle, clients[0].read_u8()).await.unwrap().is_err(), "the oldest is hung up on");
-        // One that comes whole is answered, and counts no more.
+        // A head that is completed is answered and no longer counted.
         clients[2].write_all(b"\r\n\r\n").await.unwrap();
         assert_eq!(timeout(PATIENT.idle, clients[2].read_u8()).await.unwrap().unwrap(), b'H');
         assert!(held.open().head_bytes <= half.len() + 4, "{:?}", held.open());

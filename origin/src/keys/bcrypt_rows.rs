@@ -1,7 +1,7 @@
-//! Keys that are older than the digests: only their text, against a slow hash, proves them. Done once a key.
+//! Older keys, of which only a bcrypt hash is stored: their text is verified against that hash, once per key.
 //!
-//! A proof costs a core some tenths of a second, and a stranger who knows a key's first characters can ask for one. So few
-//! run at a time, off the threads that answer requests, and few wait.
+//! A verification takes some tenths of a second of processor time, and anyone who knows a key's first characters can cause one. So
+//! only a few run at once, off the threads that answer requests, and only a few wait.
 
 use bcrypt::HashParts;
 use std::str::FromStr;
@@ -9,41 +9,41 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use tokio::sync::Semaphore;
 
-/// Proofs under way at a time.
-const RUNNING: usize = 2;
-/// Proofs under way or waiting; one more is refused for now.
-const WAITING: usize = 16;
-/// Rows that may begin with the same characters: a hundred thousand old keys would share them by twos.
+/// Maximum running verifications.
+const MAX_RUNNING: usize = 2;
+/// Maximum verifications running or waiting; further ones are refused.
+const MAX_PENDING: usize = 16;
+/// Maximum rows with the same first characters; among a hundred thousand old keys, about two share them.
 pub const CANDIDATES: u32 = 32;
-/// Greatest cost of a hash that is still computed: some seconds. Every step more doubles them.
-const GREATEST_COST: u32 = 14;
+/// Maximum bcrypt cost that is computed: it takes some seconds, and each step doubles the time.
+const MAX_COST: u32 = 14;
 
-/// Too many proofs wait already.
+/// Too many verifications are waiting already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Busy;
 
-/// Proves texts, within bounds.
+/// Verifies the texts of older keys, within these limits.
 #[derive(Debug)]
 pub struct Prover {
     running: Arc<Semaphore>,
     waiting: Arc<Semaphore>,
-    /// Proofs asked for.
+    /// Requested verifications.
     pub asked: AtomicU64,
 }
 
 impl Default for Prover {
     fn default() -> Self {
         Prover {
-            running: Arc::new(Semaphore::new(RUNNING)),
-            waiting: Arc::new(Semaphore::new(WAITING)),
+            running: Arc::new(Semaphore::new(MAX_RUNNING)),
+            waiting: Arc::new(Semaphore::new(MAX_PENDING)),
             asked: AtomicU64::default(),
         }
     }
 }
 
 impl Prover {
-    /// The number of the candidate whose hash is of `text`, once it is awaited. Candidates are number and bcrypt hash. The
-    /// place among those who wait is taken at once.
+    /// Starts a verification. The future returns the id of the candidate whose hash matches `text`; candidates are ids and bcrypt hashes.
+    /// The place among the waiting ones is taken at once.
     pub fn begin(
         &self,
         text: &str,
@@ -54,18 +54,18 @@ impl Prover {
         let (running, text) = (self.running.clone(), text.to_owned());
         Ok(async move {
             let running = running.acquire_owned().await.map_err(|_| Busy)?;
-            // The permits go along: a caller who gives up does not make room while the core is still at work.
+            // The task owns the permits: a caller that gives up frees no place while the processor is still at work.
             let proof = tokio::task::spawn_blocking(move || {
                 let _permits = (waiting, running);
-                candidates.into_iter().find(|(id, hash)| holds(*id, hash, &text)).map(|(id, _)| id)
+                candidates.into_iter().find(|(id, hash)| is_match(*id, hash, &text)).map(|(id, _)| id)
             });
             proof.await.map_err(|_| Busy)
         })
     }
 }
 
-fn holds(id: i64, hash: &str, text: &str) -> bool {
-    let computable = HashParts::from_str(hash).is_ok_and(|parts| parts.get_cost() <= GREATEST_COST);
+fn is_match(id: i64, hash: &str, text: &str) -> bool {
+    let computable = HashParts::from_str(hash).is_ok_and(|parts| parts.get_cost() <= MAX_COST);
     if !computable {
         tracing::warn!(key = id, "the bcrypt hash of a key cannot be computed; the key has to be replaced");
     }
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_candidate_whose_hash_it_is_is_found_among_others() {
+    async fn the_candidate_with_the_matching_hash_is_found() {
         let rows = vec![(1, "rubbish".to_owned()), (2, hash("another", 4)), (3, hash(KEY, 4))];
         let prover = Prover::default();
         assert_eq!(prover.begin(KEY, rows.clone()).unwrap().await, Ok(Some(3)));
@@ -91,13 +91,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_hash_that_would_take_hours_is_not_begun() {
+    async fn a_hash_of_excessive_cost_is_not_computed() {
         let costly = hash(KEY, 4).replacen("$04$", "$31$", 1);
         assert_eq!(Prover::default().begin(KEY, vec![(1, costly)]).unwrap().await, Ok(None));
     }
 
     #[test]
-    fn proofs_beyond_the_bound_are_refused_and_not_queued() {
+    fn verifications_beyond_the_bound_are_refused_and_not_queued() {
         let prover = Prover { waiting: Arc::new(Semaphore::new(0)), ..Prover::default() };
         assert!(prover.begin(KEY, Vec::new()).is_err());
     }

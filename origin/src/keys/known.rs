@@ -1,4 +1,4 @@
-//! Which key is it, or which index token: by the digest, and for a row that has none yet by its text.
+//! Look-up of an API key or index token: by its digest, or by its text if the row has no digest yet.
 
 use super::bcrypt_rows::{Busy, CANDIDATES, Prover};
 use crate::store::keys::{self as table, Candidates};
@@ -7,14 +7,14 @@ use rds_shared::access::KeyDigest;
 use rds_shared::access::credential::CredentialText;
 use rds_shared::access::link::KeyAnswer;
 
-/// Why it could not be found out.
+/// Why a look-up failed.
 #[derive(Debug, thiserror::Error)]
 pub enum LookupError {
-    /// The store's.
+    /// An error of the store.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Too many older keys are being proved already.
-    #[error("too many older keys are being proved")]
+    /// Too many older keys are being verified already.
+    #[error("too many older keys are being verified")]
     Busy,
 }
 
@@ -24,7 +24,7 @@ impl From<Busy> for LookupError {
     }
 }
 
-/// What is known of the key with this digest, whose text begins with `shown`. `text` is needed only where the answer asks for it.
+/// Looks up the key with this digest, whose text begins with `shown`. `text` is needed only if the answer is [`KeyAnswer::TextNeeded`].
 pub async fn look_up(
     db: &Db,
     prover: &Prover,
@@ -41,14 +41,14 @@ pub async fn look_up(
         Candidates::Unproved(rows) => rows,
     };
     let Some(text) = text else { return Ok(KeyAnswer::TextNeeded) };
-    // A task of its own: whoever asked may give up before a slow hash is computed, and the proof is worth keeping all the same.
+    // A separate task, so that the result is stored even if the caller gives up before the slow hash is computed.
     let (db, proof, digest) = (db.clone(), prover.begin(text.expose(), unproved)?, *digest);
     let proving = tokio::spawn(async move {
         let Some(proved) = proof.await? else { return Ok(KeyAnswer::Unknown) };
-        tracing::info!(key = proved, "an older key was proved and gets its digest");
+        tracing::info!(key = proved, "an older key was verified and its digest stored");
         let record = match table::give_digest(&db, proved, &digest).await? {
             Some(record) => Some(record),
-            // Somebody else proved it at the same time.
+            // Another request verified it at the same time.
             None => table::find(&db, &digest).await?,
         };
         Ok(record.map_or(KeyAnswer::Unknown, |record| KeyAnswer::Known { record }))

@@ -1,18 +1,17 @@
-//! API keys and index tokens: how operators mint, revoke, align and list them, and how the doors know them.
+//! API keys and index tokens: how operators mint, revoke, align and list them, and how they are looked up for requests.
 //!
-//! | module | knows |
+//! | module | content |
 //! |---|---|
-//! | [`known`] | which key a digest or a text is |
-//! | [`bcrypt_rows`] | proof of keys that are older than the digests |
-//! | [`usage`] | what the edge counted, applied once |
+//! | [`known`] | look-up by digest or text |
+//! | [`bcrypt_rows`] | verification of older keys, of which only a bcrypt hash is stored |
+//! | [`usage`] | usage counted by the edge, applied once |
 //!
-//! Whatever changes a key queues it for the edge in the same transaction. Source: interface, "Authentication", 2, 3 and 7;
-//! contracts, "Formats".
+//! Every change of a key queues it for the edge in the same transaction.
 //!
 //! # Invariants
 //!
-//! - A change of a key and its outbox row are one transaction. Records carry a version and none replaces a newer one; the database refuses to reactivate a
-//!   revoked key (`tests/it/keys_told.rs`).
+//! - A change of a key and its outbox row are one transaction. Records carry a version and none replaces a newer one; the database
+//!   refuses to reactivate a revoked key (`tests/it/keys_told.rs`).
 //! - A usage batch is counted once: its source numbers it, and the number is stored with the counts.
 
 pub mod bcrypt_rows;
@@ -32,25 +31,25 @@ use rds_shared::access::{KeyDigest, Plan};
 use rds_shared::wire::hex;
 use serde::Serialize;
 
-/// A new credential, with the one copy of its text there will ever be.
+/// A new credential. Its text is never shown again.
 #[derive(Serialize)]
 pub struct Minted {
-    /// Its number, for `revoke`.
+    /// The id, for `revoke`.
     pub id: i64,
-    /// The credential.
+    /// The text of the credential.
     pub key: String,
 }
 
-/// What an alignment changed.
+/// The result of an alignment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Alignment {
     /// The organisation's live keys.
     pub keys: Vec<i64>,
-    /// Those of them that had another plan.
+    /// The keys whose plan was changed.
     pub changed: Vec<i64>,
 }
 
-/// A fresh credential out of the operating system's randomness: text, shown characters, digest.
+/// A new random credential: text, shown characters, digest.
 fn fresh(kind: Kind) -> (String, String, KeyDigest) {
     let text = format!("{}{}", kind.prefix(), hex(&entropy::random_bytes::<16>()));
     let shown = CredentialText::parse(kind, &text).map(|text| text.shown().to_owned()).unwrap_or_default();
@@ -75,12 +74,12 @@ pub async fn mint(db: &Db, clock: &Clock, wish: &KeyWish) -> Result<Minted, Stor
     Ok(Minted { id, key })
 }
 
-/// Revokes an API key for good. The edge is told by whoever empties the outbox first.
+/// Revokes an API key permanently. The edge is notified by the first process that empties the outbox.
 pub async fn revoke(db: &Db, clock: &Clock, id: i64) -> Result<Revocation, StoreError> {
     let now = clock.now();
     db.run_tx("revoke_key", |tx| {
         Box::pin(async move {
-            // Whatever else a key keeps alive ends here too, in the transaction that ends the key.
+            // Everything that depends on the key ends in the same transaction.
             let hit = table::revoke(tx, id, now).await?;
             if hit {
                 subscriptions::key_revoked(tx, id, now).await?;
@@ -92,8 +91,8 @@ pub async fn revoke(db: &Db, clock: &Clock, id: i64) -> Result<Revocation, Store
     .await
 }
 
-/// Tier alignment: puts an organisation and its live keys on `plan`. What was contracted for a key survives. `None` when there
-/// is no such organisation.
+/// Tier alignment: puts an organisation and its live keys on `plan`. Limits contracted for a single key stay. `None` if there is no
+/// such organisation.
 pub async fn align(db: &Db, org: &str, plan: Plan) -> Result<Option<Alignment>, StoreError> {
     let changed = db
         .run_tx("align_keys", |tx| {
@@ -122,12 +121,12 @@ pub async fn mint_token(db: &Db, clock: &Clock, org: &str) -> Result<Minted, Sto
     Ok(Minted { id, key })
 }
 
-/// Revokes an index token for good.
+/// Revokes an index token permanently.
 pub async fn revoke_token(db: &Db, clock: &Clock, id: i64) -> Result<Revocation, StoreError> {
     index_tokens::revoke(db, id, clock.now()).await
 }
 
-/// What the edge is told of an index token; none when there is no such token.
+/// The update about an index token for the edge; `None` if there is no such token.
 pub async fn token_news(db: &Db, id: i64) -> Result<Option<KeyNews>, StoreError> {
     index_tokens::by_id(db, id).await
 }

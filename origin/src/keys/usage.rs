@@ -1,4 +1,4 @@
-//! What the edge counted: every batch is applied once, whole, however often it comes.
+//! Usage counted by the edge: every batch is applied once and completely, however often it is sent.
 
 use crate::store::usage::{self as table, Counted, Source};
 use crate::store::{Db, StoreError, index_tokens};
@@ -7,26 +7,26 @@ use rds_shared::wire::Timestamp;
 use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::time::Day;
 
-/// Longest name of a source or an endpoint, in bytes.
+/// Maximum length of the name of a source or an endpoint, in bytes.
 const NAME_BYTES: usize = 128;
 
-/// What became of a batch. Each is an acknowledgement: sending it again would change nothing.
+/// The result of a batch. Each result acknowledges the batch: sending it again would change nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Applied {
     /// It was added.
     Added,
-    /// It was added, though batches before it never came: what they counted is not here. Their source sends a batch only when
-    /// the one before was acknowledged, so this database has forgotten them.
+    /// It was added, but earlier batches are missing. A source sends a batch only after the one before was acknowledged, so this database
+    /// has lost them, for example by a restore.
     AfterGap,
-    /// It had been added before.
+    /// It was added before.
     Repeated,
-    /// It is of an index token, whose requests nobody adds up.
+    /// It belongs to an index token, whose requests are not counted.
     OfToken,
-    /// No key has this digest: there is nothing to add it to.
+    /// No key has this digest, so there is nothing to add it to.
     NoSuchKey,
 }
 
-/// A batch whose numbers fit the columns.
+/// A checked batch: its numbers fit the columns of the database.
 #[derive(Debug, Clone)]
 pub struct Batch {
     asked: UsageBatch,
@@ -44,7 +44,7 @@ impl Batch {
         }
         let sequence = i64::try_from(asked.sequence).ok().filter(|number| *number > 0);
         if sequence.is_none() {
-            fault("sequence".to_owned(), "must be a number from 1".to_owned());
+            fault("sequence".to_owned(), "must be at least 1".to_owned());
         }
         let mut rows = Vec::with_capacity(asked.rows.len());
         let is_use = |row: &UsageRow| !row.endpoint.starts_with(RESERVATION);
@@ -65,7 +65,7 @@ fn counted(row: &UsageRow) -> Result<Counted, (&'static str, String)> {
     let count = |field, count| u32::try_from(count).map_err(|_| (field, format!("must be at most {}", u32::MAX)));
     let day = Day::from_number(row.day);
     if day.number() != row.day {
-        return Err(("day", "must be a day of the calendar".to_owned()));
+        return Err(("day", "must be a valid day number".to_owned()));
     }
     if !is_name(&row.endpoint) {
         return Err(("endpoint", format!("must be 1 to {NAME_BYTES} printable ASCII characters")));
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_edge_has_reserved_is_no_use() {
+    fn reserved_requests_are_not_counted_as_usage() {
         let row =
             |endpoint: &str| UsageRow { day: 1, endpoint: endpoint.into(), served: 64, throttled: 0, last_seen: 0 };
         let rows = vec![row("reserved:17"), row("GET /v1/vaults")];

@@ -1,11 +1,11 @@
-//! What the service counts about itself, as Prometheus text.
+//! The service's metrics, as Prometheus text.
 //!
-//! Every cell exists from the start and is an atomic: counting takes no lock and allocates nothing. What each figure means to an operator
-//! is written in `origin/OPERATING.md`; a test compares the two.
+//! Every cell is an atomic that exists from the start: counting takes no lock and allocates nothing. `origin/OPERATING.md` says what
+//! each metric means to an operator; a test compares the two.
 //!
 //! # Invariants
 //!
-//! - Labels come from closed sets and their cells exist from the start: counting is one addition, and a scrape asks no database. Tests compare metrics,
+//! - Labels come from closed sets and their cells exist from the start: counting is one addition, and a scrape queries no database. Tests compare metrics,
 //!   `OPERATING.md` and `alerts.yml` (`tests/it/metrics.rs`, `e2e/alerts.test.mjs`).
 
 pub mod process;
@@ -23,14 +23,14 @@ use standing::Known;
 use std::fmt::Write;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 
-/// What a run over every vault came to.
+/// The outcome of a full score run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunOutcome {
     /// Its scores are published.
     Completed,
-    /// The guard held it back; the last good one stands.
+    /// A sanity check held it back; the last good run is still served.
     Withheld,
-    /// It broke; nothing of it was kept.
+    /// It failed; nothing of it was stored.
     Failed,
 }
 
@@ -49,16 +49,15 @@ impl RunOutcome {
 /// The process's counters and gauges.
 #[derive(Debug, Default)]
 pub struct Metrics {
-    /// Requests.
     pub requests: Requests,
     score_runs: [AtomicU64; RunOutcome::ALL.len()],
-    /// When a request of the edge was last believed, in seconds of the wall clock; 0 before the first.
+    /// When a request of the edge was last verified, in seconds of the wall clock; 0 before the first.
     pub edge_heard_at: AtomicI64,
-    /// How late this process comes to what is due.
+    /// Scheduling delay of this process's threads.
     pub loop_delay: LoopDelay,
-    /// What the database said last about itself.
+    /// The last figures read from the database.
     pub standing: Known,
-    /// Requests at the edge door whose assertion did not hold.
+    /// Requests on the edge listener without a valid assertion.
     pub assertions_refused: AtomicU64,
     /// Observation batches that were committed.
     pub ingest_batches: AtomicU64,
@@ -80,20 +79,19 @@ pub struct Metrics {
     pub usage_lost: AtomicU64,
     /// Changes of keys that the edge acknowledged.
     pub edge_news_acknowledged: AtomicU64,
-    /// Rounds of telling in which the edge did not acknowledge all.
+    /// Rounds of key changes that the edge did not acknowledge completely.
     pub edge_news_failed: AtomicU64,
     /// Changes of keys that the edge has not acknowledged yet.
     pub edge_news_waiting: AtomicU64,
     /// Messages of changed facts that the edge acknowledged.
     pub edge_tags_acknowledged: AtomicU64,
-    /// Messages of changed facts that it did not.
+    /// Messages of changed facts that the edge did not acknowledge.
     pub edge_tags_failed: AtomicU64,
-    /// Up to when the edge is known to know of every change of facts, in seconds of the wall clock: at first the start of the telling.
-    /// 0 where no edge is told.
+    /// Until when the edge is known to know every change of facts, in seconds of the wall clock; at first the start of sending. 0 without
+    /// an edge.
     pub edge_tags_known_to: AtomicI64,
-    /// Access-log lines that were given up because the sink did not keep pace.
+    /// Access-log lines dropped because the log output was too slow.
     pub log_lines_dropped: AtomicU64,
-    /// What is counted of webhooks.
     pub webhooks: Counters,
 }
 
@@ -106,45 +104,45 @@ pub struct Gauges {
     pub catalog_rows: usize,
     /// Seconds since the catalog was last found current, or since the process began.
     pub catalog_age_seconds: i64,
-    /// Seconds since the edge last knew of every change of facts; 0 where none is told.
+    /// Seconds since the edge last knew every change of facts; 0 without an edge.
     pub edge_tags_lag_seconds: i64,
-    /// Seconds since the edge last sent something that was believed, or since the process began.
+    /// Seconds since the last verified request of the edge, or since the process began.
     pub edge_heard_age_seconds: i64,
-    /// Age of the newest reading of a vault and of the median vault's, in seconds of the domain's clock.
+    /// Age of the newest reading of any vault, and of the median vault's newest reading, in seconds of the domain clock.
     pub reading_ages_seconds: (i64, i64),
-    /// Whether the graph family is offered here.
+    /// Whether the exposure graph is enabled in this process.
     pub graph_enabled: bool,
-    /// Age of the graph's snapshot that is answered from; none where there is none.
+    /// Age of the loaded exposure graph snapshot, in seconds; `None` if none is loaded.
     pub graph_age_seconds: Option<i64>,
     /// Open database connections.
     pub db_connections: u32,
-    /// How many there may be.
+    /// Maximum database connections of this process.
     pub db_limit: u32,
-    /// Those of them that wait for work.
+    /// Open database connections that are idle.
     pub db_idle: usize,
-    /// Older keys' proofs asked for.
+    /// Requested verifications of older keys.
     pub bcrypt_proofs: u64,
     /// Whether the database refuses writes.
     pub writes_refused: bool,
-    /// Whether this process is going away.
+    /// Whether this process is shutting down.
     pub draining: bool,
     /// When the process began.
     pub started_at: Timestamp,
-    /// The domain's time.
+    /// The domain time.
     pub now: Timestamp,
-    /// The platform's mode.
+    /// The fail-safe mode.
     pub fail_safe: FailSafeMode,
-    /// Seconds between two runs over every vault; 0 where none is made by itself.
+    /// Seconds between two full score runs; 0 if they are not scheduled.
     pub score_every_seconds: u32,
 }
 
 impl Metrics {
-    /// Counts a run over every vault.
+    /// Counts a full score run.
     pub fn scored(&self, outcome: RunOutcome) {
         self.score_runs[outcome as usize].fetch_add(1, Relaxed);
     }
 
-    /// The whole page of a scrape.
+    /// The metrics page.
     pub fn render(&self, gauges: &Gauges) -> String {
         let mut out = String::with_capacity(16 * 1024);
         self.requests.render(&mut out);
@@ -152,25 +150,25 @@ impl Metrics {
         let counters: [(&str, &str, &AtomicU64); 13] = [
             (
                 "rds_assertions_refused_total",
-                "Requests at the edge door whose assertion did not hold.",
+                "Requests on the edge listener without a valid assertion.",
                 &self.assertions_refused,
             ),
             ("rds_ingest_batches_total", "Observation batches committed.", &self.ingest_batches),
             ("rds_ingest_batches_refused_total", "Observation batches refused or failed.", &self.ingest_refused),
             ("rds_ingest_observations_total", "Observations of committed batches.", &self.ingest_observations),
             ("rds_catalog_refresh_failures_total", "Catalog refreshes that failed.", &self.catalog_failures),
-            ("rds_log_lines_dropped_total", "Access-log lines given up.", &self.log_lines_dropped),
+            ("rds_log_lines_dropped_total", "Access-log lines dropped.", &self.log_lines_dropped),
             ("rds_usage_batches_total", "Usage batches added.", &self.usage_applied),
             ("rds_usage_batches_repeated_total", "Usage batches that had been added before.", &self.usage_repeated),
-            ("rds_usage_gaps_total", "Usage batches behind a gap, or of an unknown key.", &self.usage_lost),
+            ("rds_usage_gaps_total", "Usage batches after a missing one, or of an unknown key.", &self.usage_lost),
             ("rds_edge_news_acknowledged_total", "Key changes the edge acknowledged.", &self.edge_news_acknowledged),
-            ("rds_edge_news_failed_total", "Rounds in which the edge did not acknowledge.", &self.edge_news_failed),
+            ("rds_edge_news_failed_total", "Rounds of key changes not acknowledged completely.", &self.edge_news_failed),
             (
                 "rds_edge_tags_acknowledged_total",
                 "Messages of changed facts the edge acknowledged.",
                 &self.edge_tags_acknowledged,
             ),
-            ("rds_edge_tags_failed_total", "Messages of changed facts it did not.", &self.edge_tags_failed),
+            ("rds_edge_tags_failed_total", "Messages of changed facts not acknowledged.", &self.edge_tags_failed),
         ];
         for (name, help, value) in counters {
             metric(&mut out, name, help, "counter", value.load(Relaxed) as f64);
@@ -195,19 +193,19 @@ impl Metrics {
                 "Age of the median vault's newest reading.",
                 median_reading as f64,
             ),
-            ("rds_graph_enabled", "1 where the graph family is offered.", f64::from(u8::from(gauges.graph_enabled))),
+            ("rds_graph_enabled", "1 if the exposure graph is enabled.", f64::from(u8::from(gauges.graph_enabled))),
             (
                 "rds_graph_snapshot_loaded",
-                "1 while the graph family is answered from a snapshot.",
+                "1 while an exposure graph snapshot is loaded.",
                 f64::from(u8::from(gauges.graph_age_seconds.is_some())),
             ),
             (
                 "rds_graph_snapshot_age_seconds",
-                "Age of the snapshot that is answered from.",
+                "Age of the loaded exposure graph snapshot.",
                 gauges.graph_age_seconds.unwrap_or(0) as f64,
             ),
             ("rds_db_connections", "Open database connections.", f64::from(gauges.db_connections)),
-            ("rds_db_connections_idle", "Open database connections without work.", gauges.db_idle as f64),
+            ("rds_db_connections_idle", "Idle database connections.", gauges.db_idle as f64),
             (
                 "rds_db_connections_limit",
                 "Database connections that this process may open.",
@@ -215,7 +213,7 @@ impl Metrics {
             ),
             (
                 "rds_edge_heard_age_seconds",
-                "Seconds since a request of the edge was believed, or since the process began.",
+                "Seconds since the last verified request of the edge, or since the process began.",
                 gauges.edge_heard_age_seconds as f64,
             ),
             (
@@ -225,18 +223,18 @@ impl Metrics {
             ),
             (
                 "rds_edge_tags_lag_seconds",
-                "Age of the oldest change of facts the edge may not know of.",
+                "Age of the oldest change of facts that the edge may not know.",
                 gauges.edge_tags_lag_seconds as f64,
             ),
-            ("rds_bcrypt_proofs", "Proofs of older keys asked for since the start.", gauges.bcrypt_proofs as f64),
+            ("rds_bcrypt_proofs", "Verifications of older keys requested since the start.", gauges.bcrypt_proofs as f64),
             (
                 "rds_fail_safe_mode",
-                "0 while scores are current, 1 while the last good ones are served, 2 while none is.",
+                "0 normal, 1 degraded (the last good scores are served), 2 fail_closed (no scores are served).",
                 f64::from(gauges.fail_safe as u8),
             ),
             (
                 "rds_score_run_every_seconds",
-                "Seconds between two runs over every vault; 0 where none is made by itself.",
+                "Seconds between two full score runs; 0 if they are not scheduled.",
                 f64::from(gauges.score_every_seconds),
             ),
             (
@@ -244,7 +242,7 @@ impl Metrics {
                 "1 while the database refuses writes.",
                 f64::from(u8::from(gauges.writes_refused)),
             ),
-            ("rds_draining", "1 while this process finishes its last requests.", f64::from(u8::from(gauges.draining))),
+            ("rds_draining", "1 while this process is shutting down.", f64::from(u8::from(gauges.draining))),
         ];
         for (name, help, value) in values {
             metric(&mut out, name, help, "gauge", value);
@@ -259,7 +257,7 @@ impl Metrics {
         head(
             out,
             "rds_score_runs_total",
-            "Runs over every vault that this process made, by what they came to.",
+            "Full score runs of this process, by outcome.",
             "counter",
         );
         for (outcome, count) in RunOutcome::ALL.iter().zip(&self.score_runs) {
@@ -268,7 +266,7 @@ impl Metrics {
     }
 }
 
-/// Appends what stands before the values of a metric.
+/// Appends the HELP and TYPE lines of a metric.
 pub(crate) fn head(out: &mut String, name: &str, help: &str, kind: &str) {
     let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}");
 }

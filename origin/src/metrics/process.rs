@@ -1,7 +1,7 @@
-//! What the process tells about itself: memory, files, processor time, and whether its threads keep pace.
+//! Process metrics: memory, files, processor time, and the scheduling delay of its threads.
 //!
-//! The names of the first group are those that every Prometheus client library uses. They are read from the kernel at a scrape; where it
-//! does not say (outside Linux), they are left out.
+//! The `process_*` names are those of the Prometheus client libraries. Their values are read from the kernel at each scrape; where
+//! the kernel does not provide them (outside Linux), they are left out.
 
 use super::{head, metric};
 use crate::app::{App, VERSION};
@@ -14,14 +14,14 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 use tokio::runtime::Handle;
 
-/// Ticks of processor time in a second, as the kernel writes them for programs: the same on every Linux.
+/// Clock ticks per second in `/proc` (`USER_HZ`), the same on every supported Linux.
 const TICKS_PER_SECOND: f64 = 100.0;
-/// How often it is measured how late a thread comes to what is due.
-const LOOK: Duration = Duration::from_millis(250);
-/// Measurements in a window; the gauge is the worst of this window and the one before.
+/// Interval at which the scheduling delay is measured.
+const MEASURE_INTERVAL: Duration = Duration::from_millis(250);
+/// Measurements per window; the gauge is the worst of this window and the one before.
 const WINDOW: u32 = 60;
 
-/// How late what is due was taken up, at worst, lately.
+/// The worst recent scheduling delay: how late a task ran after its timer was due.
 #[derive(Debug, Default)]
 pub struct LoopDelay {
     this_window: AtomicU64,
@@ -29,12 +29,12 @@ pub struct LoopDelay {
 }
 
 impl LoopDelay {
-    /// Notes one delay.
+    /// Records one delay.
     fn note(&self, micros: u64) {
         self.this_window.fetch_max(micros, Relaxed);
     }
 
-    /// Begins another window.
+    /// Starts a new window.
     fn turn(&self) {
         self.last_window.store(self.this_window.swap(0, Relaxed), Relaxed);
     }
@@ -45,31 +45,31 @@ impl LoopDelay {
     }
 }
 
-/// Measures until the process ends how late its threads come to what is due.
+/// Measures the scheduling delay until the process ends.
 pub async fn keep_measuring(app: &App) {
     let delay = &app.metrics.loop_delay;
     loop {
         for _ in 0..WINDOW {
             let watch = Stopwatch::start();
-            tokio::time::sleep(LOOK).await;
-            delay.note(watch.elapsed().saturating_sub(LOOK).as_micros().try_into().unwrap_or(u64::MAX));
+            tokio::time::sleep(MEASURE_INTERVAL).await;
+            delay.note(watch.elapsed().saturating_sub(MEASURE_INTERVAL).as_micros().try_into().unwrap_or(u64::MAX));
         }
         delay.turn();
     }
 }
 
-/// Appends what is known of this process, which began at `started_at`.
+/// Appends the metrics of this process, which began at `started_at`.
 pub(super) fn render(out: &mut String, started_at: Timestamp, delay: &LoopDelay) {
-    head(out, "rds_build_info", "1; what runs here.", "gauge");
+    head(out, "rds_build_info", "Always 1; the labels are the version and the methodology.", "gauge");
     let _ = writeln!(out, "rds_build_info{{version=\"{VERSION}\",methodology=\"{METHODOLOGY_VERSION}\"}} 1");
     let kernel = Kernel::read();
     let started = started_at.as_micros() as f64 / 1e6;
     for (name, help, kind, value) in [
-        ("process_start_time_seconds", "When the process began, in Unix time.", "gauge", Some(started)),
+        ("process_start_time_seconds", "Start of the process, in Unix time.", "gauge", Some(started)),
         ("process_cpu_seconds_total", "Processor time used.", "counter", kernel.cpu_seconds),
         ("process_resident_memory_bytes", "Memory in use.", "gauge", kernel.memory_bytes),
         ("process_open_fds", "Open files and sockets.", "gauge", kernel.open_files),
-        ("process_max_fds", "Files and sockets that may be open.", "gauge", kernel.most_files),
+        ("process_max_fds", "Maximum open files and sockets.", "gauge", kernel.most_files),
         ("process_threads", "Threads.", "gauge", kernel.threads),
     ] {
         head(out, name, help, kind);
@@ -80,20 +80,20 @@ pub(super) fn render(out: &mut String, started_at: Timestamp, delay: &LoopDelay)
     let runtime = Handle::try_current().map(|handle| handle.metrics());
     let (tasks, queued) = runtime.map_or((0, 0), |runtime| (runtime.num_alive_tasks(), runtime.global_queue_depth()));
     for (name, help, value) in [
-        ("rds_runtime_tasks", "Requests, streams and jobs under way.", tasks as f64),
-        ("rds_runtime_queued", "Of those, how many wait for a thread.", queued as f64),
-        ("rds_runtime_delay_seconds", "Worst delay lately of what was due.", delay.worst() as f64 / 1e6),
+        ("rds_runtime_tasks", "Running requests, streams and jobs.", tasks as f64),
+        ("rds_runtime_queued", "Tasks that wait for a thread.", queued as f64),
+        ("rds_runtime_delay_seconds", "Worst scheduling delay of the last 15 to 30 seconds.", delay.worst() as f64 / 1e6),
     ] {
         metric(out, name, help, "gauge", value);
     }
 }
 
-/// How many files and sockets the process may have open; none where the kernel does not say.
+/// Maximum open files and sockets of the process; `None` if the kernel does not report it.
 pub fn most_files() -> Option<usize> {
     Kernel::read().most_files.map(|files| files as usize)
 }
 
-/// What the kernel says of this process; each figure is missing where it does not.
+/// Figures from the kernel about this process; `None` where it reports none.
 #[derive(Debug, Default)]
 struct Kernel {
     cpu_seconds: Option<f64>,
@@ -123,7 +123,8 @@ fn number_after(text: &str, name: &str) -> Option<f64> {
     rest.split_whitespace().next()?.parse().ok()
 }
 
-/// Processor time in user and kernel mode: the twelfth and thirteenth field behind the program's name, which may hold anything.
+/// Processor time in user and kernel mode (`utime` and `stime` in proc(5)): the 12th and 13th field after the program's name, which may
+/// contain any character.
 fn cpu_ticks(stat: &str) -> Option<f64> {
     let (_, fields) = stat.rsplit_once(") ")?;
     let mut fields = fields.split(' ').skip(11);
@@ -136,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_are_read_from_the_kernels_texts_and_missing_where_there_are_none() {
+    fn figures_are_parsed_from_the_kernels_texts_and_missing_without_them() {
         let stat = "7 (a) b) S 1 7 7 0 -1 4194304 100 0 0 0 250 50 0 0 20 0 5 0 100";
         assert_eq!(cpu_ticks(stat), Some(300.0));
         assert_eq!(number_after("Name:\tx\nVmRSS:\t  2048 kB\n", "VmRSS:"), Some(2_048.0));
@@ -148,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn the_worst_delay_is_remembered_for_a_window_more_and_then_forgotten() {
+    fn the_worst_delay_is_reported_for_one_more_window() {
         let delay = LoopDelay::default();
         delay.note(10);
         delay.note(700);

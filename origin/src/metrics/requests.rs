@@ -1,4 +1,4 @@
-//! Requests: how many, what came of them, how long they took, and who sent them.
+//! Request metrics: counts by route and status, latency, and kind of caller.
 
 use super::head;
 use crate::door::Door;
@@ -7,23 +7,23 @@ use rds_shared::route::{ROUTES, RouteId};
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Statuses with a cell of their own; anything else is counted as the last.
+/// Statuses with a cell of their own; all others are counted in the last one.
 const STATUSES: [u16; 18] = [200, 204, 304, 400, 401, 403, 404, 405, 409, 410, 413, 414, 415, 429, 500, 503, 504, 0];
 
 /// Upper bounds of the latency histogram, in microseconds.
 const BUCKETS: [u64; 14] =
     [100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 1_000_000, 10_000_000, 60_000_000];
 
-/// What a request is counted under.
+/// The label that a request is counted under.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Label {
     /// A route of the table.
     Route(RouteId),
-    /// The operators' door.
+    /// The admin listener.
     Admin,
     /// The edge's own messages.
     EdgeMessage,
-    /// No route: refused, unknown or malformed.
+    /// No route: the request was refused, its path unknown or malformed.
     Unmatched,
 }
 
@@ -48,14 +48,14 @@ impl Label {
     }
 }
 
-/// Who a request came from, as far as that was found out.
+/// The kind of caller of a request, as far as it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Caller {
-    /// Refused before that was known.
+    /// The request was refused before its caller was known.
     Unknown,
-    /// Somebody without a key.
+    /// A caller without a key.
     Anonymous,
-    /// A page of the service's own.
+    /// One of the service's own pages.
     FirstParty,
     /// The holder of a key.
     Key,
@@ -65,7 +65,7 @@ pub enum Caller {
     Edge,
     /// An operator, with the token.
     Operator,
-    /// Whoever asks whether the process is ready.
+    /// A readiness probe.
     Probe,
 }
 
@@ -109,7 +109,7 @@ impl From<&Principal> for Caller {
 #[derive(Debug, Default)]
 struct OfLabel {
     by_status: [AtomicU64; STATUSES.len()],
-    /// The last is for what took longer than every bound.
+    /// The last one counts requests that took longer than every bound.
     by_latency: [AtomicU64; BUCKETS.len() + 1],
     micros: AtomicU64,
 }
@@ -138,19 +138,19 @@ impl Requests {
         requests.by_latency[bucket].fetch_add(1, Relaxed);
     }
 
-    /// Counts who sent a request to which door.
+    /// Counts a request by listener and kind of caller.
     pub fn called(&self, door: Door, caller: Caller) {
         self.calls[door as usize][caller as usize].fetch_add(1, Relaxed);
     }
 
-    /// Appends them as Prometheus text.
+    /// Appends the metrics as Prometheus text.
     pub(super) fn render(&self, out: &mut String) {
         self.render_answers(out);
         self.render_calls(out);
     }
 
     fn render_calls(&self, out: &mut String) {
-        head(out, "rds_calls_total", "Requests by the door they came to and who sent them.", "counter");
+        head(out, "rds_calls_total", "Requests by listener and kind of caller.", "counter");
         for (door, calls) in Door::ALL.iter().zip(&self.calls) {
             for (caller, count) in Caller::ALL.iter().zip(calls) {
                 let count = count.load(Relaxed);
@@ -178,7 +178,7 @@ impl Requests {
                 }
             }
         }
-        head(out, "rds_request_seconds", "Time from the request's head to its answer.", "histogram");
+        head(out, "rds_request_seconds", "Time from the request's head to the response.", "histogram");
         for (label, requests) in labels.iter().zip(&self.by_label) {
             let counts = requests.by_latency.each_ref().map(|count| count.load(Relaxed));
             let total: u64 = counts.iter().sum();

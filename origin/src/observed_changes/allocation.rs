@@ -1,7 +1,7 @@
-//! `AllocationChange`: a vault's deposits sit elsewhere than when that was last told.
+//! `AllocationChange`: a vault's allocation differs from the one last notified.
 //!
-//! A vault has one allocation, whichever way it is read, so that one move is one event. Two ways of reading are not compared
-//! with each other: where the way changes, what is read is kept and nothing is told.
+//! A vault has one allocation, whichever basis it is read from, so that one move is one event. Allocations of different bases are not
+//! compared with each other: if the basis changes, the allocation is stored without an event.
 
 use super::Readings;
 use crate::facts::EventRecord;
@@ -13,7 +13,7 @@ use rds_shared::rules::changes::{ALLOCATION_SHIFT_PPM, moved_ppm};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
-/// The shifts among `readings`, in vault order.
+/// Events for changed allocations, in order of vaults. Stores the new allocations.
 pub(super) async fn shifts(tx: &mut Tx<'_>, readings: &Readings<'_>) -> Result<Vec<EventRecord>, StoreError> {
     let mut vaults = [readings.exposed.as_slice(), &readings.strategic].concat();
     vaults.sort_unstable();
@@ -26,7 +26,7 @@ pub(super) async fn shifts(tx: &mut Tx<'_>, readings: &Readings<'_>) -> Result<V
     let told = told::last(tx, Topic::Allocation, &subjects).await?;
     let (mut events, mut kept) = (Vec::new(), Vec::new());
     for allocation in now {
-        // What is told of one instant is one reading: more of it is no move.
+        // All facts of one instant are one reading; a further part of it is not a move.
         let told = told.get(&allocation.vault_id).filter(|told| told.observed_at != allocation.observed_at);
         let before = told.and_then(|told| parts(&told.value, &allocation.basis));
         if let Some(before) = &before {
@@ -46,7 +46,7 @@ pub(super) async fn shifts(tx: &mut Tx<'_>, readings: &Readings<'_>) -> Result<V
     Ok(events)
 }
 
-/// The parts that were told, where they were read in the same way.
+/// The parts last notified, if they have the same basis.
 fn parts(told: &Value, basis: &str) -> Option<BTreeMap<String, u64>> {
     let parts = told.get("parts").filter(|_| told.get("basis").is_some_and(|it| it == basis))?;
     Some(parts.as_object()?.iter().filter_map(|(part, ppm)| Some((part.clone(), ppm.as_u64()?))).collect())
@@ -61,7 +61,7 @@ fn event(allocation: &Allocation, before: &BTreeMap<String, u64>, moved: u64) ->
         json!(parts.iter().map(|(part, ppm)| (part, *ppm as f64 / 1e6)).collect::<BTreeMap<_, _>>())
     };
     EventRecord {
-        description: Some(format!("{:.2} % of the vault sits elsewhere than before.", percent(moved))),
+        description: Some(format!("{:.2} % of the vault's allocation changed.", percent(moved))),
         data: Map::from_iter([
             ("basis".to_owned(), json!(basis)),
             ("moved_pct".to_owned(), json!(percent(moved))),

@@ -1,4 +1,4 @@
-//! `BadDebt`: a vault or a market owes more than it can recover, and more than was told before.
+//! `BadDebt`: the bad debt of a vault or a market has grown beyond the amount last notified.
 
 use super::{Readings, dollars};
 use crate::facts::EventRecord;
@@ -9,7 +9,7 @@ use rds_shared::model::status::{RemediationStatus, Severity};
 use rds_shared::rules::changes::{self, is_critical_debt};
 use serde_json::{Map, json};
 
-/// The gains among `readings`, in order of their subjects; what gains are counted from next is kept.
+/// Events for grown bad debt, in order of their subjects. Stores the amounts that later growth is measured from.
 pub(super) async fn gains(tx: &mut Tx<'_>, readings: &Readings<'_>) -> Result<Vec<EventRecord>, StoreError> {
     let mut debts = Vec::new();
     if !readings.vaults.is_empty() {
@@ -47,7 +47,7 @@ fn event(debt: &Debt, before: f64, gained: f64) -> EventRecord {
     let severity = if is_critical_debt(*bad_debt_usd, *value_usd) { Severity::Critical } else { Severity::Warning };
     let title = format!("{name} has {} of bad debt", dollars(*bad_debt_usd));
     let event = EventRecord {
-        description: Some(format!("{} more than before is owed and not recoverable.", dollars(gained))),
+        description: Some(format!("Bad debt grew by {}.", dollars(gained))),
         loss_usd: Some(gained),
         remediation_status: Some(RemediationStatus::Unresolved),
         chain_id: *chain_id,

@@ -1,4 +1,4 @@
-//! `DepositabilityChange`: a vault's gate opens or closes.
+//! `DepositabilityChange`: a vault opens or closes for deposits.
 
 use super::Readings;
 use crate::facts::fact::Fact;
@@ -11,7 +11,7 @@ use rds_shared::rules::changes::deposit_move;
 use serde_json::{Map, json};
 use std::collections::{BTreeMap, HashMap};
 
-/// The moves among `readings`, in vault order and in order of time; what is confirmed now is kept.
+/// Events for changed deposit statuses, by vault and by time. Stores the last confirmed status of each vault.
 pub(super) async fn moves(tx: &mut Tx<'_>, readings: &Readings<'_>) -> Result<Vec<EventRecord>, StoreError> {
     let mut vaults = [readings.vaults.clone(), readings.gated.clone()].concat();
     vaults.sort_unstable();
@@ -28,7 +28,7 @@ pub(super) async fn moves(tx: &mut Tx<'_>, readings: &Readings<'_>) -> Result<Ve
         let mut last = before.and_then(|told| told.value.as_str()?.parse::<DepositStatus>().ok());
         let mut at = None;
         for (observed_at, status) in of_gate(&gate, own.remove(gate.vault_id.as_str())) {
-            // What is older than the last move was judged already, or came too late to be.
+            // A reading that is not newer than the last change was handled before, or came too late.
             if status == DepositStatus::Unknown || before.is_some_and(|told| observed_at <= told.observed_at) {
                 continue;
             }
@@ -47,8 +47,8 @@ pub(super) async fn moves(tx: &mut Tx<'_>, readings: &Readings<'_>) -> Result<Ve
     Ok(events)
 }
 
-/// The vaults' own states by their instants. Of two of one instant the table keeps the one with the greater digest, and so
-/// that is the one that was read.
+/// The vaults' own states by instant. Of two states of one instant, the table keeps the one with the greater content hash, so that
+/// one is used here.
 type Own<'b> = BTreeMap<At, &'b VaultState>;
 
 fn own_states<'b>(readings: &Readings<'b>) -> HashMap<&'b str, Own<'b>> {
@@ -62,7 +62,7 @@ fn own_states<'b>(readings: &Readings<'b>) -> HashMap<&'b str, Own<'b>> {
     own
 }
 
-/// What was read of a vault's gate, in order of time: the reserve's gates say more than the vault's own readings.
+/// The readings of a vault's deposit status, by time. The status of its reserve takes precedence over the vault's own readings.
 fn of_gate(gate: &Gate, own: Option<Own<'_>>) -> Vec<(At, DepositStatus)> {
     match (gate.gate_at, &gate.gate_status) {
         (Some(at), Some(status)) => vec![(at, status.parse().unwrap_or(DepositStatus::Unknown))],
@@ -74,8 +74,8 @@ fn event(gate: &Gate, from: DepositStatus, to: DepositStatus, at: At) -> EventRe
     let Gate { vault_id, name, .. } = gate;
     let key = format!("depositability:{vault_id}:{}:{from}-{to}", at.0.as_micros());
     let (severity, title) = match to {
-        DepositStatus::Closed => (Severity::Warning, format!("{name} takes no deposits any more")),
-        DepositStatus::Open | DepositStatus::Unknown => (Severity::Info, format!("{name} takes deposits again")),
+        DepositStatus::Closed => (Severity::Warning, format!("{name} no longer accepts deposits")),
+        DepositStatus::Open | DepositStatus::Unknown => (Severity::Info, format!("{name} accepts deposits again")),
     };
     EventRecord {
         description: Some(format!("The deposit status moved from {from} to {to}.")),

@@ -1,14 +1,14 @@
-//! Events that the service makes itself, out of what its readings changed: in the transaction that takes the readings in.
+//! Events that the service creates from changed readings, in the transaction that ingests the readings.
 //!
-//! | type | told when |
+//! | type | created when |
 //! |---|---|
 //! | `DepositabilityChange` | a vault's deposit status moves between `open` and `closed` |
 //! | `BadDebt` | a vault or a market gains bad debt |
-//! | `AllocationChange` | a tenth or more of what a vault lends or holds sits elsewhere than when that was last told |
-//! | `RatingChange` | a published score or tier moves |
+//! | `AllocationChange` | a tenth or more of a vault's allocation differs from the allocation last notified |
+//! | `RatingChange` | a published score or tier changes |
 //!
-//! The rules are `shared::rules::changes`. A key names the subject, the instant of the reading and the move, so that a reading
-//! tells the same event once, whoever takes it in and however often.
+//! The rules are in `shared::rules::changes`. A key contains the subject, the instant of the reading and the change, so that a reading
+//! creates its event once, however often it is ingested.
 //!
 //! # Invariants
 //!
@@ -26,24 +26,24 @@ use crate::publication::{self, How};
 use crate::store::{StoreError, Tx};
 use rds_shared::wire::Timestamp;
 
-/// What a batch changed, as far as events follow from it.
+/// The changes of a batch that events may follow from.
 #[derive(Debug, Clone, Default)]
 pub struct Readings<'b> {
-    /// Every state that was taken in.
+    /// Every vault state of the batch.
     pub states: Vec<&'b VaultState>,
-    /// Vaults whose newest state is another one now.
+    /// Vaults whose newest state changed.
     pub vaults: Vec<String>,
-    /// Vaults of reserves of which anything changed.
+    /// Vaults of reserves that changed.
     pub gated: Vec<String>,
-    /// Vaults with another exposure.
+    /// Vaults whose exposures changed.
     pub exposed: Vec<String>,
-    /// Vaults with another strategy.
+    /// Vaults whose strategies changed.
     pub strategic: Vec<String>,
-    /// Markets with another state.
+    /// Markets whose state changed.
     pub markets: Vec<String>,
 }
 
-/// Tells what the readings changed; answers how many events that are new.
+/// Creates and publishes the events that follow from the readings; returns the number of new events.
 pub async fn tell(tx: &mut Tx<'_>, readings: &Readings<'_>, now: Timestamp) -> Result<u64, StoreError> {
     let mut events = depositability::moves(tx, readings).await?;
     events.extend(bad_debt::gains(tx, readings).await?);
@@ -51,7 +51,7 @@ pub async fn tell(tx: &mut Tx<'_>, readings: &Readings<'_>, now: Timestamp) -> R
     Ok(publication::publish_new(tx, &events, How::Published, now).await?.len() as u64)
 }
 
-/// A figure as titles show it: `1234567.8` is `1.23M`.
+/// An amount as shown in titles: `1234567.8` is `1.23M USD`.
 fn dollars(usd: f64) -> String {
     match usd {
         usd if usd >= 1e9 => format!("{:.2}B USD", usd / 1e9),

@@ -1,4 +1,4 @@
-//! `RatingChange`: a published score or tier moved. Source: interface, "Webhooks", `rating.changed`.
+//! `RatingChange`: a published score or tier changed.
 
 use crate::facts::EventRecord;
 use crate::publication::{self, How, RATING_CHANGE_SOURCE};
@@ -12,7 +12,7 @@ use rds_shared::scoring::{METHODOLOGY_VERSION, MilliPoints};
 use rds_shared::wire::Timestamp;
 use serde_json::{Map, json};
 
-/// Tells the changes that a run of data version `version` published. A vault's first score is none. Answers how many events that are.
+/// Creates events for the changes that the run of data version `version` published, except first scores. Returns their number.
 pub async fn rating_changes(
     tx: &mut Tx<'_>,
     changes: &[VaultChange],
@@ -61,7 +61,7 @@ fn event(vault_id: &str, name: &str, change: &Change, version: i64, now: Timesta
             format!("rating:{vault_id}:{version}"),
             "RatingChange",
             severity,
-            format!("{name} is rated {after}, before {before}"),
+            format!("{name} is rated {after}, previously {before}"),
             RATING_CHANGE_SOURCE,
             now.into(),
         )

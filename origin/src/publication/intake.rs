@@ -1,4 +1,4 @@
-//! Events coming in: their records and links are written, and it is decided which of them are public at once.
+//! Intake of events: writes their records and links, and decides which of them are public at once.
 
 use crate::facts::fact::Fact;
 use crate::facts::{EventLink, EventRecord, EventScope, Publication};
@@ -8,26 +8,26 @@ use std::collections::{BTreeMap, BTreeSet};
 /// What a batch of records changed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TakenIn {
-    /// Events of which anything is new.
+    /// Events that are new or changed.
     pub events: Vec<i64>,
-    /// The groups that they were in before.
+    /// The groups that the events were in before.
     pub groups: Vec<String>,
-    /// Vaults that an event named before and names no longer.
+    /// Vaults that an event named before and no longer names.
     pub released_vaults: Vec<String>,
-    /// The same of protocols.
+    /// The same for protocols.
     pub released_protocols: Vec<String>,
 }
 
-/// Writes events with their links, and keeps the feed current; their states stay as they are, drafts where they are new.
+/// Writes events with their links and refreshes the feed. Their states do not change; new events are drafts.
 ///
-/// A record that replaces another replaces its links too, all of them, whatever instant they are of.
+/// A record that replaces another also replaces all its links, whatever their instant.
 pub async fn take_in(tx: &mut Tx<'_>, events: &[EventRecord]) -> Result<TakenIn, StoreError> {
     let taken = write(tx, events).await?;
     event_feed::refresh(tx, &taken.events, &taken.groups).await?;
     Ok(taken)
 }
 
-/// The same for whoever brings the feed up to date afterwards.
+/// The same without the refresh of the feed, which the caller makes afterwards.
 pub(super) async fn write(tx: &mut Tx<'_>, events: &[EventRecord]) -> Result<TakenIn, StoreError> {
     if events.is_empty() {
         return Ok(TakenIn::default());
@@ -57,14 +57,14 @@ pub(super) async fn write(tx: &mut Tx<'_>, events: &[EventRecord]) -> Result<Tak
     Ok(taken)
 }
 
-/// Those of `first_told`, the events that nobody had told of before a batch, that are public at once: all but those whose own
-/// record in the batch, `events`, is a draft. What is told of an event that is known leaves its state as it is.
+/// Those of `first_told`, the events first reported by a batch, that are public at once: all except those whose own record in the
+/// batch, `events`, is a draft. A report about a known event does not change its state.
 pub fn public_at_once<'a>(first_told: &[i64], events: impl IntoIterator<Item = &'a EventRecord>) -> Vec<i64> {
     let drafts: BTreeSet<i64> = newest(events).filter(|event| is_draft(event)).map(|event| event.id).collect();
     first_told.iter().copied().filter(|id| !drafts.contains(id)).collect()
 }
 
-/// Of several records of one event the one that the table keeps; of two that differ in nothing else, the draft.
+/// Of several records of one event, the one that the table keeps; of two that differ only in their publication, the draft.
 fn newest<'a>(events: impl IntoIterator<Item = &'a EventRecord>) -> impl Iterator<Item = &'a EventRecord> {
     let rank = |event: &EventRecord| (event.observed_at, event.content_hash(), is_draft(event));
     let mut kept = BTreeMap::<i64, &EventRecord>::new();

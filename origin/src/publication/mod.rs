@@ -1,28 +1,26 @@
-//! How events become public, and stop being so.
+//! Publication of events: how they become public, and how they are withdrawn.
 //!
 //! ```text
 //! draft ──publish──► published ──retract──► retracted ──publish──► published …
 //!                        └─promote─► published, promoted
 //! ```
 //!
-//! A transition, the feed's row and the captured operation are one transaction: the caller's. It holds the writers' turn
-//! ([`crate::store::publication::take_turn`]). What is asked for and is so already changes nothing and captures nothing: the answer
-//! is [`Outcome::Already`]. A transition back and forth leaves one operation each way, in that order, however little time
-//! lies between. Scores are the caller's affair: of an event of type `Incident` the touched vaults are to be scored again,
-//! which [`verbs`] does for the operator and `ingest` for observations.
+//! A transition, the feed's row and the captured operation are written in the caller's transaction, which holds the writers' lock
+//! ([`crate::store::publication::take_turn`]). A transition to the present state changes and captures nothing: the result is
+//! [`Outcome::Already`]. A transition back and forth captures one operation each way, in that order, however little time lies between.
+//! Scores are left to the caller: after a transition of an event of type `Incident`, the vaults that it touches must be scored
+//! again, which [`verbs`] does for operators' commands and `ingest` for observations.
 //!
-//! An event whose chain is withheld changes its state like any other, but nothing of it is captured. When the chain is served
-//! again, an event that was published meanwhile shows, and is news no longer: nobody is told. But what subscribers had been told
-//! is public, and was withdrawn meanwhile, they still take for true: that retraction is told then ([`tell_owed_retractions`]).
-//!
-//! Source: interface, "Event and security-event publication".
+//! An event on a withheld chain changes its state like any other, but nothing is captured. When the chain is served again, an event
+//! that was published meanwhile appears in the feed without an operation. A retraction made meanwhile of an event that subscribers know
+//! as public is captured then ([`tell_owed_retractions`]).
 //!
 //! # Invariants
 //!
-//! - An event's transition, its row in the feed and the captured operation are one transaction; an operation is appended without a lock and never changed.
-//!   A transition to the present state captures nothing (`tests/it/events_publication.rs`).
-//! - Nothing on a withheld chain is captured. A retraction of an event that clients saw before is captured when the chain is served again
-//!   (`tests/it/events_withheld.rs`).
+//! - An event's transition, its row in the feed and the captured operation are one transaction; an operation is appended without a
+//!   lock and never changed. A transition to the present state captures nothing (`tests/it/events_publication.rs`).
+//! - Nothing on a withheld chain is captured. A retraction of an event that clients saw before is captured when the chain is served
+//!   again (`tests/it/events_withheld.rs`).
 
 mod intake;
 pub mod verbs;
@@ -38,16 +36,16 @@ use rds_shared::wire::Timestamp;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
-/// The source of the events that tell of moved ratings: what `excludeSource` takes to drop them.
+/// The source of `RatingChange` events; `excludeSource` with this value removes them.
 pub const RATING_CHANGE_SOURCE: &str = "rating-change";
-/// The source of every other event that the service makes out of what it observed.
+/// The source of all other events that the service creates from its observations.
 pub const OBSERVED_CHANGE_SOURCE: &str = "observed-change";
 
-/// Operations that are held at a time: bounds the memory of a batch of any size. One of an event that counts against a large
-/// protocol is some hundred kilobytes, by the vaults that it touches.
-const CAPTURED_AT_A_TIME: usize = 50;
+/// Operations held in memory at once, which bounds the memory for a batch of any size. An operation of an event that counts against
+/// a large protocol has some hundred kilobytes, because it names the vaults that it touches.
+const CAPTURE_BATCH: usize = 50;
 
-/// Whom webhooks deliver an operation to.
+/// The event type under which webhooks deliver an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Family {
     EventPublished,
@@ -60,7 +58,7 @@ pub enum Family {
 }
 
 impl Family {
-    /// Its word in subscriptions.
+    /// The name in subscriptions.
     pub const fn as_str(self) -> &'static str {
         match self {
             Family::EventPublished => "event.published",
@@ -96,31 +94,31 @@ impl StreamOp {
 /// How an event becomes public.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum How {
-    /// By itself or by an editor: frame `published`.
+    /// Automatically or by an editor: frame `published`.
     Published,
-    /// Out of a registry, because it affects the tracked universe: frame `promoted`.
+    /// From the security registry, because it affects the tracked universe: frame `promoted`.
     Promoted,
 }
 
-/// What a request for a transition came to.
+/// The result of a requested transition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// It was made, and captured unless the chain is withheld.
     Moved,
-    /// It had been made before: nothing changed, nothing was captured.
+    /// The event already has this state: nothing changed, nothing was captured.
     Already,
-    /// It leads nowhere from this state: nothing changed.
+    /// The transition is not possible from this state: nothing changed.
     Refused(PublicationState),
     /// There is no such event.
     Unknown,
 }
 
-/// One operation that subscribers are told of.
+/// One operation for subscribers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Operation<'a, T> {
-    /// Whom webhooks deliver it to; none is for the stream alone.
+    /// The event type for webhooks; `None` if it is for the stream only.
     pub family: Option<Family>,
-    /// The stream's frame; none is not for the stream.
+    /// The stream's frame; `None` if it is not for the stream.
     pub stream_op: Option<StreamOp>,
     /// The row's id as the API serves it.
     pub event_id: String,
@@ -132,7 +130,7 @@ pub struct Operation<'a, T> {
     pub body: &'a T,
 }
 
-/// Appends one operation in the caller's transaction. Rows of withheld chains are not to be captured at all.
+/// Appends one operation in the caller's transaction. Rows of withheld chains must not be captured.
 pub async fn capture<T: Serialize>(
     tx: &mut Tx<'_>,
     now: Timestamp,
@@ -144,28 +142,28 @@ pub async fn capture<T: Serialize>(
 /// Makes an event public: a draft for the first time, a retracted one again, with the body as it is now.
 pub async fn publish(tx: &mut Tx<'_>, id: i64, now: Timestamp) -> Result<Outcome, StoreError> {
     let moved = event_states::publish(tx, &[id], now.into(), false, false).await?;
-    told(tx, &moved, StreamOp::Published, now).await?;
+    refresh_and_capture(tx, &moved, StreamOp::Published, now).await?;
     outcome(tx, id, &moved, |state, _| state == PublicationState::Published).await
 }
 
-/// Marks a public event as promoted into the feed: a frame of the stream, and nothing for webhooks, which have the event.
+/// Marks a public event as promoted into the feed. Captures a stream frame only, because webhooks already have the event.
 pub async fn promote(tx: &mut Tx<'_>, id: i64, now: Timestamp) -> Result<Outcome, StoreError> {
     let moved = event_states::promote(tx, id, now.into()).await?;
     captured(tx, &moved, StreamOp::Promoted, now, |_| None).await?;
     outcome(tx, id, &moved, |state, promoted| state == PublicationState::Published && promoted).await
 }
 
-/// Withdraws a public event; the next newest of its group stands in for it.
+/// Withdraws a public event; the next newest event of its group then represents the group.
 pub async fn retract(tx: &mut Tx<'_>, id: i64, reason: Option<&str>, now: Timestamp) -> Result<Outcome, StoreError> {
     let moved = event_states::retract(tx, id, now.into(), reason).await?;
-    told(tx, &moved, StreamOp::Retracted, now).await?;
+    refresh_and_capture(tx, &moved, StreamOp::Retracted, now).await?;
     outcome(tx, id, &moved, |state, _| state == PublicationState::Retracted).await
 }
 
-/// Writes events with their links, and makes public those that never were. Answers their ids in order.
+/// Writes events with their links, and publishes those that never were public. Returns their ids in order.
 ///
-/// The id follows from the key, so that an event is made once, whoever tells of it and however often. An event that was
-/// retracted stays so; a newer record of one that exists corrects what is served of it, and captures nothing.
+/// The id is derived from the key, so an event is created once, however often it is reported. A retracted event stays retracted. A
+/// newer record of an existing event corrects what is served, and captures nothing.
 pub async fn publish_new(
     tx: &mut Tx<'_>,
     events: &[EventRecord],
@@ -176,7 +174,7 @@ pub async fn publish_new(
     let ids: Vec<i64> = events.iter().map(|event| event.id).collect();
     let promoted = how == How::Promoted;
     let moved = event_states::publish(tx, &ids, now.into(), promoted, true).await?;
-    // Once, for what was written and for what became public of it.
+    // One refresh for the events that were written and those that became public.
     stale.extend_from_slice(&moved);
     stale.sort_unstable();
     stale.dedup();
@@ -186,16 +184,16 @@ pub async fn publish_new(
     Ok(moved)
 }
 
-/// Makes those of `ids` public that never were; answers them.
+/// Publishes those of `ids` that never were public; returns them.
 pub async fn publish_first(tx: &mut Tx<'_>, ids: &[i64], how: How, now: Timestamp) -> Result<Vec<i64>, StoreError> {
     let promoted = how == How::Promoted;
     let moved = event_states::publish(tx, ids, now.into(), promoted, true).await?;
-    told(tx, &moved, if promoted { StreamOp::Promoted } else { StreamOp::Published }, now).await?;
+    refresh_and_capture(tx, &moved, if promoted { StreamOp::Promoted } else { StreamOp::Published }, now).await?;
     Ok(moved)
 }
 
-/// Brings the feed up to date with events that just moved, and captures what their subscribers are told.
-async fn told(tx: &mut Tx<'_>, moved: &[i64], op: StreamOp, now: Timestamp) -> Result<(), StoreError> {
+/// Refreshes the feed for events that have just changed state, and captures their operations.
+async fn refresh_and_capture(tx: &mut Tx<'_>, moved: &[i64], op: StreamOp, now: Timestamp) -> Result<(), StoreError> {
     if moved.is_empty() {
         return Ok(());
     }
@@ -203,14 +201,14 @@ async fn told(tx: &mut Tx<'_>, moved: &[i64], op: StreamOp, now: Timestamp) -> R
     captured(tx, moved, op, now, |placed| Some(family(placed, op))).await
 }
 
-/// Tells of events that were withdrawn while their chain was withheld, and that subscribers had been told are public: once, when
-/// the chain is served again. What is withheld still waits.
+/// Captures the retractions that were made while the chain was withheld, of events that subscribers know as public: once, when the chain
+/// is served again. Events on chains that are still withheld wait.
 pub async fn tell_owed_retractions(tx: &mut Tx<'_>, now: Timestamp) -> Result<(), StoreError> {
     let owed = event_states::owed_retractions(tx).await?;
     captured(tx, &owed, StreamOp::Retracted, now, |_| Some(Family::EventRetracted)).await
 }
 
-/// Captures an operation of every one of these events that is served, and notes which of them subscribers take for public now.
+/// Captures an operation for each of these events that is served, and stores which of them subscribers now know as public.
 async fn captured(
     tx: &mut Tx<'_>,
     ids: &[i64],
@@ -218,7 +216,7 @@ async fn captured(
     now: Timestamp,
     family: impl Fn(&Placed) -> Option<Family> + Send,
 ) -> Result<(), StoreError> {
-    for ids in ids.chunks(CAPTURED_AT_A_TIME) {
+    for ids in ids.chunks(CAPTURE_BATCH) {
         let mut placed = event_detail::placed(&mut **tx, ids).await?;
         placed.retain(|placed| placed.is_served);
         let rows =
@@ -253,8 +251,8 @@ fn operation(
     }
 }
 
-/// Every chain that the body names, those of the vaults that an event of a whole protocol touches included: a body that was captured
-/// is never changed, so all of it is told no more once one of them is withheld.
+/// Every chain named in the body, including those of the vaults that an event of a whole protocol touches. A captured body is never
+/// changed, so the whole operation is no longer delivered once one of these chains is withheld.
 fn chains(placed: &Placed) -> Vec<i64> {
     let named = placed.detail.affected_vaults.iter().filter_map(|vault| i64::try_from(vault.chain_id.0).ok());
     let all: BTreeSet<i64> = placed.chain_ids.iter().copied().chain(named).collect();

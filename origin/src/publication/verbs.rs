@@ -1,4 +1,4 @@
-//! What an editor does with one event: the transition, and the scores that follow from it, as one data version.
+//! Commands of editors on one event: the transition and the scores that follow from it, as one data version.
 
 use super::{Outcome, promote, publish, retract};
 use crate::clock::Clock;
@@ -8,25 +8,25 @@ use crate::store::{Db, StoreError, Tx, event_states, security, tags};
 use rds_shared::route::Tag;
 use rds_shared::wire::Timestamp;
 
-/// Where a transition shows: in the feed, in the scores of the vaults that an incident counts for, and in the registry's rows that
+/// Tags touched by a transition: those of the feed, of the scores of vaults that an incident counts against, and of registry rows that
 /// name their event.
 pub const SHOWN_IN: [Tag; 3] = [Tag::Vaults, Tag::Events, Tag::Security];
 
-/// What an editor asks for.
+/// A command of an editor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verb {
     /// Make it public, for the first time or again.
     Publish,
     /// Withdraw it, and say why.
     Retract {
-        /// In words, served to subscribers.
+        /// The reason, served to subscribers.
         reason: Option<String>,
     },
     /// Mark it as promoted into the feed.
     Promote,
 }
 
-/// Runs a verb on one event in a transaction of its own. A running service takes it up as it does any change of facts.
+/// Runs a command on one event in its own transaction. A running service notices it like any change of facts.
 pub async fn run(db: &Db, clock: &Clock, id: i64, verb: Verb) -> Result<Outcome, StoreError> {
     let now = clock.now();
     db.run_tx("event publication", move |tx| {
@@ -47,7 +47,7 @@ pub async fn run(db: &Db, clock: &Clock, id: i64, verb: Verb) -> Result<Outcome,
     .await
 }
 
-/// Scores the vaults that an incident counts for, and makes the change a data version.
+/// Scores the vaults that an incident counts against, and records the change as a data version.
 async fn follow(tx: &mut Tx<'_>, id: i64, now: Timestamp) -> Result<(), StoreError> {
     let version = versions::current_version(tx).await? + 1;
     let touched = Touched { events: event_states::incidents_among(tx, &[id]).await?, ..Touched::default() };

@@ -1,7 +1,7 @@
-//! The auto-publish pass: what needs no editor.
+//! The auto-publish pass: publishes the drafts that need no editor.
 //!
-//! A pass publishes at most fifty drafts, those of the oldest attacks first, so that what has waited longest is never passed over
-//! however much comes in. What is left waits for the next pass.
+//! A pass publishes at most fifty drafts, those of the oldest attacks first, so that new drafts never delay older ones. The others wait
+//! for the next pass.
 
 use super::{Promoted, promotion, publish, record};
 use crate::clock::Clock;
@@ -11,21 +11,21 @@ use rds_shared::model::security::PublishedBy;
 use rds_shared::wire::Timestamp;
 use serde::Serialize;
 
-/// Rows a pass. Source: interface, "Parameter bounds".
+/// Maximum rows per pass.
 pub const BATCH: u32 = 50;
 
-/// What a pass did.
+/// The result of a pass.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Pass {
-    /// The rows that it published, in the order in which it did.
+    /// The published rows, in the order of publication.
     pub published: Vec<i64>,
-    /// Rows that an event of the feed came to tell of, tells differently of, or tells of no longer.
+    /// Rows whose event in the feed was created, changed or withdrawn.
     pub promoted: u64,
-    /// Drafts that wait for the next one.
+    /// Drafts that wait for the next pass.
     pub waiting: u64,
 }
 
-/// Runs one pass in a transaction of its own, as one data version.
+/// Runs one pass in its own transaction, as one data version.
 pub async fn run(db: &Db, clock: &Clock) -> Result<Pass, StoreError> {
     let now = clock.now();
     db.run_tx("auto-publish", move |tx| {
@@ -45,7 +45,7 @@ pub async fn run(db: &Db, clock: &Clock) -> Result<Pass, StoreError> {
     .await
 }
 
-/// Publishes what is due in the caller's transaction; answers the rows, and what that changed in the feed.
+/// Publishes the due drafts in the caller's transaction; returns the rows, and the changes of the feed.
 pub(super) async fn pass(tx: &mut Tx<'_>, now: Timestamp) -> Result<(Vec<i64>, Promoted), StoreError> {
     let (due, mut promoted) = (security::due(tx, BATCH).await?, Promoted::default());
     for id in &due {

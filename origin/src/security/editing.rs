@@ -1,4 +1,4 @@
-//! What an editor does with one row.
+//! Changes of a registry row's state by an editor.
 
 use super::{publish, record};
 use crate::clock::Clock;
@@ -9,20 +9,20 @@ use rds_shared::model::security::{PublishedBy, RegistryState};
 use rds_shared::wire::Timestamp;
 use serde::Serialize;
 
-/// What a request for a state came to.
+/// The result of a requested state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Edited {
-    /// The row stands there now.
+    /// The row has the requested state now.
     Moved {
-        /// Where it stood.
+        /// The state before.
         from: RegistryState,
     },
-    /// It stood there before: nothing changed, nothing was captured.
+    /// The row had this state already: nothing changed, nothing was captured.
     Already,
-    /// No way leads there from where it stands.
+    /// The requested state cannot be reached from the present one.
     Refused {
-        /// Where that is.
+        /// The present state.
         state: RegistryState,
     },
     /// Its chain is withheld: it cannot be published.
@@ -31,7 +31,7 @@ pub enum Edited {
     Unknown,
 }
 
-/// Takes the row to `state`, in a transaction of its own. `reason` is kept with states other than published.
+/// Gives the row this state, in its own transaction. `reason` is stored with states other than published.
 pub async fn run(
     db: &Db,
     clock: &Clock,
@@ -70,7 +70,7 @@ async fn edit(
         RegistryState::Published => drop(publish(tx, now, id, PublishedBy::Admin).await?),
         _ => {
             security::set_withheld(tx, id, state, reason, now.into()).await?;
-            // The event that was made of the row goes with it; one that was reported by itself stands for itself.
+            // The event created from the row is retracted with it; an incident that was reported separately stays.
             if let Some(event) = standing.promoted_event_id.filter(|event| *event == super::promotion::event_of(id)) {
                 publication::retract(tx, event, reason, now).await?;
             }

@@ -1,4 +1,4 @@
-//! The security registry's publication.
+//! Publication in the security registry.
 //!
 //! ```text
 //! draft ──publish──► published ──retract──► retracted ──publish──► published …
@@ -7,22 +7,19 @@
 //! ```
 //!
 //! A row is published by an editor ([`editing`]) or by the auto-publish pass ([`auto_publish`]), which runs with every batch that
-//! changes the registry, the casebook or the tracked universe, and by the operator's verb. A published row that touches the
-//! tracked universe is promoted into the events feed ([`promotion`]). Every step is one transaction that holds the writers'
-//! turn, so that of two processes at once the second finds done what the first did. What leaves is captured there too, by
-//! [`crate::publication`].
+//! changes the registry, the casebook or the tracked universe, and by the operator's command. A published row that touches the
+//! tracked universe is promoted into the events feed ([`promotion`]). Every step is one transaction that holds the writers' lock, so a
+//! second process at the same time finds the work done. The operations are captured in it by [`crate::publication`].
 //!
-//! What a row touches is judged anew whenever a row or the universe changes: with vaults, assets, markets and reserves that
-//! come to be tracked, older rows come to touch them. The event that was made of a row follows it.
+//! What a row touches is evaluated again whenever a row or the universe changes: older rows may touch vaults, assets, markets and
+//! reserves that are tracked only now. The event created from a row follows it.
 //!
-//! Nothing on a withheld chain is published by itself, served, promoted or captured; an editor is told so.
-//!
-//! Source: interface, "Event and security-event publication".
+//! Rows on a withheld chain are not auto-published, served, promoted or captured; an editor who publishes one is refused.
 //!
 //! # Invariants
 //!
-//! - A registry row is served only while it is published; its state, event and captured operation change in one transaction behind the writers' lock. A
-//!   report never moves a score (`tests/it/security.rs`).
+//! - A registry row is served only while it is published; its state, event and captured operation change in one transaction behind the
+//!   writers' lock. A report never moves a score (`tests/it/security.rs`).
 //! - Losses are whole cents from ingest to the answer; a board's total is the exact sum of its rows (`tests/it/losses.rs`).
 
 pub mod auto_publish;
@@ -39,33 +36,33 @@ use rds_shared::route::Tag;
 use rds_shared::wire::Timestamp;
 use std::collections::BTreeMap;
 
-/// Kinds of observation that the tracked universe is made of, the registry's own rows among them.
+/// Fact kinds that make up the tracked universe, including the registry's own rows.
 const UNIVERSE: [&str; 5] = ["security_event", "vault", "asset", "market", "market_reserve"];
-/// Kinds after which a draft may have become due, a chain may have come to be served, or another event may tell of a row.
+/// Fact kinds after which a draft may have become due, a chain may be served again, or a row may be represented by another event.
 const REGISTRY: [&str; 5] = ["security_event", "loss_case", "chain", "incident_link", "event"];
 
-/// Where a change of the registry shows.
+/// Tags touched by a change of the registry.
 pub const SHOWN_IN: [Tag; 2] = [Tag::Events, Tag::Security];
 
-/// What a batch led to in the registry.
+/// The effects of a batch on the registry.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Settled {
-    /// Rows that came to touch the tracked universe, or no longer do.
+    /// Rows that have begun or ceased to touch the tracked universe.
     pub judged: u64,
-    /// Rows that the pass published.
+    /// Rows that the auto-publish pass published.
     pub published: u64,
-    /// What that changed in the feed.
+    /// The resulting changes of the feed.
     pub promoted: Promoted,
 }
 
 impl Settled {
-    /// Rows that read differently now, at most.
+    /// Upper bound of the number of changed rows.
     pub fn rows(&self) -> u64 {
         self.judged + self.published + self.promoted.rows
     }
 }
 
-/// What follows in the registry from a batch that changed rows of these kinds.
+/// Applies the effects of a batch that changed rows of these fact kinds.
 pub async fn settle(
     tx: &mut Tx<'_>,
     now: Timestamp,
@@ -87,7 +84,7 @@ pub async fn settle(
     Ok(settled)
 }
 
-/// Makes a change of so many rows, outside a batch, a data version.
+/// Records a change of this many rows, outside an ingest batch, as a data version.
 async fn record(tx: &mut Tx<'_>, now: Timestamp, rows: u64) -> Result<(), StoreError> {
     let version = current_version(tx).await? + 1;
     let changed = serde_json::json!({ "security_event": rows, "event": rows });
@@ -97,14 +94,14 @@ async fn record(tx: &mut Tx<'_>, now: Timestamp, rows: u64) -> Result<(), StoreE
     Ok(())
 }
 
-/// Makes a row public, promotes it where it touches the tracked universe, and captures it as it is served then.
+/// Publishes a row, promotes it if it touches the tracked universe, and captures it as it is served then.
 async fn publish(tx: &mut Tx<'_>, now: Timestamp, id: i64, by: PublishedBy) -> Result<Promoted, StoreError> {
     security::set_published(tx, id, by, now.into()).await?;
     let promoted = promotion::promote(tx, now, id).await?;
     let Some(row) = security::served(tx, id).await? else { return Ok(promoted) };
     let operation = Operation {
         family: Some(Family::SecurityEventPublished),
-        // The stream tells of events; this row's is the promoted one, where there is one.
+        // The stream carries events only; the event of this row, if there is one, is the promoted one.
         stream_op: None,
         event_id: row.id.to_string(),
         vault_ids: security::touched(tx, id).await?.vaults,

@@ -1,9 +1,9 @@
-//! Promotion: an event of the feed tells of a published row that touches the tracked universe.
+//! Promotion: an event of the feed represents a published row that touches the tracked universe.
 //!
-//! An incident that was reported by itself under the row's own names (`event_key` `{source}-{source_id}`) is that event already.
-//! Otherwise one is made, of type `SecurityEvent`: scores count incidents, and no report of a registry becomes one by itself.
-//! The event that was made says what its row says: it is corrected with the row, and retracted when the row turns out to touch
-//! nothing that is tracked. What an editor retracted stays so.
+//! If an incident was reported separately under the row's own names (`event_key` `{source}-{source_id}`), that is the event. Otherwise
+//! an event of type `SecurityEvent` is created. It is not an incident, because scores count incidents and a registry's report must not
+//! change scores. The created event follows its row: it is corrected with the row, and retracted if the row turns out to touch
+//! nothing tracked. An event that an editor retracted stays retracted.
 
 use crate::facts::{EventRecord, Reference, event_id};
 use crate::publication::{How, Outcome, promote as promote_event, publish, publish_new, retract, take_in};
@@ -12,24 +12,24 @@ use rds_shared::model::security::SecurityEvent;
 use rds_shared::wire::Timestamp;
 use std::ops::AddAssign;
 
-/// The type of events that are made of registry rows.
+/// The type of events created from registry rows.
 const EVENT_TYPE: &str = "SecurityEvent";
 
-/// What the keys of events that are made of rows begin with; the row's number follows.
-const KEY: &str = "security-";
+/// Prefix of the keys of events created from rows; the row's number follows.
+const KEY_PREFIX: &str = "security-";
 
-/// Why an event that was made of a row is retracted when the incident itself is reported.
-const GIVES_WAY: &str = "the incident is told by itself";
+/// Reason for retracting a created event when the incident itself is reported.
+const REASON_REPORTED: &str = "the incident was reported separately";
 
-/// Why one is retracted when its row touches nothing that is tracked.
-const TOUCHES_NOTHING: &str = "the report no longer concerns anything that is tracked";
+/// Reason for retracting a created event when its row touches nothing tracked.
+const REASON_UNTRACKED: &str = "the report no longer concerns anything that is tracked";
 
-/// The key of the event that is made of a row.
+/// The key of the event created from a row.
 fn key_of(id: i64) -> String {
-    format!("{KEY}{id}")
+    format!("{KEY_PREFIX}{id}")
 }
 
-/// The number of the event that is made of a row.
+/// The id of the event created from a row.
 pub(super) fn event_of(id: i64) -> i64 {
     event_id(&key_of(id))
 }
@@ -37,7 +37,7 @@ pub(super) fn event_of(id: i64) -> i64 {
 /// What promotion changed in the feed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Promoted {
-    /// Rows that an event came to tell of, tells differently of, or tells of no longer.
+    /// Rows whose event in the feed was created, changed or withdrawn.
     pub rows: u64,
     /// Events that became public.
     pub published: u64,
@@ -50,14 +50,14 @@ impl AddAssign for Promoted {
     }
 }
 
-/// Promotes every published row that touches the tracked universe and that no event tells of, and makes those events that were
-/// made of rows say again what their rows say.
+/// Promotes every published row that touches the tracked universe and has no event, and corrects created events that differ from their
+/// rows.
 pub(super) async fn keep(tx: &mut Tx<'_>, now: Timestamp) -> Result<Promoted, StoreError> {
     let mut promoted = Promoted::default();
-    for id in security::to_promote(tx, KEY).await? {
+    for id in security::to_promote(tx, KEY_PREFIX).await? {
         promoted += promote(tx, now, id).await?;
     }
-    for id in security::told_wrongly(tx, KEY).await? {
+    for id in security::told_wrongly(tx, KEY_PREFIX).await? {
         correct(tx, now, id).await?;
         promoted.rows += 1;
     }
@@ -72,13 +72,13 @@ pub(super) async fn promote(tx: &mut Tx<'_>, now: Timestamp, id: i64) -> Result<
     let reported = event_id(&format!("{}-{}", row.source, row.source_id).to_lowercase());
     let marked = promote_event(tx, reported, now).await?;
     let (event, moved, published) = if matches!(marked, Outcome::Moved | Outcome::Already) {
-        // One that was made before the incident was reported gives way to it.
-        let gone = retract(tx, event_of(id), Some(GIVES_WAY), now).await?;
+        // A created event is replaced by the incident that was reported after it.
+        let gone = retract(tx, event_of(id), Some(REASON_REPORTED), now).await?;
         (reported, [marked, gone].contains(&Outcome::Moved), false)
     } else {
         let made = record(tx, now, id, row).await?;
         let mut published = !publish_new(tx, std::slice::from_ref(&made), How::Promoted, now).await?.is_empty();
-        // One that was retracted with its row comes back with it.
+        // An event that was retracted with its row is published again with it.
         if publish(tx, made.id, now).await? == Outcome::Moved {
             promote_event(tx, made.id, now).await?;
             published = true;
@@ -89,21 +89,21 @@ pub(super) async fn promote(tx: &mut Tx<'_>, now: Timestamp, id: i64) -> Result<
     Ok(Promoted { rows: u64::from(moved), published: u64::from(published) })
 }
 
-/// Makes the event that was made of a row say what the row says; it goes where the row touches nothing any longer.
+/// Corrects the event created from a row, or retracts it if the row no longer touches anything tracked.
 async fn correct(tx: &mut Tx<'_>, now: Timestamp, id: i64) -> Result<(), StoreError> {
     let Some(row) = security::served(tx, id).await? else { return Ok(()) };
     if row.affects_tracked_universe {
         let made = record(tx, now, id, row).await?;
         take_in(tx, &[made]).await?;
     } else {
-        retract(tx, event_of(id), Some(TOUCHES_NOTHING), now).await?;
-        // Nobody decided that: should the row touch something again, it is promoted again.
+        retract(tx, event_of(id), Some(REASON_UNTRACKED), now).await?;
+        // This was not an editor's decision: if the row touches something again, it is promoted again.
         security::set_promoted(tx, id, None).await?;
     }
     Ok(())
 }
 
-/// What a row says, as an event: a newer record than any that there is of it.
+/// The event record of a row, newer than every existing record of that event.
 async fn record(tx: &mut Tx<'_>, now: Timestamp, id: i64, row: SecurityEvent) -> Result<EventRecord, StoreError> {
     let touched = security::touched(tx, id).await?;
     let last = event_states::observed_at(tx, event_of(id)).await?;

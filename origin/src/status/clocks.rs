@@ -1,16 +1,16 @@
-//! Whether this process's clock is right: by the database's, and by what the edge signs.
+//! Checks this process's clock against the database's clock and the edge's signatures.
 
 use crate::app::App;
 use rds_shared::access::assertion::MAX_SKEW_SECONDS;
 use rds_shared::wire::Timestamp;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// How long ago the edge may have been believed to show that the clock is right, in seconds.
+/// A request of the edge that was verified within this time shows that the clock is right, in seconds.
 const HEARD_SECONDS: i64 = 15;
 
-/// Whether the wall clock is so far from `database_now` that the edge's signatures do not hold here.
+/// Whether the wall clock is so far from `database_now` that the edge's signatures would be refused here.
 ///
-/// Where the edge was believed a moment ago this clock is right, and the database's is the one that is off: that takes no origin
+/// If a request of the edge was verified a moment ago, this clock is right and the database's is wrong. That must not take an origin
 /// out of service.
 pub fn is_off(app: &App, database_now: Timestamp) -> bool {
     let wall = app.clock.wall();

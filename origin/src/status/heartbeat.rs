@@ -1,17 +1,17 @@
-//! The heartbeat: this process asks itself, through a door of its own, whether it is ready.
+//! The heartbeat: this process checks its own readiness through one of its listeners.
 //!
-//! What only looks at flags would call a service well that accepts nobody. The relay's door needs no signature, and is taken and
-//! answered by what takes and answers at the edge's.
+//! A check of internal flags would not notice a process that accepts no connections. The relay listener needs no signature, and runs the
+//! same code for connections and requests as the edge listener.
 
 use crate::outbound::Client;
 use axum::http::Uri;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
-/// How long a beat may take: readiness gives its database a second.
-const WITHIN: Duration = Duration::from_millis(1_500);
+/// Time limit for a heartbeat; readiness gives its database query one second.
+const HEARTBEAT_TIMEOUT: Duration = Duration::from_millis(1_500);
 
-/// The way to the own door.
+/// A client for this process's own listener.
 #[derive(Debug)]
 pub struct Heartbeat {
     client: Client,
@@ -19,7 +19,7 @@ pub struct Heartbeat {
 }
 
 impl Heartbeat {
-    /// A heartbeat through the door that is bound to `door`.
+    /// A heartbeat through the listener that is bound to `door`.
     pub fn through(door: SocketAddr) -> anyhow::Result<Self> {
         let host = match door.ip() {
             IpAddr::V4(address) if address.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
@@ -30,12 +30,12 @@ impl Heartbeat {
         Ok(Heartbeat { client: Client::new()?, ready })
     }
 
-    /// Whether the door answers that this process is ready.
+    /// Whether the listener answers that this process is ready.
     pub async fn beats(&self) -> bool {
-        match self.client.get(&self.ready, WITHIN).await {
+        match self.client.get(&self.ready, HEARTBEAT_TIMEOUT).await {
             Ok(status) => status.is_success(),
             Err(error) => {
-                tracing::debug!(%error, "the own door did not answer");
+                tracing::debug!(%error, "this process's own listener did not answer");
                 false
             }
         }
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_door_on_every_address_is_asked_at_this_machines_own() {
+    fn a_listener_on_all_addresses_is_reached_over_loopback() {
         for (bound, asked) in [
             ("0.0.0.0:8791", "http://127.0.0.1:8791/ready"),
             ("[::]:8791", "http://[::1]:8791/ready"),

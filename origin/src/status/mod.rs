@@ -1,18 +1,18 @@
-//! The status feed: how the parts of the service do, and how they did.
+//! The status feed: the present and past state of the service's components.
 //!
-//! | module | knows |
+//! | module | content |
 //! |---|---|
-//! | this one | the feed: every component read on its own, so that one that cannot be read costs one row |
+//! | this one | the feed; each component is read on its own, so that one that cannot be read affects one row |
 //! | [`clocks`] | whether this process's clock is right |
-//! | [`heartbeat`] | whether this process answers at its own door |
-//! | [`traffic`] | this process's answers of the last quarter of an hour |
-//! | [`writes`] | whether the database takes writes |
-//! | [`sampler`] | a sample a minute, whether this service is reached from outside, and what is forgotten |
+//! | [`heartbeat`] | whether this process answers on its own listener |
+//! | [`traffic`] | this process's responses of the last 15 minutes |
+//! | [`writes`] | whether the database accepts writes |
+//! | [`sampler`] | one sample per minute, the check from outside, and removal of old samples |
 //!
 //! # Invariants
 //!
-//! - The feed answers whatever is broken: each component is read on its own, and the edge answers for an origin that does not. An old feed is never served
-//!   (`e2e/fail-safe.test.mjs`).
+//! - The feed answers whatever is broken: each component is read on its own, and the edge answers for an origin that does not. An old
+//!   feed is never served (`e2e/fail-safe.test.mjs`).
 
 pub mod clocks;
 pub mod heartbeat;
@@ -32,12 +32,11 @@ use std::future::Future;
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// How long the database may take to count as answering, so that the feed is there within little more, whatever is broken.
-/// Source: interface, "Delivery limits", readiness database query.
-const READ_WITHIN: Duration = Duration::from_secs(1);
+/// Time limit for a read from the database, so that the feed is answered within little more, whatever is broken.
+const READ_TIMEOUT: Duration = Duration::from_secs(1);
 const UNREAD: Found = unread("could not be read in time");
 
-/// The feed as of `now`. There is no fault that it does not answer.
+/// The feed as of `now`. It cannot fail.
 pub async fn feed(app: &App, now: Timestamp) -> StatusFeed {
     let (beats, traffic, samples, overflowed, webhooks, newest, standing) = tokio::join!(
         beats(app),
@@ -50,7 +49,7 @@ pub async fn feed(app: &App, now: Timestamp) -> StatusFeed {
     );
     let all = traffic.map(|others| others.plus(app.traffic.within(now, RECENT_SECONDS)));
     let failed_in_a_row = samples.as_ref().and_then(|samples| samples.failed_in_a_row);
-    // Without the database the mode is what was heard last; why it is so is not known then.
+    // Without the database the mode is the last known one, and its reason is unknown.
     let (mode, reason) = match &standing {
         Some(standing) => (standing.in_force(), standing.why()),
         None => (app.fail_safe(), None),
@@ -61,7 +60,7 @@ pub async fn feed(app: &App, now: Timestamp) -> StatusFeed {
         ComponentName::Reachability => rules::reachability(failed_in_a_row),
         ComponentName::Errors => match all {
             Some(all) => rules::errors(all.requests, all.failed),
-            None => unread("could not be read of all processes in time"),
+            None => unread("the counts of all processes could not be read in time"),
         },
         ComponentName::EventsStream => overflowed.map_or(UNREAD, rules::events_stream),
         ComponentName::Webhooks => {
@@ -89,7 +88,7 @@ pub async fn feed(app: &App, now: Timestamp) -> StatusFeed {
     rules::feed(ComponentName::ALL.iter().map(component).collect(), uptime, signals, now)
 }
 
-/// The heartbeat: what this process tells a load balancer that asks whether it is ready, through its own door where that is open.
+/// Whether this process would report itself ready to a load balancer, checked through its own listener if that is open.
 async fn beats(app: &App) -> bool {
     if let Some(heartbeat) = app.heartbeat.get() {
         return heartbeat.beats().await;
@@ -97,9 +96,9 @@ async fn beats(app: &App) -> bool {
     in_time(ping(&app.db)).await.is_some() && app.catalog.current().is_some() && !app.is_leaving()
 }
 
-/// What the database says, unless it fails or takes too long. The catalog's refresh says when it is down; once is enough.
+/// The result of a read, unless it fails or takes too long. The catalog refresh already logs that the database is unavailable.
 pub async fn in_time<T>(asking: impl Future<Output = Result<T, StoreError>>) -> Option<T> {
-    match timeout(READ_WITHIN, asking).await {
+    match timeout(READ_TIMEOUT, asking).await {
         Ok(Ok(answer)) => Some(answer),
         Ok(Err(error)) => {
             tracing::debug!(%error, "the database did not answer a probe");

@@ -1,7 +1,7 @@
-//! A sample a minute of how the service does, written down for all processes, and whether it is reached from outside.
+//! One sample of the service's state per minute, stored for all processes, and a check that it can be reached from outside.
 //!
-//! Every process says whether it found the service up; one yes is enough. The first one of a minute asks the edge, as a caller
-//! would, whether the service is ready: that way leads out of this machine and back.
+//! Every process stores whether it found the service up; one positive sample is enough. The first process of a minute requests the
+//! readiness through the edge, like a caller: that way leads out of this machine and back.
 
 use super::traffic::{Tally, minute_of};
 use crate::app::App;
@@ -13,9 +13,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::sleep;
 
-/// How often it is asked whether another minute has begun: a moved test clock takes effect this soon.
+/// How often to check whether a new minute has begun; every second, so that a moved test clock takes effect.
 const POLL: Duration = Duration::from_secs(1);
-/// How often this process's counts are written for the others, in polls.
+/// How often this process's counts are stored for the others, in polls.
 const TRAFFIC_EVERY: u32 = 15;
 
 /// Samples until the process ends.
@@ -26,7 +26,7 @@ pub async fn keep_sampling(app: &App, link: Option<&Arc<EdgeLink>>) {
         let minute = minute_of(now);
         let is_new = sampled != Some(minute);
         if is_new || polls.is_multiple_of(TRAFFIC_EVERY) {
-            // The catalog's refresh says when the database is down; once is enough.
+            // The catalog refresh already logs that the database is unavailable.
             let _ = share(app, now).await;
         }
         if is_new && sample(app, link, now).await.is_ok() {
@@ -37,7 +37,7 @@ pub async fn keep_sampling(app: &App, link: Option<&Arc<EdgeLink>>) {
     }
 }
 
-/// Takes the sample of this minute, and forgets what is too old to be looked at.
+/// Takes the sample of this minute, and deletes samples that are too old.
 pub async fn sample(app: &App, link: Option<&Arc<EdgeLink>>, now: Timestamp) -> Result<(), StoreError> {
     let is_up = super::feed(app, now).await.status != ComponentStatus::Down;
     let is_first = table::note_sample(&app.db, now, is_up).await?;
@@ -51,7 +51,7 @@ pub async fn sample(app: &App, link: Option<&Arc<EdgeLink>>, now: Timestamp) -> 
     table::forget(&app.db, now).await
 }
 
-/// Writes what this process answered in this minute and the one before, so that the others know.
+/// Stores this process's counts of this minute and the one before for the other processes.
 pub async fn share(app: &App, now: Timestamp) -> Result<(), StoreError> {
     for at in [now.plus_seconds(-60), now] {
         let Tally { requests, failed } = app.traffic.of(minute_of(at));

@@ -1,17 +1,17 @@
-//! Answers of this process, minute by minute, for as long as the status feed looks back.
+//! Responses of this process per minute, for the period that the status feed covers.
 //!
-//! A cell is one number, minute and count together, so that counting takes no lock and loses nothing where a minute begins.
+//! A cell holds minute and count in one number, so that counting takes no lock and loses nothing when a new minute begins.
 
 pub use crate::store::status::Tally;
 use rds_shared::wire::Timestamp;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Minutes that are kept: one more than the feed looks back.
+/// Minutes that are kept: one more than the feed covers.
 const MINUTES: usize = 16;
 const COUNT_BITS: u32 = 32;
 const COUNT: u64 = (1 << COUNT_BITS) - 1;
 
-/// The process's answers of the last minutes.
+/// The process's responses of the last minutes.
 #[derive(Debug, Default)]
 pub struct Traffic {
     requests: [AtomicU64; MINUTES],
@@ -19,7 +19,7 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// Counts an answer given at `now`.
+    /// Counts a response given at `now`.
     pub fn answered(&self, now: Timestamp, failed: bool) {
         let minute = minute_of(now);
         count(&self.requests, minute);
@@ -28,14 +28,14 @@ impl Traffic {
         }
     }
 
-    /// The answers of the minute number `minute` since the epoch.
+    /// The responses of minute number `minute` since 1970.
     pub fn of(&self, minute: u64) -> Tally {
         let requests = counted(&self.requests, minute);
-        // An answer is counted in both, one after the other.
+        // The two counts are not updated together.
         Tally { requests, failed: counted(&self.failed, minute).min(requests) }
     }
 
-    /// The answers of the minutes that began within the `seconds` before `now`.
+    /// The responses of the minutes that began within the `seconds` before `now`.
     pub fn within(&self, now: Timestamp, seconds: i64) -> Tally {
         let last = minute_of(now);
         let minutes = u64::try_from(seconds / 60).unwrap_or(0).min(MINUTES as u64);
@@ -45,7 +45,7 @@ impl Traffic {
     }
 }
 
-/// The number of an instant's minute since the epoch.
+/// The number of an instant's minute since 1970.
 pub fn minute_of(now: Timestamp) -> u64 {
     u64::try_from(now.as_seconds().div_euclid(60)).unwrap_or(0)
 }
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quarter_of_an_hour_is_counted_and_what_lies_before_is_forgotten() {
+    fn fifteen_minutes_are_counted_and_older_ones_are_dropped() {
         let traffic = Traffic::default();
         for minute in 0..20 {
             traffic.answered(at(minute * 60), minute % 2 == 0);
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_lost_where_a_minute_begins_for_many_at_once() {
+    fn no_count_is_lost_when_several_threads_begin_a_minute() {
         let traffic = Traffic::default();
         traffic.answered(at(-16 * 60), true);
         std::thread::scope(|scope| {

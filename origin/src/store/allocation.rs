@@ -1,4 +1,4 @@
-//! What a curated vault lends against: its exposures, with what is published of each collateral.
+//! What a curated vault lends against: its exposures with the published data of each collateral.
 
 use super::catalog::{address, instant};
 use super::{Db, StoreError, Tx, optional_word, word};
@@ -13,37 +13,35 @@ use rds_shared::wire::Timestamp;
 use sqlx::Row;
 use sqlx::postgres::PgRow;
 
-/// A vault's exposures as one observation.
+/// A vault's newest exposures.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Allocation {
     /// The deposit asset's contract.
     pub loan_asset_address: Option<Address>,
-    /// Null when there is no observation.
+    /// Null without an observation.
     pub status: Option<ExposuresStatus>,
-    /// Who saw it.
+    /// Source of the observation.
     pub source: Option<String>,
-    /// When.
     pub observed_at: Option<Timestamp>,
-    /// One a market, largest first.
+    /// One per market, largest share first.
     pub parts: Vec<Part>,
 }
 
 /// One market.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Part {
-    /// Of the vault, in parts per million.
+    /// Part of the vault, in parts per million.
     pub share: u32,
     /// Liquidation loan-to-value.
     pub lltv: Option<Ppm>,
-    /// Where the collateral's price comes from.
+    /// Source of the collateral's price.
     pub oracle: Oracle,
-    /// Collateral and loan track one reference.
+    /// Whether collateral and loan track the same reference.
     pub same_peg: bool,
-    /// What is lent against.
     pub collateral: Collateral,
 }
 
-/// What a vault lends against; `None` when there is no such vault.
+/// The vault's exposures; `None` if the vault does not exist.
 pub async fn of_vault(db: &Db, vault_id: &str) -> Result<Option<Allocation>, StoreError> {
     let mut tx = db.snapshot().await?;
     let found = sqlx::query(
@@ -63,7 +61,7 @@ pub async fn of_vault(db: &Db, vault_id: &str) -> Result<Option<Allocation>, Sto
     }))
 }
 
-/// What is on a withheld chain keeps its share and loses its name.
+/// A part on a withheld chain keeps its share but loses its identity.
 async fn parts(tx: &mut Tx<'_>, vault_id: &str) -> Result<Vec<Part>, StoreError> {
     let rows = sqlx::query(
         "SELECT part.share, part.lltv, part.oracle, part.same_peg, a.id AS asset_id, n.id AS vault_id, \

@@ -1,4 +1,4 @@
-//! What the asset side of the catalog is built from, all of one instant.
+//! The data of the asset part of the catalog, read in one snapshot.
 
 use super::assets::{self, AssetFacts};
 use super::attestations::{self, ReviewerFacts, SignedRow};
@@ -7,30 +7,28 @@ use super::{At, Db, StoreError};
 use rds_shared::rules::canonical_aum::{CARRY_DAYS, DAY};
 use rds_shared::select::assets::RWA_CATEGORIES;
 
-/// The facts.
+/// The data.
 #[derive(Debug, Clone, Default)]
 pub struct AssetRegistry {
-    /// The data version in which any of them last changed.
+    /// The data version in which any of it last changed.
     pub version: i64,
-    /// In ascending order of numbers.
+    /// By number, ascending.
     pub assets: Vec<AssetFacts>,
-    /// Real-world assets, in the same order.
+    /// Real-world assets, by number, ascending.
     pub deployments: Vec<DeploymentRow>,
     /// Signed mappings to products.
     pub mappings: Vec<SignedRow>,
-    /// The newest day that has a total.
+    /// The newest day with a total.
     pub day: Option<At>,
-    /// What may speak for that day.
+    /// Observations that can count towards that day.
     pub observations: Vec<ObservationRow>,
-    /// Sources.
     pub sources: Vec<SourceRow>,
-    /// What sources surfaced.
+    /// Deployments that sources discovered.
     pub candidates: Vec<CandidateRow>,
-    /// Reviewers.
     pub reviewers: Vec<ReviewerFacts>,
 }
 
-/// The facts, unless the catalog has those of this version already.
+/// Loads the data; `None` if it is unchanged since version `known`.
 pub async fn load(db: &Db, known: Option<i64>) -> Result<Option<AssetRegistry>, StoreError> {
     let mut tx = db.snapshot().await?;
     let version = assets::changed_version(&mut *tx).await?;

@@ -1,4 +1,4 @@
-//! Assets as they are scored, and their published scores.
+//! The inputs of asset scores, and the published scores.
 
 use super::facts::json_array;
 use super::{At, StoreError, Tx};
@@ -45,12 +45,12 @@ pub struct AssetScoreRow {
 }
 
 impl AssetScoreRow {
-    /// Whether nothing published would change.
+    /// Whether publishing this row would change nothing.
     pub fn same_as(&self, stored: &AssetRow) -> bool {
         self.reads_as(stored) && self.breakdown.as_ref().map(|it| it.get()) == stored.breakdown.as_deref()
     }
 
-    /// Whether a vault that holds the asset would read the same.
+    /// Whether the values that vault scores depend on (score, hard-fail flags) are unchanged.
     pub fn reads_as(&self, stored: &AssetRow) -> bool {
         let flags = stored.hard_fail_flags.iter().flatten().map(String::as_str);
         stored.has_score && self.score == stored.score && self.hard_fail_flags.iter().copied().eq(flags)
@@ -59,8 +59,8 @@ impl AssetScoreRow {
 
 /// All assets.
 ///
-/// Joined as a whole, not looked up one by one: in the transaction of a first large batch the tables have no statistics yet,
-/// and a look-up may be a scan.
+/// The query joins whole tables instead of looking rows up: in the transaction of a first large batch the tables have no statistics yet,
+/// and each look-up may become a scan.
 pub async fn load(tx: &mut Tx<'_>) -> Result<Vec<AssetRow>, StoreError> {
     Ok(sqlx::query_as(
         "SELECT a.id, a.category, a.underlying, a.dependency_chain, a.lockup_days, a.attestation_cadence, \

@@ -1,10 +1,10 @@
-//! Assets as they are served: the catalog's facts, and the histories of one asset.
+//! Assets as served: the catalog's data, and the histories of one asset.
 
 use super::{At, Db, StoreError, Tx};
 use serde_json::Value;
 use sqlx::{FromRow, PgExecutor};
 
-/// Everything a row is made of.
+/// All data of a served asset.
 #[derive(Debug, Clone, FromRow)]
 pub struct AssetFacts {
     pub number: i64,
@@ -50,7 +50,7 @@ pub struct AssetFacts {
     pub overlays: Option<Value>,
 }
 
-/// One version with the score that was published under it.
+/// One review version with the score published under it.
 #[derive(Debug, Clone, FromRow)]
 pub struct VersionRow {
     pub number: i64,
@@ -62,7 +62,7 @@ pub struct VersionRow {
     pub yield_pct: Option<f64>,
 }
 
-/// Every asset on a chain that is served, in ascending order of numbers.
+/// Every asset on a served chain, by number, ascending.
 pub async fn load(db: impl PgExecutor<'_>) -> Result<Vec<AssetFacts>, StoreError> {
     Ok(sqlx::query_as(
         "SELECT a.number, a.id, a.chain_id, c.slug AS chain_slug, a.address, a.symbol, a.name, a.category, a.underlying, \
@@ -113,18 +113,18 @@ pub async fn breakdown(db: &Db, asset_id: &str) -> Result<Option<String>, StoreE
     Ok(text.flatten())
 }
 
-/// The data version in which anything served of assets last changed.
+/// The data version in which served asset data last changed.
 pub async fn changed_version(db: impl PgExecutor<'_>) -> Result<i64, StoreError> {
     Ok(sqlx::query_scalar("SELECT version FROM asset_registry").fetch_one(db).await?)
 }
 
-/// Says that something served of assets changes with `version`.
+/// Records that served asset data changes with `version`.
 pub async fn mark_changed(tx: &mut Tx<'_>, version: i64) -> Result<(), StoreError> {
     sqlx::query("UPDATE asset_registry SET version = $1").bind(version).execute(&mut **tx).await?;
     Ok(())
 }
 
-/// Notes under the newest version of every asset the score that is published now; answers how many moved.
+/// Records the current published score under the newest version of each asset; returns how many rows changed.
 pub async fn note_version_scores(tx: &mut Tx<'_>) -> Result<u64, StoreError> {
     let noted = sqlx::query(
         "INSERT INTO asset_version_score AS t (asset_id, observed_at, score, tier) \

@@ -1,4 +1,4 @@
-//! Reviewers, what they signed, and what a signature is checked against.
+//! Reviewers, their attestations, and the data that a signature is verified against.
 
 use super::{At, StoreError};
 use sqlx::types::Json;
@@ -7,65 +7,54 @@ use std::collections::HashMap;
 
 use crate::facts::ReviewerKey;
 
-/// A version of a review, as far as a signature covers it.
+/// The signed data of one review version.
 #[derive(Debug, Clone, FromRow)]
 pub struct Subject {
     /// The asset's slug.
     pub asset_id: String,
-    /// Its chain.
     pub chain_id: i64,
-    /// Its contract.
     pub address: Option<String>,
-    /// The version.
+    /// `observed_at` of the review; identifies the version.
     pub recorded_at: At,
-    /// How far the review had come.
     pub review_status: String,
     /// `{dimension: milli-points or null}`
     pub dimensions: serde_json::Value,
 }
 
-/// An attestation with everything that checking it takes.
+/// An attestation with all data needed to verify it.
 #[derive(Debug, Clone, FromRow)]
 pub struct SignedRow {
-    /// The attestation's number.
+    /// Number of the attestation.
     pub number: i64,
-    /// The version's number.
+    /// Number of the review version.
     pub version_number: i64,
-    /// What was signed.
     #[sqlx(flatten)]
     pub subject: Subject,
-    /// The product that was mapped.
+    /// Product to which the reviewer maps the asset.
     pub product_id: Option<String>,
-    /// Who signed.
     pub reviewer_id: String,
-    /// For display.
     pub reviewer_name: String,
     /// The reviewer's keys.
     pub keys: Json<Vec<ReviewerKey>>,
-    /// Which of them.
+    /// Id of the signing key.
     pub key_id: String,
-    /// When.
     pub signed_at: At,
-    /// Hex.
+    /// Ed25519 signature in hex.
     pub signature: String,
 }
 
-/// A reviewer with what they have on record.
+/// A reviewer with a count of attestations.
 #[derive(Debug, Clone, FromRow)]
 pub struct ReviewerFacts {
     /// Slug.
     pub id: String,
-    /// For display.
     pub name: String,
-    /// Organisation.
     pub organisation: Option<String>,
-    /// Site.
     pub website_url: Option<String>,
-    /// Every key.
     pub keys: Json<Vec<ReviewerKey>>,
-    /// Attestations on record.
+    /// Number of attestations.
     pub attestations: i64,
-    /// The newest of them.
+    /// Time of the newest attestation.
     pub last_attested_at: Option<At>,
 }
 
@@ -80,7 +69,7 @@ pub async fn of_asset(db: impl PgExecutor<'_>, asset_id: &str, limit: u32) -> Re
     Ok(sqlx::query_as(&sql).bind(asset_id).bind(i64::from(limit)).fetch_all(db).await?)
 }
 
-/// Of every asset and reviewer the newest attestation that maps the asset to a product.
+/// The newest attestation per asset and reviewer that maps the asset to a product.
 pub async fn mappings(db: impl PgExecutor<'_>) -> Result<Vec<SignedRow>, StoreError> {
     let sql = format!(
         "{SIGNED} WHERE t.number IN (SELECT DISTINCT ON (asset_id, reviewer_id) number FROM attestation \
@@ -90,7 +79,7 @@ pub async fn mappings(db: impl PgExecutor<'_>) -> Result<Vec<SignedRow>, StoreEr
     Ok(sqlx::query_as(&sql).fetch_all(db).await?)
 }
 
-/// The versions of these assets and instants that there are.
+/// The existing review versions among these pairs of asset and instant.
 pub async fn subjects(
     db: impl PgExecutor<'_>,
     asset_ids: &[&str],
@@ -109,7 +98,7 @@ pub async fn subjects(
     Ok(rows.into_iter().map(|row| ((row.asset_id.clone(), row.recorded_at), row)).collect())
 }
 
-/// Every reviewer, by id, with what they signed of assets on chains that are served.
+/// All reviewers by id. Only attestations of assets on served chains are counted.
 pub async fn reviewers(db: impl PgExecutor<'_>) -> Result<Vec<ReviewerFacts>, StoreError> {
     Ok(sqlx::query_as(
         "SELECT w.id, w.name, w.organisation, w.website_url, w.keys, count(t.number) AS attestations, \

@@ -1,14 +1,14 @@
-//! What may be in a basket, as it stands now.
+//! Candidates for baskets, in their current state.
 
 use super::{At, StoreError, Tx};
 use sqlx::FromRow;
 
-/// A vault that may be in a basket.
+/// A vault as a candidate.
 #[derive(Debug, Clone, FromRow)]
 pub struct VaultRow {
     pub id: String,
     pub protocol_id: String,
-    /// Active, and on a chain that is served.
+    /// Whether the vault is active and its chain is served.
     pub stands: bool,
     pub score: Option<i32>,
     pub since: Option<At>,
@@ -17,15 +17,15 @@ pub struct VaultRow {
     pub needs_risk_review: bool,
     /// The deposit asset.
     pub asset_id: Option<String>,
-    /// The assets whose hard fail is the vault's: what is lent, or what it holds enough of.
+    /// The assets whose hard fail excludes the vault: the deposit asset of a lending vault, otherwise assets with a large enough share.
     pub stands_on: Vec<String>,
 }
 
-/// An asset that may be in a basket, or stands below what may.
+/// An asset as a candidate, or as an underlying of one.
 #[derive(Debug, Clone, FromRow)]
 pub struct AssetRow {
     pub id: String,
-    /// On a chain that is served.
+    /// Whether its chain is served.
     pub stands: bool,
     pub category: String,
     pub underlying: Option<String>,
@@ -37,13 +37,13 @@ pub struct AssetRow {
     pub offchain_pct: Option<f64>,
     pub aum_usd: Option<f64>,
     pub score: Option<i32>,
-    /// When the newest of the flags that count was raised.
+    /// When the newest of its current hard-fail flags was raised.
     pub hard_fail_since: Option<At>,
 }
 
-/// The vaults that may be in a basket, and of `held` all, whatever became of them; with `only_held` no others.
+/// All scored, active vaults on served chains, and every vault in `held` whatever its state; with `only_held` only the latter.
 ///
-/// A vault stands on an asset that it holds from a share of `holding_from` on.
+/// A vault that does not lend depends on the assets of which it holds at least the share `holding_from`.
 pub async fn vaults(
     tx: &mut Tx<'_>,
     held: &[&str],
@@ -67,7 +67,6 @@ pub async fn vaults(
     Ok(sqlx::query_as(sql).bind(held).bind(only_held).bind(holding_from).fetch_all(&mut **tx).await?)
 }
 
-/// Every asset.
 pub async fn assets(tx: &mut Tx<'_>) -> Result<Vec<AssetRow>, StoreError> {
     let sql = "
         -- basket_candidate_assets

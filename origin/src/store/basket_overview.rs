@@ -1,4 +1,4 @@
-//! How every basket stands: what operators are shown.
+//! An overview of all baskets for operators.
 
 use super::baskets::{Support, support};
 use super::{At, Db, StoreError};
@@ -6,18 +6,18 @@ use rds_shared::wire::Timestamp;
 use sqlx::Row;
 use std::collections::BTreeMap;
 
-/// How a basket stands, for operators.
+/// The state of one basket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Overview {
-    /// The basket.
+    /// Id of the basket.
     pub id: String,
-    /// Its versions, newest first, with what is said of each.
+    /// Its versions, newest first, with their support status.
     pub versions: Vec<(String, Support)>,
-    /// Why the rebalance that is due cannot be carried out, and since when.
+    /// Why the due rebalance cannot be carried out, and since when.
     pub halt: Option<(String, Timestamp)>,
 }
 
-/// How every basket stands, by id.
+/// The state of all baskets, by id.
 pub async fn overview(db: &Db) -> Result<Vec<Overview>, StoreError> {
     let rows = sqlx::query(
         "SELECT b.id, b.halted_since, b.halt_reason, v.version_id, s.deprecated_at, s.retired_at \

@@ -1,4 +1,4 @@
-//! What a rebalance writes: one version more, or a note why there is none; and what is said of a version later.
+//! Writes of a rebalance: a new version, or the reason why there is none. Also the later support status of versions.
 
 use super::facts::json_array;
 use super::{At, StoreError, Tx};
@@ -7,20 +7,19 @@ use rds_shared::rules::baskets::weights::Constituent;
 use rds_shared::wire::Timestamp;
 use sqlx::Row;
 
-/// A basket, held for a rebalance.
+/// A basket locked for a rebalance.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Held {
-    /// Its name.
     pub name: String,
-    /// What it is made of.
+    /// Kind of constituents.
     pub constituent_type: ConstituentType,
-    /// Whether assets tell of being in it.
+    /// Whether `in_basket_a` of an asset refers to this basket.
     pub is_basket_a: bool,
-    /// Since when the due one cannot be.
+    /// Since when the due rebalance cannot be carried out.
     pub halted_since: Option<Timestamp>,
 }
 
-/// Holds a basket until the transaction ends: of two rebalances the second one sees what the first has made.
+/// Locks a basket until the transaction ends, so that a second rebalance sees the version that the first one made.
 pub async fn hold(tx: &mut Tx<'_>, basket_id: &str) -> Result<Option<Held>, StoreError> {
     let sql = "SELECT name, constituent_type, is_basket_a, halted_since FROM basket WHERE id = $1 FOR UPDATE";
     let Some(row) = sqlx::query(sql).bind(basket_id).fetch_optional(&mut **tx).await? else { return Ok(None) };
@@ -33,7 +32,7 @@ pub async fn hold(tx: &mut Tx<'_>, basket_id: &str) -> Result<Option<Held>, Stor
     }))
 }
 
-/// Writes a version of a basket of that name, with its constituents.
+/// Inserts a version with its constituents. `name` is the basket's name at this time.
 pub async fn insert(
     tx: &mut Tx<'_>,
     (name, number): (&str, i32),
@@ -74,7 +73,7 @@ pub async fn insert(
     Ok(())
 }
 
-/// Notes that a rebalance by these rules reproduced the version in force.
+/// Records that a rebalance by these rules reproduced the version in force.
 pub async fn confirm(tx: &mut Tx<'_>, version_id: &str, rules: &str, now: Timestamp) -> Result<(), StoreError> {
     let sql = "INSERT INTO basket_version_confirmed (version_id, confirmed_at, methodology_version) VALUES ($1, $2, $3) \
                ON CONFLICT (version_id) DO UPDATE SET confirmed_at = excluded.confirmed_at, methodology_version = excluded.methodology_version";
@@ -89,7 +88,7 @@ pub async fn chains_of(tx: &mut Tx<'_>, ids: &[&str]) -> Result<Vec<i64>, StoreE
     Ok(sqlx::query_scalar(sql).bind(ids).fetch_all(&mut **tx).await?)
 }
 
-/// Notes why the due rebalance cannot be carried out, or with none that nothing holds it up any more.
+/// Records why the due rebalance cannot be carried out; `None` clears the record.
 pub async fn note_halt(tx: &mut Tx<'_>, basket_id: &str, halt: Option<(Timestamp, &str)>) -> Result<(), StoreError> {
     sqlx::query("UPDATE basket SET halted_since = $2, halt_reason = $3 WHERE id = $1")
         .bind(basket_id)
@@ -100,7 +99,8 @@ pub async fn note_halt(tx: &mut Tx<'_>, basket_id: &str, halt: Option<(Timestamp
     Ok(())
 }
 
-/// Notes that a version is deprecated, retired when `retired_at` is given, and what follows it. What was said before stays.
+/// Records a version's deprecation, its retirement if `retired_at` is given, and its successor. An existing row keeps its deprecation
+/// time, and its successor unless a new one is given.
 pub async fn note_support(
     tx: &mut Tx<'_>,
     version_id: &str,

@@ -1,6 +1,6 @@
-//! Baskets as they are served: versions, who is in them, and the rules they were made by.
+//! Baskets as served: versions, constituents, and the rules behind them.
 //!
-//! A constituent on a withheld chain is read with that mark: whoever shows it leaves its name out.
+//! Constituents on a withheld chain are read and marked; a caller that serves them must leave out their ids.
 
 use super::{At, Db, StoreError, Tx, word};
 use crate::facts::Eligibility;
@@ -23,17 +23,15 @@ use std::collections::{BTreeSet, HashMap};
 
 pub use super::basket_overview::{Overview, overview};
 
-/// What is said of a version beside what it is.
+/// The support status of a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Support {
-    /// When it was deprecated.
     pub deprecated_at: Option<Timestamp>,
-    /// When it was retired.
     pub retired_at: Option<Timestamp>,
 }
 
 impl Support {
-    /// The word for it.
+    /// The status as served.
     pub const fn status(self) -> SupportStatus {
         match (self.deprecated_at, self.retired_at) {
             (_, Some(_)) => SupportStatus::Retired,
@@ -43,53 +41,50 @@ impl Support {
     }
 }
 
-/// A version with its basket and the rules it was made by.
+/// A version with its basket and its rules.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredVersion {
-    /// The version.
     pub row: BasketVersionRow,
-    /// Its place among the basket's versions, from 1.
+    /// Its number among the basket's versions, from 1.
     pub number: i32,
-    /// The basket's name.
+    /// The basket's current name.
     pub name: String,
-    /// What it was called when the version was made.
+    /// The basket's name when the version was made.
     pub made_as: String,
-    /// What the basket is made of.
+    /// Kind of constituents.
     pub constituent_type: ConstituentType,
-    /// When a rebalance last made the version, or reproduced it while it was in force: what the next one goes by, and not shown.
+    /// When a rebalance last made or reproduced the version; the next rebalance is due relative to it. Not served.
     pub confirmed_at: Timestamp,
-    /// The rules that this rebalance went by.
+    /// Methodology version that this rebalance used.
     pub confirmed_under: String,
-    /// What is said of the version.
     pub support: Support,
-    /// What follows it, where that was said.
+    /// The succeeding version, if one was named.
     pub successor: Option<String>,
-    /// The rules.
     pub methodology: Methodology,
 }
 
 impl StoredVersion {
-    /// Under the name that it was made with: what is asked for by an instant does not change with the basket.
+    /// With the basket's name at the time, so that a query for an instant does not change when the basket is renamed.
     pub fn under_its_name(self) -> Self {
         StoredVersion { name: self.made_as.clone(), ..self }
     }
 
-    /// As it was made: what stands at its own address may be kept for a year, so nothing that is said of it later is part of it.
+    /// The version as it was made. Its own address may be cached for a year, so later support data is left out.
     pub fn as_made(self) -> Self {
         StoredVersion { support: Support::default(), successor: None, ..self.under_its_name() }
     }
 
-    /// What follows it, when it is retired.
+    /// The successor, if the version is retired.
     pub fn retired_for(&self) -> Option<&str> {
         self.support.retired_at.and(self.successor.as_deref())
     }
 
-    /// Whether the basket is still called as when the version was made.
+    /// Whether the basket still has the name it had when the version was made.
     pub fn is_as_made(&self) -> bool {
         self.name == self.made_as
     }
 
-    /// The basket with this version, as it is listed.
+    /// The list row of the basket with this version.
     pub fn basket(&self) -> BasketRow {
         BasketRow {
             id: self.row.basket_id.clone(),
@@ -103,16 +98,16 @@ impl StoredVersion {
     }
 }
 
-/// Who is in a version, by id, and whose names are withheld.
+/// The constituents of a version.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Members {
-    /// The constituents.
+    /// By id.
     pub constituents: Vec<Constituent>,
-    /// Ids on chains that are not served.
+    /// Ids of constituents on withheld chains.
     pub withheld: BTreeSet<String>,
 }
 
-/// A version with its basket, rules and support. Followed by conditions.
+/// Selects versions with their basket, rules and support status. Conditions are appended.
 const VERSION: &str = "SELECT v.*, g.address AS signer_address, b.name, b.constituent_type, coalesce(k.confirmed_at, v.effective_from) AS confirmed_at, \
             coalesce(k.methodology_version, v.methodology_version) AS confirmed_under, \
             s.deprecated_at, s.retired_at, s.successor_id, m.summary, m.doc_url, m.eligibility_rule, m.pivot, m.min_constituents, \
@@ -133,23 +128,23 @@ pub async fn current(db: &Db) -> Result<Vec<StoredVersion>, StoreError> {
     rows.iter().map(stored).collect()
 }
 
-/// How a basket, or one of its versions, stands for whoever wants to follow it.
+/// Whether a basket, or one of its versions, can be followed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Standing {
-    /// It is there, and not retired.
+    /// It exists and is not retired.
     Stands,
-    /// There is no such basket, or it has no version yet.
+    /// The basket does not exist or has no version yet.
     NoBasket,
     /// The basket has no such version.
     NoVersion,
     /// The version is retired.
     Retired {
-        /// What follows it.
+        /// The succeeding version.
         successor: String,
     },
 }
 
-/// How a basket stands, or with `version_id` that version of it.
+/// Whether a basket can be followed, or its version `version_id` if given.
 pub async fn standing(
     db: impl PgExecutor<'_>,
     basket_id: &str,
@@ -169,13 +164,13 @@ pub async fn standing(
     })
 }
 
-/// Lets nobody say anything of a basket's versions until the transaction ends, nor make another one.
+/// Locks a basket until the transaction ends: no new versions, no changes of support status.
 pub async fn hold_support(tx: &mut Tx<'_>, basket_id: &str) -> Result<(), StoreError> {
     sqlx::query("SELECT FROM basket WHERE id = $1 FOR SHARE").bind(basket_id).execute(&mut **tx).await?;
     Ok(())
 }
 
-/// The version of a basket in force at an instant, or now; none before the first.
+/// The version of a basket in force at an instant, or now; `None` before the first.
 pub async fn in_force(
     db: impl PgExecutor<'_>,
     basket_id: &str,
@@ -188,14 +183,13 @@ pub async fn in_force(
     row.as_ref().map(stored).transpose()
 }
 
-/// One version.
 pub async fn version(db: impl PgExecutor<'_>, version_id: &str) -> Result<Option<StoredVersion>, StoreError> {
     let sql = format!("{VERSION} WHERE v.version_id = $1");
     let row = sqlx::query(&sql).bind(version_id).fetch_optional(db).await?;
     row.as_ref().map(stored).transpose()
 }
 
-/// A page of a basket's versions, newest first, and how many there are.
+/// A page of a basket's versions, newest first, and their total number.
 pub async fn versions(
     db: &Db,
     basket_id: &str,
@@ -230,7 +224,7 @@ fn listed(row: &PgRow) -> Result<ListedBasketVersion, StoreError> {
     })
 }
 
-/// Who is in each of these versions.
+/// The constituents of each of these versions.
 pub async fn members(db: impl PgExecutor<'_>, version_ids: &[&str]) -> Result<HashMap<String, Members>, StoreError> {
     let rows = sqlx::query(
         "SELECT c.*, EXISTS (SELECT FROM vault v JOIN chain h USING (chain_id) WHERE v.id = c.id AND NOT h.is_served) \
@@ -254,8 +248,7 @@ pub async fn members(db: impl PgExecutor<'_>, version_ids: &[&str]) -> Result<Ha
     Ok(members)
 }
 
-/// The versions of a basket's rules that have come into force, newest first; none when there is no such basket, or it has no
-/// version yet.
+/// The rules of a basket that have come into force, newest first; `None` if the basket does not exist or has no version yet.
 pub async fn methodologies(
     db: &Db,
     basket_id: &str,
@@ -283,7 +276,7 @@ pub async fn methodologies(
     Ok((!rows.is_empty()).then_some(rows))
 }
 
-/// The rules of a basket that are in force.
+/// The rules of a basket in force at `now`.
 pub async fn active_rules(tx: &mut Tx<'_>, basket_id: &str, now: Timestamp) -> Result<Option<Definition>, StoreError> {
     let sql = "SELECT * FROM basket_methodology WHERE basket_id = $1 AND observed_at <= $2 \
                ORDER BY observed_at DESC, version DESC LIMIT 1";
@@ -291,26 +284,26 @@ pub async fn active_rules(tx: &mut Tx<'_>, basket_id: &str, now: Timestamp) -> R
     row.as_ref().map(definition).transpose()
 }
 
-/// Ids of all baskets, published or not.
+/// Ids of all baskets, including those without a version.
 pub async fn ids(db: &Db) -> Result<Vec<String>, StoreError> {
     Ok(sqlx::query_scalar("SELECT id FROM basket ORDER BY id COLLATE \"C\"").fetch_all(&db.pool).await?)
 }
 
-/// What every basket is made of.
+/// The kind of constituents of every basket.
 pub async fn constituent_types(tx: &mut Tx<'_>) -> Result<HashMap<String, String>, StoreError> {
     let rows: Vec<(String, String)> =
         sqlx::query_as("SELECT id, constituent_type FROM basket").fetch_all(&mut **tx).await?;
     Ok(rows.into_iter().collect())
 }
 
-/// Whether every basket is the one whose constituents say so, and as of when that is known.
+/// For every basket, whether `in_basket_a` refers to it, and the time of that observation.
 pub async fn marked(tx: &mut Tx<'_>) -> Result<HashMap<String, (bool, At)>, StoreError> {
     let rows: Vec<(String, bool, At)> =
         sqlx::query_as("SELECT id, is_basket_a, observed_at FROM basket").fetch_all(&mut **tx).await?;
     Ok(rows.into_iter().map(|(id, is_it, at)| (id, (is_it, at))).collect())
 }
 
-/// The digest of every version of every basket's rules.
+/// The content hash of every version of every basket's rules.
 pub async fn rule_hashes(tx: &mut Tx<'_>) -> Result<HashMap<(String, String), [u8; 32]>, StoreError> {
     let rows: Vec<(String, String, Vec<u8>)> =
         sqlx::query_as("SELECT basket_id, version, content_hash FROM basket_methodology").fetch_all(&mut **tx).await?;
@@ -320,7 +313,7 @@ pub async fn rule_hashes(tx: &mut Tx<'_>) -> Result<HashMap<(String, String), [u
     rows.into_iter().map(read).collect()
 }
 
-/// Reads a row of [`VERSION`].
+/// Parses a row of [`VERSION`].
 fn stored(row: &PgRow) -> Result<StoredVersion, StoreError> {
     Ok(StoredVersion {
         row: version_row(row)?,
@@ -375,7 +368,7 @@ fn definition(row: &PgRow) -> Result<Definition, StoreError> {
         eligibility: eligibility.rule(),
         weighting: Weighting {
             pivot: MilliPoints::saturating(row.try_get::<i32, _>("pivot")?.into()),
-            // The table has the same bounds.
+            // The fallback is unreachable: the table enforces the same bounds.
             caps: caps.unwrap_or(Caps::VAULTS),
             min_constituents: row.try_get::<i32, _>("min_constituents")?.unsigned_abs(),
         },

@@ -1,4 +1,4 @@
-//! What the catalog is built from: the registries and one flat record a vault.
+//! The data of the catalog: the registries and one flat record per vault.
 
 use super::markets::RESERVE_GATES;
 use super::rewards::{self, Rates};
@@ -16,69 +16,59 @@ use sqlx::Row;
 use sqlx::postgres::PgRow;
 use std::sync::LazyLock;
 
-/// A chain of the registry.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChainFacts {
-    /// EIP-155 id, or the registry's number.
+    /// EIP-155 chain id, or the registry's own number.
     pub id: ChainId,
-    /// The word that paths and filters take.
+    /// Name of the chain in paths and filters.
     pub slug: String,
-    /// For display.
     pub name: String,
-    /// How its addresses are written.
+    /// Address format.
     pub namespace: Namespace,
     /// Symbol of the native coin.
     pub native_symbol: Option<String>,
-    /// Block explorer.
+    /// URL of a block explorer.
     pub explorer_url: Option<String>,
 }
 
-/// A protocol of the registry.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProtocolFacts {
-    /// Its slug.
+    /// Slug.
     pub id: String,
-    /// For display.
     pub name: String,
-    /// Logo.
     pub logo_url: Option<String>,
-    /// Site.
     pub website_url: Option<String>,
     /// Name of the deployed version.
     pub version: Option<String>,
-    /// When that version was deployed, or first seen: then a lower bound of its age.
+    /// Deployment time of that version; if unknown, the time it was first seen.
     pub version_deployed_at: Option<Timestamp>,
-    /// Audits of the deployed version; null when nobody looked.
+    /// Number of audits of the deployed version; null if not investigated.
     pub audits: Option<u32>,
-    /// Date of the newest.
+    /// Date of the newest audit.
     pub newest_audit_at: Option<Timestamp>,
-    /// Where they can be read.
+    /// URL of the audit reports.
     pub audit_report_url: Option<String>,
-    /// Which route shows what its vaults do with deposits.
+    /// The route that shows how its vaults use deposits.
     pub breakdown: Option<Breakdown>,
 }
 
-/// A curator of the registry.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CuratorFacts {
-    /// Its slug.
+    /// Slug.
     pub id: String,
-    /// For display.
     pub name: String,
-    /// Who they are.
+    /// Description in one sentence.
     pub one_liner: Option<String>,
-    /// Logo.
     pub logo_url: Option<String>,
-    /// Site.
     pub website_url: Option<String>,
-    /// When it was first observed.
+    /// Time of the first observation.
     pub created_at: Timestamp,
 }
 
-/// The small registries, whole.
+/// The registries of chains, protocols and curators.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Registry {
-    /// By id, without those that are withheld.
+    /// By id, without withheld chains.
     pub chains: Vec<ChainFacts>,
     /// By id.
     pub protocols: Vec<ProtocolFacts>,
@@ -86,70 +76,63 @@ pub struct Registry {
     pub curators: Vec<CuratorFacts>,
 }
 
-/// Everything a list row is made of. Amounts in USD, rates as fractions; null is "not observed".
+/// All data of a list row. Amounts are in USD, rates are fractions; null means "not observed".
 #[derive(Debug, Clone, PartialEq)]
 pub struct VaultFacts {
     /// `{protocol_id}-{chain_id}-{address}`.
     pub id: VaultId,
-    /// The vault's own name.
     pub name: String,
-    /// The share token's symbol.
+    /// Symbol of the share token.
     pub symbol: Option<String>,
-    /// The share token.
+    /// Contract of the share token.
     pub address: Address,
-    /// Protocol.
     pub protocol_id: String,
-    /// Protocol, for display.
     pub protocol_name: String,
     /// The protocol's deployed version.
     pub protocol_version: Option<String>,
-    /// Chain.
     pub chain_id: ChainId,
-    /// Chain, for display.
     pub chain_name: String,
-    /// Chain, in paths.
+    /// Name of the chain in paths.
     pub chain_slug: String,
     /// False while the chain is withheld.
     pub is_served: bool,
-    /// Deposit asset.
+    /// Symbol of the deposit asset.
     pub asset_symbol: Option<String>,
-    /// Deposit asset's contract.
+    /// Contract of the deposit asset.
     pub asset_address: Option<Address>,
-    /// What kind of asset that is; null where no registry knows the contract.
+    /// Category of the deposit asset; null if the registry has no asset at that contract.
     pub asset_category: Option<String>,
-    /// Curator.
     pub curator_id: Option<String>,
-    /// Curator, for display.
     pub curator_name: Option<String>,
-    /// Holds a dollar or other peg.
+    /// True if it holds a token pegged to a currency.
     pub is_stablecoin: bool,
-    /// Holds a staking derivative.
+    /// True if it holds a liquid staking derivative.
     pub is_lsd: bool,
-    /// Exposed to one asset only.
+    /// True if it is exposed to one asset only.
     pub single_exposure: bool,
-    /// Bears no impermanent loss.
+    /// True if it bears no impermanent loss.
     pub no_il: bool,
     /// False once the vault is shut down or gone.
     pub is_active: bool,
-    /// True when its contracts say so.
+    /// True if its contracts report a shutdown.
     pub is_shutdown: bool,
-    /// Whether its protocol is a money market whose rates mean what `gross_interest_apy` needs.
+    /// Whether its protocol is a money market, so that `gross_interest_apy` can be derived.
     pub is_money_market: bool,
-    /// Null when the read failed or the value has no price.
+    /// Null if the read failed or the value has no price.
     pub tvl_usd: Option<f64>,
     /// Whether `tvl_usd` was read.
     pub tvl_status: TvlStatus,
-    /// Interest net of fees.
+    /// Annual interest net of fees.
     pub base_apr: Option<f64>,
     /// `base_apr` plus priced supply rewards.
     pub apr_net: Option<f64>,
-    /// Raw, may exceed 1.
+    /// Borrowed divided by supplied; may exceed 1.
     pub utilization: Option<f64>,
-    /// Gross borrow quote.
+    /// Gross annual borrow rate.
     pub borrow_apr: Option<f64>,
-    /// What borrowing costs once the campaigns are counted.
+    /// Cost of borrowing including campaigns.
     pub borrow: BorrowCost,
-    /// Campaigns and fee streams that run now, of both sides.
+    /// Current campaigns and fee streams of both sides.
     pub rewards: Vec<Reward>,
     /// Whether the market lends.
     pub borrow_status: BorrowStatus,
@@ -157,43 +140,40 @@ pub struct VaultFacts {
     pub active_loans_usd: Option<f64>,
     /// Whether deposits are accepted.
     pub deposit_status: DepositStatus,
-    /// Whether withdrawals are served.
+    /// Whether withdrawals are possible.
     pub withdraw_status: WithdrawStatus,
-    /// Room for deposits; null means uncapped, unpriced or unknown.
+    /// Remaining deposit capacity; null means uncapped, unpriced or unknown.
     pub deposit_capacity_usd: Option<f64>,
-    /// The newest state observation.
+    /// Time of the newest state observation.
     pub last_synced_at: Option<Timestamp>,
-    /// When a source last told what the vault is, whether or not anybody has read it yet.
+    /// Time of the newest identity observation, whether or not a state was ever observed.
     pub told_at: Timestamp,
-    /// Strategy label; null when the source does not say.
+    /// Strategy label; null if the source does not state it.
     pub strategy_type: Option<String>,
-    /// Audits of the protocol's deployed version; null when nobody looked.
+    /// Number of audits of the protocol's deployed version; null if not investigated.
     pub audits: Option<u32>,
-    /// Who audited.
     pub auditors: Vec<String>,
     /// The published score.
     pub score: Option<MilliPoints>,
-    /// Its tier.
     pub tier: Option<Tier>,
     /// Whether there is a score.
     pub score_status: ScoreStatus,
-    /// The run that confirmed it.
+    /// The run that last confirmed the score.
     pub score_run_id: Option<String>,
-    /// When that run completed.
+    /// Completion time of that run.
     pub score_computed_at: Option<Timestamp>,
     /// When the published score or tier last changed.
     pub score_updated_at: Option<Timestamp>,
-    /// A data-quality quarantine is active.
+    /// Whether the data is quarantined for poor quality.
     pub needs_risk_review: bool,
-    /// The data version in which anything of the vault, its readings or its campaigns last changed, or it was last scored.
+    /// The data version of the last change to the vault, its observations or campaigns, or of its last scoring.
     pub changed_version: i64,
-    /// The data version in which the newest state came.
+    /// The data version of the newest state observation.
     pub synced_version: i64,
     /// The data version in which the published score or tier last changed.
     pub published_version: Option<i64>,
 }
 
-/// The registries, whole.
 pub async fn load_registry(db: &Db) -> Result<Registry, StoreError> {
     let mut registry = Registry::default();
     let chains = sqlx::query(
@@ -245,10 +225,10 @@ pub async fn load_registry(db: &Db) -> Result<Registry, StoreError> {
     Ok(registry)
 }
 
-/// The vaults whose row changed after version `since`, or all of them, in byte order of their ids; and the version that
-/// they are the state of. Vaults never vanish: one that is gone comes back inactive.
+/// The vaults whose row changed after version `since`, or all of them, in byte order of their ids, and the data version of that state.
+/// Vaults are never deleted; one that no longer exists is returned as inactive.
 pub async fn load_vaults(db: &Db, since: Option<i64>) -> Result<(i64, Vec<VaultFacts>), StoreError> {
-    // The version belongs to the rows.
+    // Version and rows must come from the same snapshot.
     let mut tx = db.snapshot().await?;
     let version: i64 = sqlx::query_scalar("SELECT version FROM data_version").fetch_one(&mut *tx).await?;
     if since == Some(version) {
@@ -269,9 +249,9 @@ pub async fn load_vaults(db: &Db, since: Option<i64>) -> Result<(i64, Vec<VaultF
     Ok((version, facts.collect::<Result<_, _>>()?))
 }
 
-/// Every vault has a row in `vault_score` from the transaction that first held it.
+/// Every vault has a row in `vault_score`, inserted in the same transaction as the vault.
 ///
-/// The gates of a hub-and-spoke reserve, where they are read, say more than the vault's own reading.
+/// Gates of a hub-and-spoke reserve take precedence over the vault's own observation.
 pub(super) static VAULT_FACTS: LazyLock<String> = LazyLock::new(|| {
     format!(
         "SELECT v.id, v.name, v.symbol, v.address, v.protocol_id, v.chain_id, v.asset_symbol, v.asset_address, v.curator_id, \
@@ -292,7 +272,7 @@ pub(super) static VAULT_FACTS: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// Reads a row of [`VAULT_FACTS`].
+/// Parses a row of [`VAULT_FACTS`].
 pub(super) fn vault_facts(row: &PgRow, running: Vec<Reward>) -> Result<VaultFacts, StoreError> {
     let (protocol_id, chain_id) = (row.try_get::<String, _>("protocol_id")?, chain_id(row)?);
     let address = address("vault.address", row.try_get("address")?)?;
@@ -301,7 +281,7 @@ pub(super) fn vault_facts(row: &PgRow, running: Vec<Reward>) -> Result<VaultFact
     let strategy: Option<String> = row.try_get("strategy_type")?;
     let mut incentives: IncentivesStatus = word("vault_state.incentives", row.try_get("incentives")?)?;
     let mut borrow_status = word::<BorrowStatus>("vault_state.borrow_status", row.try_get("borrow_status")?)?;
-    // What was not read is unknown only where there could be something to read.
+    // For strategies without borrowers, missing data means "not applicable" instead of "unknown".
     if optional_word::<Strategy>("vault.strategy", strategy.as_deref())?.is_some_and(lends_to_nobody) {
         if borrow_status == BorrowStatus::Unknown {
             borrow_status = BorrowStatus::NotApplicable;
@@ -377,7 +357,7 @@ fn count(row: &PgRow, column: &str) -> Result<Option<u32>, StoreError> {
     Ok(row.try_get::<Option<i32>, _>(column)?.and_then(|number| u32::try_from(number).ok()))
 }
 
-/// Ids are checked to be positive by the table.
+/// The table enforces that ids are positive.
 pub(super) fn chain_id(row: &PgRow) -> Result<ChainId, StoreError> {
     Ok(ChainId(row.try_get::<i64, _>("chain_id")?.unsigned_abs()))
 }

@@ -6,13 +6,13 @@ use rds_shared::wire::Timestamp;
 use sqlx::postgres::PgRow;
 use sqlx::{PgExecutor, Row};
 
-/// The whole registry, in the order of activation.
+/// All signers, in order of activation.
 pub async fn list(db: impl PgExecutor<'_>) -> Result<Vec<Signer>, StoreError> {
     let sql = "/* list_signers */ select key_id, address, activated_at, retired_at from decision_signer order by activated_at, key_id";
     sqlx::query(sql).fetch_all(db).await?.iter().map(signer).collect()
 }
 
-/// The name of the key at `address`, if it may sign at `instant`. Until this transaction ends, nobody retires it.
+/// The id of the key at `address` if it may sign at `instant`. Locks the key: it cannot be retired until this transaction ends.
 pub async fn hold_active(tx: &mut Tx<'_>, address: &str, instant: Timestamp) -> Result<Option<String>, StoreError> {
     let sql = "
         -- hold_active_signer
@@ -22,20 +22,20 @@ pub async fn hold_active(tx: &mut Tx<'_>, address: &str, instant: Timestamp) -> 
     Ok(sqlx::query_scalar(sql).bind(address).bind(At(instant)).fetch_optional(&mut **tx).await?)
 }
 
-/// Keeps every other change of the registry waiting until this transaction ends.
+/// Locks the registry: other changes wait until this transaction ends.
 pub async fn take_turn(tx: &mut Tx<'_>) -> Result<(), StoreError> {
     sqlx::query("lock table decision_signer in share row exclusive mode").execute(&mut **tx).await?;
     Ok(())
 }
 
-/// Keeps a key from signing until this transaction ends, once every transaction has ended in which it signs now.
+/// Locks a key row: waits for transactions that are signing with the key, then prevents signing until this transaction ends.
 pub async fn hold_still(tx: &mut Tx<'_>, key_id: &str) -> Result<(), StoreError> {
     let sql = "/* hold_signer_still */ select from decision_signer where key_id = $1 for no key update";
     sqlx::query(sql).bind(key_id).execute(&mut **tx).await?;
     Ok(())
 }
 
-/// When a key signed last, whether a decision or a basket's version.
+/// When the key last signed a decision or a basket version.
 pub async fn signed_last(tx: &mut Tx<'_>, key_id: &str) -> Result<Option<Timestamp>, StoreError> {
     let sql = "
         -- signer_signed_last
@@ -53,7 +53,7 @@ pub async fn insert(tx: &mut Tx<'_>, key_id: &str, address: &str, activated_at: 
     Ok(())
 }
 
-/// Ends a signer's time.
+/// Sets the end of a signer's validity.
 pub async fn retire(tx: &mut Tx<'_>, key_id: &str, retired_at: Timestamp) -> Result<(), StoreError> {
     let sql = "/* retire_signer */ update decision_signer set retired_at = $2 where key_id = $1";
     sqlx::query(sql).bind(key_id).bind(At(retired_at)).execute(&mut **tx).await?;

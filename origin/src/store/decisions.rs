@@ -8,35 +8,32 @@ use rds_shared::wire::Timestamp;
 use sqlx::postgres::PgRow;
 use sqlx::{PgExecutor, Row};
 
-/// A decision that was signed and is not kept yet.
+/// A signed decision to be stored.
 #[derive(Debug, Clone)]
 pub struct Signed<'a> {
-    /// Whose it is.
+    /// The owning organisation.
     pub org: i64,
-    /// What was decided, by its hash.
+    /// Hash of the decided subject.
     pub subject: ContentHash,
-    /// What it was decided on.
+    /// The exposure graph snapshot it is based on.
     pub snapshot_id: ContentHash,
-    /// When.
     pub created_at: Timestamp,
-    /// How often that had been decided before.
+    /// Number of earlier decisions on the same subject.
     pub attempt: i32,
-    /// The decision itself.
     pub decision: &'a IssuedDecision,
 }
 
-/// The latest decision that an organisation has on a subject.
+/// An organisation's latest decision on a subject.
 #[derive(Debug, Clone)]
 pub struct Kept {
-    /// How often it had been decided before.
+    /// Number of earlier decisions on the same subject.
     pub attempt: i32,
-    /// Whether the registry lets its signer sign at its time. What was in force may become void, never the other way round.
+    /// Whether its signer was valid when it was made. A retirement can turn true into false; false never becomes true.
     pub in_force: bool,
-    /// The decision itself.
     pub decision: IssuedDecision,
 }
 
-/// The latest decision that an organisation has on `subject`.
+/// An organisation's latest decision on `subject`.
 pub async fn find(db: impl PgExecutor<'_>, org: i64, subject: ContentHash) -> Result<Option<Kept>, StoreError> {
     let sql = "
         -- find_decision
@@ -48,7 +45,7 @@ pub async fn find(db: impl PgExecutor<'_>, org: i64, subject: ContentHash) -> Re
     row.as_ref().map(kept).transpose()
 }
 
-/// Keeps a decision. `false` when the organisation has one of this attempt already: that one stays.
+/// Inserts a decision. Returns `false` and changes nothing if the organisation already has one for this attempt.
 pub async fn insert(tx: &mut Tx<'_>, signed: &Signed<'_>) -> Result<bool, StoreError> {
     let sql = "
         -- insert_decision
@@ -69,7 +66,7 @@ pub async fn insert(tx: &mut Tx<'_>, signed: &Signed<'_>) -> Result<bool, StoreE
     Ok(done.await?.rows_affected() == 1)
 }
 
-/// What lies under a decision's id, whoever's it is: two organisations' rows of one id are the same.
+/// The evidence of a decision. Rows of different organisations with the same decision id have equal evidence.
 pub async fn record(db: &Db, id: ContentHash) -> Result<Option<Record>, StoreError> {
     let sql =
         "/* decision_record */ select envelope, signature from decision where decision_id = $1 order by org_id limit 1";

@@ -1,4 +1,4 @@
-//! One vault in depth: its documents, rewards and histories.
+//! One vault in depth: its JSON documents, rewards and histories.
 
 use super::catalog::{self, VAULT_FACTS, VaultFacts, instant};
 use super::rewards::{self, Campaigns, Rates};
@@ -14,36 +14,36 @@ use rds_shared::wire::Timestamp;
 use serde_json::value::RawValue;
 use sqlx::{PgConnection, PgExecutor, Row};
 
-/// What the detail route serves beside the list row.
+/// The data of the detail route.
 #[derive(Debug, Clone)]
 pub struct DetailFacts {
-    /// The list row's facts.
+    /// The data of the list row.
     pub vault: VaultFacts,
-    /// The four vectors as JSON.
+    /// The four score vectors as JSON.
     pub risk_vectors: Box<RawValue>,
     /// `score_provenance` as JSON.
     pub score_provenance: Box<RawValue>,
-    /// The protocol's site.
+    /// URL of the protocol's website.
     pub protocol_website: Option<String>,
     /// When the protocol first went live.
     pub protocol_launched_at: Option<Timestamp>,
-    /// Date of the newest audit.
+    /// Date of the newest audit of the deployed version.
     pub newest_audit_at: Option<Timestamp>,
-    /// Where the audits can be read.
+    /// URL of the audit reports.
     pub audit_report_url: Option<String>,
-    /// True when no key can change the code.
+    /// True if no key can change the contract.
     pub is_immutable: Option<bool>,
     /// Delay of changes, in seconds.
     pub timelock_seconds: Option<u64>,
-    /// When the vault was deployed, or first seen where only that is known.
+    /// Deployment time; if unknown, the time it was first seen.
     pub deployed_at: Option<Timestamp>,
-    /// What the source warns of.
+    /// Warnings of the source.
     pub flags: Vec<String>,
-    /// What the source calls it.
+    /// The source's own tags.
     pub tags: Vec<String>,
 }
 
-/// Everything about one vault but its histories. `db` is a snapshot: its score and its provenance are of one run.
+/// All data of one vault except its histories. `db` must be a snapshot, so that score and provenance belong to the same run.
 pub async fn vault(db: &mut PgConnection, id: &str) -> Result<Option<DetailFacts>, StoreError> {
     let found = sqlx::query(&format!("{} WHERE v.id = $1", *VAULT_FACTS)).bind(id).fetch_optional(&mut *db).await?;
     let Some(row) = found else { return Ok(None) };
@@ -81,23 +81,23 @@ pub async fn vault(db: &mut PgConnection, id: &str) -> Result<Option<DetailFacts
     }))
 }
 
-/// Fills in the run that confirmed the document last, and takes the names from exposures that are `withheld`. They stay apart,
-/// so that the asset vector can still be recomputed.
+/// Inserts the id of the run that last confirmed the document and masks the ids of `withheld` exposures. Each masked id stays
+/// distinct, so that the asset vector can still be recomputed.
 fn provenance(stored: &str, run_id: &str, withheld: Vec<String>) -> Result<Box<RawValue>, StoreError> {
     const OPEN: &str = "\"score_run_id\":\"\"";
-    let mut told = stored.replacen(OPEN, &format!("\"score_run_id\":\"{run_id}\""), 1);
+    let mut text = stored.replacen(OPEN, &format!("\"score_run_id\":\"{run_id}\""), 1);
     for (number, id) in (1..).zip(withheld) {
-        told = told.replace(&format!("\"id\":\"{id}\""), &format!("\"id\":\"withheld-{number}\""));
+        text = text.replace(&format!("\"id\":\"{id}\""), &format!("\"id\":\"withheld-{number}\""));
     }
-    document("vault_score.provenance", told)
+    document("vault_score.provenance", text)
 }
 
 fn document(column: &'static str, text: String) -> Result<Box<RawValue>, StoreError> {
     RawValue::from_string(text).map_err(|error| StoreError::Corrupt { column, text: error.to_string() })
 }
 
-/// A vault's readings from `from` to `to`, both included, oldest first, with the rates as its campaigns then made them. `db` is a
-/// snapshot.
+/// A vault's observations from `from` to `to`, both included, oldest first, with the rates that resulted from the campaigns at that time.
+/// `db` must be a snapshot.
 pub async fn snapshots(
     db: &mut PgConnection,
     id: &str,
@@ -106,7 +106,7 @@ pub async fn snapshots(
 ) -> Result<Vec<SnapshotPoint>, StoreError> {
     let steps = rewards::history(&mut *db, id).await?;
     let mut campaigns = Campaigns::new(&steps);
-    // A year of hours is one row of columns: read as rows of their own, the points cost more than everything else.
+    // All points are read as one row of arrays: decoding a year of hourly rows one by one cost more than everything else.
     let columns: Readings = sqlx::query_as(
         "SELECT coalesce(array_agg(observed_at ORDER BY observed_at), '{}') AS observed_at, \
                 coalesce(array_agg(tvl_usd ORDER BY observed_at), '{}') AS tvl_usd, \
@@ -140,7 +140,7 @@ pub async fn snapshots(
     Ok(read.map(point).collect())
 }
 
-/// Readings of one vault, column by column, in order of time.
+/// Observations of one vault as columns, in order of time.
 #[derive(sqlx::FromRow)]
 struct Readings {
     observed_at: Vec<At>,
@@ -185,7 +185,7 @@ pub async fn score_history(
     rows.iter().map(point).collect()
 }
 
-/// The newest `limit` events of a vault, its protocol's included where they affect its score; newest first.
+/// The newest `limit` events of a vault, newest first, including its protocol's events that affect its score.
 pub async fn events(db: impl PgExecutor<'_>, id: &str, limit: u32) -> Result<Vec<VaultEvent>, StoreError> {
     let rows = sqlx::query(
         "SELECT e.id, e.event_type, e.severity, e.title, e.description, e.tx_hash, e.block_number, e.occurred_at, e.source, \

@@ -1,4 +1,4 @@
-//! Keys whose latest change the edge has not acknowledged.
+//! The outbox of key changes that the edge has not acknowledged.
 
 use super::keys::{RECORD, record};
 use super::{Db, StoreError, Tx};
@@ -7,10 +7,10 @@ use rds_shared::access::link::KeyNews;
 use sqlx::Row;
 use std::time::Duration;
 
-/// The channel on which a new row is announced. A hint: polling is the truth.
+/// The notification channel for new rows. It only shortens the wait; polling finds every row.
 pub const CHANNEL: &str = "edge_outbox";
 
-/// Queues the present state of these keys, due at once. A key without a digest is one that the edge has never seen.
+/// Queues the current state of these keys, due at once. Keys without a digest are skipped, because the edge has never seen them.
 pub async fn queue(tx: &mut Tx<'_>, keys: &[i64]) -> Result<(), StoreError> {
     let sql = "
         -- queue_for_edge
@@ -23,17 +23,17 @@ pub async fn queue(tx: &mut Tx<'_>, keys: &[i64]) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// A change that is ours to tell until the lease ends.
+/// A change that this sender may send until its lease ends.
 #[derive(Debug, Clone)]
 pub struct Claimed {
-    /// What to tell: the key as it is now.
+    /// The current state of the key.
     pub news: KeyNews,
-    /// Counts who tried: fences out a sender whose lease has ended.
+    /// Number of the attempt; the fencing token against a sender whose lease has ended.
     pub attempt: i32,
 }
 
-/// Marks up to `n` due changes, of the keys `only` if given, as ours for as long as `lease`, by the database's clock: one
-/// machine whose clock is off holds up nobody else.
+/// Leases up to `n` due changes, only of the keys `only` if given, for `lease`. Times are the database's, so a machine with a wrong
+/// clock delays nobody else.
 pub async fn claim(db: &Db, only: Option<&[i64]>, lease: Duration, n: u32) -> Result<Vec<Claimed>, StoreError> {
     let sql = format!(
         "/* claim_for_edge */ with due as ( \
@@ -48,21 +48,21 @@ pub async fn claim(db: &Db, only: Option<&[i64]>, lease: Duration, n: u32) -> Re
         .map(|row| {
             let digest: Vec<u8> = row.try_get("digest")?;
             let digest = <[u8; 32]>::try_from(digest)
-                .map_err(|_| StoreError::Corrupt { column: "api_key.digest", text: "another length".to_owned() })?;
+                .map_err(|_| StoreError::Corrupt { column: "api_key.digest", text: "not 32 bytes".to_owned() })?;
             let news = KeyNews { digest: KeyDigest::from_bytes(digest), record: record(row)? };
             Ok(Claimed { news, attempt: row.try_get("attempts")? })
         })
         .collect()
 }
 
-/// The edge has this version of a key; a newer change stays queued.
+/// Removes a change that the edge has acknowledged; a newer version stays queued.
 pub async fn acknowledged(db: &Db, key: i64, version: i64) -> Result<(), StoreError> {
     let sql = "delete from edge_outbox where key_id = $1 and version <= $2";
     sqlx::query(sql).bind(key).bind(version).execute(&db.pool).await?;
     Ok(())
 }
 
-/// Gives a change back for as long as `pause`, unless somebody else has taken it up or changed it since.
+/// Schedules the next attempt after `pause`, unless another sender has claimed the change or a newer version is queued.
 pub async fn failed(
     db: &Db,
     key: i64,
@@ -80,7 +80,7 @@ pub async fn failed(
     Ok(())
 }
 
-/// How many changes wait, of the keys `only` if given, and why one of them was not acknowledged.
+/// Number of pending changes, only of the keys `only` if given, and the error of one of them.
 pub async fn waiting(db: &Db, only: Option<&[i64]>) -> Result<(u64, Option<String>), StoreError> {
     let sql = "
         -- waiting_for_edge
@@ -89,7 +89,7 @@ pub async fn waiting(db: &Db, only: Option<&[i64]>) -> Result<(u64, Option<Strin
     Ok((count.unsigned_abs(), why))
 }
 
-/// Says that a service that tells the edge is at work.
+/// Records that a process that sends changes to the edge is running.
 pub async fn teller_at_work(db: &Db) -> Result<(), StoreError> {
     let sql = "
         -- teller_at_work
@@ -99,7 +99,7 @@ pub async fn teller_at_work(db: &Db) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Says that an edge has asked about a key.
+/// Records that an edge has queried a key.
 pub async fn edge_asked(db: &Db) -> Result<(), StoreError> {
     let sql = "
         -- edge_asked
@@ -109,13 +109,13 @@ pub async fn edge_asked(db: &Db) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Whether a service that tells the edge was at work within these seconds, by the database's clock.
+/// Whether a process that sends changes to the edge was running within these seconds, by the database's clock.
 pub async fn is_teller_at_work(db: &Db, seconds: u32) -> Result<bool, StoreError> {
     let sql = "select exists (select from edge_teller where seen_at > clock_timestamp() - make_interval(secs => $1))";
     Ok(sqlx::query_scalar(sql).bind(f64::from(seconds)).fetch_one(&db.pool).await?)
 }
 
-/// Whether an edge has asked about a key within these seconds, by the database's clock.
+/// Whether an edge has queried a key within these seconds, by the database's clock.
 pub async fn has_edge_asked(db: &Db, seconds: u32) -> Result<bool, StoreError> {
     let sql = "select exists (select from edge_seen where seen_at > clock_timestamp() - make_interval(secs => $1))";
     Ok(sqlx::query_scalar(sql).bind(f64::from(seconds)).fetch_one(&db.pool).await?)

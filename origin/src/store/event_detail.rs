@@ -1,4 +1,4 @@
-//! Events as the API serves them one by one, and as subscribers are sent them.
+//! Events as the API serves them one by one and as subscribers receive them.
 
 use super::event_feed::row_of;
 use super::{At, StoreError, word};
@@ -11,25 +11,25 @@ use sqlx::postgres::PgRow;
 use sqlx::types::Json;
 use sqlx::{PgExecutor, Row};
 
-/// Vaults inside an event's detail, the largest.
-const AFFECTED_VAULTS: i64 = 500;
+/// Maximum number of vaults in an event's detail; the largest by TVL are kept.
+const MAX_AFFECTED_VAULTS: i64 = 500;
 
-/// An event and where it belongs.
+/// An event with the data that decides who receives it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Placed {
-    /// What is served of it.
+    /// The served detail.
     pub detail: EventDetail,
-    /// How far it is published.
+    /// Publication state.
     pub state: PublicationState,
     /// False while its chain is withheld.
     pub is_served: bool,
-    /// Every vault it touches.
+    /// All affected vaults.
     pub vault_ids: Vec<String>,
-    /// Every chain it belongs to.
+    /// All chains it belongs to.
     pub chain_ids: Vec<i64>,
 }
 
-/// The events of these ids, whatever their state, in id order. Each place is looked up by itself: see `event_feed::refresh`.
+/// The events with these ids in any state, in order of id. Each place is looked up separately; see `event_feed::refresh` for the reason.
 pub async fn placed(executor: impl PgExecutor<'_>, ids: &[i64]) -> Result<Vec<Placed>, StoreError> {
     let rows = sqlx::query(
         "SELECT e.*, p.protocol_id AS shown_protocol, pr.name AS protocol_name, p.chain_id AS shown_chain, c.name AS chain_name, \
@@ -51,15 +51,15 @@ pub async fn placed(executor: impl PgExecutor<'_>, ids: &[i64]) -> Result<Vec<Pl
          WHERE e.id = ANY($1) ORDER BY e.id",
     )
     .bind(ids)
-    .bind(AFFECTED_VAULTS)
+    .bind(MAX_AFFECTED_VAULTS)
     .fetch_all(executor)
     .await?;
     rows.iter().map(read).collect()
 }
 
-/// One vault of `vaults`, as the statement builds it.
+/// An element of `vaults` in the statement's result.
 #[derive(Deserialize)]
-struct Touched {
+struct AffectedRow {
     id: String,
     name: String,
     tvl_usd: Option<f64>,
@@ -69,7 +69,7 @@ struct Touched {
 }
 
 fn read(row: &PgRow) -> Result<Placed, StoreError> {
-    let (Json(vaults), Json(data)): (Json<Vec<Touched>>, Json<Map<String, Value>>) =
+    let (Json(vaults), Json(data)): (Json<Vec<AffectedRow>>, Json<Map<String, Value>>) =
         (row.try_get("vaults")?, row.try_get("data")?);
     let vault_ids: Vec<String> = row.try_get("vault_ids")?;
     let block: Option<i64> = row.try_get("block_number")?;
@@ -95,8 +95,8 @@ fn read(row: &PgRow) -> Result<Placed, StoreError> {
     })
 }
 
-fn affected(vault: Touched) -> Result<AffectedVault, StoreError> {
-    let Touched { id, name, tvl_usd, chain_id, address, namespace } = vault;
+fn affected(vault: AffectedRow) -> Result<AffectedVault, StoreError> {
+    let AffectedRow { id, name, tvl_usd, chain_id, address, namespace } = vault;
     let corrupt = |column, text: &str| StoreError::Corrupt { column, text: text.to_owned() };
     let written = Namespace::parse(&namespace).and_then(|namespace| Address::parse(namespace, &address).ok());
     Ok(AffectedVault {

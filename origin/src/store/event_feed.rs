@@ -1,4 +1,4 @@
-//! The feed's table: kept current with the events, and its rows read one by one. Its pages are `event_pages`'.
+//! The feed's tables: updated with the events and read row by row. `event_pages` reads pages.
 
 use super::catalog::instant;
 use super::{At, Db, StoreError, Tx, optional_word, word};
@@ -10,29 +10,29 @@ use sqlx::Row;
 use sqlx::postgres::PgRow;
 use sqlx::types::Json;
 
-/// What a listed row is read from; its row of the feed or of the repeats is `f`, its event `e`.
+/// Columns of a listed row. `f` is its row in the feed or in the repeats, `e` its event.
 pub(super) const COLUMNS: &str = "SELECT e.id, e.event_type, e.severity, e.title, e.description, e.occurred_at, e.incident_severity, \
          e.loss_usd, e.remediation_status, e.links, e.group_key, e.source, e.published_at, f.occurrence_count, \
          f.protocol_id AS shown_protocol, pr.name AS protocol_name, f.chain_id AS shown_chain, c.name AS chain_name, \
          f.curator_id AS shown_curator, cu.name AS curator_name";
-/// Where the rest of them stands.
+/// Joins that supply the columns of [`COLUMNS`].
 pub(super) const JOINED: &str = "JOIN event e ON e.id = f.event_id LEFT JOIN protocol pr ON pr.id = f.protocol_id \
      LEFT JOIN chain c ON c.chain_id = f.chain_id LEFT JOIN curator cu ON cu.id = f.curator_id";
 
-/// The groups that these events are in.
+/// The groups of these events.
 pub async fn groups_of(tx: &mut Tx<'_>, ids: &[i64]) -> Result<Vec<String>, StoreError> {
     let groups =
         sqlx::query_scalar("SELECT DISTINCT group_key FROM event WHERE id = ANY($1) AND group_key IS NOT NULL");
     Ok(groups.bind(ids).fetch_all(&mut **tx).await?)
 }
 
-/// Brings the feed up to date with these events, the groups they are in, and the groups they were in.
+/// Updates the feed for these events, for their groups, and for the groups they were in before.
 ///
-/// A group is shown by its newest published event, of two at one instant by the one with the greater id; its other public events
-/// are kept beside the feed, where filters find them. The caller holds the writers' turn.
+/// A group is represented by its newest published event; at the same instant the greater id wins. The group's other published events are
+/// kept in `event_repeat`, where filters find them. The caller holds the writers' lock.
 ///
-/// Each event's place is looked up by itself (`OFFSET 0`): the planner, who has not counted what this transaction wrote, would
-/// otherwise join thousands of new events with each other.
+/// Each event's place is looked up separately (`OFFSET 0`): the planner has no statistics of the rows written in this transaction and
+/// would otherwise join thousands of new events with each other.
 pub async fn refresh(tx: &mut Tx<'_>, ids: &[i64], old_groups: &[String]) -> Result<(), StoreError> {
     if ids.is_empty() && old_groups.is_empty() {
         return Ok(());
@@ -45,8 +45,8 @@ pub async fn refresh(tx: &mut Tx<'_>, ids: &[i64], old_groups: &[String]) -> Res
         .execute(&mut **tx)
         .await?;
     sqlx::query("DELETE FROM event_repeat WHERE event_id = ANY($1)").bind(ids).execute(&mut **tx).await?;
-    // A group's other events are as they were, and their words are not read again. Triggers take the one that now stands for its
-    // group out of the repeats, and those that are not public.
+    // The group's other repeats are unchanged, so their search vectors are not recomputed. Triggers delete from `event_repeat` the event that
+    // now represents its group, and events that are no longer published.
     sqlx::query(
         "WITH shown AS MATERIALIZED ( \
              SELECT e.id, e.group_key, e.occurred_at, lower(e.event_type) AS event_type, lower(e.source) AS source, \
@@ -78,7 +78,7 @@ pub async fn refresh(tx: &mut Tx<'_>, ids: &[i64], old_groups: &[String]) -> Res
     Ok(())
 }
 
-/// The row that stands for a group; none when no event of it is public.
+/// The row that represents a group; `None` if none of its events is published.
 pub async fn representative(db: &Db, group_key: &str) -> Result<Option<EventRow>, StoreError> {
     let row = sqlx::query(&format!("{COLUMNS} FROM event_feed f {JOINED} WHERE f.group_key = $1"))
         .bind(group_key)
@@ -87,7 +87,7 @@ pub async fn representative(db: &Db, group_key: &str) -> Result<Option<EventRow>
     row.as_ref().map(row_of).transpose()
 }
 
-/// How many of the feed's groups touch a curator's vaults.
+/// Number of groups in the feed that affect a curator's vaults.
 pub async fn count_of_curator(db: &Db, id: &str) -> Result<u64, StoreError> {
     let total: i64 = sqlx::query_scalar(
         "SELECT (SELECT count(*) FROM event_feed WHERE curator_ids @> ARRAY[$1]) \
@@ -100,7 +100,7 @@ pub async fn count_of_curator(db: &Db, id: &str) -> Result<u64, StoreError> {
     Ok(u64::try_from(total).unwrap_or(0))
 }
 
-/// Reads a list item out of an event's columns and those of its place.
+/// Parses a list item from the columns of an event and its place.
 pub(super) fn row_of(row: &PgRow) -> Result<EventRow, StoreError> {
     let chain_id: Option<i64> = row.try_get("shown_chain")?;
     Ok(EventRow {
@@ -133,7 +133,7 @@ pub(super) fn row_of(row: &PgRow) -> Result<EventRow, StoreError> {
     })
 }
 
-/// Where an event is told.
+/// The links of an event.
 pub(super) fn links(row: &PgRow) -> Result<Vec<Link>, StoreError> {
     let Json(links): Json<Vec<Reference>> = row.try_get("links")?;
     Ok(links.into_iter().map(|Reference { label, url }| Link { label, url }).collect())

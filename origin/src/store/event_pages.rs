@@ -1,10 +1,10 @@
-//! Pages of the feed: which rows, in which order, found without reading the whole table.
+//! Pages of the feed: which rows, in which order, without scanning whole tables.
 //!
-//! No estimate of Postgres' tells whether the matches of a filter lie where an order begins or all at its end, and the wrong
-//! guess reads everything. So a page is looked for where the order begins, a few rows deep; what is not there is rare, or
-//! far back: then all matches are gathered by their own indexes and put in order. Both are bounded, whatever the words.
+//! Postgres' statistics do not show whether a filter's matches lie at the beginning or the end of an order, and a wrong guess scans
+//! everything. So a page is first searched in a bounded number of rows at the beginning of the order. If that does not fill it, the matches
+//! are few or far back, and all of them are collected through their own indexes and sorted. Both steps have a bounded cost for any filter.
 //!
-//! A filter is asked of every public occurrence of a group, and the newest that matches is the group's row.
+//! A filter applies to every published occurrence of a group; the newest match is the group's row.
 
 use super::event_feed::{COLUMNS, JOINED, row_of};
 use super::{At, Db, StoreError};
@@ -14,32 +14,32 @@ use rds_shared::wire::page::PageRequest;
 use sqlx::postgres::PgRow;
 use sqlx::{Postgres, QueryBuilder};
 
-/// Rows at the beginning of the order that are looked through at least, ...
-const NEAR: u64 = 1_000;
-/// ... for each row that is asked for or passed over, ...
-const NEAR_FOR_EACH: u64 = 10;
-/// ... and at most: about as many as can be looked through in the time that gathering takes.
-const NEAR_AT_MOST: u64 = 10_000;
+/// Minimum number of rows scanned at the beginning of the order.
+const MIN_SCANNED_ROWS: u64 = 1_000;
+/// Rows scanned for each row that is returned or skipped.
+const SCANNED_PER_ROW: u64 = 10;
+/// Maximum number of rows scanned; beyond it, collecting all matches is faster.
+const MAX_SCANNED_ROWS: u64 = 10_000;
 
-/// What conditions and orders look at, of either table.
+/// Columns that conditions and orders use; both tables have them.
 const COMPARED: &str = "f.event_id, f.group_key, f.occurred_at, f.event_type, f.source, f.severity_rank, f.incident_severity, \
      f.remediation_status, f.loss_usd, f.protocol_ids, f.chain_ids, f.curator_ids, f.search";
 
 /// An order of the feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FeedOrder {
-    /// By when it happened.
+    /// By time of occurrence.
     OccurredAt,
     /// By severity.
     Severity,
-    /// By what was lost; rows without a loss come last in both directions.
+    /// By loss; rows without a loss come last in both directions.
     Loss,
-    /// By how often it happened.
+    /// By number of occurrences.
     Occurrences,
 }
 
 impl FeedOrder {
-    /// What it compares before the instant.
+    /// The column that is compared before the time of occurrence.
     const fn column(self) -> Option<&'static str> {
         match self {
             FeedOrder::OccurredAt => None,
@@ -50,43 +50,43 @@ impl FeedOrder {
     }
 }
 
-/// Which rows of the feed, in which order. Lists that are empty filter nothing; their words are in lower case.
+/// Filter and order of the feed. Empty lists do not filter; their values are in lower case.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FeedFilter<'a> {
     pub event_types: &'a [String],
     pub severities: Vec<i16>,
     pub protocols: &'a [String],
     pub curators: &'a [String],
-    /// None filters nothing; an empty list matches nothing.
+    /// `None` does not filter; an empty list matches nothing.
     pub chains: Option<Vec<i64>>,
     pub incident_severities: &'a [&'static str],
     pub remediation_statuses: &'a [&'static str],
     pub search: Option<&'a str>,
     pub exclude_sources: &'a [String],
-    /// Nothing that happened before.
+    /// Earliest time of occurrence, inclusive.
     pub since: At,
     pub order: FeedOrder,
     pub descending: bool,
 }
 
-/// A part of the ordered matches.
+/// A range of the ordered matches.
 #[derive(Debug, Clone, Copy)]
 struct Slice {
     offset: u64,
     limit: u64,
 }
 
-/// Where a slice is looked for.
+/// Where a slice is searched.
 #[derive(Debug, Clone, Copy)]
-enum Reach {
-    /// Among so many rows at the beginning of the order.
-    Near(u64),
-    /// Everywhere.
+enum Scan {
+    /// In this many rows at the beginning of the order.
+    Beginning(u64),
+    /// In all rows.
     All,
 }
 
 impl FeedFilter<'_> {
-    /// Whether it keeps every row, but for the instant: then the order's index is the page.
+    /// Whether nothing but `since` filters; then the order's index yields the page.
     fn keeps_all(&self) -> bool {
         let lists = [self.event_types, self.protocols, self.curators, self.exclude_sources];
         let choices = [self.incident_severities, self.remediation_statuses];
@@ -97,25 +97,25 @@ impl FeedFilter<'_> {
             && self.search.is_none()
     }
 
-    /// Where to look for a slice, one after the other until it is full.
+    /// The scans to try in turn until the slice is full.
     ///
-    /// Repeats have no order by how often their group happened, so that order is not looked through at its beginning.
-    fn reaches(&self, slice: Slice) -> impl Iterator<Item = Reach> {
+    /// Repeats have no index by number of occurrences, so for that order there is no scan of the beginning.
+    fn scans(&self, slice: Slice) -> impl Iterator<Item = Scan> {
         let wanted = slice.offset.saturating_add(slice.limit);
-        let near = wanted.saturating_mul(NEAR_FOR_EACH).clamp(NEAR, NEAR_AT_MOST);
-        let tried = !self.keeps_all() && wanted <= near && self.order != FeedOrder::Occurrences;
-        tried.then_some(Reach::Near(near)).into_iter().chain([Reach::All])
+        let depth = wanted.saturating_mul(SCANNED_PER_ROW).clamp(MIN_SCANNED_ROWS, MAX_SCANNED_ROWS);
+        let tried = !self.keeps_all() && wanted <= depth && self.order != FeedOrder::Occurrences;
+        tried.then_some(Scan::Beginning(depth)).into_iter().chain([Scan::All])
     }
 
-    /// Selects what the order compares of the slice's rows, as `f`. Of each group it is the newest occurrence that matches.
-    fn push_slice(&self, query: &mut QueryBuilder<'_, Postgres>, reach: Reach, slice: Slice) {
+    /// Selects the key columns of the slice as `f`. A group appears once, with its newest matching occurrence.
+    fn push_slice(&self, query: &mut QueryBuilder<'_, Postgres>, scan: Scan, slice: Slice) {
         query.push("SELECT ");
         self.push_keys(query);
-        match reach {
-            Reach::Near(rows) => {
+        match scan {
+            Scan::Beginning(rows) => {
                 query.push(" FROM (SELECT * FROM (");
                 for (table, and) in [("event_feed", " UNION ALL "), ("event_repeat", "")] {
-                    // Each table along its own index.
+                    // Each table is scanned along its own index.
                     query.push("(SELECT ").push(COMPARED).push(" FROM ").push(table).push(" f WHERE f.occurred_at >= ");
                     query.push_bind(self.since);
                     self.push_order(query);
@@ -125,7 +125,7 @@ impl FeedFilter<'_> {
                 self.push_order(query);
                 query.push(" LIMIT ").push_bind(bound(rows)).push(") AS f WHERE true");
                 self.push_conditions(query, "f");
-                // The OR keeps this a look-up for each row that matches; as a join it would gather every match there is.
+                // The OR makes this a look-up per matching row; as a join it would collect all matches.
                 query.push(
                     " AND (f.group_key IS NULL OR NOT EXISTS (SELECT FROM event_occurrence n WHERE n.group_key = f.group_key \
                      AND (n.occurred_at, n.event_id) > (f.occurred_at, f.event_id)",
@@ -133,10 +133,10 @@ impl FeedFilter<'_> {
                 self.push_conditions(query, "n");
                 query.push("))");
             }
-            Reach::All if self.keeps_all() => {
+            Scan::All if self.keeps_all() => {
                 query.push(" FROM event_feed f WHERE f.occurred_at >= ").push_bind(self.since);
             }
-            Reach::All => {
+            Scan::All => {
                 query.push(" FROM (SELECT ");
                 self.push_keys(query);
                 query.push(" FROM event_feed f WHERE f.occurred_at >= ").push_bind(self.since);
@@ -148,7 +148,7 @@ impl FeedFilter<'_> {
                 query.push(" AND NOT EXISTS (SELECT FROM event_feed h WHERE h.group_key = f.group_key");
                 self.push_conditions(query, "h");
                 query.push(") ORDER BY f.group_key, f.occurred_at DESC, f.event_id DESC)");
-                // OFFSET keeps the limit out: the matches are gathered, not walked to.
+                // OFFSET 0 keeps the planner from applying the limit inside: the matches are collected through their indexes, not by scanning the order.
                 query.push(" OFFSET 0) AS f");
             }
         }
@@ -163,7 +163,7 @@ impl FeedFilter<'_> {
         }
     }
 
-    /// What a row of this alias must be.
+    /// The conditions on a row, for table alias `alias`.
     fn push_conditions(&self, query: &mut QueryBuilder<'_, Postgres>, alias: &str) {
         let and = |query: &mut QueryBuilder<'_, Postgres>, column: &str| {
             query.push(" AND ").push(alias).push(".").push(column);
@@ -210,17 +210,17 @@ impl FeedFilter<'_> {
         query.push(" ORDER BY ");
         if let Some(column) = self.order.column() {
             query.push(column).push(" ").push(direction);
-            // A column that is never null keeps the order of its index.
+            // Only `loss_usd` can be null; without NULLS LAST the other columns keep their index order.
             query.push(if self.order == FeedOrder::Loss { " NULLS LAST, " } else { ", " });
         }
-        // The id decides between equal instants, so that pages neither overlap nor skip.
+        // The id breaks ties, so that pages neither overlap nor skip rows.
         query.push("f.occurred_at ").push(direction).push(", f.event_id ").push(direction);
     }
 }
 
-/// A page of the feed, and whether another follows.
+/// A page of the feed, and whether another page follows.
 pub async fn page(db: &Db, filter: &FeedFilter<'_>, page: PageRequest) -> Result<(Vec<EventRow>, bool), StoreError> {
-    // One row more than asked for says whether there are more.
+    // One extra row shows whether there are more.
     let mut listed = slice(db, filter, Slice { offset: page.offset(), limit: page.rows().saturating_add(1) }).await?;
     let size = usize::try_from(page.rows()).unwrap_or(usize::MAX);
     let has_more = listed.len() > size;
@@ -228,7 +228,7 @@ pub async fn page(db: &Db, filter: &FeedFilter<'_>, page: PageRequest) -> Result
     Ok((listed, has_more))
 }
 
-/// A slice of the groups that touch a curator's vaults, newest first.
+/// A slice of the groups that affect a curator's vaults, newest first.
 pub async fn of_curator(db: &Db, id: &str, offset: u64, limit: u32) -> Result<Vec<EventRow>, StoreError> {
     let filter = FeedFilter {
         event_types: &[],
@@ -249,11 +249,11 @@ pub async fn of_curator(db: &Db, id: &str, offset: u64, limit: u32) -> Result<Ve
 
 async fn slice(db: &Db, filter: &FeedFilter<'_>, slice: Slice) -> Result<Vec<EventRow>, StoreError> {
     let mut rows: Vec<PgRow> = Vec::new();
-    for reach in filter.reaches(slice) {
-        // The page is cut before its rows are joined with their events: whatever lies before it costs an index entry.
+    for scan in filter.scans(slice) {
+        // The page is cut before its rows are joined with their events, so a skipped row costs only an index entry.
         let mut query = QueryBuilder::new(COLUMNS);
         query.push(" FROM (");
-        filter.push_slice(&mut query, reach, slice);
+        filter.push_slice(&mut query, scan, slice);
         query.push(") AS cut JOIN event_occurrence f ON f.event_id = cut.event_id ").push(JOINED);
         filter.push_order(&mut query);
         rows = query.build().persistent(false).fetch_all(&db.pool).await?;
@@ -264,13 +264,13 @@ async fn slice(db: &Db, filter: &FeedFilter<'_>, slice: Slice) -> Result<Vec<Eve
     rows.iter().map(row_of).collect()
 }
 
-/// When the `n`-th newest match happened; none when there are fewer.
+/// Time of occurrence of the `n`-th newest match; `None` if there are fewer.
 pub async fn nth_newest(db: &Db, filter: &FeedFilter<'_>, n: u64) -> Result<Option<At>, StoreError> {
     let filter = FeedFilter { order: FeedOrder::OccurredAt, descending: true, ..filter.clone() };
     let slice = Slice { offset: n.saturating_sub(1), limit: 1 };
-    for reach in filter.reaches(slice) {
+    for scan in filter.scans(slice) {
         let mut query = QueryBuilder::new("SELECT f.occurred_at FROM (");
-        filter.push_slice(&mut query, reach, slice);
+        filter.push_slice(&mut query, scan, slice);
         query.push(") AS f");
         let found = query.build_query_scalar().persistent(false).fetch_optional(&db.pool).await?;
         if found.is_some() {

@@ -1,27 +1,27 @@
-//! Where events belong in the feed, as far as chains and vaults decide it: followed only when they decide otherwise.
+//! Effects of chains and vaults on the places of events in the feed. Places are updated only if a relevant column changed.
 //!
-//! Chains and vaults are observed again and again without a difference, and a protocol's event may hang on thousands of them. So
-//! what matters of them is compared before and after, and the words of an event are never read again because a vault moved.
+//! Chains and vaults are observed repeatedly without a change, and a protocol's event may affect thousands of vaults. So the relevant
+//! columns are compared before and after a write, and a change of a vault never recomputes the search vector of an event.
 
 use super::{StoreError, Tx, event_feed};
 use std::collections::BTreeMap;
 
-/// What the places of events depend on, of some chains and vaults.
+/// The columns of some chains and vaults that determine the places of events.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Deciding {
     /// Whether each chain is served.
     chains: BTreeMap<i64, bool>,
-    /// Whose each vault is: chain, protocol, curator; and whether it is active.
-    vaults: BTreeMap<String, Whose>,
+    /// Chain, protocol and curator of each vault, and whether it is active.
+    vaults: BTreeMap<String, VaultPlace>,
 }
 
-type Whose = (i64, String, Option<String>, bool);
+type VaultPlace = (i64, String, Option<String>, bool);
 
 impl Deciding {
-    /// What shows in another way than `before`: chains that are served again, and vaults that began or ceased to be active.
+    /// What became visible or hidden since `before`: chains that are served again, and vaults whose `is_active` changed.
     pub fn reappeared<'a>(&'a self, before: &Deciding) -> Reappeared<'a> {
         let again = |chain: &i64| self.chains.get(chain) == Some(&true) && before.chains.get(chain) == Some(&false);
-        let is_active = |whose: Option<&Whose>| whose.map(|(.., is_active)| *is_active);
+        let is_active = |whose: Option<&VaultPlace>| whose.map(|(.., is_active)| *is_active);
         let turned = |id: &&String| {
             let was = is_active(before.vaults.get(*id));
             was.is_some() && was != is_active(self.vaults.get(*id))
@@ -33,16 +33,16 @@ impl Deciding {
     }
 }
 
-/// Whose vaults a reader of changes must be told of, though none of their clocks moved.
+/// Vaults that readers of the change feed must receive although their own clocks did not change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reappeared<'a> {
     /// Chains that are served again.
     pub chains: Vec<i64>,
-    /// Vaults that began or ceased to be active.
+    /// Vaults whose `is_active` changed.
     pub vaults: Vec<&'a str>,
 }
 
-/// What these chains and vaults decide now. Those that are not there yet decide nothing.
+/// The current columns of these chains and vaults. Those that do not exist yet are left out.
 pub async fn deciding(tx: &mut Tx<'_>, chains: &[i64], vaults: &[&str]) -> Result<Deciding, StoreError> {
     let mut deciding = Deciding::default();
     if !chains.is_empty() {
@@ -66,14 +66,14 @@ pub async fn deciding(tx: &mut Tx<'_>, chains: &[i64], vaults: &[&str]) -> Resul
     Ok(deciding)
 }
 
-/// Moves the feed from what was decided before to what is decided now; answers whether that may show. The caller holds the
-/// writers' turn.
+/// Updates the feed from the state `before` to the state `now`; returns whether served data may have changed. The caller holds the writers'
+/// lock.
 pub async fn follow(tx: &mut Tx<'_>, before: &Deciding, now: &Deciding) -> Result<bool, StoreError> {
     let chains: Vec<i64> = differing(&before.chains, &now.chains).copied().collect();
     let vaults: Vec<&str> = differing(&before.vaults, &now.vaults).map(String::as_str).collect();
     let mut moved = 0;
     if !chains.is_empty() {
-        // A chain decides which events are shown at all, and so which of a group.
+        // A chain decides which events are published, and thereby which event represents a group.
         let events = events_of(tx, &chains, &[]).await?;
         event_feed::refresh(tx, &events, &[]).await?;
         moved += events.len() as u64;
@@ -105,8 +105,8 @@ async fn events_of(tx: &mut Tx<'_>, chains: &[i64], vaults: &[&str]) -> Result<V
     Ok(ids.bind(chains).bind(vaults).fetch_all(&mut **tx).await?)
 }
 
-/// Writes the places of those shown rows that belong elsewhere now; answers how many. Each place is looked up by itself: see
-/// `event_feed::refresh`.
+/// Updates the places of rows whose place changed; returns their number. Each place is looked up separately; see
+/// `event_feed::refresh` for the reason.
 async fn replace(tx: &mut Tx<'_>, events: &[i64]) -> Result<u64, StoreError> {
     if events.is_empty() {
         return Ok(0);

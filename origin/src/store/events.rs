@@ -1,4 +1,4 @@
-//! Events seen from what they concern: the incidents of a protocol, the events of a market, vaults with critical incidents.
+//! Events by subject: the incidents of a protocol, the events of a market, vaults with critical incidents.
 
 use super::catalog::instant;
 use super::event_feed::links;
@@ -13,8 +13,8 @@ use sqlx::Row;
 use sqlx::postgres::PgRow;
 use sqlx::types::Json;
 
-/// The newest `limit` incidents of the feed that are linked to a protocol or to any of its vaults, newest first; a
-/// group is one, shown by the newest of those.
+/// The newest `limit` published incidents linked to a protocol or to one of its vaults, newest first. A group counts once, with its
+/// newest such incident.
 pub async fn incidents_of_protocol(db: &Db, id: &str, limit: u32) -> Result<Vec<ProtocolIncident>, StoreError> {
     let rows = sqlx::query(
         "SELECT e.*, EXISTS (SELECT FROM event_link l WHERE l.event_id = e.id AND l.scope = 'protocol' AND l.affects_protocol_score) \
@@ -49,9 +49,10 @@ pub async fn incidents_of_protocol(db: &Db, id: &str, limit: u32) -> Result<Vec<
     rows.iter().map(incident).collect()
 }
 
-/// The newest `limit` published events of a market: its own, and bad debt of its vaults; telemetry left out.
+/// The newest `limit` published events of a market: its own, and bad debt of its vaults. Telemetry is left out.
 pub async fn of_market(db: &Db, contract: &str, market_id: &str, limit: u32) -> Result<Vec<MarketEvent>, StoreError> {
-    // Each side by its own index. An event names the market's vault first, and only a market's own event any other.
+    // Each branch of the union uses its own index. An event shows a vault of this market if it has one; only the market's own event may show
+    // another vault.
     let rows = sqlx::query(
         "WITH member AS MATERIALIZED ( \
              SELECT v.id FROM market_reserve r JOIN vault v ON v.chain_id = r.chain_id AND v.address = r.token_address \
@@ -101,13 +102,13 @@ pub async fn of_market(db: &Db, contract: &str, market_id: &str, limit: u32) -> 
     rows.iter().map(event).collect()
 }
 
-/// Days in which an incident counts as recent.
+/// Number of days for which an incident counts as recent.
 const RECENT_DAYS: i64 = 365;
 
-/// The `limit` largest active vaults with a critical incident in the last 365 days, each told by its newest one.
+/// The `limit` largest active vaults with a critical incident in the last 365 days, each with its newest such incident.
 ///
-/// A vault's own incidents count, and its protocol's where they are flagged as affecting its score; with `flagged_only`
-/// the flag is asked of the vault's own as well. Source: interface, "Vaults".
+/// A vault's own incidents count, and those of its protocol that are flagged as affecting its score. With `flagged_only`, the vault's own
+/// incidents need that flag too.
 pub async fn critical_vaults(
     db: &Db,
     now: Timestamp,

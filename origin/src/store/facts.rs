@@ -1,4 +1,4 @@
-//! How an observation becomes a row: one statement for every kind, and the one rule which of two observations wins.
+//! Writing facts: one statement for every kind, and the rule that decides which of two observations wins.
 
 use super::{StoreError, Tx};
 use crate::facts::fact::{Fact, content_hash};
@@ -9,10 +9,10 @@ use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-/// Rows a statement: large enough to amortise it, small enough for its text to stay within a few megabytes.
+/// Rows per statement: enough to amortise it, few enough to keep its text within a few megabytes.
 const CHUNK: usize = 5_000;
 
-/// A fact with its digest, as the statement takes it.
+/// A fact with its content hash, as the statement's JSON.
 struct Row {
     fact: Box<RawValue>,
     content_hash: [u8; 32],
@@ -27,10 +27,10 @@ impl Serialize for Row {
     }
 }
 
-/// Writes facts of one kind and answers the first key column of every row that changed.
+/// Writes facts of one kind and returns the first key column of every changed row.
 ///
-/// Of two facts of one key the later observed wins, and of one instant the one with the greater digest: within the
-/// batch, against the table, and whichever of two batches commits first.
+/// Of two facts with one key the later observation wins; at the same instant, the greater content hash. This applies within the batch,
+/// against the table, and regardless of which of two batches commits first.
 pub async fn upsert<F: Fact>(tx: &mut Tx<'_>, facts: &[F]) -> Result<Vec<String>, StoreError> {
     let rows = winners(facts)?;
     let mut changed = Vec::new();
@@ -47,8 +47,8 @@ pub async fn upsert<F: Fact>(tx: &mut Tx<'_>, facts: &[F]) -> Result<Vec<String>
     Ok(changed)
 }
 
-/// Which of these facts are not what their rows hold now, by place, and whether the row's fact was observed at the same instant. They were
-/// written before: where a row holds something else, that won.
+/// The facts that differ from their stored rows, by index, and whether the stored fact was observed at the same instant. Call it after
+/// [`upsert`]: a row that differs won against the fact.
 pub async fn passed_over<F: Fact>(tx: &mut Tx<'_>, facts: &[F]) -> Result<Vec<(usize, bool)>, StoreError> {
     let mut passed = Vec::new();
     for (number, chunk) in facts.chunks(CHUNK).enumerate() {
@@ -65,11 +65,11 @@ pub async fn passed_over<F: Fact>(tx: &mut Tx<'_>, facts: &[F]) -> Result<Vec<(u
     Ok(passed)
 }
 
-/// The winners of a batch by key, in key order: the order in which rows are locked and written.
+/// The winning fact per key, in key order, which is also the order of locking and writing.
 fn winners<F: Fact>(facts: &[F]) -> Result<Vec<Row>, StoreError> {
     let mut best: BTreeMap<String, &F> = BTreeMap::new();
     for fact in facts {
-        // Instants nearly always decide. A digest costs more than everything else here, so it is made where one is needed.
+        // The instant almost always decides. The hash is the most expensive step here, so it is computed only for ties.
         let wins = |kept: &F| {
             let later = fact.observed_at().cmp(&kept.observed_at());
             later.then_with(|| fact.content_hash().cmp(&kept.content_hash())).is_gt()
@@ -87,7 +87,7 @@ fn winners<F: Fact>(facts: &[F]) -> Result<Vec<Row>, StoreError> {
     best.into_values().map(row).collect()
 }
 
-/// A value as it is stored.
+/// A value as stored JSON text.
 pub(crate) fn raw(fact: &impl Serialize) -> Result<Box<RawValue>, StoreError> {
     serde_json::value::to_raw_value(fact).map_err(|error| StoreError::Internal(sqlx::Error::Encode(error.into())))
 }
@@ -96,7 +96,7 @@ pub(crate) fn json_array<T: Serialize>(rows: &[T]) -> Result<String, StoreError>
     serde_json::to_string(rows).map_err(|error| StoreError::Internal(sqlx::Error::Encode(error.into())))
 }
 
-/// The batch travels as one JSON array; the table's own column types read it.
+/// The batch is one JSON array; `json_populate_record` converts it to the table's column types.
 fn upsert_statement<F: Fact>() -> String {
     let (table, key, columns) = (F::TABLE, F::KEY.join(", "), F::COLUMNS.join(", "));
     let values = F::COLUMNS.iter().map(|column| format!("s.{column}")).collect::<Vec<_>>().join(", ");
@@ -114,7 +114,7 @@ fn upsert_statement<F: Fact>() -> String {
     )
 }
 
-/// Compares facts with what their rows hold.
+/// Selects the facts whose stored row has another content hash.
 fn passed_over_statement<F: Fact>() -> String {
     let table = F::TABLE;
     let keys = F::KEY.iter().map(|key| format!("t.{key} = s.{key}")).collect::<Vec<_>>().join(" AND ");
@@ -125,7 +125,7 @@ fn passed_over_statement<F: Fact>() -> String {
     )
 }
 
-/// Moves the kept instant back when an older observation comes late.
+/// Moves the earliest instant back when an older observation arrives late.
 fn earliest_statement<F: Fact>(earliest: &str) -> String {
     let (table, key) = (F::TABLE, F::KEY[0]);
     format!(
@@ -143,7 +143,7 @@ mod tests {
     use crate::store::At;
     use serde::ser::Error;
 
-    /// A fact that cannot be written as JSON.
+    /// A fact that cannot be serialised as JSON.
     struct Unwritable;
 
     impl Serialize for Unwritable {

@@ -1,4 +1,4 @@
-//! The fail-safe row, its history, and the version that carries the mode everywhere.
+//! The fail-safe row, its history, and the tag version that carries the mode to all processes.
 
 use super::tags::CHANNEL;
 use super::word::Word;
@@ -10,20 +10,20 @@ use rds_shared::wire::Timestamp;
 use sqlx::postgres::PgRow;
 use sqlx::{PgExecutor, Row};
 
-/// What is stored.
+/// The stored state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stored {
-    /// What an operator said last.
+    /// The mode that an operator set last.
     pub mode: FailSafeMode,
     /// The operator's reason.
     pub reason: Option<String>,
-    /// When what is in force came to be in force.
+    /// Since when the effective mode has been in force.
     pub since: Option<Timestamp>,
-    /// Why score runs are held back.
+    /// Why score runs are held back; null if they are not.
     pub held: Option<Withheld>,
-    /// When one was held back last.
+    /// When a score run was last held back.
     pub tried_at: Option<Timestamp>,
-    /// Whether an operator lets the next run over everything move as many tiers as it does.
+    /// Whether an operator accepts the tier changes of the next full run, however many.
     pub accepted: bool,
 }
 
@@ -33,32 +33,29 @@ impl Default for Stored {
     }
 }
 
-/// A change that was made.
+/// An entry of the history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// When.
     pub at: Timestamp,
-    /// The mode from then on.
+    /// The mode after the change.
     pub mode: FailSafeMode,
-    /// An operator's name, or the guard.
+    /// Name of the operator, or of the guard.
     pub said_by: String,
-    /// Why.
     pub reason: String,
 }
 
-/// The row as it is now.
+/// The stored state.
 pub async fn read(db: impl PgExecutor<'_>) -> Result<Stored, StoreError> {
     let sql = "/* fail_safe */ select mode, reason, since, held, tried_at, accepted from fail_safe";
     stored(&sqlx::query(sql).fetch_one(db).await?)
 }
 
-/// The same, and nobody else changes it until this transaction ends.
+/// The stored state, locked against changes until this transaction ends.
 pub async fn hold(tx: &mut Tx<'_>) -> Result<Stored, StoreError> {
     let sql = "/* hold_fail_safe */ select mode, reason, since, held, tried_at, accepted from fail_safe for update";
     stored(&sqlx::query(sql).fetch_one(&mut **tx).await?)
 }
 
-/// Writes the row.
 pub async fn write(tx: &mut Tx<'_>, row: &Stored) -> Result<(), StoreError> {
     let sql = "
         -- write_fail_safe
@@ -75,7 +72,7 @@ pub async fn write(tx: &mut Tx<'_>, row: &Stored) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Appends a change to the history, and makes `mode` what every version of the tag spells from the commit on.
+/// Appends a change to the history and raises the tag to a version that encodes `mode`. Takes effect at commit.
 pub async fn note(tx: &mut Tx<'_>, change: &Change) -> Result<(), StoreError> {
     let sql =
         "/* note_fail_safe */ insert into fail_safe_change (changed_at, mode, said_by, reason) values ($1, $2, $3, $4)";
@@ -89,9 +86,9 @@ pub async fn note(tx: &mut Tx<'_>, change: &Change) -> Result<(), StoreError> {
     spell(tx, change.mode).await
 }
 
-/// Makes `mode` what every version of the tag spells from the commit on.
+/// Raises the tag to a version that encodes `mode`. Takes effect at commit.
 pub async fn spell(tx: &mut Tx<'_>, mode: FailSafeMode) -> Result<(), StoreError> {
-    // The clock is Postgres' own, as for every tag.
+    // Uses Postgres' clock, like all tag versions.
     let sql = "
         -- next_fail_safe_version
         select greatest(version + 1, (extract(epoch from clock_timestamp()) * 1000)::bigint)

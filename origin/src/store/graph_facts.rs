@@ -1,4 +1,4 @@
-//! What the exposure graph is built from: everything of one instant, of served chains only.
+//! The data of the exposure graph, read in one snapshot, of served chains only.
 
 use super::{At, Db, StoreError, Tx};
 use crate::facts::{ExposurePart, Share, Subject};
@@ -6,30 +6,27 @@ use rds_shared::graph::breach::MarketIds;
 use sqlx::FromRow;
 use sqlx::types::Json;
 
-/// The rows, with the data version that they are the state of.
+/// The rows and their data version.
 #[derive(Debug, Default)]
 pub struct GraphRows {
-    /// The data version.
     pub data_version: i64,
-    /// Chains that nothing is read of.
+    /// Withheld chains; their rows are left out.
     pub withheld: Vec<i64>,
-    /// Vaults, also those that are gone: somebody may hold them still.
+    /// All vaults, including inactive ones, because other vaults may still hold them.
     pub vaults: Vec<VaultRow>,
     /// Assets, in byte order of their ids.
     pub assets: Vec<AssetRow>,
-    /// Bridges, sets of signers, vendors and clusters.
+    /// Bridges, signer sets, oracle vendors and operator clusters.
     pub mappings: Vec<MappingRow>,
-    /// Reserves of lending markets.
     pub reserves: Vec<ReserveRow>,
-    /// Feeds that a market uses or an exposure names.
+    /// Feeds that are used by a market or named by an exposure.
     pub feeds: Vec<FeedRow>,
-    /// What hubs wrap their assets in.
+    /// Tokens that wrap hub positions.
     pub wrappers: Vec<WrapperRow>,
-    /// Lending markets.
     pub markets: Vec<MarketRow>,
-    /// Their efficiency modes.
+    /// Efficiency modes of the markets.
     pub emodes: Vec<EmodeRow>,
-    /// Public incidents that are not resolved.
+    /// Published, unresolved incidents.
     pub incidents: Vec<IncidentRow>,
 }
 
@@ -43,15 +40,14 @@ pub struct VaultRow {
     pub curator_id: Option<String>,
     pub asset_symbol: Option<String>,
     pub asset_address: Option<String>,
-    /// Null too of a vault that is gone: what it held last is not what is in it.
+    /// Null for an inactive vault too: its last known value no longer applies.
     pub tvl_usd: Option<f64>,
     pub status: Option<String>,
     pub parts: Option<Json<Vec<ExposurePart>>>,
-    /// The newest observation of any of it.
+    /// Time of the newest observation among vault, state and exposures.
     pub seen_at: At,
 }
 
-/// An asset.
 #[derive(Debug, FromRow)]
 pub struct AssetRow {
     pub id: String,
@@ -61,7 +57,7 @@ pub struct AssetRow {
     pub seen_at: At,
 }
 
-/// A mapping that holds.
+/// An active mapping.
 #[derive(Debug, FromRow)]
 pub struct MappingRow {
     pub mapping_type: String,
@@ -72,20 +68,20 @@ pub struct MappingRow {
     pub seen_at: At,
 }
 
-/// A reserve, its market and the newest state of its vault: shut down or not, what is in it still stands against debt.
+/// A reserve with its market and its vault's newest state. A shut-down vault counts, because its assets still back debt.
 #[derive(Debug, FromRow)]
 pub struct ReserveRow {
     pub contract: String,
     pub market_name: String,
     pub chain_id: i64,
-    /// Where the reserve's vault stands.
+    /// Address of the reserve's vault.
     pub token_address: Option<String>,
     pub asset_address: String,
     pub asset_symbol: String,
     pub hub_address: Option<String>,
-    /// Null where no vault is known at the token.
+    /// Null if no vault is known at the token's address.
     pub vault_address: Option<String>,
-    /// Null too, as all readings are, of a vault that is gone.
+    /// Null for an inactive vault too, like all its observed values.
     pub tvl_usd: Option<f64>,
     pub utilization: Option<f64>,
     pub bad_debt_usd: Option<f64>,
@@ -103,7 +99,7 @@ pub struct FeedRow {
     pub seen_at: At,
 }
 
-/// A hub's wrapper of one asset.
+/// The wrapper token of one hub asset.
 #[derive(Debug, FromRow)]
 pub struct WrapperRow {
     pub chain_id: i64,
@@ -113,7 +109,7 @@ pub struct WrapperRow {
     pub seen_at: At,
 }
 
-/// A market that is served, with the totals of a pair.
+/// A served market, with the totals of a pair.
 #[derive(Debug, FromRow)]
 pub struct MarketRow {
     pub contract: String,
@@ -126,7 +122,7 @@ pub struct MarketRow {
     pub seen_at: At,
 }
 
-/// A mode of a market; rates as fractions.
+/// An efficiency mode; rates are fractions.
 #[derive(Debug, FromRow)]
 pub struct EmodeRow {
     pub contract: String,
@@ -136,7 +132,7 @@ pub struct EmodeRow {
     pub seen_at: At,
 }
 
-/// An incident with the vaults that it touches, as `{chain_id}:{address}`.
+/// An incident with its affected vaults, as `{chain_id}:{address}`.
 #[derive(Debug, FromRow)]
 pub struct IncidentRow {
     pub id: i64,
@@ -155,7 +151,7 @@ const VAULTS: &str = "SELECT v.id, v.chain_id, v.address, v.protocol_id, v.curat
      LEFT JOIN vault_state s ON s.vault_id = v.id LEFT JOIN exposure e ON e.vault_id = v.id";
 const ASSETS: &str = "SELECT a.id, a.chain_id, a.address, a.symbol, a.observed_at AS seen_at \
      FROM asset a JOIN chain c ON c.chain_id = a.chain_id AND c.is_served ORDER BY a.id COLLATE \"C\"";
-/// Whoever signs on a withheld chain is not named.
+/// Mappings whose signers are on a withheld chain are left out.
 const MAPPINGS: &str = "SELECT mapping_type, mapping_id, verified, to_jsonb(confidence) AS confidence, applies_to, \
             observed_at AS seen_at \
      FROM mapping m WHERE is_active AND NOT EXISTS ( \
@@ -177,7 +173,7 @@ const WRAPPERS: &str = "SELECT h.chain_id, h.hub_address, h.asset_address, h.wra
      FROM hub_asset h JOIN chain c ON c.chain_id = h.chain_id AND c.is_served \
      WHERE h.is_active AND h.wrapper_address IS NOT NULL";
 
-/// By contract: their ids go by who came first, and the same facts must be the same snapshot everywhere.
+/// Ordered by contract: market ids depend on the order of first observation, and equal facts must give equal snapshots everywhere.
 const MARKETS: &str = "SELECT m.contract, m.name, m.protocol_id, m.chain_id, m.shape, m.discovered_by, s.total_borrowed_usd, \
             greatest(m.observed_at, s.observed_at) AS seen_at \
      FROM market m JOIN chain c ON c.chain_id = m.chain_id AND c.is_served \
@@ -192,7 +188,7 @@ const INCIDENTS: &str = "SELECT e.id, e.title, e.severity, e.incident_severity, 
      WHERE e.state = 'published' AND e.event_type = 'Incident' AND e.remediation_status IS DISTINCT FROM 'resolved' \
      GROUP BY e.id ORDER BY e.id";
 
-/// Reads everything, as of one instant.
+/// Reads all rows in one snapshot.
 pub async fn read(db: &Db) -> Result<GraphRows, StoreError> {
     let mut tx = db.snapshot().await?;
     Ok(GraphRows {
@@ -212,7 +208,7 @@ pub async fn read(db: &Db) -> Result<GraphRows, StoreError> {
     })
 }
 
-/// The ids in `/v1/markets`, by contract: what a snapshot leaves out. Whoever has one keeps it.
+/// The market ids of `/v1/markets`, by contract. They are not part of a graph snapshot. An assigned id never changes.
 pub async fn market_ids(db: &Db) -> Result<MarketIds, StoreError> {
     let ids: Vec<(String, String)> = sqlx::query_as(MARKET_IDS).fetch_all(&db.pool).await?;
     Ok(ids.into_iter().collect())

@@ -1,4 +1,4 @@
-//! What the health record counts, and whether the database answers.
+//! The counts of the health record, and whether the database responds.
 
 use super::catalog::instant;
 use super::fail_safe::{self, Stored};
@@ -8,51 +8,49 @@ use rds_shared::graph::evidence::Signer;
 use rds_shared::wire::Timestamp;
 use sqlx::Row;
 
-/// Counts behind `GET /v1/health`. "Active" vaults are those that lists serve: none on a withheld chain.
+/// Counts for `GET /v1/health`. "Active" vaults exclude vaults on withheld chains.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HealthFacts {
-    /// Active vaults.
     pub vaults: u64,
-    /// The newest state of any vault that is served.
+    /// Time of the newest state observation of a served vault.
     pub last_sync: Option<Timestamp>,
-    /// When the latest run completed that was published.
+    /// Completion time of the latest published score run.
     pub last_run: Option<Timestamp>,
-    /// The platform's mode, and why it is so.
+    /// The fail-safe state.
     pub fail_safe: Stored,
-    /// Who may sign decisions.
+    /// The registered signers of decisions.
     pub signers: Vec<Signer>,
-    /// Exposures of active vaults, and those whose asset has a review.
+    /// Number of exposures of active vaults, and of those whose asset has a review.
     pub exposures: (u64, u64),
-    /// Distinct deposit assets of active vaults by chain, and those with an approved review.
+    /// Deposit assets of active vaults, per chain.
     pub identities: Vec<ChainIdentities>,
-    /// Assets without an approved review.
+    /// Number of assets without an approved review.
     pub review_backlog: u64,
 }
 
 /// Deposit assets on one chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChainIdentities {
-    /// Chain.
     pub chain_id: u64,
-    /// Distinct contracts.
+    /// Number of distinct contracts.
     pub total: u64,
-    /// Those in the registry with an approved review.
+    /// Number of those with an approved review.
     pub approved: u64,
 }
 
-/// Whether the database answers. The caller bounds how long it waits.
+/// Checks that the database responds. The caller applies a timeout.
 pub async fn ping(db: &Db) -> Result<(), StoreError> {
     sqlx::query("SELECT 1").execute(&db.pool).await?;
     Ok(())
 }
 
-/// The database's own time; that it says it shows that it answers. The caller bounds how long it waits.
+/// The database's clock; also shows that the database responds. The caller applies a timeout.
 pub async fn clock(db: &Db) -> Result<Timestamp, StoreError> {
     let now: At = sqlx::query_scalar("/* database_clock */ SELECT clock_timestamp()").fetch_one(&db.pool).await?;
     Ok(now.into())
 }
 
-/// Counts everything the health record shows.
+/// Reads all counts of the health record.
 pub async fn facts(db: &Db) -> Result<HealthFacts, StoreError> {
     let row = sqlx::query(
         "SELECT (SELECT count(*) FROM vault v JOIN chain c USING (chain_id) WHERE v.is_active AND c.is_served) AS vaults, \

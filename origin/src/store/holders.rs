@@ -1,4 +1,4 @@
-//! Who holds a vault's shares: the newest look and the ones before.
+//! The holders of a vault's shares: the newest snapshot and the history.
 //!
 //! # Invariants
 //!

@@ -1,4 +1,4 @@
-//! Liquidity hubs, as far as a market's detail shows them.
+//! Liquidity hubs, as shown in a market's detail.
 
 use super::catalog::address;
 use super::{Db, StoreError};
@@ -7,7 +7,7 @@ use rds_shared::model::market::{HubAsset, LiquidityHub};
 use sqlx::Row;
 use sqlx::postgres::PgRow;
 
-/// The hubs at these addresses of one chain, in order of their addresses; those of which nothing is known are left out.
+/// The hubs at these addresses of one chain, in order of address; unknown hubs are left out.
 pub async fn at(db: &Db, chain: ChainId, addresses: &[Address]) -> Result<Vec<LiquidityHub>, StoreError> {
     if addresses.is_empty() {
         return Ok(Vec::new());

@@ -9,24 +9,21 @@ use serde::Serialize;
 use sqlx::Row;
 use sqlx::postgres::PgRow;
 
-/// An index token as `list` shows it.
+/// An index token as the CLI lists it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TokenRow {
-    /// Its number.
     pub id: i64,
-    /// Its first characters.
+    /// First characters of the token.
     pub prefix: String,
-    /// Who holds it.
+    /// Organisation of the token.
     pub org: String,
-    /// When it was minted.
     pub created_at: Timestamp,
-    /// When it was revoked.
     pub revoked_at: Option<Timestamp>,
-    /// False once revoked; nothing brings it back.
+    /// False once revoked, which is permanent.
     pub is_active: bool,
 }
 
-/// Adds a token. Answers with its number.
+/// Adds a token; returns its id.
 pub async fn insert(db: &Db, org: &str, prefix: &str, digest: &KeyDigest, now: Timestamp) -> Result<i64, StoreError> {
     let sql = "
         -- insert_token
@@ -35,7 +32,7 @@ pub async fn insert(db: &Db, org: &str, prefix: &str, digest: &KeyDigest, now: T
     Ok(query.fetch_one(&db.pool).await?)
 }
 
-/// Revokes a token that is active; tells apart one that was revoked before and one that never was.
+/// Revokes an active token. The result distinguishes tokens revoked before from unknown ones.
 pub async fn revoke(db: &Db, id: i64, now: Timestamp) -> Result<Revocation, StoreError> {
     let sql = "
         -- revoke_token
@@ -45,7 +42,7 @@ pub async fn revoke(db: &Db, id: i64, now: Timestamp) -> Result<Revocation, Stor
     Ok(Revocation::of(hit, known))
 }
 
-/// The token with this digest, live or revoked.
+/// The token with this digest, active or revoked.
 pub async fn find(db: &Db, digest: &KeyDigest) -> Result<Option<KeyRecord>, StoreError> {
     let sql = "
         -- find_token
@@ -55,7 +52,7 @@ pub async fn find(db: &Db, digest: &KeyDigest) -> Result<Option<KeyRecord>, Stor
     Ok(found.map(|(id, is_live)| KeyRecord::of_index_token(id, is_live)))
 }
 
-/// A token as the edge is told of it.
+/// A token's state as sent to the edge.
 pub async fn by_id(db: &Db, id: i64) -> Result<Option<KeyNews>, StoreError> {
     let sql = "
         -- token_news
@@ -63,7 +60,7 @@ pub async fn by_id(db: &Db, id: i64) -> Result<Option<KeyNews>, StoreError> {
     let found: Option<(Vec<u8>, bool)> = sqlx::query_as(sql).bind(id).fetch_optional(&db.pool).await?;
     let news = |(digest, is_live): (Vec<u8>, bool)| {
         let digest = <[u8; 32]>::try_from(digest)
-            .map_err(|_| StoreError::Corrupt { column: "index_token.digest", text: "another length".to_owned() })?;
+            .map_err(|_| StoreError::Corrupt { column: "index_token.digest", text: "not 32 bytes".to_owned() })?;
         Ok(KeyNews { digest: KeyDigest::from_bytes(digest), record: KeyRecord::of_index_token(id, is_live) })
     };
     found.map(news).transpose()

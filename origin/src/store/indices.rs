@@ -1,4 +1,4 @@
-//! What indices are made of: the versions of baskets of vaults, and what their vaults' shares were worth day by day.
+//! The inputs of indices: versions of baskets of vaults, and daily closing prices of their vaults' shares.
 
 use super::{At, Db, StoreError};
 use rds_shared::rules::indices::{ClosingPrices, Price};
@@ -6,27 +6,25 @@ use rds_shared::wire::Timestamp;
 use rds_shared::wire::time::Day;
 use sqlx::Row;
 
-/// A basket of vaults, as an index asks for it.
+/// A basket of vaults with its versions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredIndex {
-    /// The basket.
+    /// Id of the basket.
     pub id: String,
-    /// Its name.
     pub name: String,
-    /// Its versions, oldest first; at least one.
+    /// Oldest first; at least one.
     pub versions: Vec<StoredVersion>,
 }
 
-/// A version of the basket.
+/// A basket version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredVersion {
-    /// Its id.
     pub version_id: String,
-    /// From when it is in force.
+    /// Start of its validity.
     pub effective_from: Timestamp,
 }
 
-/// The published baskets of vaults, by id; with `only` that one, if it is one.
+/// The published baskets of vaults, by id; only the basket `only` if given.
 pub async fn all(db: &Db, only: Option<&str>) -> Result<Vec<StoredIndex>, StoreError> {
     let rows = sqlx::query(
         "SELECT b.id, b.name, v.version_id, v.effective_from FROM basket b JOIN basket_version v ON v.basket_id = b.id \
@@ -47,10 +45,10 @@ pub async fn all(db: &Db, only: Option<&str>) -> Result<Vec<StoredIndex>, StoreE
     Ok(indices)
 }
 
-/// The last price per share that was read of each vault which ever was in a basket, on each UTC day from its first version on up to
-/// `through`; nothing that was read after `now`.
+/// Daily closing prices: for every vault that was ever in the basket, the last price per share observed on each UTC day from the first
+/// version's day through `through`. Observations after `now` are ignored.
 ///
-/// Costs a look into an index for each vault and day: not the readings of the days.
+/// Costs one index look-up per vault and day, independent of the number of observations.
 pub async fn closing_prices(
     db: &Db,
     basket_id: &str,

@@ -1,4 +1,4 @@
-//! API keys and the organisations that hold them.
+//! API keys and their organisations.
 
 use super::{At, Db, StoreError, Tx};
 use rds_shared::access::{KeyDigest, KeyRecord, Plan};
@@ -8,54 +8,48 @@ use serde_json::Value;
 use sqlx::Row;
 use sqlx::postgres::PgRow;
 
-/// What a new key is to be.
+/// The properties of a new key.
 #[derive(Debug, Clone)]
 pub struct KeyWish {
-    /// The organisation that holds it.
     pub org: String,
-    /// Its plan.
     pub plan: Plan,
-    /// Requests per minute by contract: this key's, and no other's of the organisation.
+    /// Contracted requests per minute for this key only.
     pub rpm: Option<u32>,
     /// Whether its holder serves several clients with it.
     pub shared: bool,
 }
 
-/// An API key as `list` shows it.
+/// An API key as the CLI lists it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct KeyRow {
-    /// Its number.
     pub id: i64,
-    /// Its first characters.
+    /// First characters of the key.
     pub prefix: String,
-    /// Who holds it.
+    /// Organisation of the key.
     pub org: String,
-    /// Its plan.
     pub plan: Plan,
-    /// Requests per minute: by contract, or the plan's.
+    /// Requests per minute: contracted, or the plan's default.
     pub rpm: u32,
-    /// What was arranged for it; `contracted_rpm` where the rate was.
+    /// Stored metadata; `contracted_rpm` if a rate was contracted.
     pub metadata: Value,
     /// Whether its holder serves several clients with it.
     pub shared: bool,
-    /// When it was minted.
     pub created_at: Timestamp,
-    /// Its latest counted request.
+    /// Time of its latest counted request.
     pub last_used_at: Option<Timestamp>,
-    /// When it was revoked.
     pub revoked_at: Option<Timestamp>,
-    /// False once revoked; nothing brings it back.
+    /// False once revoked, which is permanent.
     pub is_active: bool,
 }
 
-/// What a revocation found.
+/// The result of a revocation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Revocation {
-    /// It was active and is not any more.
+    /// The key was active and is now revoked.
     Revoked,
-    /// It had been revoked before.
+    /// The key had been revoked before.
     Already,
-    /// There is none with this number.
+    /// There is no key with this id.
     Unknown,
 }
 
@@ -69,10 +63,10 @@ impl Revocation {
     }
 }
 
-/// What the hosts know of a key, read by [`record`].
+/// Columns of the key record that the hosts use; parsed by [`record`].
 pub(super) const RECORD: &str = "k.id, k.org_id, k.plan, k.contracted_rpm, k.is_shared, k.revoked_at, k.version";
 
-/// Reads [`RECORD`] out of a row.
+/// Parses the columns of [`RECORD`].
 pub(super) fn record(row: &PgRow) -> Result<KeyRecord, StoreError> {
     let plan = plan("api_key.plan", row.try_get("plan")?)?;
     let contracted = row.try_get::<Option<i32>, _>("contracted_rpm")?.and_then(|rpm| u32::try_from(rpm).ok());
@@ -87,12 +81,12 @@ pub(super) fn record(row: &PgRow) -> Result<KeyRecord, StoreError> {
     })
 }
 
-/// Reads a plan's word.
+/// Parses a plan.
 pub(super) fn plan(column: &'static str, text: &str) -> Result<Plan, StoreError> {
     Plan::parse(text).ok_or_else(|| StoreError::Corrupt { column, text: text.to_owned() })
 }
 
-/// Adds a key, and its organisation, on the key's plan, when this is its first. Answers with the key's number.
+/// Adds a key, and its organisation with the key's plan if it does not exist. Returns the key's id.
 pub async fn insert(
     tx: &mut Tx<'_>,
     wish: &KeyWish,
@@ -124,7 +118,7 @@ pub async fn insert(
     Ok(id)
 }
 
-/// The key with this digest, live or revoked.
+/// The key with this digest, active or revoked.
 pub async fn find(db: &Db, digest: &KeyDigest) -> Result<Option<KeyRecord>, StoreError> {
     let row = sqlx::query(&format!("/* find_key */ select {RECORD} from api_key k where k.digest = $1"))
         .bind(digest.as_bytes().as_slice())
@@ -133,18 +127,18 @@ pub async fn find(db: &Db, digest: &KeyDigest) -> Result<Option<KeyRecord>, Stor
     row.as_ref().map(record).transpose()
 }
 
-/// What a digest may stand for.
+/// The stored keys that a presented key may be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Candidates {
-    /// For this key, live or revoked.
+    /// This key, active or revoked.
     Key(KeyRecord),
-    /// For one of these live keys, which have no digest yet, or for none: number and bcrypt hash.
+    /// One of these active keys without a digest, or none of them: id and bcrypt hash.
     Unproved(Vec<(i64, String)>),
 }
 
-/// The key with this digest, or at most `limit` of those older than the digests that begin with `prefix`.
+/// The key with this digest, or at most `limit` active keys with this prefix that have a bcrypt hash instead of a digest.
 ///
-/// Both in one look: a key that gets its digest meanwhile is found either way.
+/// Both are searched in one statement, so that a key which gets its digest concurrently is found either way.
 pub async fn candidates(db: &Db, digest: &KeyDigest, prefix: &str, limit: u32) -> Result<Candidates, StoreError> {
     let sql = format!(
         "/* key_candidates */ select {RECORD}, k.bcrypt_hash from api_key k \
@@ -162,9 +156,9 @@ pub async fn candidates(db: &Db, digest: &KeyDigest, prefix: &str, limit: u32) -
     Ok(Candidates::Unproved(unproved))
 }
 
-/// Gives a key the digest of its text, once its hash has proved the text. `None` when it has one already.
+/// Stores the digest of a key's text after its bcrypt hash has verified the text. `None` if the key has a digest already.
 ///
-/// The record is the key's as of this statement: a revocation that came in between shows in it.
+/// The returned record is the one written by this statement, so it includes a concurrent revocation.
 pub async fn give_digest(db: &Db, id: i64, digest: &KeyDigest) -> Result<Option<KeyRecord>, StoreError> {
     let sql = format!(
         "/* give_digest */ update api_key k set digest = $2, bcrypt_hash = null where id = $1 and digest is null returning {RECORD}"
@@ -173,7 +167,7 @@ pub async fn give_digest(db: &Db, id: i64, digest: &KeyDigest) -> Result<Option<
     row.as_ref().map(record).transpose()
 }
 
-/// Revokes a live key for good. `false` when it was revoked before, or never was.
+/// Revokes an active key permanently. `false` if it was revoked before or does not exist.
 pub async fn revoke(tx: &mut Tx<'_>, id: i64, now: Timestamp) -> Result<bool, StoreError> {
     let sql = "
         -- revoke_key
@@ -181,13 +175,13 @@ pub async fn revoke(tx: &mut Tx<'_>, id: i64, now: Timestamp) -> Result<bool, St
     Ok(sqlx::query(sql).bind(id).bind(At(now)).execute(&mut **tx).await?.rows_affected() == 1)
 }
 
-/// Whether there is a key with this number, live or revoked.
+/// Whether a key with this id exists, active or revoked.
 pub async fn exists(tx: &mut Tx<'_>, id: i64) -> Result<bool, StoreError> {
     Ok(sqlx::query_scalar("select exists (select from api_key where id = $1)").bind(id).fetch_one(&mut **tx).await?)
 }
 
-/// Puts an organisation and its live keys on `plan`; what was contracted for a key stays with it. The numbers of the keys
-/// that changed, and `None` when there is no such organisation.
+/// Puts an organisation and its active keys on `plan`; contracted rates of keys stay. Returns the ids of the keys that changed, or `None`
+/// if the organisation does not exist.
 pub async fn align(tx: &mut Tx<'_>, org: &str, plan: Plan) -> Result<Option<Vec<i64>>, StoreError> {
     let sql = "update organisation set plan = $2 where name = $1 returning id";
     let org: Option<i64> = sqlx::query_scalar(sql).bind(org).bind(plan.as_str()).fetch_optional(&mut **tx).await?;
@@ -200,7 +194,7 @@ pub async fn align(tx: &mut Tx<'_>, org: &str, plan: Plan) -> Result<Option<Vec<
     Ok(Some(sqlx::query_scalar(sql).bind(org).bind(plan.as_str()).fetch_all(&mut **tx).await?))
 }
 
-/// The numbers of an organisation's live keys; `None` when there is no such organisation.
+/// The ids of an organisation's active keys; `None` if the organisation does not exist.
 pub async fn of_org(db: &Db, org: &str) -> Result<Option<Vec<i64>>, StoreError> {
     let sql = "
         -- keys_of_org
@@ -209,7 +203,7 @@ pub async fn of_org(db: &Db, org: &str) -> Result<Option<Vec<i64>>, StoreError> 
     Ok(sqlx::query_scalar(sql).bind(org).fetch_optional(&db.pool).await?)
 }
 
-/// Every key, oldest first.
+/// All keys, oldest first.
 pub async fn all(db: &Db) -> Result<Vec<KeyRow>, StoreError> {
     let sql = format!(
         "/* keys */ select {RECORD}, k.prefix, k.metadata, k.created_at, k.last_used_at, o.name as org \

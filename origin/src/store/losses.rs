@@ -1,4 +1,4 @@
-//! The casebook: the cases that the loss board lists.
+//! The casebooks: the cases listed on the loss board.
 
 use super::catalog::instant;
 use super::security::references;
@@ -13,9 +13,9 @@ use rds_shared::rules::losses;
 use sqlx::Row;
 use sqlx::postgres::PgRow;
 
-/// The board's cases in ascending order of ids.
+/// The loss board's cases, in ascending order of id.
 ///
-/// Nothing shows of a registry row that is not published, nor of a chain that is withheld.
+/// Unpublished registry rows and withheld chains are not shown. A case whose first chain is withheld is left out.
 pub async fn load(db: &Db) -> Result<Vec<LossRow>, StoreError> {
     let rows = sqlx::query(
         "SELECT l.*, (l.loss_usd * 100)::bigint AS loss_cents, (l.returned_usd * 100)::bigint AS returned_cents, \
@@ -40,7 +40,7 @@ pub async fn load(db: &Db) -> Result<Vec<LossRow>, StoreError> {
     cases.collect()
 }
 
-/// The row of a case; none where the board does not list it.
+/// The row of a case; `None` if the board does not list it.
 fn listed(row: &PgRow) -> Result<Option<LossRow>, StoreError> {
     let loss = row.try_get::<Option<i64>, _>("loss_cents")?.map(Cents);
     let is_listed = losses::is_listed(row.try_get("is_active")?, loss, row.try_get("is_contaminated")?);

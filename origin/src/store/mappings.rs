@@ -1,4 +1,4 @@
-//! What is mapped to a subject.
+//! Mappings of a subject.
 
 use super::catalog::address;
 use super::{Db, StoreError};
@@ -8,7 +8,7 @@ use rds_shared::model::mapping::{MarketSignerSet, SubjectType};
 use rds_shared::scoring::Ppm;
 use sqlx::types::Json;
 
-/// A set of signers with the one subject that was asked for.
+/// A signer set with the requested subject.
 #[derive(sqlx::FromRow)]
 struct SignerSetRow {
     mapping_id: String,
@@ -20,7 +20,7 @@ struct SignerSetRow {
     subject: Json<Subject>,
 }
 
-/// Who administers the market at this contract, in byte order of their ids, but for who does it from a withheld chain.
+/// The signer sets that administer the market at `contract`, in byte order of id, without those on withheld chains.
 pub async fn signer_sets_of_market(db: &Db, contract: &str) -> Result<Vec<MarketSignerSet>, StoreError> {
     let rows: Vec<SignerSetRow> = sqlx::query_as(
         "SELECT mapping_id, name, verified, to_jsonb(confidence) AS confidence, source, signers, subject \

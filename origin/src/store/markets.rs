@@ -1,4 +1,4 @@
-//! Lending markets: their keys, and what the catalog makes their rows of.
+//! Lending markets: their keys, and the data of their rows in the catalog.
 
 use super::catalog::{address, chain_id};
 use super::{At, Db, StoreError, Tx, word};
@@ -11,7 +11,7 @@ use sqlx::Row;
 use sqlx::postgres::PgRow;
 use std::collections::{HashMap, HashSet};
 
-/// A market as observed, with the key it was given.
+/// A market as observed, with its assigned key.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MarketRecord {
     pub id: String,
@@ -32,11 +32,11 @@ pub struct MarketRecord {
     pub collateral_asset_symbol: Option<String>,
     pub lltv: Option<f64>,
     pub is_protocol_listed: bool,
-    /// The newest observation of identity or totals.
+    /// Time of the newest observation of identity or totals.
     pub observed_at: Timestamp,
-    /// As the protocol reports it, of a pair.
+    /// Supplied value as the protocol reports it; only for a pair.
     pub reported_supplied_usd: Option<f64>,
-    /// As the protocol reports it, of a pair.
+    /// Borrowed value as the protocol reports it; only for a pair.
     pub reported_borrowed_usd: Option<f64>,
 }
 
@@ -48,24 +48,24 @@ pub struct ReserveRecord {
     pub token_address: Option<Address>,
     pub hub_address: Option<Address>,
     pub fee_rate: Option<f64>,
-    /// What the gates say where no vault row says it; null without gates.
+    /// Status according to the gates, for a reserve without a vault row; null without gates. The same for the next two fields.
     pub borrow_status: Option<BorrowStatus>,
     pub deposit_status: Option<DepositStatus>,
     pub deposit_capacity_usd: Option<f64>,
     pub observed_at: Timestamp,
 }
 
-/// Every market with its reserves.
+/// All markets and reserves.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct MarketFacts {
-    /// In byte order of their ids.
+    /// In byte order of ids.
     pub markets: Vec<MarketRecord>,
-    /// By the market's contract, in byte order of their names within it; those that are gone are left out.
+    /// Active reserves by market contract, in byte order of their names.
     pub reserves: HashMap<String, Vec<ReserveRecord>>,
 }
 
-/// The gates of hub-and-spoke reserves, by the vault row they belong to: joined to `v`, the vault. A reserve of a spoke has them
-/// even if its observer read neither, and then they are unknown; one that is gone has them no more.
+/// Joins the gates of a hub-and-spoke reserve to its vault `v`. A spoke's reserve has gates even if neither was observed; their statuses
+/// are then `unknown`. An inactive reserve has none.
 pub(super) const RESERVE_GATES: &str = "LEFT JOIN LATERAL ( \
          SELECT coalesce(r.borrow_status, 'unknown') AS borrow_status, coalesce(r.deposit_status, 'unknown') AS deposit_status, \
                 r.deposit_capacity_usd, r.observed_at \
@@ -74,9 +74,9 @@ pub(super) const RESERVE_GATES: &str = "LEFT JOIN LATERAL ( \
          ORDER BY r.contract COLLATE \"C\", r.reserve COLLATE \"C\" LIMIT 1 \
      ) AS gate ON true";
 
-/// Gives keys to those of these contracts that have none: the one place where a market gets its id.
+/// Assigns keys to those contracts that have none. Only this function assigns market ids.
 ///
-/// Of several new contracts of one name the first in byte order gets it bare. Whoever has a key keeps it.
+/// Of several new contracts with the same name, the first in byte order gets the key without a number. An assigned key never changes.
 pub async fn give_keys(tx: &mut Tx<'_>, contracts: &[String]) -> Result<(), StoreError> {
     if contracts.is_empty() {
         return Ok(());
@@ -96,7 +96,7 @@ pub async fn give_keys(tx: &mut Tx<'_>, contracts: &[String]) -> Result<(), Stor
     }
     let ids: Vec<String> = sqlx::query_scalar("SELECT id FROM market_key").fetch_all(&mut **tx).await?;
     let mut taken: HashSet<String> = ids.into_iter().collect();
-    // Where the search for a free number goes on, by name: a thousand markets of one name stay a thousand steps.
+    // The next number to try per name, so that a thousand markets of one name take a thousand steps.
     let mut next: HashMap<String, u64> = HashMap::new();
     let (mut named, mut keys, mut ids) = (Vec::new(), Vec::new(), Vec::new());
     for row in &unnamed {
@@ -126,7 +126,7 @@ pub async fn give_keys(tx: &mut Tx<'_>, contracts: &[String]) -> Result<(), Stor
     Ok(())
 }
 
-/// The vault rows of the reserves of these markets.
+/// Ids of the vaults that are reserves of these markets.
 pub async fn vaults_of(tx: &mut Tx<'_>, contracts: &[String]) -> Result<Vec<String>, StoreError> {
     if contracts.is_empty() {
         return Ok(Vec::new());
@@ -138,7 +138,7 @@ pub async fn vaults_of(tx: &mut Tx<'_>, contracts: &[String]) -> Result<Vec<Stri
     Ok(ids.bind(contracts).fetch_all(&mut **tx).await?)
 }
 
-/// All markets and their reserves.
+/// Loads all markets and their reserves.
 pub async fn load(db: &Db) -> Result<MarketFacts, StoreError> {
     let markets = sqlx::query(
         "SELECT k.id, k.market_key, m.*, pr.name AS protocol_name, c.name AS chain_name, c.slug AS chain_slug, \
@@ -160,7 +160,7 @@ pub async fn load(db: &Db) -> Result<MarketFacts, StoreError> {
     Ok(MarketFacts { markets, reserves })
 }
 
-/// A market's efficiency modes, in order of their numbers.
+/// A market's efficiency modes, by id.
 pub async fn emodes(db: &Db, contract: &str) -> Result<Vec<EfficiencyMode>, StoreError> {
     let rows = sqlx::query("SELECT * FROM market_emode WHERE contract = $1 AND is_active ORDER BY emode_id")
         .bind(contract)

@@ -1,4 +1,4 @@
-//! The only SQL in the house: the pool, named and retried transactions, and one file a family of statements.
+//! All SQL of the service: the connection pool, named and retried transactions, and one file per group of statements.
 //!
 //! # Invariants
 //!
@@ -89,18 +89,18 @@ use std::time::Duration;
 
 /// How long a caller waits for a pooled connection before the database counts as unavailable.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(2);
-/// How long after its last answer a connection is taken to be alive without being asked.
-const TRUSTED_FOR: Duration = Duration::from_millis(250);
-/// How long a connection may take to answer when it is given back.
+/// A connection that answered within this time is assumed to be alive and is not pinged.
+const PING_AFTER_IDLE: Duration = Duration::from_millis(250);
+/// How long a returned connection may take to answer a ping.
 const RELEASE_TIMEOUT: Duration = Duration::from_secs(2);
-/// What one statement of the service may take: twice what a read may, for those that nobody waits for.
+/// Statement timeout of the service: twice the default deadline of a read, because background statements run longer.
 const STATEMENT_TIMEOUT: &str = "120s";
-/// How long the server waits for a peer that has vanished; the locks of its transaction go with it.
+/// `tcp_user_timeout`: how long the server waits for an unreachable client before it ends the session and releases its locks.
 const PEER_TIMEOUT: &str = "30s";
-/// How often a transaction that lost a race is run again.
+/// Maximum attempts of a transaction that fails with a serialization failure or a deadlock.
 const MAX_ATTEMPTS: u32 = 5;
 
-/// The migrations, embedded: the program brings its own schema.
+/// The migrations, embedded in the program.
 pub static MIGRATIONS: sqlx::migrate::Migrator = sqlx::migrate!("../migrations");
 
 /// A transaction in progress.
@@ -108,37 +108,37 @@ pub type Tx<'a> = Transaction<'a, Postgres>;
 /// What the closure of [`Db::run_tx`] returns.
 pub type TxFuture<'a, T, E> = Pin<Box<dyn Future<Output = Result<T, E>> + Send + 'a>>;
 
-/// A pool of connections to the facts. Clones share it.
+/// A pool of database connections. Clones share it.
 #[derive(Debug, Clone)]
 pub struct Db {
-    /// For reads of one statement. Several that belong to one answer go through [`Db::snapshot`], writes through [`Db::run_tx`].
+    /// For reads of a single statement. Several statements for one answer use [`Db::snapshot`], writes use [`Db::run_tx`].
     pub pool: PgPool,
 }
 
-/// Why the store could not answer.
+/// An error of the store.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The database cannot be reached, or refuses for now: ask again later.
+    /// The database cannot be reached, or refuses work temporarily. A later attempt may succeed.
     #[error("the database is unavailable: {0}")]
     Unavailable(#[source] sqlx::Error),
-    /// Somebody else was first, every time.
-    #[error("the transaction lost against others: {0}")]
+    /// A serialization failure or a deadlock.
+    #[error("the transaction conflicted with another one: {0}")]
     Conflict(#[source] sqlx::Error),
-    /// A statement that should work did not.
+    /// The database rejected a statement that should work.
     #[error("the database refused a statement: {0}")]
     Internal(#[source] sqlx::Error),
-    /// A stored text is not of the vocabulary it belongs to.
-    #[error("the column {column} holds {text:?}, which is none of its words")]
+    /// A stored value is not in its column's vocabulary or format.
+    #[error("the column {column} contains {text:?}, which is not a valid value")]
     Corrupt {
-        /// Where it was found.
+        /// `table.column`.
         column: &'static str,
-        /// What was found.
+        /// The stored value.
         text: String,
     },
 }
 
 impl StoreError {
-    /// Postgres' code for what went wrong, where Postgres said it.
+    /// The SQLSTATE code, if the error came from Postgres.
     pub fn sqlstate(&self) -> Option<String> {
         match self {
             StoreError::Unavailable(error) | StoreError::Conflict(error) | StoreError::Internal(error) => {
@@ -150,8 +150,8 @@ impl StoreError {
 }
 
 impl StoreError {
-    /// Whether the database is there and refused this write: its disk is full, it is read-only, or the like. A lost connection, too
-    /// many of them, a lost race or a lock that somebody holds are none of these.
+    /// Whether Postgres answered and refused this write, for example because its disk is full or it is read-only. Lost connections, too
+    /// many connections, shutdowns, conflicts and lock timeouts do not count.
     pub fn is_refused_write(&self) -> bool {
         const OTHERS: [&str; 6] = ["08", "40", "57", "53200", "53300", "55P03"];
         self.sqlstate().is_some_and(|code| !OTHERS.iter().any(|other| code.starts_with(other)))
@@ -174,25 +174,23 @@ impl From<sqlx::Error> for StoreError {
     }
 }
 
-/// Connection failures (class 08), a full disk and other wants (class 53), an operator's or a crash's shutdown (57P0x: also
-/// "starting up"), a database that takes no writes for now (25006), and one that does not exist yet (3D000: it is being created or
-/// restored).
+/// Connection failures (class 08), insufficient resources such as a full disk (class 53), shutdown or start-up (57P0x), a read-only database
+/// (25006), and a database that does not exist (3D000) because it is being created or restored.
 fn is_unavailable(sqlstate: &str) -> bool {
     ["08", "53", "57P"].iter().any(|class| sqlstate.starts_with(class)) || ["25006", "3D000"].contains(&sqlstate)
 }
 
-/// Whether the address of a database can be read. Why it cannot is not told: its parser repeats what it stumbled over, which may be
-/// the password.
+/// Whether `url` parses as a database address. The parser's error is not shown, because it may quote the password.
 pub fn is_address(url: &str) -> bool {
     PgConnectOptions::from_str(url).is_ok()
 }
 
-/// The settings of every pool. JIT is off: our statements are short, and after a bulk load compiling one took longer than running it.
+/// The settings of every pool.
 ///
-/// A call that was given up may have left its connection behind without an answer. Such a one is closed when it comes back: else it
-/// would keep its place in the pool until the kernel gives it up, a quarter of an hour later.
+/// A cancelled call may leave a connection that no longer answers. Such a connection is closed when it is returned; otherwise it would
+/// occupy a place in the pool until the kernel gives it up, about 15 minutes later.
 fn pool_options(url: &str, max_connections: u32) -> Result<(PgPoolOptions, PgConnectOptions), StoreError> {
-    // Statements here are many and short: starting a compiler or two helpers for one takes longer than the statement.
+    // Statements are many and short: JIT compilation or parallel workers take longer than the statement itself.
     let options = PgConnectOptions::from_str(url)?.application_name("rds-origin").options([
         ("jit", "off"),
         ("max_parallel_workers_per_gather", "0"),
@@ -202,10 +200,10 @@ fn pool_options(url: &str, max_connections: u32) -> Result<(PgPoolOptions, PgCon
         .max_connections(max_connections)
         .acquire_timeout(ACQUIRE_TIMEOUT)
         .test_before_acquire(false)
-        .before_acquire(|connection, standing| {
+        .before_acquire(|connection, metadata| {
             Box::pin(async move {
-                // One that has only just answered is taken at its word: it would be asked thousands of times a second.
-                match standing.idle_for < TRUSTED_FOR {
+                // A recently used connection is trusted without a ping, which would otherwise run thousands of times per second.
+                match metadata.idle_for < PING_AFTER_IDLE {
                     true => Ok(true),
                     false => connection.ping().await.map(|()| true),
                 }
@@ -220,8 +218,8 @@ fn pool_options(url: &str, max_connections: u32) -> Result<(PgPoolOptions, PgCon
     Ok((pool, options))
 }
 
-/// Why there is no connection: a pool that waited in vain does not say for what.
-async fn why_not(options: &PgConnectOptions) -> sqlx::Error {
+/// The reason why connecting failed; a pool that timed out does not report it.
+async fn connect_error(options: &PgConnectOptions) -> sqlx::Error {
     match tokio::time::timeout(ACQUIRE_TIMEOUT, options.connect()).await {
         Ok(Err(error)) => error,
         Ok(Ok(_)) | Err(_) => sqlx::Error::PoolTimedOut,
@@ -234,19 +232,19 @@ impl Db {
         let (pool, options) = pool_options(url, max_connections)?;
         match pool.connect_with(options.clone()).await {
             Ok(pool) => Ok(Db { pool }),
-            Err(sqlx::Error::PoolTimedOut) => Err(why_not(&options).await.into()),
+            Err(sqlx::Error::PoolTimedOut) => Err(connect_error(&options).await.into()),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// The service's: the first connection is made when the first statement needs it, and no statement takes for ever.
+    /// The service's pool: it connects on first use, and every statement has a timeout.
     pub fn connect_lazy(url: &str, max_connections: u32) -> Result<Db, StoreError> {
         let (pool, options) = pool_options(url, max_connections)?;
         Ok(Db { pool: pool.connect_lazy_with(options.options([("statement_timeout", STATEMENT_TIMEOUT)])) })
     }
 
-    /// A connection that has just answered: for whoever has more to lose by a broken one than the time of being told. Broken ones
-    /// are closed on the way; fails when the database cannot be reached.
+    /// A connection that has just answered a ping, for callers to whom a broken connection costs more than the round trip. Closes broken
+    /// connections that it meets; fails if the database cannot be reached.
     pub async fn answering(&self) -> Result<PoolConnection<Postgres>, StoreError> {
         loop {
             let mut connection = self.pool.acquire().await?;
@@ -257,16 +255,16 @@ impl Db {
         }
     }
 
-    /// A connection whose statements all read the facts of one instant, that of the first. Nothing is to be committed: it ends
-    /// when it is dropped. Whoever has one needs no other meanwhile, for the pool is small.
+    /// Begins a read-only transaction in which all statements see the state at the first one. There is nothing to commit; dropping it ends
+    /// it. Do not acquire another connection while holding it, because the pool is small.
     pub async fn snapshot(&self) -> Result<Tx<'static>, StoreError> {
         self.begin("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await
     }
 
-    /// Begins a transaction by `statement`.
+    /// Begins a transaction with `statement`.
     ///
-    /// sqlx knows of a transaction once it is told that it has begun. Whoever gives up before that must not leave a connection in the
-    /// pool that is in one: so it is begun to its end in any case, and ended by being dropped.
+    /// sqlx tracks a transaction only after `BEGIN` has returned. If the caller's future were dropped earlier, the connection would return
+    /// to the pool inside a transaction. So `BEGIN` runs to its end in a task of its own, and dropping the result rolls back.
     pub async fn begin(&self, statement: &'static str) -> Result<Tx<'static>, StoreError> {
         let pool = self.pool.clone();
         let begun = tokio::spawn(async move { pool.begin_with(statement).await }).await;
@@ -293,7 +291,7 @@ impl Db {
             };
             match result {
                 Err(error) if attempt < MAX_ATTEMPTS && error.is_conflict() => {
-                    tracing::debug!(transaction = name, attempt, "lost a race, running again");
+                    tracing::debug!(transaction = name, attempt, "transaction conflict, retrying");
                     attempt += 1;
                 }
                 done => return done,
@@ -304,10 +302,10 @@ impl Db {
 
 /// An error that may carry a [`StoreError`].
 pub trait AsStoreError {
-    /// The store's error, when that is what it is.
+    /// The store's error, if there is one.
     fn as_store(&self) -> Option<&StoreError>;
 
-    /// Whether running the transaction again may help.
+    /// Whether running the transaction again may succeed.
     fn is_conflict(&self) -> bool {
         matches!(self.as_store(), Some(StoreError::Conflict(_)))
     }
@@ -319,12 +317,12 @@ impl AsStoreError for StoreError {
     }
 }
 
-/// Brings the schema up to date; a no-op when it is.
+/// Brings the schema up to date; does nothing if it already is.
 pub async fn migrate(db: &Db) -> Result<(), sqlx::migrate::MigrateError> {
     MIGRATIONS.run(&db.pool).await
 }
 
-/// How many embedded migrations the database has not applied yet; all of them when it has none.
+/// Number of embedded migrations that are not yet applied.
 pub async fn pending_migrations(db: &Db) -> Result<usize, StoreError> {
     let tracked: bool =
         sqlx::query_scalar("SELECT to_regclass('_sqlx_migrations') IS NOT NULL").fetch_one(&db.pool).await?;
@@ -336,12 +334,12 @@ pub async fn pending_migrations(db: &Db) -> Result<usize, StoreError> {
     Ok(MIGRATIONS.iter().count().saturating_sub(usize::try_from(applied).unwrap_or(0)))
 }
 
-/// Reads a stored word of a closed vocabulary.
+/// Parses a stored value of a closed vocabulary.
 pub(crate) fn word<T: FromStr>(column: &'static str, text: &str) -> Result<T, StoreError> {
     text.parse().map_err(|_| StoreError::Corrupt { column, text: text.to_owned() })
 }
 
-/// The same of a column that may be null.
+/// The same for a nullable column.
 pub(crate) fn optional_word<T: FromStr>(column: &'static str, text: Option<&str>) -> Result<Option<T>, StoreError> {
     text.map(|text| word(column, text)).transpose()
 }

@@ -1,4 +1,4 @@
-//! Price feeds, as the catalog takes them.
+//! Price feeds, for the catalog.
 
 use super::catalog::{address, chain_id, instant};
 use super::{At, Db, StoreError, word};
@@ -6,16 +6,16 @@ use rds_shared::model::oracle::OracleFeed;
 use sqlx::Row;
 use sqlx::postgres::PgRow;
 
-/// A feed with its chain's slug.
+/// A feed with the name of its chain in paths.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FeedRecord {
-    /// What is served.
+    /// The served feed.
     pub feed: OracleFeed,
-    /// The chain, in paths.
+    /// Name of the chain in paths.
     pub chain_slug: String,
 }
 
-/// All feeds, by chain and address.
+/// All feeds on served chains, by chain and address.
 pub async fn load(db: &Db) -> Result<Vec<FeedRecord>, StoreError> {
     let rows = sqlx::query(
         "SELECT f.*, c.name AS chain_name, c.slug AS chain_slug FROM oracle_feed f JOIN chain c USING (chain_id) WHERE c.is_served \

@@ -1,26 +1,24 @@
-//! What addresses are known to hold of vaults.
+//! Positions of addresses in vaults.
 
 use super::{At, Db, StoreError};
 use rds_shared::model::ids::{Address, VaultId};
 use rds_shared::wire::Timestamp;
 use sqlx::Row;
 
-/// A position that has not been left.
+/// An open position.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PositionRecord {
-    /// The vault.
     pub vault_id: VaultId,
-    /// Share tokens in their smallest unit.
+    /// Balance in the share token's smallest unit, as decimal digits.
     pub balance_raw: String,
-    /// Part of the vault's supply.
+    /// Part of the vault's supply, as a fraction.
     pub share: Option<f64>,
-    /// When it was read.
     pub observed_at: Timestamp,
 }
 
-/// The positions of `holder`, at most one a vault.
+/// The open positions of `holder`, at most one per vault.
 ///
-/// Who held shares before the newest look that found every holder, and was not among them, has left.
+/// A position is closed if a newer, complete holder snapshot of the vault exists that did not update it.
 pub async fn of(db: &Db, holder: &Address) -> Result<Vec<PositionRecord>, StoreError> {
     let rows = sqlx::query(
         "SELECT vault_id, balance_raw, share, observed_at FROM vault_position p \

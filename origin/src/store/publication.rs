@@ -1,16 +1,16 @@
-//! Data versions, and which vaults a change of the facts concerns.
+//! Data versions, and the vaults that a change of facts affects.
 
 use super::{At, Db, StoreError, Tx};
 use serde_json::Value;
 
-/// Writers take turns: the key of the advisory lock that every fact-changing transaction holds.
-const WRITERS: i64 = 0x7264_735f_6661_6374;
-/// The channel on which a committed version is announced. A hint: polling [`version`] is the truth.
+/// Key of the writers' lock, the advisory lock that every fact-changing transaction holds.
+const WRITERS_LOCK: i64 = 0x7264_735f_6661_6374;
+/// The notification channel for committed versions. It only shortens the wait; polling [`version`] finds every version.
 pub const CHANNEL: &str = "facts";
 
-/// Waits for the turn to write; it is given back when the transaction ends, however it ends.
+/// Takes the writers' lock; it is released when the transaction ends.
 pub async fn take_turn(tx: &mut Tx<'_>) -> Result<(), StoreError> {
-    sqlx::query("SELECT pg_advisory_xact_lock($1)").bind(WRITERS).execute(&mut **tx).await?;
+    sqlx::query("SELECT pg_advisory_xact_lock($1)").bind(WRITERS_LOCK).execute(&mut **tx).await?;
     Ok(())
 }
 
@@ -19,19 +19,19 @@ pub async fn version(db: &Db) -> Result<i64, StoreError> {
     Ok(sqlx::query_scalar("SELECT version FROM data_version").fetch_one(&db.pool).await?)
 }
 
-/// The version as this transaction sees it.
+/// The data version that this transaction sees.
 pub async fn current_version(tx: &mut Tx<'_>) -> Result<i64, StoreError> {
     Ok(sqlx::query_scalar("SELECT version FROM data_version").fetch_one(&mut **tx).await?)
 }
 
-/// Makes `version` the newest and announces it when the transaction commits.
+/// Sets the newest data version; announced when the transaction commits.
 pub async fn advance_to(tx: &mut Tx<'_>, version: i64) -> Result<(), StoreError> {
     sqlx::query("UPDATE data_version SET version = $1").bind(version).execute(&mut **tx).await?;
     sqlx::query("SELECT pg_notify($1, $2)").bind(CHANNEL).bind(version.to_string()).execute(&mut **tx).await?;
     Ok(())
 }
 
-/// Records what a version was made of. `changed` is `{kind: rows}`.
+/// Records the content of an ingest batch. `changed` is `{kind: rows}`.
 pub async fn record_batch(
     tx: &mut Tx<'_>,
     version: i64,
@@ -49,34 +49,31 @@ pub async fn record_batch(
     Ok(())
 }
 
-/// Whether any batch after version `since` changed rows of one of these kinds.
+/// Whether an ingest batch after version `since` changed rows of one of these kinds.
 pub async fn changed_since(db: &Db, since: i64, kinds: &[&str]) -> Result<bool, StoreError> {
     let changed =
         sqlx::query_scalar("SELECT EXISTS (SELECT FROM ingest_batch WHERE version > $1 AND changed ?| $2::text[])");
     Ok(changed.bind(since).bind(kinds).fetch_one(&db.pool).await?)
 }
 
-/// What a batch changed, by the ids of its subjects.
+/// The subjects that a batch changed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Touched {
-    /// Chains, by number.
+    /// Chain ids.
     pub chains: Vec<i64>,
-    /// Protocols.
     pub protocols: Vec<String>,
-    /// Curators.
     pub curators: Vec<String>,
     /// Assets whose published score or identity changed.
     pub assets: Vec<String>,
-    /// Vaults, by whatever was observed of them.
+    /// Vaults with any new observation.
     pub vaults: Vec<String>,
-    /// Events.
     pub events: Vec<i64>,
 }
 
-/// The vaults whose row or score may differ now, in id order.
+/// The vaults whose row or score may have changed, in order of id.
 ///
-/// A vault depends on its chain, its protocol and the protocols below that, its curator's name, its deposit asset and
-/// every asset it holds, its events, and any vault nested in it.
+/// A vault depends on its chain, its protocol and that protocol's dependencies, its curator's name, its deposit asset, every asset it
+/// holds, its events, and every vault nested in it.
 pub async fn affected_vaults(tx: &mut Tx<'_>, touched: &Touched) -> Result<Vec<String>, StoreError> {
     let ids = sqlx::query_scalar(
         "WITH RECURSIVE direct AS ( \

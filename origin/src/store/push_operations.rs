@@ -1,26 +1,26 @@
-//! The operations that subscribers are told of: appended by whoever makes the change, in its transaction.
+//! Operations that subscribers receive, appended in the transaction of the change.
 
 use super::facts::json_array;
 use super::{At, StoreError, Tx};
 
-/// One operation, ready to be appended.
+/// An operation to append.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OperationRow {
-    /// Whom webhooks deliver it to; none is for the stream alone.
+    /// Event type for webhooks; `None` if only streams get it.
     pub family: Option<&'static str>,
-    /// The stream's frame; none is not for the stream.
+    /// Kind of frame for streams; `None` if streams do not get it.
     pub stream_op: Option<&'static str>,
-    /// The row's id as the API serves it.
+    /// Id of the row as the API serves it.
     pub event_id: String,
     /// The vaults it concerns.
     pub vault_ids: Vec<String>,
     /// The chains it concerns.
     pub chain_ids: Vec<i64>,
-    /// JSON, as the API serves the row at this instant.
+    /// The row as the API serves it at this instant, as JSON.
     pub body: String,
 }
 
-/// Appends operations in their order. Takes no lock: whoever delivers them gives them their place.
+/// Appends operations in the given order. Takes no lock; the sequencer assigns their numbers later.
 pub async fn append(tx: &mut Tx<'_>, recorded_at: At, rows: &[OperationRow]) -> Result<(), StoreError> {
     match rows {
         [] => Ok(()),
@@ -29,7 +29,7 @@ pub async fn append(tx: &mut Tx<'_>, recorded_at: At, rows: &[OperationRow]) -> 
     }
 }
 
-/// Most transactions tell of one thing: nothing has to be unpacked and put into order for that.
+/// Most transactions append one operation, which needs no unpacking and sorting.
 async fn append_one(tx: &mut Tx<'_>, recorded_at: At, row: &OperationRow) -> Result<(), StoreError> {
     let OperationRow { family, stream_op, event_id, vault_ids, chain_ids, body } = row;
     sqlx::query(
@@ -54,7 +54,7 @@ async fn append_all(tx: &mut Tx<'_>, recorded_at: At, rows: &[OperationRow]) -> 
     }
     let vaults = rows.iter().map(|row| json_array(&row.vault_ids)).collect::<Result<Vec<_>, _>>()?;
     let chains = rows.iter().map(|row| json_array(&row.chain_ids)).collect::<Result<Vec<_>, _>>()?;
-    // Ids are drawn behind the sort, so they follow the order that was asked for.
+    // Ids are drawn after the sort, so they follow the given order.
     sqlx::query(
         "INSERT INTO push_operation (recorded_at, family, stream_op, event_id, vault_ids, chain_ids, body) \
          SELECT $1, r.family, r.stream_op, r.event_id, ARRAY(SELECT json_array_elements_text(r.vault_ids::json)), \

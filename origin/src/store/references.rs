@@ -1,4 +1,4 @@
-//! What the store already knows of the things that a batch refers to.
+//! Look-ups of existing rows that a batch refers to.
 
 use super::{At, StoreError, Tx, word};
 use rds_shared::model::market::MarketShape;
@@ -6,7 +6,7 @@ use rds_shared::scoring::asset::AssetCategory;
 use sqlx::Row;
 use std::collections::{HashMap, HashSet};
 
-/// A chain's word in paths and how it writes addresses.
+/// A chain's name in paths and its address format.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownChain {
     /// Unique.
@@ -15,26 +15,26 @@ pub struct KnownChain {
     pub namespace: String,
 }
 
-/// All chains by number.
+/// All chains, by id.
 pub async fn chains(tx: &mut Tx<'_>) -> Result<HashMap<i64, KnownChain>, StoreError> {
     let rows: Vec<(i64, String, String)> =
         sqlx::query_as("SELECT chain_id, slug, namespace FROM chain").fetch_all(&mut **tx).await?;
     Ok(rows.into_iter().map(|(id, slug, namespace)| (id, KnownChain { slug, namespace })).collect())
 }
 
-/// All protocols' ids.
+/// Ids of all protocols.
 pub async fn protocols(tx: &mut Tx<'_>) -> Result<HashSet<String>, StoreError> {
     let ids: Vec<String> = sqlx::query_scalar("SELECT id FROM protocol").fetch_all(&mut **tx).await?;
     Ok(ids.into_iter().collect())
 }
 
-/// All curators' ids.
+/// Ids of all curators.
 pub async fn curators(tx: &mut Tx<'_>) -> Result<HashSet<String>, StoreError> {
     let ids: Vec<String> = sqlx::query_scalar("SELECT id FROM curator").fetch_all(&mut **tx).await?;
     Ok(ids.into_iter().collect())
 }
 
-/// All sources' ids.
+/// Ids of all sources.
 pub async fn rwa_sources(tx: &mut Tx<'_>) -> Result<HashSet<String>, StoreError> {
     let ids: Vec<String> = sqlx::query_scalar("SELECT id FROM rwa_source").fetch_all(&mut **tx).await?;
     Ok(ids.into_iter().collect())
@@ -46,14 +46,14 @@ pub async fn assets(tx: &mut Tx<'_>) -> Result<HashMap<String, AssetCategory>, S
     rows.into_iter().map(|(id, category)| Ok((id, word("asset.category", &category)?))).collect()
 }
 
-/// Those of `ids` that are vaults.
+/// The ids that are vaults.
 pub async fn vaults(tx: &mut Tx<'_>, ids: &[&str]) -> Result<HashSet<String>, StoreError> {
     let known: Vec<String> =
         sqlx::query_scalar("SELECT id FROM vault WHERE id = ANY($1)").bind(ids).fetch_all(&mut **tx).await?;
     Ok(known.into_iter().collect())
 }
 
-/// The vaults that stand at these chains and addresses.
+/// The vaults at these pairs of chain and address.
 pub async fn vaults_at(
     tx: &mut Tx<'_>,
     chain_ids: &[i64],
@@ -70,13 +70,13 @@ pub async fn vaults_at(
     Ok(rows.into_iter().map(|(chain_id, address, id)| ((chain_id, address), id)).collect())
 }
 
-/// All markets' shapes, by contract.
+/// The shapes of all markets, by contract.
 pub async fn markets(tx: &mut Tx<'_>) -> Result<HashMap<String, MarketShape>, StoreError> {
     let rows: Vec<(String, String)> = sqlx::query_as("SELECT contract, shape FROM market").fetch_all(&mut **tx).await?;
     rows.into_iter().map(|(contract, shape)| Ok((contract, word("market.shape", &shape)?))).collect()
 }
 
-/// Those of `contracts` that are feeds.
+/// The contracts that are feeds.
 pub async fn feeds(tx: &mut Tx<'_>, contracts: &[&str]) -> Result<HashSet<String>, StoreError> {
     let known: Vec<String> = sqlx::query_scalar("SELECT contract FROM oracle_feed WHERE contract = ANY($1)")
         .bind(contracts)
@@ -85,16 +85,15 @@ pub async fn feeds(tx: &mut Tx<'_>, contracts: &[&str]) -> Result<HashSet<String
     Ok(known.into_iter().collect())
 }
 
-/// One stored review, as far as the next one is checked against it.
+/// The data of a stored review that the next one is checked against.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredReview {
-    /// When.
     pub observed_at: At,
     /// `{dimension: milli-points or null}`
     pub dimensions: serde_json::Value,
 }
 
-/// The reviews of these assets so far, each asset's in order of time.
+/// The stored reviews of these assets, each asset's in order of time.
 pub async fn reviews(tx: &mut Tx<'_>, asset_ids: &[&str]) -> Result<HashMap<String, Vec<StoredReview>>, StoreError> {
     let rows = sqlx::query(
         "SELECT asset_id, observed_at, dimensions FROM asset_version WHERE asset_id = ANY($1) ORDER BY asset_id, observed_at",

@@ -1,4 +1,4 @@
-//! Research records: written once, shown when promoted, and listed.
+//! Research records: written once, shown once promoted, and listed.
 
 use super::{At, Db, StoreError, Tx, word};
 use crate::facts::GivenKind;
@@ -7,11 +7,11 @@ use serde_json::Value;
 use sqlx::types::Json;
 use sqlx::{FromRow, PgExecutor, Row};
 
-/// Records that are shown: promoted, not hidden, the newest of their key, and of no withheld chain.
+/// Condition for shown records: promoted, not hidden, the newest of their key, and not about a withheld chain.
 const SHOWN: &str = "r.promoted_at IS NOT NULL AND r.is_client_visible AND r.superseded_at IS NULL \
      AND NOT r.chain_ids && ARRAY(SELECT chain_id FROM chain WHERE NOT is_served)";
 
-/// A run, as it is remembered.
+/// A recorded run.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct LastRun {
     pub ran_at: At,
@@ -19,30 +19,30 @@ pub struct LastRun {
     pub chain_ids: Vec<i64>,
 }
 
-/// The newest run; none before the first.
+/// The newest run; `None` before the first.
 pub async fn last_run(executor: impl PgExecutor<'_>) -> Result<Option<LastRun>, StoreError> {
     let sql = "SELECT ran_at, model_version, chain_ids FROM research_run ORDER BY id DESC LIMIT 1";
     Ok(sqlx::query_as(sql).fetch_optional(executor).await?)
 }
 
-/// The chains that are served, ascending.
+/// Ids of the served chains, ascending.
 pub async fn served_chains(executor: impl PgExecutor<'_>) -> Result<Vec<i64>, StoreError> {
     Ok(sqlx::query_scalar("SELECT chain_id FROM chain WHERE is_served ORDER BY 1").fetch_all(executor).await?)
 }
 
-/// Holds off other runs until this transaction ends; readers go on.
+/// Blocks other runs until this transaction ends; readers continue.
 pub async fn take_turn(tx: &mut Tx<'_>) -> Result<(), StoreError> {
     sqlx::query("LOCK TABLE research_run IN EXCLUSIVE MODE").execute(&mut **tx).await?;
     Ok(())
 }
 
-/// Remembers a run; answers its number.
+/// Records a run; returns its id.
 pub async fn begin_run(tx: &mut Tx<'_>, now: At, model_version: &str, chain_ids: &[i64]) -> Result<i64, StoreError> {
     let sql = "INSERT INTO research_run (ran_at, model_version, chain_ids) VALUES ($1, $2, $3) RETURNING id";
     Ok(sqlx::query_scalar(sql).bind(now).bind(model_version).bind(chain_ids).fetch_one(&mut **tx).await?)
 }
 
-/// A document that is to be kept.
+/// A record to be stored.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewRecord {
     pub id: String,
@@ -52,14 +52,14 @@ pub struct NewRecord {
     pub level: Option<&'static str>,
     pub surface: Option<String>,
     pub outcome: Option<&'static str>,
-    /// Who found it; none where this service's run did.
+    /// The external source; `None` if a run of this service made the record.
     pub provided_by: Option<String>,
     pub body: Value,
     pub content_hash: [u8; 32],
     pub unmet: Vec<String>,
 }
 
-/// What the current record of a key says, and whether clients may see the key's.
+/// The current record of a key, and whether clients may see records of the key.
 #[derive(FromRow)]
 struct Current {
     content_hash: Vec<u8>,
@@ -68,8 +68,8 @@ struct Current {
     is_client_visible: bool,
 }
 
-/// Keeps a record unless the current one of its key says the same; a reading of the model's health is always kept.
-/// One that passes its gate is promoted at once, and an operator's hiding of a key outlives the record. Says whether it was kept.
+/// Stores a record unless the current record of its key is equal; measurements of model health are always stored. A record without unmet
+/// requirements is promoted at once. A key that an operator has hidden stays hidden. Returns whether the record was stored.
 pub async fn keep(
     tx: &mut Tx<'_>,
     (run_id, now): (Option<i64>, At),
@@ -125,13 +125,13 @@ async fn supersede(tx: &mut Tx<'_>, kind: RecordKind, key: &str, now: At) -> Res
     Ok(sqlx::query(sql).bind(kind.as_str()).bind(key).bind(now).execute(&mut **tx).await?.rows_affected())
 }
 
-/// Takes records of a kind out of the lists whose keys a run no longer makes. Answers how many.
+/// Removes from the lists all records of a kind whose keys the run no longer makes; returns their number.
 pub async fn supersede_others(tx: &mut Tx<'_>, kind: RecordKind, keys: &[String], now: At) -> Result<u64, StoreError> {
     let sql = "UPDATE research_record SET superseded_at = $3 WHERE kind = $1 AND record_key <> ALL($2) AND superseded_at IS NULL";
     Ok(sqlx::query(sql).bind(kind.as_str()).bind(keys).bind(now).execute(&mut **tx).await?.rows_affected())
 }
 
-/// What a source says of one of its records.
+/// A record as an external source gave it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Given {
     pub id: String,
@@ -143,7 +143,7 @@ pub struct Given {
     pub body: Value,
 }
 
-/// The newest word of sources about these records.
+/// The newest external versions of these records.
 pub async fn given(tx: &mut Tx<'_>, ids: &[String]) -> Result<Vec<Given>, StoreError> {
     let sql = "SELECT id, observed_at, source, to_json(record) AS record, model_version, chain_ids, body FROM given_research \
                WHERE id = ANY($1) ORDER BY id COLLATE \"C\"";
@@ -163,7 +163,7 @@ pub async fn given(tx: &mut Tx<'_>, ids: &[String]) -> Result<Vec<Given>, StoreE
     rows.iter().map(given).collect()
 }
 
-/// What a list is filtered by; none leaves a filter out.
+/// Filters of a list; `None` does not filter.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RecordFilter<'a> {
     pub model_version: Option<&'a str>,
@@ -172,7 +172,7 @@ pub struct RecordFilter<'a> {
     pub outcome: Option<&'a str>,
 }
 
-/// The newest records that are shown, as they are served, and how many match.
+/// The newest shown records as served, and the total number of matches.
 pub async fn list(
     db: &Db,
     kind: RecordKind,
@@ -207,7 +207,7 @@ pub async fn list(
     Ok((served.collect::<Result<_, StoreError>>()?, total.unsigned_abs()))
 }
 
-/// A current record, as an operator sees it.
+/// A current record, for operators.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Standing {
     pub id: String,
@@ -219,7 +219,7 @@ pub struct Standing {
     pub hidden_reason: Option<String>,
 }
 
-/// Every current record; of the model's health the newest readings.
+/// Every current record; for model health, the newest measurement of each key.
 pub async fn standing(db: &Db) -> Result<Vec<Standing>, StoreError> {
     let rows = sqlx::query(
         "SELECT DISTINCT ON (kind, record_key) id, kind, record_key, unmet, promoted_at IS NOT NULL AS is_promoted, \
@@ -240,7 +240,7 @@ pub async fn standing(db: &Db) -> Result<Vec<Standing>, StoreError> {
     rows.fetch_all(&db.pool).await?.iter().map(standing).collect()
 }
 
-/// Shows a record to clients or hides it, with everything current of its key. False when there is none of that id.
+/// Shows or hides all current records with the key of this record. `false` if the record does not exist.
 pub async fn set_visible(tx: &mut Tx<'_>, id: &str, reason: Option<&str>, visible: bool) -> Result<bool, StoreError> {
     let sql = "UPDATE research_record r SET is_client_visible = $2, hidden_reason = $3 FROM research_record named \
                WHERE named.id = $1 AND (r.kind, r.record_key) = (named.kind, named.record_key) AND r.superseded_at IS NULL";

@@ -1,36 +1,35 @@
-//! What research counts: coverage, freshness, moves, where facts come from, and rows that contradict a claim.
+//! Counts for research: coverage, freshness, tier changes, sources of facts, and rows that contradict a claim.
 
 use super::{At, StoreError, Tx};
 use rds_shared::model::research::{Source, SourceKind};
 use sqlx::{FromRow, Row};
 use std::collections::BTreeMap;
 
-/// How much there is, over active vaults of served chains.
+/// Coverage of the active vaults on served chains.
 #[derive(Debug, Clone, Default, PartialEq, Eq, FromRow)]
 pub struct Coverage {
-    /// Active vaults.
     pub vaults: i64,
-    /// Those with a published score.
+    /// Vaults with a published score.
     pub scored: i64,
-    /// Scored ones whose exposures were read.
+    /// Scored vaults whose exposures were observed.
     pub exposures_observed: i64,
-    /// Scored ones whose raw result waits for its dwell.
+    /// Scored vaults whose new tier waits for its dwell.
     pub dwelling: i64,
-    /// Those with a price of the last 7 days.
+    /// Vaults with a price from the last 7 days.
     pub priced: i64,
-    /// Scored ones with a price of the last 7 days.
+    /// Scored vaults with a price from the last 7 days.
     pub scored_and_priced: i64,
-    /// Those whose newest state is at most a day old.
+    /// Vaults whose newest state is at most a day old.
     pub fresh: i64,
-    /// Those with any state.
+    /// Vaults with any state.
     pub observed: i64,
     /// Vaults whose published tier changed within 30 days.
     pub moved_tier: i64,
-    /// Scored vaults that stood in the newest run over all, and of them those that it changed.
+    /// Vaults in the newest full score run.
     pub last_run_vaults: i64,
-    /// Changes of that run.
+    /// Changes made by that run.
     pub last_run_changes: i64,
-    /// Hard-fail flags of assets that people lifted, as the published breakdowns say.
+    /// Overridden hard-fail flags in the published breakdowns of assets.
     pub overrides: i64,
     /// Assets with a published score.
     pub assets: i64,
@@ -66,7 +65,7 @@ pub async fn coverage(tx: &mut Tx<'_>, now: At) -> Result<Coverage, StoreError> 
     .await?)
 }
 
-/// How many active vaults of served chains lack each required input, by its name.
+/// Number of active vaults on served chains without each required input, by name of the input.
 pub async fn missing_inputs(tx: &mut Tx<'_>) -> Result<BTreeMap<String, i64>, StoreError> {
     let rows: Vec<(String, i64)> = sqlx::query_as(
         "SELECT missing, count(*) FROM vault v JOIN chain c USING (chain_id) JOIN vault_score p ON p.vault_id = v.id, \
@@ -78,14 +77,14 @@ pub async fn missing_inputs(tx: &mut Tx<'_>) -> Result<BTreeMap<String, i64>, St
     Ok(rows.into_iter().collect())
 }
 
-/// Rows that a claim was checked against, and those that contradict it.
+/// Number of rows checked against a claim, and of rows that contradict it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, FromRow)]
 pub struct Checked {
     pub checked: i64,
     pub violations: i64,
 }
 
-/// What is true of every vault of a served chain with a published score, as a condition on `p`, its row.
+/// Counts the published scores on served chains that meet the condition `violated` on `p`, their row.
 async fn of_scores(tx: &mut Tx<'_>, violated: &str) -> Result<Checked, StoreError> {
     let sql = format!(
         "SELECT count(*) AS checked, count(*) FILTER (WHERE {violated}) AS violations \
@@ -94,7 +93,7 @@ async fn of_scores(tx: &mut Tx<'_>, violated: &str) -> Result<Checked, StoreErro
     Ok(sqlx::query_as(&sql).fetch_one(&mut **tx).await?)
 }
 
-/// Published tiers that are not those of their scores.
+/// Published tiers that do not match their scores.
 pub async fn tiers_off(tx: &mut Tx<'_>, core_floor: i32, prime_floor: i32) -> Result<Checked, StoreError> {
     let tier = format!(
         "CASE WHEN p.score >= {prime_floor} THEN 'Prime' WHEN p.score >= {core_floor} THEN 'Core' ELSE 'Edge' END"
@@ -102,8 +101,8 @@ pub async fn tiers_off(tx: &mut Tx<'_>, core_floor: i32, prime_floor: i32) -> Re
     of_scores(tx, &format!("p.tier IS DISTINCT FROM {tier}")).await
 }
 
-/// Raw scores above their weighted sum or one of their caps, by more than rounding to two decimals moves them; and published scores
-/// that are `step` milli-points or more above the raw one though no tier dwells.
+/// Raw scores that exceed their weighted sum or a cap by more than rounding to two decimals, and published scores that are `step`
+/// milli-points or more above the raw score although no tier dwells.
 pub async fn scores_above_caps(tx: &mut Tx<'_>, step: i32) -> Result<Checked, StoreError> {
     let violated = format!(
         "(p.provenance->>'raw_score')::numeric > (p.provenance->>'weighted_sum')::numeric + 0.005 \
@@ -114,7 +113,7 @@ pub async fn scores_above_caps(tx: &mut Tx<'_>, step: i32) -> Result<Checked, St
     of_scores(tx, &violated).await
 }
 
-/// Scores of which a required platform input names no source or no instant.
+/// Scores with a required platform input that has no source or no instant.
 pub async fn inputs_without_source(tx: &mut Tx<'_>) -> Result<Checked, StoreError> {
     of_scores(
         tx,
@@ -125,7 +124,7 @@ pub async fn inputs_without_source(tx: &mut Tx<'_>) -> Result<Checked, StoreErro
     .await
 }
 
-/// The tables of facts by the kind of observation that fills them, and what of each a served chain lets be counted.
+/// Tables of facts by fact kind, with the condition that leaves out withheld chains.
 const FACTS: [(&str, &str); 15] = [
     ("chain", "chain f WHERE f.is_served"),
     ("protocol", "protocol f WHERE true"),
@@ -157,7 +156,7 @@ const FACTS: [(&str, &str); 15] = [
     ),
 ];
 
-/// Every source with the facts that stand as it told them, by name.
+/// Every source by name, with the facts whose newest observation is its own.
 pub async fn sources(tx: &mut Tx<'_>) -> Result<Vec<Source>, StoreError> {
     let each = FACTS.map(|(kind, from)| {
         format!(

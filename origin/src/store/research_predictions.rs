@@ -1,4 +1,4 @@
-//! Predictions: scores written down before their window, what became of them, and their list.
+//! Predictions: scores recorded before their window, their outcomes, and their list.
 
 use super::catalog::instant;
 use super::{At, Db, StoreError, Tx, word};
@@ -12,8 +12,8 @@ use sqlx::postgres::{PgArguments, PgRow};
 use sqlx::query::Query;
 use sqlx::{FromRow, Postgres, Row};
 
-/// Writes down the score of every active vault that passes the gate of predictions, where none is open over the horizon: its price
-/// was read shortly before, so that it moved, and its series is not among the `broken`. Answers how many.
+/// Records a prediction for every active vault that passes the gate and has no open prediction over this horizon. The gate requires a
+/// recent price that has moved, and a price series that is not in `broken`. Returns the number of predictions.
 pub async fn write_down(tx: &mut Tx<'_>, now: At, horizon: Horizon, broken: &[&str]) -> Result<u64, StoreError> {
     let sql = format!(
         "INSERT INTO research_prediction (vault_id, horizon_days, made_at, due_at, model_version, score, tier, base_price, base_at) \
@@ -35,7 +35,7 @@ pub async fn write_down(tx: &mut Tx<'_>, now: At, horizon: Horizon, broken: &[&s
     Ok(made.rows_affected())
 }
 
-/// The last price of a vault before an instant, as `base`: read shortly before, and another one than at least one of the days before it.
+/// Joins the last price of a vault before an instant, as `base`, if it is recent and differs from a price of the days before it.
 fn watched(vault: &str, at: &str, days: &str) -> String {
     format!(
         "LATERAL (SELECT last.price, last.at FROM ( \
@@ -47,7 +47,7 @@ fn watched(vault: &str, at: &str, days: &str) -> String {
     )
 }
 
-/// A prediction that was made elsewhere.
+/// A prediction of an external source.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GivenPrediction {
     pub vault_id: String,
@@ -58,21 +58,21 @@ pub struct GivenPrediction {
     pub provided_by: String,
 }
 
-/// What stands where a prediction would.
+/// What is stored in the place of a prediction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// The very same.
+    /// The same prediction.
     Same,
-    /// Another one, at the same second: ids tell no finer.
+    /// Another prediction in the same second; ids have a resolution of one second.
     Other,
-    /// None.
+    /// Nothing.
     None {
-        /// Whether somebody reads the vault's price, as the gate of predictions asks.
+        /// Whether the vault's price is observed well enough for the gate of predictions.
         is_watched: bool,
     },
 }
 
-/// Rows that were made elsewhere, as columns.
+/// External predictions as columns.
 const GIVEN: &str = "unnest($1::text[], $2::int[], $3::timestamptz[], $4::text[], $5::int[], $6::text[], $7::text[]) \
      WITH ORDINALITY AS r (vault_id, horizon_days, made_at, model_version, score, tier, provided_by, place)";
 
@@ -89,7 +89,7 @@ fn bound<'q>(sql: &'q str, rows: &'q [GivenPrediction]) -> Query<'q, Postgres, P
         .bind(i32::try_from(BASE_WITHIN_DAYS).unwrap_or(i32::MAX))
 }
 
-/// What stands where each of these would, in their order.
+/// What is stored in the place of each of these, in their order.
 pub async fn standing_of(tx: &mut Tx<'_>, rows: &[GivenPrediction]) -> Result<Vec<Standing>, StoreError> {
     let sql = format!(
         "SELECT p.vault_id IS NOT NULL AS is_taken, base.price IS NOT NULL AS is_watched, \
@@ -111,7 +111,7 @@ pub async fn standing_of(tx: &mut Tx<'_>, rows: &[GivenPrediction]) -> Result<Ve
     bound(&sql, rows).fetch_all(&mut **tx).await?.iter().map(standing).collect()
 }
 
-/// Takes in predictions that were made elsewhere and do not stand yet; answers how many.
+/// Stores external predictions that are not stored yet; returns their number.
 pub async fn take_in(tx: &mut Tx<'_>, rows: &[GivenPrediction]) -> Result<u64, StoreError> {
     if rows.is_empty() {
         return Ok(0);
@@ -127,7 +127,7 @@ pub async fn take_in(tx: &mut Tx<'_>, rows: &[GivenPrediction]) -> Result<u64, S
     Ok(bound(&sql, rows).execute(&mut **tx).await?.rows_affected())
 }
 
-/// A prediction whose window has ended, with what was read in it.
+/// A prediction whose window has ended, with the prices in the window.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct DueRow {
     pub vault_id: String,
@@ -139,7 +139,7 @@ pub struct DueRow {
 }
 
 impl DueRow {
-    /// What its prices say.
+    /// The prices in the form that decides the outcome.
     pub fn watched(&self) -> Watched {
         let [last_at, moved_at] = [self.last_at, self.moved_at].map(|at| at.map(|At(at)| at));
         Watched { drawdown_bp: self.drawdown_bp.unwrap_or(0), last_at, moved_at }
@@ -167,7 +167,7 @@ pub async fn due(tx: &mut Tx<'_>, now: At) -> Result<Vec<DueRow>, StoreError> {
     .await?)
 }
 
-/// Writes what became of predictions.
+/// Stores the outcomes of predictions.
 pub async fn resolve(tx: &mut Tx<'_>, now: At, rows: &[(DueRow, PredictionOutcome)]) -> Result<(), StoreError> {
     let column =
         |read: fn(&DueRow) -> Option<i64>| -> Vec<Option<i64>> { rows.iter().map(|(row, _)| read(row)).collect() };
@@ -188,7 +188,7 @@ pub async fn resolve(tx: &mut Tx<'_>, now: At, rows: &[(DueRow, PredictionOutcom
     Ok(())
 }
 
-/// What the list is filtered by; none leaves a filter out.
+/// Filters of the list; `None` does not filter.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PredictionFilter<'a> {
     pub vault_id: Option<&'a str>,
@@ -196,7 +196,7 @@ pub struct PredictionFilter<'a> {
     pub horizon: Option<Horizon>,
 }
 
-/// The newest predictions about vaults of served chains, and how many match.
+/// The newest predictions about vaults on served chains, and the total number of matches.
 pub async fn list(db: &Db, filter: PredictionFilter<'_>, limit: i64) -> Result<(Vec<Prediction>, u64), StoreError> {
     let rows = sqlx::query(
         "SELECT p.*, count(*) OVER () AS total FROM research_prediction p JOIN vault v ON v.id = p.vault_id JOIN chain c USING (chain_id) \
@@ -214,9 +214,9 @@ pub async fn list(db: &Db, filter: PredictionFilter<'_>, limit: i64) -> Result<(
     Ok((rows.iter().map(prediction).collect::<Result<_, _>>()?, total.unsigned_abs()))
 }
 
-/// Shows a prediction to clients, or hides it. False when there is none of that id.
+/// Shows or hides a prediction. `false` if it does not exist.
 pub async fn set_visible(tx: &mut Tx<'_>, id: &str, visible: bool) -> Result<bool, StoreError> {
-    // As `prediction` writes it: the vault, the horizon and the instant in seconds.
+    // The format written by `prediction`: vault, horizon and instant in seconds.
     let mut parts = id.rsplitn(3, '/');
     let (made_at, ahead, vault_id) = (parts.next(), parts.next(), parts.next());
     let (made_at, ahead) = (made_at.and_then(|it| it.parse().ok()), ahead.and_then(|it| it.parse().ok()));
@@ -262,7 +262,7 @@ fn days(horizon: Horizon) -> i32 {
     i32::try_from(horizon.days()).unwrap_or(i32::MAX)
 }
 
-/// The horizon of so many days.
+/// The horizon with this number of days.
 pub fn horizon(days: i32) -> Option<Horizon> {
     Horizon::ALL.iter().copied().find(|horizon| horizon.days() == i64::from(days))
 }

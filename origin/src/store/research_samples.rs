@@ -1,43 +1,41 @@
-//! What backtests are made of: windows of prices, scores in force at an instant, and the samples that were drawn.
+//! Inputs of backtests: price windows, scores in force at an instant, and the stored samples.
 
 use super::{At, StoreError, Tx};
 use rds_shared::research::outcome::{BASE_WITHIN_DAYS, Horizon, LEAP, Watched};
 use sqlx::FromRow;
 use std::collections::HashSet;
 
-/// A priced vault at an instant, with what came after it.
+/// A priced vault at an instant, with the window that follows.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct WindowRow {
-    /// The vault.
     pub vault_id: String,
-    /// Its protocol.
     pub protocol_id: String,
-    /// The instant.
+    /// Start of the window.
     pub as_of: At,
-    /// Greatest fall within the window from the running peak, in basis points rounded down.
+    /// Greatest fall from the running peak within the window, in basis points rounded down.
     pub drawdown_bp: Option<i64>,
-    /// The last price within it.
+    /// Time of the last price in the window.
     pub last_at: Option<At>,
-    /// The last price within it that differs from the one before.
+    /// Time of the last price in the window that differs from the one before it.
     pub moved_at: Option<At>,
-    /// Whether a published incident of the vault, or counted against its protocol, fell into it.
+    /// Whether the window contains a published incident of the vault, or one that counts against its protocol.
     pub incident: bool,
-    /// The score that was published then, if there was one.
+    /// The score published at `as_of`, if any.
     pub published_score: Option<i32>,
 }
 
 impl WindowRow {
-    /// What its prices say.
+    /// The prices in the form that decides the outcome.
     pub fn watched(&self) -> Watched {
         let [last_at, moved_at] = [self.last_at, self.moved_at].map(|at| at.map(|At(at)| at));
         Watched { drawdown_bp: self.drawdown_bp.unwrap_or(0), last_at, moved_at }
     }
 }
 
-/// Vaults whose price rose more than [`LEAP`] times between two prices at or before `now`.
+/// Vaults whose price rose by more than the factor [`LEAP`] between two prices at or before `now`.
 ///
-/// Of vaults whose days are summed, the days that hold a leap have an index of their own; changed days are to be summed before
-/// ([`super::vault_days::refresh_all`]). Of the others all prices are read, in the order of their key.
+/// For vaults with daily sums, an index finds the days with such a rise; changed days must be summed before
+/// ([`super::vault_days::refresh_all`]). For the others all prices are read, in the order of their key.
 pub async fn broken_series(tx: &mut Tx<'_>, now: At) -> Result<HashSet<String>, StoreError> {
     let sql = "SELECT vault_id FROM vault_day WHERE leapt_at <= $1 \
                UNION \
@@ -50,7 +48,7 @@ pub async fn broken_series(tx: &mut Tx<'_>, now: At) -> Result<HashSet<String>, 
     Ok(rows.into_iter().collect())
 }
 
-/// The newest price of a vault of a served chain that was read at or before `now`.
+/// Time of the newest price at or before `now` of any vault on a served chain.
 pub async fn newest_price(tx: &mut Tx<'_>, now: At) -> Result<Option<At>, StoreError> {
     let sql = "SELECT max(newest.at) FROM vault v JOIN chain c USING (chain_id), \
                  LATERAL (SELECT observed_at AS at FROM vault_snapshot h WHERE h.vault_id = v.id AND price_per_share > 0 \
@@ -59,26 +57,26 @@ pub async fn newest_price(tx: &mut Tx<'_>, now: At) -> Result<Option<At>, StoreE
     Ok(sqlx::query_scalar(sql).bind(now).fetch_one(&mut **tx).await?)
 }
 
-/// Every vault of a served chain that had a price shortly before an instant, with the window of `horizon` behind it.
+/// Every vault on a served chain with a recent price before an instant, with the window of `horizon` after it.
 ///
-/// The instants are midnights, so a window is a number of whole days, and the sums of these are read where there are any; changed
-/// days are to be summed before ([`super::vault_days::refresh_all`]).
+/// The instants are midnights, so a window consists of whole days, and daily sums are used where they exist. Changed days must be summed
+/// before ([`super::vault_days::refresh_all`]).
 pub async fn windows(tx: &mut Tx<'_>, instants: &[At], horizon: Horizon) -> Result<Vec<WindowRow>, StoreError> {
     let mut rows = Vec::new();
-    // An instant at a time: all of them in one statement would take minutes where there are many vaults.
+    // One statement per instant: a single one for all would take minutes with many vaults.
     for instant in instants {
-        let mut at_once = windows_of(tx, *instant, horizon, "EXISTS", FROM_DAYS).await?;
+        let mut found = windows_of(tx, *instant, horizon, "EXISTS", FROM_DAYS).await?;
         let unsummed = windows_of(tx, *instant, horizon, "NOT EXISTS", FROM_READINGS).await?;
         if !unsummed.is_empty() {
-            at_once.extend(unsummed);
-            at_once.sort_by(|one, other| one.vault_id.cmp(&other.vault_id));
+            found.extend(unsummed);
+            found.sort_by(|one, other| one.vault_id.cmp(&other.vault_id));
         }
-        rows.extend(at_once);
+        rows.extend(found);
     }
     Ok(rows)
 }
 
-/// What the prices after `w.as_of` say, from the days of a window.
+/// The prices after `w.as_of`, from the daily sums of the window.
 const FROM_DAYS: &str = "SELECT max(greatest(drawdown_bp, div((peak::numeric - low::numeric) * 10000, peak::numeric)::bigint)) AS drawdown_bp, \
             max(priced_at) AS last_at, \
             max(greatest(moved_at, CASE WHEN opened::numeric <> before::numeric THEN opened_at END)) AS moved_at \
@@ -89,7 +87,7 @@ const FROM_DAYS: &str = "SELECT max(greatest(drawdown_bp, div((peak::numeric - l
                AND day < ((w.as_of + make_interval(days => $2)) AT TIME ZONE 'UTC')::date \
            WINDOW earlier AS (ORDER BY day ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)) AS day";
 
-/// The same from readings.
+/// The prices after `w.as_of`, from single observations.
 const FROM_READINGS: &str = "SELECT max(div((peak - pps) * 10000, peak))::bigint AS drawdown_bp, max(observed_at) AS last_at, \
             max(observed_at) FILTER (WHERE pps <> before) AS moved_at FROM ( \
          SELECT observed_at, price_per_share::numeric AS pps, \
@@ -99,7 +97,7 @@ const FROM_READINGS: &str = "SELECT max(div((peak - pps) * 10000, peak))::bigint
          WINDOW so_far AS (ORDER BY observed_at)) AS reading \
      WHERE observed_at > w.as_of";
 
-/// The windows behind an instant of the vaults that have daily sums (`EXISTS`) or have none (`NOT EXISTS`), in the order of their ids.
+/// The windows after an instant for the vaults with daily sums (`EXISTS`) or without (`NOT EXISTS`), in order of id.
 async fn windows_of(
     tx: &mut Tx<'_>,
     instant: At,
@@ -133,7 +131,7 @@ async fn windows_of(
         .await?)
 }
 
-/// A row of `research_sample`, and what is read once of it and not stored: the protocol, and whether prices only repeat.
+/// A row of `research_sample`, with two values that are not stored: the protocol, and whether prices only repeat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SampleRow {
     pub vault_id: String,
@@ -146,7 +144,7 @@ pub struct SampleRow {
     pub incident: bool,
 }
 
-/// Puts these samples in the place of those that a signal had over a horizon.
+/// Replaces the samples of a signal over a horizon.
 pub async fn replace(tx: &mut Tx<'_>, signal: &str, horizon: Horizon, rows: &[SampleRow]) -> Result<(), StoreError> {
     let days = i32::try_from(horizon.days()).unwrap_or(i32::MAX);
     let sql = "DELETE FROM research_sample WHERE signal = $1 AND horizon_days = $2";

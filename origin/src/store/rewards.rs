@@ -1,4 +1,4 @@
-//! Reward campaigns, and the rates that follow from them.
+//! Reward campaigns, and the rates that result from them.
 
 use super::catalog::address;
 use super::{At, StoreError, word};
@@ -11,21 +11,21 @@ use sqlx::postgres::PgRow;
 use sqlx::{PgExecutor, Row};
 use std::collections::HashMap;
 
-/// A campaign from one instant on.
+/// A change of a campaign.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CampaignStep {
-    /// From when.
+    /// Start of this state.
     pub since: Timestamp,
-    /// False when it ended then.
+    /// Whether the campaign runs; false if it ended at `since`.
     pub active: bool,
-    /// What it pays.
+    /// The reward it pays.
     pub reward: Reward,
 }
 
 const COLUMNS: &str = "vault_id, source, campaign_id, side, observed_at, reward_type, token_symbol, token_address, apr, \
                        source_url, active";
 
-/// The campaigns that run now, by vault; of all vaults when `vault_ids` is null.
+/// The campaigns that run now, by vault; of all vaults if `vault_ids` is `None`.
 pub async fn running(
     executor: impl PgExecutor<'_>,
     vault_ids: Option<&[String]>,
@@ -43,14 +43,14 @@ pub async fn running(
     Ok(running)
 }
 
-/// Every step of every campaign of one vault, in order of time.
+/// All steps of one vault's campaigns, in order of time.
 pub async fn history(executor: impl PgExecutor<'_>, vault_id: &str) -> Result<Vec<CampaignStep>, StoreError> {
     let sql =
         format!("SELECT {COLUMNS} FROM reward WHERE vault_id = $1 ORDER BY observed_at, source, campaign_id, side");
     sqlx::query(&sql).bind(vault_id).fetch_all(executor).await?.iter().map(step).collect()
 }
 
-/// Every step of every campaign of these vaults, each vault's in order of time.
+/// All steps of these vaults' campaigns, each vault's in order of time.
 pub async fn histories(
     executor: impl PgExecutor<'_>,
     vault_ids: &[String],
@@ -83,23 +83,23 @@ fn step(row: &PgRow) -> Result<CampaignStep, StoreError> {
     })
 }
 
-/// The campaigns of one vault as they ran at an instant, found by walking forward in time.
+/// The campaigns of one vault that run at an instant; the instants must be queried in ascending order.
 #[derive(Debug, Default)]
 pub struct Campaigns<'a> {
     steps: &'a [CampaignStep],
-    /// The newest step of each campaign so far, ended ones included.
+    /// The newest step of each campaign up to the current instant, including ended ones.
     newest: Vec<&'a CampaignStep>,
-    /// What runs since the last step.
+    /// The running campaigns at the current instant.
     running: Vec<Reward>,
 }
 
 impl<'a> Campaigns<'a> {
-    /// Before the first step.
+    /// Starts before the first step.
     pub fn new(steps: &'a [CampaignStep]) -> Self {
         Campaigns { steps, newest: Vec::new(), running: Vec::new() }
     }
 
-    /// Moves to `at`, which must not lie before the last one, and answers what runs then.
+    /// Advances to `at`, which must not be earlier than the previous instant, and returns the running campaigns.
     pub fn at(&mut self, at: Timestamp) -> &[Reward] {
         let before = self.steps.len();
         while let Some((step, rest)) = self.steps.split_first().filter(|(step, _)| step.since <= at) {
@@ -120,12 +120,12 @@ fn same_campaign(a: &Reward, b: &Reward) -> bool {
     (a.side, &a.source, &a.campaign_id) == (b.side, &b.source, &b.campaign_id)
 }
 
-/// Rates of a vault once its campaigns are counted.
+/// Rates of a vault including its campaigns.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rates {
     /// `base_apr` plus every priced supply reward; null without a base rate.
     pub apr_net: Option<f64>,
-    /// The borrower's side.
+    /// Cost of borrowing.
     pub borrow: BorrowCost,
 }
 
@@ -136,7 +136,7 @@ impl Rates {
         base_apr.map(|base| supply.filter_map(|reward| reward.apr).fold(base, |sum, apr| sum + apr))
     }
 
-    /// The rates of a vault that earns `base_apr`, quotes `borrow_apr` and has `running` campaigns.
+    /// The rates of a vault with these base and borrow rates and `running` campaigns.
     pub fn of(base_apr: Option<f64>, borrow_apr: Option<f64>, status: IncentivesStatus, running: &[Reward]) -> Rates {
         let reading = match status {
             IncentivesStatus::NotApplicable => IncentiveReading::NotApplicable,

@@ -1,4 +1,4 @@
-//! Real-world assets: sources, what they published, the discovery queue, and the totals in their revisions.
+//! Real-world assets: sources, their publications, the discovery queue, and the revisions of daily totals.
 
 use super::{At, StoreError, Tx};
 use rds_shared::rules::canonical_aum::AumSnapshot;
@@ -8,19 +8,17 @@ use sqlx::{FromRow, PgExecutor};
 /// A deployment of a real-world asset.
 #[derive(Debug, Clone, FromRow)]
 pub struct DeploymentRow {
-    /// The asset's number.
+    /// Number of the asset.
     pub number: i64,
     /// Slug.
     pub id: String,
-    /// Chain.
     pub chain_id: i64,
-    /// Category.
     pub category: String,
-    /// The product that somebody claims.
+    /// The product to which a source assigns it, unverified.
     pub product_candidate: Option<String>,
 }
 
-/// What an enabled source published of a deployment.
+/// A statement of an enabled source about a deployment.
 #[derive(Debug, Clone, PartialEq, FromRow)]
 pub struct ObservationRow {
     pub number: i64,
@@ -37,7 +35,7 @@ pub struct ObservationRow {
     pub duration_days: Option<f64>,
 }
 
-/// A source with what it published.
+/// A source with counts of its publications.
 #[derive(Debug, Clone, FromRow)]
 pub struct SourceRow {
     pub id: String,
@@ -55,7 +53,7 @@ pub struct SourceRow {
     pub observations: i64,
 }
 
-/// A deployment that a source surfaced.
+/// A deployment that a source discovered.
 #[derive(Debug, Clone, FromRow)]
 pub struct CandidateRow {
     pub source_id: String,
@@ -77,15 +75,14 @@ pub struct CandidateRow {
 pub struct SnapshotRow {
     /// Midnight UTC of the day.
     pub day: At,
-    /// Counted from 1.
+    /// Starts at 1.
     pub revision: i32,
-    /// When it was made.
+    /// When the revision was made.
     pub recorded_at: At,
-    /// The total.
     pub content: Json<AumSnapshot>,
 }
 
-/// Every deployment of these categories on a chain that is served, in ascending order of numbers.
+/// Every deployment of these categories on a served chain, by number, ascending.
 pub async fn deployments(db: impl PgExecutor<'_>, categories: &[&str]) -> Result<Vec<DeploymentRow>, StoreError> {
     Ok(sqlx::query_as(
         "SELECT a.number, a.id, a.chain_id, a.category, a.product_candidate \
@@ -96,7 +93,7 @@ pub async fn deployments(db: impl PgExecutor<'_>, categories: &[&str]) -> Result
     .await?)
 }
 
-/// What enabled sources stated of `from` on, and of every asset the newest statement before.
+/// The statements of enabled sources about `from` and later, and for every asset the newest earlier statement.
 pub async fn observations(db: impl PgExecutor<'_>, from: At) -> Result<Vec<ObservationRow>, StoreError> {
     Ok(sqlx::query_as(
         "SELECT o.number, a.number AS asset, o.source_id, s.priority, o.effective_at, o.published_at, o.fund_aum_usd, o.global_issued_value_usd, \
@@ -112,7 +109,7 @@ pub async fn observations(db: impl PgExecutor<'_>, from: At) -> Result<Vec<Obser
     .await?)
 }
 
-/// Every source, by id. A market catalog states no figures: what it surfaced at one instant is its publication, without an id.
+/// All sources, by id. A market catalog states no figures; its deployments discovered at one instant count as one publication without an id.
 pub async fn sources(db: impl PgExecutor<'_>) -> Result<Vec<SourceRow>, StoreError> {
     Ok(sqlx::query_as(
         "SELECT s.id, s.name, s.source_type, s.is_enabled, s.is_configured, s.priority, s.max_age_seconds, s.last_attempt_at, \
@@ -131,7 +128,7 @@ pub async fn sources(db: impl PgExecutor<'_>) -> Result<Vec<SourceRow>, StoreErr
     .await?)
 }
 
-/// Everything that sources surfaced, oldest first, but for what is on a withheld chain.
+/// All discovered deployments, oldest first, without those on withheld chains.
 pub async fn candidates(db: impl PgExecutor<'_>) -> Result<Vec<CandidateRow>, StoreError> {
     Ok(sqlx::query_as(
         "SELECT c.source_id, s.source_type, s.is_enabled, c.chain_id, c.address, c.symbol, c.name, c.state, c.evidence_url, \
@@ -144,7 +141,7 @@ pub async fn candidates(db: impl PgExecutor<'_>) -> Result<Vec<CandidateRow>, St
     .await?)
 }
 
-/// Of these publications' statements those that are on record with other figures, as (source, publication, asset).
+/// The stored statements that differ from these statements of the same publications, as (source, publication, asset).
 pub async fn contradicted(
     tx: &mut Tx<'_>,
     statements: &serde_json::Value,
@@ -163,18 +160,18 @@ pub async fn contradicted(
     .await?)
 }
 
-/// The number of the newest statement; 0 before the first.
+/// Number of the newest statement; 0 before the first.
 pub async fn newest_number(db: impl PgExecutor<'_>) -> Result<i64, StoreError> {
     Ok(sqlx::query_scalar("SELECT coalesce(max(number), 0) FROM rwa_observation").fetch_one(db).await?)
 }
 
-/// The instants that the statements after number `number` are of.
+/// The effective instants of the statements after `number`.
 pub async fn stated_since(db: impl PgExecutor<'_>, number: i64) -> Result<Vec<At>, StoreError> {
     let instants = "SELECT DISTINCT effective_at FROM rwa_observation WHERE number > $1 ORDER BY 1";
     Ok(sqlx::query_scalar(instants).bind(number).fetch_all(db).await?)
 }
 
-/// Midnight of the newest day that has a total.
+/// Midnight UTC of the newest day with a total.
 pub async fn newest_day(db: impl PgExecutor<'_>) -> Result<Option<At>, StoreError> {
     let day = "SELECT max(snapshot_date)::timestamp AT TIME ZONE 'UTC' FROM rwa_aum_snapshot";
     Ok(sqlx::query_scalar(day).fetch_one(db).await?)
@@ -191,7 +188,7 @@ pub async fn snapshots(db: impl PgExecutor<'_>, from: At) -> Result<Vec<Snapshot
     .await?)
 }
 
-/// Records another revision of the total of one day.
+/// Stores another revision of a day's total.
 pub async fn revise(
     tx: &mut Tx<'_>,
     day: At,

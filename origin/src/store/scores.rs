@@ -1,11 +1,11 @@
-//! What a scoring run writes: published scores, their history, and the run itself.
+//! The results of a score run: published scores, their history, and the run itself.
 
 use super::facts::json_array;
 use super::{At, StoreError, Tx};
 use serde::Serialize;
 use sqlx::PgExecutor;
 
-/// A row of `vault_score` of which more than the confirmation is new.
+/// A row of `vault_score` with changes beyond a new confirmation.
 #[derive(Debug)]
 pub struct ScoreRow {
     pub vault_id: String,
@@ -25,7 +25,7 @@ pub struct ScoreRow {
     pub document_hash: [u8; 32],
 }
 
-/// The run that rows are written by.
+/// The run that writes rows.
 #[derive(Debug, Clone, Copy)]
 pub struct RunStamp<'a> {
     pub run_id: &'a str,
@@ -34,7 +34,7 @@ pub struct RunStamp<'a> {
     pub version: i64,
 }
 
-/// Writes scores, column by column: the documents are too large to be taken apart once more on the way.
+/// Writes scores. Rows are passed as arrays per column, so that their large documents are not embedded in, and parsed from, another JSON text.
 pub async fn write_scores(tx: &mut Tx<'_>, run: RunStamp<'_>, rows: &[ScoreRow]) -> Result<(), StoreError> {
     if rows.is_empty() {
         return Ok(());
@@ -90,14 +90,14 @@ pub async fn write_scores(tx: &mut Tx<'_>, run: RunStamp<'_>, rows: &[ScoreRow])
     Ok(())
 }
 
-/// How many vaults have a published tier.
+/// Number of vaults with a published tier.
 pub async fn published_tiers(tx: &mut Tx<'_>) -> Result<u64, StoreError> {
     let published: i64 =
         sqlx::query_scalar("SELECT count(*) FROM vault_score WHERE tier IS NOT NULL").fetch_one(&mut **tx).await?;
     Ok(published.unsigned_abs())
 }
 
-/// Marks scores as confirmed by a run that found nothing new.
+/// Marks scores as confirmed by a run that changed nothing.
 pub async fn confirm_scores(tx: &mut Tx<'_>, run: RunStamp<'_>, ids: &[String]) -> Result<(), StoreError> {
     if ids.is_empty() {
         return Ok(());
@@ -118,7 +118,7 @@ pub async fn confirm_scores(tx: &mut Tx<'_>, run: RunStamp<'_>, ids: &[String]) 
     Ok(())
 }
 
-/// Marks vaults whose facts changed while no run was published: their scores stay, with the run that made them.
+/// Marks vaults whose facts changed while no run was published. They keep their scores and the run that made them.
 pub async fn mark_read(tx: &mut Tx<'_>, version: i64, ids: &[String]) -> Result<(), StoreError> {
     sqlx::query(
         "UPDATE vault_score p SET changed_version = $2, synced_at = read.at, \
@@ -134,7 +134,7 @@ pub async fn mark_read(tx: &mut Tx<'_>, version: i64, ids: &[String]) -> Result<
     Ok(())
 }
 
-/// Those of `ids` of which no run has ever said anything.
+/// The ids without a row in `vault_score`.
 pub async fn never_judged(tx: &mut Tx<'_>, ids: &[String]) -> Result<Vec<String>, StoreError> {
     let new = sqlx::query_scalar(
         "SELECT asked.id FROM unnest($1::text[]) AS asked (id) \
@@ -143,8 +143,8 @@ pub async fn never_judged(tx: &mut Tx<'_>, ids: &[String]) -> Result<Vec<String>
     Ok(new.bind(ids).fetch_all(&mut **tx).await?)
 }
 
-/// Puts vaults at the end of both change feeds, with the instants they have: those of chains that are served again, and those
-/// named. Readers passed the places that they had while they were not shown, or shown as something else.
+/// Moves vaults to the end of both change feeds without changing their timestamps: those on chains that are served again, and `vaults`.
+/// Readers have passed their old positions, while the vaults were hidden or shown differently.
 pub async fn renew_places(tx: &mut Tx<'_>, version: i64, chains: &[i64], vaults: &[&str]) -> Result<(), StoreError> {
     if chains.is_empty() && vaults.is_empty() {
         return Ok(());
@@ -176,7 +176,7 @@ pub struct HistoryRow {
     pub methodology_version: &'static str,
 }
 
-/// Appends changes to the histories.
+/// Appends changes to the score history.
 pub async fn append_history(tx: &mut Tx<'_>, rows: &[HistoryRow]) -> Result<(), StoreError> {
     if rows.is_empty() {
         return Ok(());
@@ -205,7 +205,7 @@ pub struct RunRow<'a> {
     pub completed_at: At,
 }
 
-/// When the newest published run over every vault completed, or where there was none yet, the first run of any scope.
+/// Completion time of the newest published run over all vaults; before there is one, of the first run of any scope.
 pub async fn last_whole_run(executor: impl PgExecutor<'_>) -> Result<Option<At>, StoreError> {
     let at = sqlx::query_scalar(
         "SELECT coalesce((SELECT completed_at FROM score_run WHERE scope = 'all' AND mode = 'normal' ORDER BY version DESC LIMIT 1), \

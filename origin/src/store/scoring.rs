@@ -1,14 +1,14 @@
-//! What a scoring run reads.
+//! The inputs of a score run.
 
 use super::{At, StoreError, Tx};
 use sqlx::FromRow;
 use sqlx::types::Json;
 use std::collections::{BTreeMap, HashMap};
 
-/// Vaults whose readings of a year one statement reads: some ten seconds where they are hourly, and no statement may take minutes.
-const READ_AT_ONCE: usize = 100;
+/// Vaults per statement. One year of hourly observations of 100 vaults takes about ten seconds; a statement must stay well below minutes.
+const VAULTS_PER_STATEMENT: usize = 100;
 
-/// A protocol, as far as the platform vector asks.
+/// The inputs of the platform vector from a protocol.
 #[derive(Debug, Clone, FromRow)]
 pub struct ProtocolRow {
     pub id: String,
@@ -24,7 +24,7 @@ pub struct ProtocolRow {
     pub observed_at: At,
 }
 
-/// An asset's published score, as exposures and deposits read it.
+/// An asset's published score, for exposures and deposit assets.
 #[derive(Debug, Clone, FromRow)]
 pub struct ScoredAsset {
     pub id: String,
@@ -36,7 +36,7 @@ pub struct ScoredAsset {
     pub observed_at: At,
 }
 
-/// A vault with its state, its exposures and what is published of it.
+/// A vault with its state, its exposures and its published score.
 #[derive(Debug, Clone, FromRow)]
 pub struct VaultRow {
     pub id: String,
@@ -78,7 +78,7 @@ pub struct VaultRow {
     pub document_hash: Option<Vec<u8>>,
 }
 
-/// An incident that counts for a vault.
+/// An incident that counts against a vault.
 #[derive(Debug, Clone, FromRow)]
 pub struct IncidentRow {
     pub vault_id: String,
@@ -89,18 +89,17 @@ pub struct IncidentRow {
     pub remediation_status: Option<String>,
 }
 
-/// What the history of a vault's states says.
+/// Signals from the history of a vault's states.
 #[derive(Debug, Clone, Default, FromRow)]
 pub struct Signals {
-    /// The vault.
     pub vault_id: String,
-    /// Greatest fall of the share price from its running peak in 365 days, basis points rounded down; null without two readings.
+    /// Greatest fall of the share price from its running peak in 365 days, in basis points rounded down; null with fewer than two prices.
     pub drawdown_bp: Option<i64>,
-    /// The newest price read.
+    /// Time of the newest price.
     pub priced_at: Option<At>,
-    /// Utilization above 0.95 in every reading of 72 hours, of which the first was read in the window's first hour.
+    /// Whether utilization was above 0.95 in every observation of 72 hours, the first of which is from the first hour of that window.
     pub high_util_72h: bool,
-    /// TVL at or under half of the last reading that is 7 to 8 days old.
+    /// Whether TVL is at most half of the last observation that is 7 to 8 days old.
     pub tvl_halved_7d: bool,
 }
 
@@ -115,7 +114,7 @@ pub async fn protocols(tx: &mut Tx<'_>) -> Result<HashMap<String, ProtocolRow>, 
     Ok(rows.into_iter().map(|row| (row.id.clone(), row)).collect())
 }
 
-/// All assets with their published scores, in id order. Source and instant are the newest review's, where there is one.
+/// All assets with their published scores, by id. Source and instant are those of the newest review, if there is one.
 pub async fn assets(tx: &mut Tx<'_>) -> Result<Vec<ScoredAsset>, StoreError> {
     Ok(sqlx::query_as(
         "SELECT a.id, a.chain_id, a.address, s.score, s.hard_fail_cap, \
@@ -129,12 +128,12 @@ pub async fn assets(tx: &mut Tx<'_>) -> Result<Vec<ScoredAsset>, StoreError> {
     .await?)
 }
 
-/// All vaults' ids, in byte order.
+/// Ids of all vaults, in byte order.
 pub async fn vault_ids(tx: &mut Tx<'_>) -> Result<Vec<String>, StoreError> {
     Ok(sqlx::query_scalar("SELECT id FROM vault ORDER BY id COLLATE \"C\"").fetch_all(&mut **tx).await?)
 }
 
-/// The asked vaults, in byte order of their ids.
+/// These vaults, in byte order of their ids.
 pub async fn vaults(tx: &mut Tx<'_>, ids: &[String]) -> Result<Vec<VaultRow>, StoreError> {
     Ok(sqlx::query_as(
         "SELECT v.id, v.protocol_id, v.chain_id, v.asset_address, v.asset_mode, v.strategy, v.deployed_at, v.first_seen_at, \
@@ -155,7 +154,7 @@ pub async fn vaults(tx: &mut Tx<'_>, ids: &[String]) -> Result<Vec<VaultRow>, St
     .await?)
 }
 
-/// What an active vault earns before rewards.
+/// The yield of an active vault before rewards.
 #[derive(Debug, Clone, FromRow)]
 pub struct BaseRate {
     pub id: String,
@@ -164,7 +163,7 @@ pub struct BaseRate {
     pub base_apr: Option<f64>,
 }
 
-/// The base rates of the active vaults that take the asked deposit assets, each a chain and an address.
+/// The base rates of the active vaults with these deposit assets, given as chain and address.
 pub async fn base_rates(tx: &mut Tx<'_>, places: &[(i64, String)]) -> Result<Vec<BaseRate>, StoreError> {
     let (chains, addresses): (Vec<i64>, Vec<&str>) =
         places.iter().map(|(chain, asset)| (*chain, asset.as_str())).unzip();
@@ -179,8 +178,8 @@ pub async fn base_rates(tx: &mut Tx<'_>, places: &[(i64, String)]) -> Result<Vec
     .await?)
 }
 
-/// The incidents that count for the asked vaults: linked to the vault, or to its protocol and flagged as affecting its
-/// score, and published. One incident counts once a vault.
+/// The published incidents that count against these vaults: linked to the vault, or to its protocol and flagged as affecting its score.
+/// An incident counts once per vault.
 pub async fn incidents(tx: &mut Tx<'_>, ids: &[String]) -> Result<HashMap<String, Vec<IncidentRow>>, StoreError> {
     let rows: Vec<IncidentRow> = sqlx::query_as(
         "SELECT v.id AS vault_id, e.incident_severity, e.occurred_at, e.loss_usd, e.returned_usd, e.remediation_status \
@@ -201,16 +200,16 @@ pub async fn incidents(tx: &mut Tx<'_>, ids: &[String]) -> Result<HashMap<String
     Ok(incidents)
 }
 
-/// What the histories of the asked vaults say at `now`, from their readings of 365 days.
+/// The signals of these vaults at `now`, from their observations of 365 days.
 ///
-/// This is what the signals mean. [`super::vault_days`] says the same of vaults whose days are summed, for less.
+/// This query defines the signals. [`super::vault_days`] computes the same from daily sums at a lower cost.
 pub async fn signals_from_readings(
     tx: &mut Tx<'_>,
     ids: &[String],
     now: At,
 ) -> Result<HashMap<String, Signals>, StoreError> {
     let mut signals = HashMap::new();
-    for ids in ids.chunks(READ_AT_ONCE) {
+    for ids in ids.chunks(VAULTS_PER_STATEMENT) {
         let rows = read_signals(tx, ids, now).await?;
         signals.extend(rows.into_iter().map(|row| (row.vault_id.clone(), row)));
     }
@@ -219,7 +218,7 @@ pub async fn signals_from_readings(
 
 async fn read_signals(tx: &mut Tx<'_>, ids: &[String], now: At) -> Result<Vec<Signals>, StoreError> {
     Ok(sqlx::query_as(
-        // One walk of the history's key a vault and question: a plan that no statistics can spoil.
+        // One index range scan per vault and question, so that missing statistics cannot lead to a bad plan.
         "SELECT asked.vault_id, price.drawdown_bp, price.priced_at, coalesce(busy.high, false) AS high_util_72h, \
                 coalesce(2 * s.tvl_usd <= past.tvl_usd AND past.tvl_usd > 0, false) AS tvl_halved_7d \
          FROM unnest($1::text[]) AS asked (vault_id) \

@@ -1,4 +1,4 @@
-//! Signals, and the vaults that they touch.
+//! Risk signals and the vaults they affect.
 
 use super::catalog::{address, chain_id, instant};
 use super::{At, Db, StoreError, Tx, word};
@@ -12,35 +12,35 @@ use sqlx::Row;
 use sqlx::postgres::PgRow;
 use sqlx::types::Json;
 
-/// Signals that no withheld chain keeps back: none that stands on one, is one (chains are named by slug too), or is an asset of
-/// one. What is withheld is looked up once a statement; most often that is nothing.
+/// Condition: the signal is not hidden by a withheld chain. None of its entities is on such a chain, is one (by id or slug), or is an asset
+/// on one. The subqueries run once per statement and are usually empty.
 const SHOWN: &str = "NOT s.chain_ids && ARRAY(SELECT chain_id FROM chain WHERE NOT is_served) \
      AND NOT s.entity_words && ARRAY( \
          SELECT 'chain:' || lower(slug) FROM chain WHERE NOT is_served \
          UNION ALL SELECT 'asset:' || lower(a.id) FROM asset a JOIN chain c USING (chain_id) WHERE NOT c.is_served)";
 
-/// The page of a list, by parameters 1 to 6.
+/// Rows of the list, by parameters 1 to 6.
 const FILTER: &str = "signal s WHERE s.published_at >= $1 AND ($2::text[] = '{}' OR s.severity = ANY($2)) \
      AND ($3::text IS NULL OR s.entity_words @> ARRAY[$3]) AND ($4::text[] = '{}' OR s.category = ANY($4)) \
      AND ($5::bigint IS NULL OR EXISTS (SELECT FROM vault v JOIN signal_vault t ON t.vault_id = v.id JOIN chain c USING (chain_id) \
           WHERE t.signal_id = s.id AND v.chain_id = $5 AND v.address = $6 AND c.is_served))";
 
-/// What the list is filtered by.
+/// Filters of the list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SignalFilter {
-    /// Published then or later.
+    /// Earliest time of publication, inclusive.
     pub since: At,
-    /// Any of these steps; all when empty.
+    /// Allowed severities; empty for all.
     pub severities: Vec<String>,
-    /// An entity's id or `kind:id`, in lower case.
+    /// An entity's id, or `kind:id`, in lower case.
     pub entity: Option<String>,
-    /// Any of these; all when empty.
+    /// Allowed categories; empty for all.
     pub categories: Vec<String>,
-    /// A vault that it touches.
+    /// A vault that the signal affects.
     pub vault: Option<VaultKey>,
 }
 
-/// A page of signals, newest first, and how many match on all pages.
+/// A page of signals, newest first, and the total number of matches.
 pub async fn list(db: &Db, filter: &SignalFilter, page: PageRequest) -> Result<(Vec<Signal>, u64), StoreError> {
     let chain = filter.vault.as_ref().and_then(|key| i64::try_from(key.chain_id.0).ok());
     let address = filter.vault.as_ref().map(|key| key.address.as_str());
@@ -73,7 +73,7 @@ pub async fn list(db: &Db, filter: &SignalFilter, page: PageRequest) -> Result<(
     Ok((rows.iter().map(signal).collect::<Result<_, _>>()?, total.unsigned_abs()))
 }
 
-/// One signal in full; none when there is no such signal, or a withheld chain keeps it back.
+/// One signal in full; `None` if it does not exist or is hidden by a withheld chain.
 pub async fn detail(db: &Db, id: i64) -> Result<Option<SignalDetail>, StoreError> {
     let sql = format!(
         "SELECT s.*, (s.exposure_usd * 100)::bigint AS exposure_cents FROM signal s WHERE s.id = $1 AND {SHOWN}"
@@ -106,11 +106,12 @@ pub async fn detail(db: &Db, id: i64) -> Result<Option<SignalDetail>, StoreError
     }))
 }
 
-/// The numbers of the signals with these keys' ids whose vaults are to be found out anew, and the vaults themselves.
+/// Recomputes the affected vaults of these signals.
 ///
-/// A vault is touched through its own id or key, its curator, its protocol, its chain, a market that it is a reserve of,
-/// its deposit asset or an asset that it holds, and a feed by which a market prices that asset. It counts once, with the
-/// greatest part of its value that any entity leads to. Only active vaults of served chains are, as of their newest state.
+/// Vaults that the source states are used as stated. Otherwise a vault is affected through its own id or key, its curator, its protocol, its
+/// chain, a market of which it is a reserve, its deposit asset, an asset it holds, or a feed with which a market prices that asset. It
+/// counts once, with the greatest part of its value that any entity leads to. Only active vaults on served chains count, with their newest
+/// state.
 pub async fn find_vaults(tx: &mut Tx<'_>, ids: &[i64]) -> Result<(), StoreError> {
     sqlx::query("DELETE FROM signal_vault WHERE signal_id = ANY($1)").bind(ids).execute(&mut **tx).await?;
     sqlx::query(
@@ -164,7 +165,7 @@ pub async fn find_vaults(tx: &mut Tx<'_>, ids: &[i64]) -> Result<(), StoreError>
     add_up(tx, Some(ids)).await
 }
 
-/// Adds up again what signals touch: these, or all of them when a chain came to be served or to be withheld.
+/// Recomputes the totals of these signals, or of all signals after a chain was withheld or served again.
 pub async fn add_up(tx: &mut Tx<'_>, ids: Option<&[i64]>) -> Result<(), StoreError> {
     sqlx::query(
         "UPDATE signal AS s SET affected_vault_count = now.vaults, exposure_usd = coalesce(s.given_exposure_usd, now.usd) \
@@ -214,7 +215,7 @@ fn affected_vault(row: &PgRow) -> Result<AffectedVault, StoreError> {
     })
 }
 
-/// What of `vaults` is touched through an entity.
+/// The part of `vaults` that is affected through an entity.
 fn impact(entity: &SignalEntity, vaults: &[AffectedVault]) -> EntityImpact {
     let name = format!("{}:{}", entity.kind, entity.id);
     let touched = || vaults.iter().filter(|vault| vault.via.contains(&name));

@@ -1,4 +1,4 @@
-//! Frozen snapshots of the exposure graph: kept under the hash of what they say, and which of them is answered from.
+//! Frozen snapshots of the exposure graph, stored under their content hash, and which of them is current.
 
 use super::{At, Db, StoreError, Tx, tags};
 use rds_shared::graph::snapshot::Manifest;
@@ -6,42 +6,42 @@ use rds_shared::route::Tag;
 use rds_shared::wire::Timestamp;
 use sqlx::types::Json;
 
-/// The channel on which another current snapshot is announced. A hint: polling is the truth.
+/// The notification channel for a new current snapshot. It only shortens the wait; polling finds every snapshot.
 pub const CHANNEL: &str = "graph";
 
-/// Snapshots whose bodies are kept: the one answered from, and those that a slow reader may still be loading.
-const KEPT_WHOLE: i64 = 3;
+/// Number of newest snapshots whose bodies are kept, because a slow reader may still be loading them.
+const KEPT_SNAPSHOTS: i64 = 3;
 
-/// What a build puts in place.
+/// A snapshot to be stored.
 #[derive(Debug)]
 pub struct Frozen<'a> {
-    /// What it is made of.
+    /// The manifest.
     pub manifest: &'a Manifest,
-    /// The bodies of its publications, in the manifest's order.
+    /// The bodies of the publications, in the manifest's order.
     pub bodies: &'a [String],
-    /// The facts that it was read from.
+    /// Data version of the facts it was built from.
     pub data_version: i64,
-    /// Chains that are not in it because they were withheld.
+    /// Chains left out because they were withheld.
     pub withheld: &'a [i64],
 }
 
-/// What became of it.
+/// The result of storing a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kept {
-    /// Nobody had frozen these facts before.
+    /// Whether the same snapshot had not been stored before.
     pub is_new: bool,
-    /// It is what answers are made from now; false when somebody built from newer facts meanwhile.
+    /// Whether it is the current snapshot; false if another one was built from newer facts meanwhile.
     pub is_current: bool,
 }
 
-/// Keeps a snapshot and makes it the current one, unless that was read from newer facts.
+/// Stores a snapshot and makes it current, unless the current one was built from newer facts.
 pub async fn keep(tx: &mut Tx<'_>, frozen: &Frozen<'_>, now: Timestamp) -> Result<Kept, StoreError> {
     let Frozen { manifest, bodies, data_version, withheld } = frozen;
-    // One keeper at a time: they would lock the same bodies in any order.
+    // Only one process stores at a time; several could lock the same bodies in different orders and deadlock.
     let before: Option<String> =
         sqlx::query_scalar("SELECT snapshot_id FROM graph_current FOR UPDATE").fetch_one(&mut **tx).await?;
     let hashes: Vec<String> = manifest.publications.iter().map(|it| it.content_hash.to_hex()).collect();
-    // Bodies without rows are one body.
+    // Publications without rows all share one body.
     sqlx::query(
         "INSERT INTO graph_publication AS kept (content_hash, body) SELECT DISTINCT * FROM unnest($1::text[], $2::text[]) \
          ON CONFLICT (content_hash) DO UPDATE SET body = excluded.body WHERE kept.body <> excluded.body",
@@ -77,7 +77,7 @@ pub async fn keep(tx: &mut Tx<'_>, frozen: &Frozen<'_>, now: Timestamp) -> Resul
     Ok(kept)
 }
 
-/// Drops bodies that belong neither to the current snapshot nor to one of the latest.
+/// Deletes bodies that belong neither to the current snapshot nor to one of the newest.
 async fn forget_old_bodies(tx: &mut Tx<'_>) -> Result<(), StoreError> {
     let sql = "
         -- forget_old_bodies
@@ -87,34 +87,35 @@ async fn forget_old_bodies(tx: &mut Tx<'_>) -> Result<(), StoreError> {
         )
         DELETE FROM graph_publication WHERE content_hash NOT IN (
             SELECT publication->>'contentHash' FROM kept, json_array_elements(manifest->'publications') AS publication)";
-    sqlx::query(sql).bind(KEPT_WHOLE).execute(&mut **tx).await?;
+    sqlx::query(sql).bind(KEPT_SNAPSHOTS).execute(&mut **tx).await?;
     Ok(())
 }
 
-/// The snapshot to answer from; null before the first build, and while a chain is withheld that is in it.
+/// The current snapshot; null before the first build, and while it contains a chain that is withheld now.
 const CURRENT: &str = "SELECT snapshot_id FROM graph_current g WHERE NOT EXISTS ( \
      SELECT FROM chain c WHERE NOT c.is_served AND c.chain_id <> ALL (g.withheld))";
 
-/// The id of the snapshot to answer from.
+/// The id of the current snapshot.
 pub async fn current(db: &Db) -> Result<Option<String>, StoreError> {
     Ok(sqlx::query_scalar::<_, Option<String>>(CURRENT).fetch_optional(&db.pool).await?.flatten())
 }
 
-/// A manifest as it is served; null for an id that nothing was frozen under.
+/// A manifest as served; `None` if the id is unknown.
 pub async fn manifest(db: &Db, id: &str) -> Result<Option<String>, StoreError> {
     let sql = "SELECT manifest::text FROM graph_snapshot WHERE snapshot_id = $1";
     Ok(sqlx::query_scalar(sql).bind(id).fetch_optional(&db.pool).await?)
 }
 
-/// The body under this hash; null when it was dropped.
+/// The body with this hash; `None` if it was deleted.
 pub async fn body(db: &Db, content_hash: &str) -> Result<Option<String>, StoreError> {
     let sql = "SELECT body FROM graph_publication WHERE content_hash = $1";
     Ok(sqlx::query_scalar(sql).bind(content_hash).fetch_optional(&db.pool).await?)
 }
 
-/// Takes the turn to build, if one is due: of several processes one does.
+/// Claims the next build if it is due, so that only one process builds.
 ///
-/// Due is what was last begun `every` seconds ago; ten seconds ago where there is nothing to answer from.
+/// A build is due `every` seconds after the last claim, or after at most ten seconds if there is no current snapshot. A claim in the future
+/// is ignored.
 pub async fn claim_build(db: &Db, now: Timestamp, every: i64) -> Result<bool, StoreError> {
     let sql = format!(
         "UPDATE graph_current SET claimed_at = $1 \

@@ -1,8 +1,8 @@
-//! Nonces of assertions that changed something: each is good once, at all processes together.
+//! Nonces of edge assertions on requests that change something. Each nonce is valid once across all processes.
 
 use super::{Db, StoreError};
 
-/// Spends `nonce`; `false` where it was spent before. Committed when it answers.
+/// Spends `nonce`; `false` if it was spent before. Committed on return.
 pub async fn spend(db: &Db, nonce: [u8; 16]) -> Result<bool, StoreError> {
     let sql = "
         -- spend_assertion
@@ -10,7 +10,7 @@ pub async fn spend(db: &Db, nonce: [u8; 16]) -> Result<bool, StoreError> {
     Ok(sqlx::query(sql).bind(nonce.as_slice()).execute(&db.pool).await?.rows_affected() == 1)
 }
 
-/// Forgets up to `limit` nonces that were spent more than `seconds` ago by the database's clock; how many.
+/// Deletes up to `limit` nonces that were spent more than `seconds` ago by the database's clock; returns their number.
 pub async fn forget(db: &Db, seconds: f64, limit: i64) -> Result<u64, StoreError> {
     let sql = "
         -- forget_assertions

@@ -1,32 +1,32 @@
-//! How the database and what runs in it stand, for operators.
+//! State of the database and of the service's work in it, for operators.
 
 use super::{At, Db, StoreError, scores};
 use rds_shared::wire::Timestamp;
 
-/// How things stand.
+/// The state at one instant.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Standing {
-    /// When the latest run over every vault completed, and how many vaults it evaluated and published scores it changed.
+    /// The latest run over all vaults: completion time, number of vaults evaluated, number of published scores changed.
     pub last_run: Option<(Timestamp, (i64, i64))>,
-    /// Since when a run over every vault has been awaited: the latest that was published, or where there is none yet, the first scores.
+    /// Completion time of the latest published run over all vaults; before there is one, of the first run of any scope.
     pub run_since: Option<Timestamp>,
-    /// Webhooks that are active, paused and disabled.
+    /// Number of active, paused and disabled webhook subscriptions.
     pub webhooks: [i64; 3],
-    /// Bytes of the database on its disk.
+    /// Size of the database in bytes.
     pub size_bytes: i64,
-    /// Connections of everybody to the server.
+    /// Client connections to the server, from all clients.
     pub connections: i64,
-    /// How many it takes.
+    /// The server's `max_connections`.
     pub connections_limit: i64,
-    /// Seconds since the oldest transaction began that has written something and is still open.
+    /// Age in seconds of the oldest open transaction that has written something.
     pub oldest_writer_seconds: i64,
 }
 
-/// Seconds since the oldest transaction began that has written something and is still open, as an expression.
+/// SQL expression: age in seconds of the oldest open transaction that has written something.
 pub(super) const OLDEST_WRITER_SECONDS: &str = "(select coalesce(extract(epoch from max(clock_timestamp() - xact_start)), 0)::bigint \
       from pg_stat_activity where backend_xid is not null and datname = current_database())";
 
-/// Reads it.
+/// Reads the state.
 pub async fn standing(db: &Db) -> Result<Standing, StoreError> {
     let run = "
         -- standing_run

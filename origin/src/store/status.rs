@@ -1,28 +1,28 @@
-//! Samples and counts of the status feed, and the newest reading of any vault.
+//! Samples and response counts of the status feed, and the time of the newest state observation.
 
 use super::{At, Db, StoreError};
 use rds_shared::wire::Timestamp;
 
-/// Minutes of the two windows of uptime.
+/// Length of the shorter uptime window in minutes.
 pub const DAY_MINUTES: u64 = 1_440;
-/// The longer one: 30 days.
+/// Length of the longer uptime window in minutes: 30 days.
 pub const MONTH_MINUTES: u64 = 30 * DAY_MINUTES;
-/// Days for which samples are kept.
+/// Number of days for which samples are kept.
 const KEPT_DAYS: i64 = 31;
-/// Seconds for which counts are kept; the comment on the table says so too.
+/// Number of seconds for which response counts are kept. The comment on the table states the same number.
 const TRAFFIC_SECONDS: i64 = 3_600;
 
-/// Answers, and those of them that were faults of ours.
+/// Counts of responses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// All of them.
+    /// All responses.
     pub requests: u64,
-    /// Those with a status of 500 or more.
+    /// Responses with a status of 500 or higher.
     pub failed: u64,
 }
 
 impl Tally {
-    /// Both together.
+    /// The sum of both.
     pub fn plus(self, other: Tally) -> Tally {
         Tally {
             requests: self.requests.saturating_add(other.requests),
@@ -31,18 +31,18 @@ impl Tally {
     }
 }
 
-/// What the samples say.
+/// Figures derived from the samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Samples {
-    /// Minutes up of the last day; none while samples do not reach back that far.
+    /// Minutes of uptime in the last day; `None` while the samples do not go back that far.
     pub day: Option<u64>,
-    /// Minutes up of the last 30 days, likewise.
+    /// Minutes of uptime in the last 30 days; `None` while the samples do not go back that far.
     pub month: Option<u64>,
-    /// Samples from outside that failed one after the other, up to the newest; none where none was taken lately.
+    /// Number of consecutive failed samples from outside up to the newest; `None` without such a sample in the last 15 minutes.
     pub failed_in_a_row: Option<u64>,
 }
 
-/// What the samples say as of `now`. The minute that is under way does not count yet.
+/// The figures at `now`. The current minute does not count.
 pub async fn samples(db: &Db, now: Timestamp) -> Result<Samples, StoreError> {
     let sql = "
         -- status_samples
@@ -72,7 +72,7 @@ pub async fn samples(db: &Db, now: Timestamp) -> Result<Samples, StoreError> {
     })
 }
 
-/// Notes whether a process found the service up in the minute of `now`. Says whether it was the first to.
+/// Records whether a process found the service up in the minute of `now`; returns whether this was the minute's first record.
 pub async fn note_sample(db: &Db, now: Timestamp, is_up: bool) -> Result<bool, StoreError> {
     let sql = "
         -- note_status_sample
@@ -82,7 +82,7 @@ pub async fn note_sample(db: &Db, now: Timestamp, is_up: bool) -> Result<bool, S
     Ok(sqlx::query_scalar(sql).bind(At(now)).bind(is_up).fetch_one(&db.pool).await?)
 }
 
-/// Notes whether the service was reached from outside in the minute of `now`.
+/// Records whether the service was reached from outside in the minute of `now`.
 pub async fn note_reached(db: &Db, now: Timestamp, reached: bool) -> Result<(), StoreError> {
     let sql = "
         -- note_status_reached
@@ -91,7 +91,7 @@ pub async fn note_reached(db: &Db, now: Timestamp, reached: bool) -> Result<(), 
     Ok(())
 }
 
-/// Notes what a process answered in the minute of `at`, so far.
+/// Records a process's responses in the minute of `at` so far.
 pub async fn note_traffic(db: &Db, at: Timestamp, process: i64, tally: Tally) -> Result<(), StoreError> {
     let sql = "
         -- note_status_traffic
@@ -109,7 +109,7 @@ pub async fn note_traffic(db: &Db, at: Timestamp, process: i64, tally: Tally) ->
     Ok(())
 }
 
-/// Notes what an edge has answered by itself in these minutes, so far. A count that is smaller than the one that is there is late.
+/// Records the responses that an edge made itself in these minutes so far. A count below the stored one arrived late and changes nothing.
 pub async fn note_edge_answers(db: &Db, source: i64, minutes: &[(Timestamp, Tally)]) -> Result<(), StoreError> {
     let sql = "
         -- note_edge_answers
@@ -130,7 +130,7 @@ pub async fn note_edge_answers(db: &Db, source: i64, minutes: &[(Timestamp, Tall
     Ok(())
 }
 
-/// What the processes but `process` have answered in the minutes that began after `since`.
+/// Responses of all processes except `process` in the minutes that began after `since`.
 pub async fn traffic_of_others(db: &Db, process: i64, since: Timestamp) -> Result<Tally, StoreError> {
     let sql = "
         -- status_traffic_of_others
@@ -140,7 +140,7 @@ pub async fn traffic_of_others(db: &Db, process: i64, since: Timestamp) -> Resul
     Ok(Tally { requests: requests.unsigned_abs(), failed: failed.unsigned_abs() })
 }
 
-/// Forgets what nobody looks at any more.
+/// Deletes samples and counts that are too old to be used.
 pub async fn forget(db: &Db, now: Timestamp) -> Result<(), StoreError> {
     let sql = "/* forget_status_samples */ delete from status_sample where minute < $1";
     sqlx::query(sql).bind(At(now.plus_seconds(-KEPT_DAYS * 86_400))).execute(&db.pool).await?;
@@ -149,7 +149,7 @@ pub async fn forget(db: &Db, now: Timestamp) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// When any vault that is served was read last.
+/// Time of the newest state observation of a served vault.
 pub async fn newest_sync(db: &Db) -> Result<Option<Timestamp>, StoreError> {
     let sql = "
         -- newest_sync

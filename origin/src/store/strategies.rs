@@ -1,4 +1,4 @@
-//! What aggregators' vaults do with deposits.
+//! Strategies of aggregators' vaults.
 
 use super::catalog::{address, instant};
 use super::{At, Db, StoreError};
@@ -9,7 +9,7 @@ use rds_shared::scoring::decimal::from_float;
 use sqlx::Row;
 use sqlx::postgres::PgRow;
 
-/// Every strategy of a vault that was ever observed: active ones first, the largest share first, `allocated_usd` left open.
+/// All strategies ever observed for a vault: active ones first, then by share, largest first. `allocated_usd` is left empty.
 pub async fn of_vault(db: &Db, vault_id: &str) -> Result<Vec<StrategyRow>, StoreError> {
     let rows = sqlx::query(
         "SELECT strategy_id, address, name, strategy_type, description, is_active, share, target_share, apr, apy, \
@@ -55,7 +55,7 @@ fn strategy(row: &PgRow) -> Result<StrategyRow, StoreError> {
     })
 }
 
-/// Fractions are checked to lie between 0 and 1 by the table.
+/// The table enforces that fractions are between 0 and 1.
 fn share(fraction: Option<f64>) -> Option<Ppm> {
     fraction.and_then(|fraction| from_float(fraction, 6).ok()).map(Ppm)
 }

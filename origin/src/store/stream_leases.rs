@@ -1,41 +1,41 @@
-//! Open streams, counted across processes: the rows are the count.
+//! Leases of open streams, counted across processes: one row per stream.
 //!
-//! A stream is admitted under its key's lock, so two processes never both take the last place. A process says that it is alive;
-//! the places of one that has stopped saying so are cleared when somebody needs them, and soon after in any case. One that
-//! comes back later asks which of its places are still its own.
+//! A stream is admitted under a lock of its key, so two processes never both take the last lease. A process renews its own liveness; the
+//! leases of a process that stopped doing so are deleted when another stream needs them, and about a minute later in any case. A process
+//! that recovers later queries which of its leases it still has.
 
 use super::{At, Db, StoreError, Tx};
 use rds_shared::push::{STREAMS_PER_KEY, STREAMS_PER_VIEWER};
 use rds_shared::wire::Timestamp;
 
-/// For how long a process is believed to be alive, in seconds: how soon the places of a killed one are free.
+/// How long a process counts as alive after a renewal, in seconds; then its leases can be taken by others.
 pub const ALIVE_SECONDS: f64 = 15.0;
 
-/// A stream that asks to be admitted.
+/// A stream to be admitted.
 #[derive(Debug, Clone, Copy)]
 pub struct Wish<'a> {
-    /// Its number; random, so that it can be taken back without an answer.
+    /// Id of the lease; random, so that it can be released even if the response of the database is lost.
     pub id: i64,
-    /// The process that would serve it.
+    /// The process that serves the stream.
     pub process: i64,
-    /// The key; `None` where none is needed.
+    /// The key; `None` if the stream needs none.
     pub key: Option<i64>,
-    /// The end viewer, if one is told.
+    /// The end viewer, if given.
     pub viewer: Option<&'a str>,
 }
 
-/// Whether a stream is admitted.
+/// The result of an admission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// It has its place.
+    /// The stream has a lease.
     Admitted,
-    /// Its key has no place left.
+    /// The key has reached its maximum number of streams.
     KeyIsFull,
-    /// Its viewer has no place left.
+    /// The viewer has reached its maximum number of streams.
     ViewerIsFull,
 }
 
-/// Gives a stream its place, if there is one.
+/// Admits a stream if its key and viewer have a lease left.
 pub async fn admit(db: &Db, wish: Wish<'_>) -> Result<Verdict, StoreError> {
     let mut tx = db.begin("BEGIN").await?;
     let verdict = take(&mut tx, wish).await?;
@@ -44,7 +44,7 @@ pub async fn admit(db: &Db, wish: Wish<'_>) -> Result<Verdict, StoreError> {
 }
 
 async fn take(tx: &mut Tx<'_>, Wish { id, process, key, viewer }: Wish<'_>) -> Result<Verdict, StoreError> {
-    // Viewers of one key are counted apart from those of another: no customer takes another's places.
+    // Viewers are counted per key, so that one customer does not use up the leases of another.
     let holder = key.map_or_else(|| format!("viewer {}", viewer.unwrap_or_default()), |key| format!("key {key}"));
     let sql = "select pg_advisory_xact_lock(hashtextextended('stream of ' || $1, 0))";
     sqlx::query(sql).bind(holder).execute(&mut **tx).await?;
@@ -70,7 +70,7 @@ async fn take(tx: &mut Tx<'_>, Wish { id, process, key, viewer }: Wish<'_>) -> R
     Ok(Verdict::Admitted)
 }
 
-/// Gives places back.
+/// Releases leases.
 pub async fn release(db: &Db, ids: &[i64]) -> Result<(), StoreError> {
     sqlx::query("/* release_streams */ delete from stream_lease where id = any($1)")
         .bind(ids)
@@ -79,7 +79,7 @@ pub async fn release(db: &Db, ids: &[i64]) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Says that `process` is alive, and clears up after those that have not said so for long.
+/// Renews the liveness of `process`, and deletes processes that have been dead for a minute, with their leases.
 pub async fn alive(db: &Db, process: i64) -> Result<(), StoreError> {
     let sql = "
         -- stream_process_alive
@@ -94,7 +94,7 @@ pub async fn alive(db: &Db, process: i64) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Takes a process that ends out of the count.
+/// Removes a process that ends, with its leases.
 pub async fn gone(db: &Db, process: i64) -> Result<(), StoreError> {
     let sql = "
         -- stream_process_gone
@@ -104,7 +104,7 @@ pub async fn gone(db: &Db, process: i64) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The places that are still this process's, each with whether it was taken a minute ago or earlier.
+/// The leases that this process still has, each with whether it was taken at least a minute ago.
 pub async fn held_by(db: &Db, process: i64) -> Result<Vec<(i64, bool)>, StoreError> {
     let sql = "
         -- stream_leases_of_process
@@ -112,7 +112,7 @@ pub async fn held_by(db: &Db, process: i64) -> Result<Vec<(i64, bool)>, StoreErr
     Ok(sqlx::query_as(sql).bind(process).fetch_all(&db.pool).await?)
 }
 
-/// Those of `keys` that hold no more.
+/// The keys that are revoked or do not exist.
 pub async fn revoked_among(db: &Db, keys: &[i64]) -> Result<Vec<i64>, StoreError> {
     let sql = "
         -- revoked_among
@@ -121,7 +121,7 @@ pub async fn revoked_among(db: &Db, keys: &[i64]) -> Result<Vec<i64>, StoreError
     Ok(sqlx::query_scalar(sql).bind(keys).fetch_all(&db.pool).await?)
 }
 
-/// Notes when a client's queue overflowed, for the status page of every process.
+/// Records when a client's queue overflowed, for the status page of every process.
 pub async fn overflowed(db: &Db, at: Timestamp) -> Result<(), StoreError> {
     let sql = "
         -- stream_overflowed
@@ -131,7 +131,7 @@ pub async fn overflowed(db: &Db, at: Timestamp) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Whether one did since then.
+/// Whether a client's queue has overflowed since then.
 pub async fn overflowed_since(db: &Db, since: Timestamp) -> Result<bool, StoreError> {
     let sql = "select exists (select from stream_overflow where at >= $1)";
     Ok(sqlx::query_scalar(sql).bind(At(since)).fetch_one(&db.pool).await?)

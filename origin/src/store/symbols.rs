@@ -1,4 +1,4 @@
-//! Days of deposit assets by symbol: the stored readings they are added up from, and the days that were kept.
+//! Daily totals of deposit assets by symbol: the observations they are computed from, and the stored days.
 
 use super::markets::RESERVE_GATES;
 use super::rewards::{self, Campaigns, Rates};
@@ -9,13 +9,13 @@ use rds_shared::wire::time::Day;
 use sqlx::{PgConnection, Row};
 use std::collections::BTreeMap;
 
-/// The last readings of eligible vaults on each of these UTC days, by symbol in upper case. Of a vault that was not read on a day, the
-/// newest reading of the [`CARRIED_DAYS`] before it, as a carried one.
+/// The last observation of each eligible vault on each of these UTC days, by symbol in upper case. A vault without an observation on a day
+/// counts with its newest one from the [`CARRIED_DAYS`] before, marked as carried.
 ///
-/// Costs two looks into an index for each vault, and one more for each of its days: not the readings of the days.
+/// Costs two index look-ups per vault and one more per vault and day, independent of the number of observations.
 ///
-/// Eligible is who is so now: active, not shut down, not closed to deposits, and on a chain that is served. `spellings` are the exact texts of the
-/// symbols to read; all of them when null.
+/// A vault is eligible by its current state: active, not shut down, not closed to deposits, and on a served chain. `spellings` are the
+/// exact symbols to read; all if `None`.
 pub async fn readings(
     db: &mut PgConnection,
     spellings: Option<&[String]>,
@@ -45,7 +45,7 @@ pub async fn readings(
     let (mut readings, mut campaigns): (BTreeMap<String, Vec<DayReading>>, _) = Default::default();
     let mut current: &str = "";
     for row in &rows {
-        // A vault's days come one after the other, and its campaigns are walked forward with them.
+        // Rows are ordered by vault and day, so the campaigns of a vault advance with its days.
         let id: &str = row.try_get("id")?;
         if id != current {
             (current, campaigns) = (id, Campaigns::new(steps.get(id).map_or(&[], Vec::as_slice)));
@@ -63,7 +63,7 @@ pub async fn readings(
     Ok(readings)
 }
 
-/// Claims a day for adding up. `false` when somebody has it already; another process waits here for the first one's end.
+/// Claims a day for computing its totals. `false` if it was claimed before; a concurrent claim waits for the other transaction's end.
 pub async fn claim_day(tx: &mut Tx<'_>, day: Day, now: Timestamp) -> Result<bool, StoreError> {
     let claimed = sqlx::query(
         "INSERT INTO symbol_rollup (day, rolled_at) VALUES (($1 AT TIME ZONE 'UTC')::date, $2) ON CONFLICT DO NOTHING",
@@ -71,14 +71,14 @@ pub async fn claim_day(tx: &mut Tx<'_>, day: Day, now: Timestamp) -> Result<bool
     Ok(claimed.bind(At(day.start())).bind(At(now)).execute(&mut **tx).await?.rows_affected() > 0)
 }
 
-/// Whether a day has been claimed.
+/// Whether a day was claimed.
 pub async fn is_claimed(db: &Db, day: Day) -> Result<bool, StoreError> {
     let claimed =
         sqlx::query_scalar("SELECT EXISTS (SELECT FROM symbol_rollup WHERE day = ($1 AT TIME ZONE 'UTC')::date)");
     Ok(claimed.bind(At(day.start())).fetch_one(&db.pool).await?)
 }
 
-/// Keeps one day of every symbol.
+/// Stores the totals of one day, one per symbol.
 pub async fn keep_day(tx: &mut Tx<'_>, day: Day, totals: &BTreeMap<String, DayTotal>) -> Result<(), StoreError> {
     let column = |read: fn(&DayTotal) -> Option<f64>| totals.values().map(read).collect::<Vec<_>>();
     let vaults: Vec<i64> = totals.values().map(|total| i64::try_from(total.vaults).unwrap_or(i64::MAX)).collect();
@@ -97,7 +97,7 @@ pub async fn keep_day(tx: &mut Tx<'_>, day: Day, totals: &BTreeMap<String, DayTo
     Ok(())
 }
 
-/// The kept days of a symbol in upper case, from `from` to before `to`.
+/// The stored days of a symbol (in upper case), from `from` until before `to`.
 pub async fn kept_days(
     db: &mut PgConnection,
     symbol: &str,
@@ -118,7 +118,7 @@ pub async fn kept_days(
             tvl_usd: row.try_get("tvl_usd")?,
             apr_net: row.try_get("apr_net")?,
             vaults: row.try_get::<i64, _>("vaults")?.unsigned_abs(),
-            // Only a day that was read whole is kept.
+            // Only complete days are stored.
             carried: 0,
         };
         Ok((Day::of(row.try_get::<At, _>("start")?.0), total))

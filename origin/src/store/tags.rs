@@ -1,4 +1,4 @@
-//! Versions of tags: raised with the facts, and what the edge has acknowledged of them.
+//! Tag versions: raised with the facts, and which of them the edge has acknowledged.
 
 use super::{At, Db, StoreError, Tx, fail_safe};
 use rds_shared::route::{Tag, TagVersions};
@@ -7,18 +7,17 @@ use sqlx::Row;
 use sqlx::postgres::PgRow;
 use std::time::Duration;
 
-/// The channel on which raised tags are announced. A hint: polling is the truth.
+/// The notification channel for raised tags. It only shortens the wait; polling finds every version.
 pub const CHANNEL: &str = "data_tags";
 
-/// Says that facts of these tags change in this transaction; answers the versions that they get.
+/// Raises the versions of these tags in this transaction, because their facts change; returns the new versions.
 ///
-/// Call it last, behind the writers' turn where that is taken: from here to the commit nobody else can touch one of them.
-/// That wait is what makes a version mean "everything up to here"; rows are locked in one order, so two callers with
-/// overlapping tags do not block each other for ever. Calling it twice in a transaction is harmless. The fail-safe mode is no
-/// fact: its version is [`super::fail_safe`]'s alone.
+/// Call it last, after taking the writers' lock if that is needed: until the commit no other transaction can raise one of these tags, so a
+/// version covers everything committed before. Rows are locked in a fixed order, so that callers with overlapping tags do not deadlock.
+/// Calling it twice in a transaction is harmless. [`Tag::FailSafe`] is skipped; only [`super::fail_safe`] raises it.
 pub async fn touch(tx: &mut Tx<'_>, tags: &[Tag]) -> Result<TagVersions, StoreError> {
     let names: Vec<&str> = tags.iter().filter(|tag| **tag != Tag::FailSafe).map(|tag| tag.as_str()).collect();
-    // The clock is Postgres' own: versions are compared with those of other databases, never with an instant.
+    // Uses Postgres' clock. Versions are only compared with versions, also of other databases, never with an instant.
     let sql = "
         -- touch_tags
         with held as (select tag from data_tag where tag = any($1) order by tag for update)
@@ -31,9 +30,9 @@ pub async fn touch(tx: &mut Tx<'_>, tags: &[Tag]) -> Result<TagVersions, StoreEr
     versions(&rows)
 }
 
-/// Says of every tag that its facts may have changed, and spells the fail-safe mode anew: whatever anybody has seen of another
-/// past of this database is older than what this transaction leaves. `known` is what the edge is known to have seen: a clock that was
-/// set back with the database would not get above it by itself. Call it last, as [`touch`].
+/// Raises all tags, because any fact may have changed, and encodes the fail-safe mode again. Afterwards every version seen from another
+/// timeline of this database is older. `known` are the versions that the edge has seen: if the clock was set back with the database, its
+/// time alone would not exceed them. Call it last, like [`touch`].
 pub async fn raise_all(tx: &mut Tx<'_>, known: &TagVersions) -> Result<(), StoreError> {
     let mode = fail_safe::hold(tx).await?.mode;
     let (names, versions): (Vec<&str>, Vec<i64>) = known.iter().map(|(tag, version)| (tag.as_str(), version)).unzip();
@@ -47,7 +46,7 @@ pub async fn raise_all(tx: &mut Tx<'_>, known: &TagVersions) -> Result<(), Store
     fail_safe::spell(tx, mode).await
 }
 
-/// The newest data version and the newest versions of all tags, of one instant.
+/// The newest data version and all tag versions, in one snapshot.
 pub async fn newest(db: &Db) -> Result<(i64, TagVersions), StoreError> {
     let sql = "select d.version as data_version, t.tag, t.version from data_version d left join data_tag t on true";
     let rows = sqlx::query(sql).fetch_all(&db.pool).await?;
@@ -55,7 +54,7 @@ pub async fn newest(db: &Db) -> Result<(i64, TagVersions), StoreError> {
     Ok((data_version, versions(&rows)?))
 }
 
-/// Reads rows of `tag` and `version`. A tag that only newer code knows is not for us.
+/// Parses rows of `tag` and `version`. Tags that only newer releases know are skipped.
 fn versions(rows: &[PgRow]) -> Result<TagVersions, StoreError> {
     let mut versions = TagVersions::default();
     for row in rows {
@@ -66,23 +65,23 @@ fn versions(rows: &[PgRow]) -> Result<TagVersions, StoreError> {
     Ok(versions)
 }
 
-/// The message, ours to send until its lease ends.
+/// The message to the edge, leased to this sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Claimed {
-    /// What to tell: every version that the edge has not acknowledged.
+    /// All versions that the edge has not acknowledged.
     pub versions: TagVersions,
-    /// When it was claimed, by the database's clock: everything committed before is in it.
+    /// Time of the claim, by the database's clock. The message covers everything committed before.
     pub at: Timestamp,
-    /// Counts who tried: fences out a sender whose lease has ended.
+    /// Number of the attempt; the fencing token against a sender whose lease has ended.
     pub attempt: i64,
-    /// How often it failed in a row before.
+    /// Number of consecutive failures before this attempt.
     pub failures: i32,
 }
 
-/// Takes the message for as long as `lease`, if there is something to tell and nobody else is telling it. Leases and pauses are
-/// by the database's clock: one machine whose clock is off holds up nobody else.
+/// Leases the message for `lease` if there is something to send and no other lease is active. Times are the database's, so a machine with a
+/// wrong clock delays nobody else.
 pub async fn claim(db: &Db, lease: Duration) -> Result<Option<Claimed>, StoreError> {
-    // Most of the time there is nothing, and then nothing is written.
+    // Usually there is nothing to send, and then nothing is written.
     if standing(db).await?.waiting.is_empty() {
         return Ok(None);
     }
@@ -93,25 +92,25 @@ pub async fn claim(db: &Db, lease: Duration) -> Result<Option<Claimed>, StoreErr
         where not_before <= clock_timestamp() returning attempt, failures, clock_timestamp()";
     let ours = sqlx::query_as(sql).bind(lease.as_secs_f64()).fetch_optional(&db.pool).await?;
     let Some((attempt, failures, At(at))) = ours else { return Ok(None) };
-    // Read after the claim: whatever was committed until now travels along.
+    // Read after the claim, so that it includes everything committed until now.
     let versions = standing(db).await?.waiting;
     Ok(Some(Claimed { versions, at, attempt, failures }))
 }
 
-/// How far the edge is.
+/// The edge's progress.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Standing {
     /// Versions that the edge has acknowledged.
     pub acknowledged: TagVersions,
-    /// Newer versions that it has not.
+    /// Newer versions that the edge has not acknowledged.
     pub waiting: TagVersions,
-    /// When the latest message that it acknowledged was made.
+    /// When the latest acknowledged message was claimed.
     pub told_at: Option<Timestamp>,
-    /// Why the latest message was not acknowledged, if it was not.
+    /// Error of the latest message, if it was not acknowledged.
     pub last_error: Option<String>,
 }
 
-/// How far the edge is now.
+/// The edge's current progress.
 pub async fn standing(db: &Db) -> Result<Standing, StoreError> {
     let sql = "
         -- tag_standing
@@ -132,7 +131,7 @@ pub async fn standing(db: &Db) -> Result<Standing, StoreError> {
     })
 }
 
-/// The edge has acknowledged the message: the next one may go out.
+/// Records that the edge has acknowledged the message; the next one can be sent.
 pub async fn acknowledged(db: &Db, claimed: &Claimed) -> Result<(), StoreError> {
     let (tags, versions): (Vec<&str>, Vec<i64>) =
         claimed.versions.iter().map(|(tag, version)| (tag.as_str(), version)).unzip();
@@ -150,7 +149,7 @@ pub async fn acknowledged(db: &Db, claimed: &Claimed) -> Result<(), StoreError> 
     Ok(())
 }
 
-/// Gives the message back for as long as `pause`, unless somebody else has taken it up since.
+/// Schedules the next attempt after `pause`, unless another sender has claimed the message since.
 pub async fn failed(db: &Db, attempt: i64, pause: Duration, why: &str) -> Result<(), StoreError> {
     let sql = "
         -- tags_not_acknowledged

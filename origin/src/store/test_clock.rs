@@ -1,9 +1,9 @@
-//! How far a service with a test clock is from the real time; and how far facts are ahead of a clock.
+//! The offset of a service's test clock from real time, and the time of the newest work in the database.
 
 use super::{At, Db, StoreError};
 use rds_shared::wire::Timestamp;
 
-/// Microseconds that the service's test clock is ahead of the real time; none when there is no such service, or no schema yet.
+/// Microseconds by which the service's test clock is ahead of real time; `None` without a test clock, or without a schema.
 pub async fn shift(db: &Db) -> Result<Option<i64>, StoreError> {
     let is_there: bool = sqlx::query_scalar("SELECT to_regclass('test_clock') IS NOT NULL").fetch_one(&db.pool).await?;
     if !is_there {
@@ -12,7 +12,7 @@ pub async fn shift(db: &Db) -> Result<Option<i64>, StoreError> {
     Ok(sqlx::query_scalar("SELECT shift_micros FROM test_clock").fetch_optional(&db.pool).await?)
 }
 
-/// Notes how far it is ahead; with none that there is no test clock.
+/// Records the offset; `None` records that there is no test clock.
 pub async fn note(db: &Db, shift: Option<i64>) -> Result<(), StoreError> {
     match shift {
         Some(micros) => {
@@ -27,7 +27,7 @@ pub async fn note(db: &Db, shift: Option<i64>) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// When facts were last taken in or scored, by the clock of whoever did: a clock that is behind this has gone back.
+/// Time of the latest ingest or score run, by the clock of the process that did it. A clock behind this time was set back.
 pub async fn newest_work(db: &Db) -> Result<Option<Timestamp>, StoreError> {
     let sql = "SELECT greatest((SELECT accepted_at FROM ingest_batch ORDER BY version DESC LIMIT 1), \
                                (SELECT completed_at FROM score_run ORDER BY version DESC LIMIT 1))";

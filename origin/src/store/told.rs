@@ -1,4 +1,4 @@
-//! What was last told of a subject, and the readings that are compared with it.
+//! The last notified value of each subject, and the observations that are compared with it.
 
 use super::facts::json_array;
 use super::markets::RESERVE_GATES;
@@ -9,7 +9,7 @@ use sqlx::FromRow;
 use sqlx::types::Json;
 use std::collections::{BTreeMap, HashMap};
 
-/// What something was told about.
+/// The quantity whose changes are notified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Topic {
     DepositStatus,
@@ -18,7 +18,7 @@ pub enum Topic {
 }
 
 impl Topic {
-    /// Its word in the table.
+    /// Value of the column `topic`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Topic::DepositStatus => "deposit_status",
@@ -28,18 +28,18 @@ impl Topic {
     }
 }
 
-/// What was told of a subject, and as of when.
+/// The last notified value of a subject.
 #[derive(Debug, Clone, PartialEq, Serialize, FromRow)]
 pub struct Told {
-    /// A vault's id, or a market's contract.
+    /// The vault's id, or the market's contract.
     pub subject_id: String,
-    /// The word, the amount, or `{basis, parts: {part: parts per million}}`.
+    /// The status, the amount, or `{basis, parts: {part: parts per million}}`.
     pub value: Value,
-    /// When the reading was taken.
+    /// Time of the observation.
     pub observed_at: At,
 }
 
-/// What was told of these subjects.
+/// The last notified values of these subjects.
 pub async fn last(tx: &mut Tx<'_>, topic: Topic, subjects: &[&str]) -> Result<HashMap<String, Told>, StoreError> {
     let rows: Vec<Told> =
         sqlx::query_as("SELECT subject_id, value, observed_at FROM told WHERE topic = $1 AND subject_id = ANY($2)")
@@ -50,7 +50,7 @@ pub async fn last(tx: &mut Tx<'_>, topic: Topic, subjects: &[&str]) -> Result<Ha
     Ok(rows.into_iter().map(|row| (row.subject_id.clone(), row)).collect())
 }
 
-/// Keeps what is told now.
+/// Stores the values that are notified now.
 pub async fn keep(tx: &mut Tx<'_>, topic: Topic, rows: &[Told]) -> Result<(), StoreError> {
     if rows.is_empty() {
         return Ok(());
@@ -68,20 +68,18 @@ pub async fn keep(tx: &mut Tx<'_>, topic: Topic, rows: &[Told]) -> Result<(), St
     Ok(())
 }
 
-/// What stands in front of a vault's deposits now.
+/// A vault's current deposit gate.
 #[derive(Debug, Clone, PartialEq, FromRow)]
 pub struct Gate {
-    /// The vault.
     pub vault_id: String,
-    /// For display.
     pub name: String,
-    /// What the gates of its reserve say; none where it has none, and then its own readings count.
+    /// Status according to its reserve's gates; null without gates, and then the vault's own observations count.
     pub gate_status: Option<String>,
-    /// When they were read.
+    /// Time of the gates' observation.
     pub gate_at: Option<At>,
 }
 
-/// The gates of these vaults.
+/// The deposit gates of these vaults.
 pub async fn gates(tx: &mut Tx<'_>, vaults: &[String]) -> Result<Vec<Gate>, StoreError> {
     let gates = format!(
         "SELECT v.id AS vault_id, v.name, gate.deposit_status AS gate_status, gate.observed_at AS gate_at \
@@ -90,24 +88,22 @@ pub async fn gates(tx: &mut Tx<'_>, vaults: &[String]) -> Result<Vec<Gate>, Stor
     Ok(sqlx::query_as(&gates).bind(vaults).fetch_all(&mut **tx).await?)
 }
 
-/// A reading of bad debt.
+/// An observation of bad debt.
 #[derive(Debug, Clone, PartialEq, FromRow)]
 pub struct Debt {
     /// The vault's id, or the market's contract.
     pub subject_id: String,
-    /// For display.
     pub name: String,
-    /// The market's chain; none for a vault.
+    /// The market's chain; null for a vault.
     pub chain_id: Option<i64>,
-    /// Owed and not recoverable.
+    /// Unrecoverable debt.
     pub bad_debt_usd: f64,
-    /// What the vault or the market holds.
+    /// TVL of the vault, or total supplied to the market.
     pub value_usd: Option<f64>,
-    /// When it was read.
     pub observed_at: At,
 }
 
-/// The newest readings of the bad debt of these vaults, where it was read.
+/// The newest observed bad debt of these vaults; vaults without one are left out.
 pub async fn debts_of_vaults(tx: &mut Tx<'_>, vaults: &[String]) -> Result<Vec<Debt>, StoreError> {
     Ok(sqlx::query_as(
         "SELECT v.id AS subject_id, v.name, NULL::bigint AS chain_id, s.bad_debt_usd, s.tvl_usd AS value_usd, s.observed_at \
@@ -119,7 +115,7 @@ pub async fn debts_of_vaults(tx: &mut Tx<'_>, vaults: &[String]) -> Result<Vec<D
     .await?)
 }
 
-/// The same of markets.
+/// The newest observed bad debt of these markets; markets without one are left out.
 pub async fn debts_of_markets(tx: &mut Tx<'_>, contracts: &[String]) -> Result<Vec<Debt>, StoreError> {
     Ok(sqlx::query_as(
         "SELECT m.contract AS subject_id, m.name, m.chain_id, s.bad_debt_usd, s.total_supplied_usd AS value_usd, s.observed_at \
@@ -131,24 +127,21 @@ pub async fn debts_of_markets(tx: &mut Tx<'_>, contracts: &[String]) -> Result<V
     .await?)
 }
 
-/// How a vault's deposits are spread.
+/// The distribution of a vault's deposits.
 #[derive(Debug, Clone, PartialEq, FromRow)]
 pub struct Allocation {
-    /// The vault.
     pub vault_id: String,
-    /// For display.
     pub name: String,
-    /// What was read: `strategies` or `exposure`.
+    /// Basis of the distribution: `strategies` or `exposure`.
     pub basis: String,
     /// `{part: parts per million}`
     pub parts: Json<BTreeMap<String, u64>>,
-    /// When it was read.
     pub observed_at: At,
 }
 
-/// How these vaults' deposits are spread, one reading a vault: over its strategies where their shares are known, else over
-/// what it holds or lends against. Left out are vaults of which neither was read, and those whose strategies are only in part
-/// of their newest instant: the rest of that reading is still to come.
+/// The current distribution of these vaults' deposits, one row per vault: by strategy if the shares of all active strategies are known,
+/// otherwise by exposure. Left out are vaults without either, and vaults whose active strategies do not all have the newest `observed_at`,
+/// because the rest of that observation is still to come.
 pub async fn allocations(tx: &mut Tx<'_>, vaults: &[String]) -> Result<Vec<Allocation>, StoreError> {
     Ok(sqlx::query_as(
         "WITH lent AS ( \
@@ -176,7 +169,7 @@ pub async fn allocations(tx: &mut Tx<'_>, vaults: &[String]) -> Result<Vec<Alloc
     .await?)
 }
 
-/// The names of vaults.
+/// The names of these vaults, by id.
 pub async fn names(tx: &mut Tx<'_>, vaults: &[&str]) -> Result<HashMap<String, String>, StoreError> {
     let rows: Vec<(String, String)> =
         sqlx::query_as("SELECT id, name FROM vault WHERE id = ANY($1)").bind(vaults).fetch_all(&mut **tx).await?;

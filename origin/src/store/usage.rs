@@ -1,4 +1,4 @@
-//! Requests of keys, as the edge counted them.
+//! Requests per key, as counted by the edge.
 
 use super::keys::{RECORD, record};
 use super::{At, Db, StoreError, Tx};
@@ -8,17 +8,16 @@ use rds_shared::wire::Timestamp;
 use rds_shared::wire::time::Day;
 use sqlx::Row;
 
-/// How far a source's counts have been applied before.
+/// A source of counts and its progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Source {
-    /// The key that is counted.
+    /// The key whose requests it counts.
     pub key: i64,
-    /// Number of the last batch applied; 0 before the first.
+    /// Sequence number of the last applied batch; 0 before the first.
     pub last_sequence: i64,
 }
 
-/// Finds the key and the source of a batch, and holds the source against others until the transaction ends. `None` when there
-/// is no such key.
+/// Finds the key and the source of a batch, and locks the source until the transaction ends. `None` if the key does not exist.
 pub async fn hold_source(
     tx: &mut Tx<'_>,
     digest: &KeyDigest,
@@ -39,22 +38,22 @@ pub async fn hold_source(
     Ok(Some(Source { key, last_sequence: query.fetch_one(&mut **tx).await? }))
 }
 
-/// Counts of one endpoint and day, checked to fit the columns.
+/// Counts of one endpoint and day, within the range of the columns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Counted {
-    /// The UTC day.
+    /// UTC day.
     pub day: Day,
-    /// The route.
+    /// The route's path template.
     pub endpoint: String,
-    /// Requests served.
+    /// Number of requests served.
     pub served: u32,
-    /// Requests answered 429.
+    /// Number of requests answered with 429.
     pub throttled: u32,
-    /// The latest request.
+    /// Time of the latest request.
     pub last_seen: Timestamp,
 }
 
-/// Adds counts to a key's days and sums, and moves its last use.
+/// Adds counts to a key's days and totals, and updates its last use.
 pub async fn add(tx: &mut Tx<'_>, key: i64, rows: &[Counted]) -> Result<(), StoreError> {
     fn column<'r, T>(rows: &'r [Counted], read: impl Fn(&'r Counted) -> T) -> Vec<T> {
         rows.iter().map(read).collect()
@@ -92,7 +91,7 @@ pub async fn add(tx: &mut Tx<'_>, key: i64, rows: &[Counted]) -> Result<(), Stor
     Ok(())
 }
 
-/// Remembers that a source's counts up to `sequence` and `through` are in.
+/// Records that a source's counts up to `sequence` and `through` are applied.
 pub async fn advance(
     tx: &mut Tx<'_>,
     key: i64,
@@ -107,28 +106,26 @@ pub async fn advance(
     Ok(())
 }
 
-/// A key with all that it says of itself, its days apart.
+/// A key with its totals, without its days.
 #[derive(Debug, Clone)]
 pub struct Described {
-    /// The key.
     pub record: KeyRecord,
-    /// Its first characters.
+    /// First characters of the key.
     pub prefix: String,
-    /// Its organisation's name.
+    /// Name of the organisation.
     pub org: String,
-    /// When it was minted.
     pub created_at: Timestamp,
-    /// Its latest counted request.
+    /// Time of its latest counted request.
     pub last_used_at: Option<Timestamp>,
-    /// Requests served since.
+    /// Total number of requests served.
     pub served: u64,
-    /// Requests answered 429 since.
+    /// Total number of requests answered with 429.
     pub throttled: u64,
-    /// Everything before this instant is counted; none before the first count.
+    /// All requests before this instant are counted; `None` before the first batch.
     pub through: Option<Timestamp>,
 }
 
-/// The key with this number.
+/// The key with this id.
 pub async fn describe(db: &Db, key: i64) -> Result<Option<Described>, StoreError> {
     let sql = format!(
         "/* describe_key */ select {RECORD}, k.prefix, k.created_at, k.last_used_at, o.name as org, t.served, t.throttled, \
@@ -150,7 +147,7 @@ pub async fn describe(db: &Db, key: i64) -> Result<Option<Described>, StoreError
     }))
 }
 
-/// What a key asked for on `day`, busiest endpoint first.
+/// A key's served requests on `day`, busiest endpoint first.
 pub async fn of_day(db: &Db, key: i64, day: Day) -> Result<Vec<EndpointUsage>, StoreError> {
     let sql = "
         -- usage_of_day

@@ -1,6 +1,6 @@
-//! Deliveries on their way: taken up under a lease, ended, rested, enqueued again.
+//! Deliveries in progress: claimed under a lease, finished, postponed, enqueued again.
 //!
-//! Whoever locks subscriptions and deliveries locks the subscriptions first, in the order of their numbers.
+//! Lock order: subscriptions before deliveries, and subscriptions by ascending id.
 
 use super::webhooks::{SealedSecrets, sealed};
 use super::{At, StoreError, Tx, word};
@@ -13,65 +13,62 @@ use sqlx::Row;
 use sqlx::postgres::PgRow;
 use std::collections::{BTreeMap, HashMap};
 
-/// How long a lease holds, in seconds: four times the longest attempt, and time to write down what became of it.
+/// Duration of a lease in seconds: four times the longest attempt, plus time to record the result.
 pub const LEASE_SECONDS: i32 = 45;
-/// How long a delivery rests after a fault of ours, in seconds.
-const REST_SECONDS: i32 = 5;
-/// How long a delivery rests that names a withheld chain, in seconds, before it is looked at again.
-const WITHHELD_SECONDS: i32 = 60;
-/// Subscriptions looked at in one claim.
-const AT_ONCE: i32 = 64;
+/// How long a delivery is postponed after an internal error, in seconds.
+const FAULT_PAUSE_SECONDS: i32 = 5;
+/// How long a delivery that names a withheld chain is postponed before the next check, in seconds.
+const WITHHELD_PAUSE_SECONDS: i32 = 60;
+/// Maximum number of subscriptions in one claim.
+const MAX_SUBSCRIPTIONS: i32 = 64;
 
-/// What may be taken up now.
+/// Capacity for new attempts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Room {
-    /// Deliveries in all.
+    /// Maximum number of deliveries in total.
     pub deliveries: u32,
-    /// Attempts of one subscription under way at once whose latest attempt did not fail.
+    /// Maximum number of concurrent attempts of a subscription whose latest attempt did not fail.
     pub each: i32,
-    /// The same where the latest attempt failed.
+    /// Maximum number of concurrent attempts of a subscription whose latest attempt failed.
     pub each_failing: i32,
 }
 
 impl Room {
-    /// With no attempt under way. An endpoint that fails holds one place, not eight.
+    /// The whole capacity. A failing endpoint may have one concurrent attempt instead of eight.
     pub const fn whole(deliveries: u32) -> Self {
         Room { deliveries, each: 8, each_failing: 1 }
     }
 }
 
-/// A delivery that is ours until its lease ends.
+/// A delivery that is leased to this process.
 #[derive(Debug, Clone)]
 pub struct Claimed {
-    /// Its number.
     pub id: i64,
-    /// Whose it is.
+    /// Id of the subscription.
     pub subscription: i64,
-    /// Proves that the lease is still ours.
+    /// Fencing token of the lease.
     pub token: i64,
-    /// Leases of it that ended without a word.
+    /// Number of leases of this delivery that expired without a result.
     pub lapses: i16,
-    /// The attempt to be made.
+    /// The attempt to make.
     pub attempt: Attempt,
-    /// The event's id.
     pub event_id: EventId,
-    /// The body, as it is signed and sent: one for all to whom the event goes.
+    /// The body as it is signed and sent; shared by all deliveries of the event.
     pub body: Bytes,
-    /// Where it goes.
+    /// The endpoint.
     pub url: String,
-    /// What it is signed with.
+    /// The signing secrets.
     pub secrets: SealedSecrets,
     /// Whether the subscription's latest attempt failed.
     pub is_failing: bool,
 }
 
-/// Takes deliveries that are due at `now`, as far as there is room.
+/// Claims deliveries that are due at `now`, within the capacity.
 ///
-/// The subscriptions are locked before anything is counted, so that two processes never take more of one than is allowed.
-/// Those that somebody else is at are passed over, and no subscription gives more than its share. What names a withheld chain
-/// rests until the chain is served again.
+/// Subscriptions are locked before their attempts are counted, so that two processes together never exceed a subscription's limit.
+/// Subscriptions locked by another process are skipped. Deliveries that name a withheld chain are postponed until it is served again.
 pub async fn claim(tx: &mut Tx<'_>, now: Timestamp, room: Room) -> Result<Vec<Claimed>, StoreError> {
-    // The recursion steps from one subscription with pending deliveries to the next, however many deliveries each has.
+    // The recursion jumps from one subscription with pending deliveries to the next, regardless of the number of deliveries of each.
     let ready = "
         -- webhooks_with_due_deliveries
         with recursive waiting (id) as (
@@ -94,7 +91,7 @@ pub async fn claim(tx: &mut Tx<'_>, now: Timestamp, room: Room) -> Result<Vec<Cl
         .bind(At(now))
         .bind(room.each)
         .bind(room.each_failing)
-        .bind(AT_ONCE)
+        .bind(MAX_SUBSCRIPTIONS)
         .fetch_all(&mut **tx)
         .await?;
     if ready.is_empty() {
@@ -141,7 +138,7 @@ pub async fn claim(tx: &mut Tx<'_>, now: Timestamp, room: Room) -> Result<Vec<Cl
         .bind(At(now))
         .bind(i64::from(room.deliveries))
         .bind(f64::from(LEASE_SECONDS))
-        .bind(f64::from(WITHHELD_SECONDS))
+        .bind(f64::from(WITHHELD_PAUSE_SECONDS))
         .fetch_all(&mut **tx)
         .await?;
     let mut bodies = HashMap::<String, Bytes>::new();
@@ -172,23 +169,23 @@ fn claimed(row: &PgRow, bodies: &mut HashMap<String, Bytes>) -> Result<Claimed, 
     })
 }
 
-/// Reads the number of an attempt.
+/// Parses the number of an attempt.
 pub(super) fn attempt(number: i16) -> Result<Attempt, StoreError> {
     let corrupt = || StoreError::Corrupt { column: "webhook_delivery.attempt", text: number.to_string() };
     u8::try_from(number).ok().and_then(Attempt::new).ok_or_else(corrupt)
 }
 
-/// Reads an event's id.
+/// Parses an event id.
 pub(super) fn event_id(text: String) -> Result<EventId, StoreError> {
     EventId::parse(&text).ok_or(StoreError::Corrupt { column: "webhook_event.event_id", text })
 }
 
-/// Reads why an attempt failed.
+/// Parses the failure of an attempt.
 pub(super) fn failure(text: Option<String>) -> Result<Option<Failure>, StoreError> {
     text.map(|text| word("webhook_attempt.failure", &text)).transpose()
 }
 
-/// Gives back the leases that are still ours, and tells which those are: delivery and token.
+/// Releases those leases that this process still has, and returns their tokens.
 pub async fn give_back(tx: &mut Tx<'_>, leases: &[(i64, i64)]) -> Result<Vec<i64>, StoreError> {
     let (ids, tokens): (Vec<i64>, Vec<i64>) = leases.iter().copied().unzip();
     let sql = "
@@ -198,37 +195,36 @@ pub async fn give_back(tx: &mut Tx<'_>, leases: &[(i64, i64)]) -> Result<Vec<i64
     Ok(sqlx::query_scalar(sql).bind(ids).bind(tokens).fetch_all(&mut **tx).await?)
 }
 
-/// Lets deliveries rest for a moment, whose attempt broke on a fault of ours: none of their attempts is spent.
+/// Postpones deliveries whose attempt ended with an internal error. The attempt is not used up.
 pub async fn rest(tx: &mut Tx<'_>, leases: &[(i64, i64)]) -> Result<(), StoreError> {
     let (ids, tokens): (Vec<i64>, Vec<i64>) = leases.iter().copied().unzip();
     let sql = "
         -- rest_webhook_deliveries
         update webhook_lease l set until = clock_timestamp() + make_interval(secs => $3), resting = true
         from unnest($1::bigint[], $2::bigint[]) as ours (id, token) where l.delivery_id = ours.id and l.token = ours.token";
-    sqlx::query(sql).bind(ids).bind(tokens).bind(f64::from(REST_SECONDS)).execute(&mut **tx).await?;
+    sqlx::query(sql).bind(ids).bind(tokens).bind(f64::from(FAULT_PAUSE_SECONDS)).execute(&mut **tx).await?;
     Ok(())
 }
 
-/// What became of one attempt.
+/// The result of one attempt.
 #[derive(Debug, Clone)]
 pub struct Made {
-    /// The delivery's number.
+    /// Id of the delivery.
     pub id: i64,
-    /// The lease under which it was made.
+    /// Token of the lease under which it was made.
     pub token: i64,
-    /// Which attempt it was.
     pub attempt: Attempt,
-    /// The status that it was answered with.
+    /// Status of the response, if there was one.
     pub status: Option<u16>,
-    /// Why it failed; none when it did not.
+    /// The failure; `None` if the attempt succeeded.
     pub failure: Option<Failure>,
-    /// Milliseconds that it took.
+    /// Duration in milliseconds.
     pub duration_ms: u32,
-    /// What the delivery is now.
+    /// New state of the delivery.
     pub delivery: Delivery,
 }
 
-/// Writes attempts down, and what their deliveries became.
+/// Records attempts and the new states of their deliveries.
 pub async fn write_down(tx: &mut Tx<'_>, made: &[Made], now: Timestamp) -> Result<(), StoreError> {
     let column = |of: fn(&Made) -> i64| made.iter().map(of).collect::<Vec<i64>>();
     let ids = column(|made| made.id);
@@ -270,9 +266,8 @@ pub async fn write_down(tx: &mut Tx<'_>, made: &[Made], now: Timestamp) -> Resul
     Ok(())
 }
 
-/// Final outcomes of subscriptions, each after an instant of its own, as far as they decide anything: of one nothing of which was
-/// given up there are none, and of the others no more are counted than twice the failed ones and one more, because from there on
-/// fewer than half have failed.
+/// Counts of final outcomes of subscriptions, each after its own instant, as far as they affect the breaker. Subscriptions without a failed
+/// delivery are left out. For the others at most twice the failed ones plus one are counted; beyond that, fewer than half have failed.
 pub async fn finals(tx: &mut Tx<'_>, since: &[(i64, Timestamp)]) -> Result<BTreeMap<i64, Finals>, StoreError> {
     let (ids, from): (Vec<i64>, Vec<At>) = since.iter().map(|(id, from)| (*id, At(*from))).unzip();
     let sql = "
@@ -293,7 +288,7 @@ pub async fn finals(tx: &mut Tx<'_>, since: &[(i64, Timestamp)]) -> Result<BTree
         .collect())
 }
 
-/// Enqueues deliveries again that were given up from `from` to `to`: how many there were.
+/// Enqueues the deliveries again that were given up from `from` to `to`; returns their number.
 pub async fn replay(
     tx: &mut Tx<'_>,
     subscription: i64,
@@ -309,7 +304,7 @@ pub async fn replay(
     Ok(query.execute(&mut **tx).await?.rows_affected())
 }
 
-/// Enqueues one event for one subscription: the delivery's number.
+/// Enqueues one event for one subscription; returns the id of the delivery.
 pub async fn enqueue(
     tx: &mut Tx<'_>,
     subscription: i64,

@@ -1,37 +1,36 @@
-//! From the journal to deliveries: what a step reads and writes.
+//! From the journal to deliveries: the reads and writes of one fan-out step.
 
 use super::{At, Db, StoreError, Tx};
 use rds_shared::wire::Timestamp;
 use sqlx::Row;
 
-/// An operation of the journal, as it was captured.
+/// An operation of the journal, as captured.
 #[derive(Debug, Clone)]
 pub struct Operation {
-    /// Its place in the journal.
+    /// Sequence number.
     pub seq: i64,
-    /// Its number among the captured ones.
+    /// Id of the captured operation.
     pub id: i64,
-    /// When it was made.
     pub recorded_at: Timestamp,
-    /// Whom webhooks deliver it to.
+    /// Event type for webhooks.
     pub family: String,
-    /// The chains that it names.
+    /// The chains it concerns.
     pub chain_ids: Vec<i64>,
-    /// Whether one of them is withheld: nobody is told of it.
+    /// Whether one of these chains is withheld; then nobody receives it.
     pub is_withheld: bool,
-    /// JSON.
+    /// The captured row as JSON.
     pub body: Vec<u8>,
 }
 
-/// Takes up a place among the journal's readers, at its beginning: from then on nothing leaves the journal before it was fanned out.
-/// Whoever had one keeps it. Without subscribers there is nothing to miss, and whoever subscribes is told of what comes later.
+/// Registers the fan-out as a consumer of the journal, at its beginning: from then on nothing leaves the journal before it was fanned out. An
+/// existing position is kept. Starting at the beginning is safe, because a subscription receives only operations numbered after its creation.
 pub async fn join(db: &Db) -> Result<(), StoreError> {
     let sql = "insert into journal_consumer (name, position) values ('webhooks', 0) on conflict (name) do nothing";
     sqlx::query(sql).execute(&db.pool).await?;
     Ok(())
 }
 
-/// Whether the journal goes on behind the place that it has been fanned out to.
+/// Whether the journal has entries after the fan-out's position.
 pub async fn is_due(db: &Db) -> Result<bool, StoreError> {
     let sql = "
         -- webhook_fanout_is_due
@@ -39,22 +38,22 @@ pub async fn is_due(db: &Db) -> Result<bool, StoreError> {
     Ok(sqlx::query_scalar(sql).fetch_one(&db.pool).await?)
 }
 
-/// How far the journal has been fanned out, for whoever takes the turn; none while somebody else has it.
+/// The fan-out's position, locked for this transaction; `None` while another process holds the lock.
 pub async fn take_turn(tx: &mut Tx<'_>) -> Result<Option<i64>, StoreError> {
     let sql = "select position from journal_consumer where name = 'webhooks' for update skip locked";
     Ok(sqlx::query_scalar(sql).fetch_optional(&mut **tx).await?)
 }
 
-/// Who is told of anything.
+/// The events that any subscription wants.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wanted {
-    /// The event types that anybody subscribes to who is not disabled; those of baskets apart.
+    /// Event types of all generic subscriptions that are not disabled.
     pub families: Vec<String>,
-    /// Whether anybody subscribes to a basket who is not disabled.
+    /// Whether any basket subscription is not disabled.
     pub baskets: bool,
 }
 
-/// What is wanted now. Asked after the head was read, so that it knows of everybody who subscribed before what the head counts.
+/// The currently wanted events. Call it after reading the head, so that it covers every subscription created before the operations up to it.
 pub async fn wanted(tx: &mut Tx<'_>) -> Result<Wanted, StoreError> {
     let sql = "
         -- wanted_webhook_events
@@ -65,24 +64,24 @@ pub async fn wanted(tx: &mut Tx<'_>) -> Result<Wanted, StoreError> {
     Ok(Wanted { families: row.try_get("families")?, baskets: row.try_get("baskets")? })
 }
 
-/// Bytes of bodies in one step, at most; the first operation comes however large it is.
-const BYTES: i64 = 8 << 20;
+/// Maximum size of the bodies of one step, in bytes; the first operation is read whatever its size.
+const MAX_BYTES: i64 = 8 << 20;
 
-/// A stretch of the journal.
+/// A range of the journal.
 #[derive(Debug)]
 pub struct Stretch {
-    /// Those of its operations that are of a wanted family, in order.
+    /// Its operations of a wanted event type, in order.
     pub operations: Vec<Operation>,
-    /// Its last place; none when there is nothing.
+    /// Its last sequence number; `None` if it is empty.
     pub last: Option<i64>,
-    /// Places whose operation is gone.
+    /// Number of entries whose operation no longer exists.
     pub lost: usize,
 }
 
-/// Up to `limit` places of the journal behind `after`, with those of their operations that are of one of these families.
+/// Up to `limit` entries of the journal after `after`, with their operations of these event types.
 ///
-/// Bodies that nobody wants stay where they are. Each operation is looked up by itself: of a journal that grows faster than the
-/// planner counts it, it would read all instead.
+/// Bodies of other operations are not read. Each operation is looked up separately: the journal grows faster than the planner's statistics,
+/// and a join might read all of it.
 pub async fn behind(tx: &mut Tx<'_>, after: i64, limit: i64, families: &[String]) -> Result<Stretch, StoreError> {
     let sql = "
         -- webhook_fanout_behind
@@ -99,7 +98,7 @@ pub async fn behind(tx: &mut Tx<'_>, after: i64, limit: i64, families: &[String]
         ) r
         where bytes_before < $3
         order by seq";
-    let rows = sqlx::query(sql).bind(after).bind(limit).bind(BYTES).bind(families).fetch_all(&mut **tx).await?;
+    let rows = sqlx::query(sql).bind(after).bind(limit).bind(MAX_BYTES).bind(families).fetch_all(&mut **tx).await?;
     let mut stretch = Stretch { operations: Vec::new(), last: None, lost: 0 };
     for row in &rows {
         let seq = row.try_get("seq")?;
@@ -121,39 +120,34 @@ pub async fn behind(tx: &mut Tx<'_>, after: i64, limit: i64, families: &[String]
     Ok(stretch)
 }
 
-/// The version of a basket that an event tells of.
+/// The basket version that an event is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OfVersion {
-    /// The basket.
     pub basket_id: String,
-    /// The version.
     pub version_id: String,
-    /// Whether those are told who are pinned to the version; else those who are pinned to none.
+    /// Whether the event is for subscriptions pinned to this version; otherwise for those without a pinned version.
     pub is_for_pinned: bool,
 }
 
-/// An operation that is told: its envelope, encoded.
+/// An event to be delivered, with its encoded envelope.
 #[derive(Debug)]
 pub struct Told {
-    /// The event's id.
     pub event_id: String,
-    /// What it tells.
     pub event_type: String,
-    /// Its place in the journal.
+    /// Sequence number in the journal.
     pub seq: i64,
-    /// When it happened.
     pub occurred_at: Timestamp,
-    /// The chains that it names.
+    /// The chains it concerns.
     pub chain_ids: Vec<i64>,
-    /// What it tells of where it is a basket's.
+    /// The basket version it is about, for a basket event.
     pub version: Option<OfVersion>,
-    /// The body for everybody.
+    /// The body, the same for all subscriptions.
     pub body: String,
 }
 
-/// Writes events, and one delivery of each for every subscription that wants it: how many deliveries are new.
+/// Inserts events and one delivery per event and subscription that wants it; returns the number of new deliveries.
 ///
-/// Whoever subscribed later than the journal numbered an event is not told of it, nor is who is disabled.
+/// A subscription does not receive events that were numbered before its creation, and none while it is disabled.
 pub async fn enqueue(tx: &mut Tx<'_>, told: &[Told], now: Timestamp) -> Result<u64, StoreError> {
     let column = |of: fn(&Told) -> &str| told.iter().map(of).collect::<Vec<_>>();
     let ids = column(|told| &told.event_id);
@@ -186,7 +180,7 @@ pub async fn enqueue(tx: &mut Tx<'_>, told: &[Told], now: Timestamp) -> Result<u
     Ok(generic + enqueue_of_baskets(tx, told, now).await?)
 }
 
-/// The same for the followers of baskets, whom an event reaches by its basket and its version.
+/// Inserts the deliveries of basket subscriptions, which select events by basket and version.
 async fn enqueue_of_baskets(tx: &mut Tx<'_>, told: &[Told], now: Timestamp) -> Result<u64, StoreError> {
     let of_version: Vec<(&str, &OfVersion)> =
         told.iter().filter_map(|told| Some((told.event_id.as_str(), told.version.as_ref()?))).collect();
@@ -213,12 +207,12 @@ async fn enqueue_of_baskets(tx: &mut Tx<'_>, told: &[Told], now: Timestamp) -> R
     Ok(query.execute(&mut **tx).await?.rows_affected())
 }
 
-/// Numbers as Postgres reads an array of them: arrays of arrays cannot be bound.
+/// A Postgres array literal: arrays of arrays cannot be bound.
 fn array(numbers: &[i64]) -> String {
     format!("{{{}}}", numbers.iter().map(i64::to_string).collect::<Vec<_>>().join(","))
 }
 
-/// Remembers how far the journal has been fanned out.
+/// Records how far the journal is fanned out.
 pub async fn advance(tx: &mut Tx<'_>, to: i64) -> Result<(), StoreError> {
     sqlx::query("update journal_consumer set position = $1 where name = 'webhooks'")
         .bind(to)

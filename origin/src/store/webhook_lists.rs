@@ -1,4 +1,4 @@
-//! Deliveries as their owner reads them, and how they went lately.
+//! Deliveries as their owner reads them, and recent success counts.
 
 use super::webhook_deliveries::{attempt, event_id, failure};
 use super::{At, Db, StoreError, word};
@@ -11,46 +11,40 @@ use sqlx::postgres::PgRow;
 /// A delivery and its latest attempt.
 #[derive(Debug, Clone)]
 pub struct Listed {
-    /// Its number.
     pub id: i64,
-    /// The event's id.
     pub event_id: EventId,
-    /// What it tells.
     pub event_type: EventType,
-    /// How it stands.
     pub status: DeliveryStatus,
-    /// The attempt that is due, or the last one made.
+    /// The due attempt, or the last one made.
     pub attempt: Attempt,
-    /// When the next one is due; none once the outcome is final.
+    /// When the next attempt is due; `None` once the outcome is final.
     pub due: Option<Timestamp>,
-    /// When it was enqueued.
+    /// When the delivery was enqueued.
     pub created_at: Timestamp,
     /// When the outcome became final.
     pub finished_at: Option<Timestamp>,
-    /// The body.
     pub body: String,
-    /// The latest attempt; none before the first.
+    /// The latest attempt; `None` before the first.
     pub latest: Option<Latest>,
 }
 
-/// What became of an attempt.
+/// The result of an attempt.
 #[derive(Debug, Clone, Copy)]
 pub struct Latest {
-    /// When it ended.
     pub ended_at: Timestamp,
-    /// Milliseconds that it took.
+    /// Duration in milliseconds.
     pub duration_ms: u32,
-    /// The status that it was answered with.
+    /// Status of the response, if there was one.
     pub status: Option<u16>,
-    /// Why it failed.
+    /// The failure; `None` if the attempt succeeded.
     pub failure: Option<Failure>,
 }
 
-/// Bytes of bodies in one list, at most; the newest delivery is listed however large it is.
-const LISTED_BYTES: i64 = 4 << 20;
+/// Maximum size of the bodies in one list, in bytes; the newest delivery is listed whatever its size.
+const MAX_LISTED_BYTES: i64 = 4 << 20;
 
-/// The newest `limit` deliveries of a subscription, or the one with the number `only`, newest first; none that names a withheld
-/// chain.
+/// The newest `limit` deliveries of a subscription, newest first, or only the one with the id `only`. Deliveries that name a withheld chain
+/// are left out.
 pub async fn deliveries(db: &Db, subscription: i64, only: Option<i64>, limit: i64) -> Result<Vec<Listed>, StoreError> {
     let sql = "
         -- webhook_deliveries
@@ -66,7 +60,7 @@ pub async fn deliveries(db: &Db, subscription: i64, only: Option<i64>, limit: i6
         where d.bytes_before < $4
         order by d.id desc";
     let rows =
-        sqlx::query(sql).bind(subscription).bind(only).bind(limit).bind(LISTED_BYTES).fetch_all(&db.pool).await?;
+        sqlx::query(sql).bind(subscription).bind(only).bind(limit).bind(MAX_LISTED_BYTES).fetch_all(&db.pool).await?;
     rows.iter().map(listed).collect()
 }
 
@@ -96,18 +90,18 @@ fn listed(row: &PgRow) -> Result<Listed, StoreError> {
     })
 }
 
-/// How deliveries go: what the status feed's component is judged by.
+/// Recent results of deliveries, for the status feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Recent {
-    /// Attempts that ended in the hour before.
+    /// Number of attempts that ended in the last hour.
     pub attempts: u64,
-    /// Those of them that were delivered.
+    /// Number of these attempts that succeeded.
     pub delivered: u64,
-    /// Whether any delivery is given up and has not been replayed.
+    /// Whether any given-up delivery has not been replayed.
     pub has_dead_letters: bool,
 }
 
-/// How deliveries went in the hour before `now`. Source: interface, "Platform component rules".
+/// The results in the hour before `now`.
 pub async fn recent(db: &Db, now: Timestamp) -> Result<Recent, StoreError> {
     let sql = "
         -- recent_webhook_attempts

@@ -1,17 +1,17 @@
-//! Rotations of webhook secrets: what the operator's command writes, and what the services make of it.
+//! Rotation of webhook secrets: the writes of the operator's command, and of the services afterwards.
 
 use super::{At, Db, StoreError, Tx};
 use rds_shared::wire::Timestamp;
 
-/// The encrypted secret of a subscription of either family, locked until the transaction ends.
+/// The encrypted secret of a generic or basket subscription, locked until the transaction ends.
 pub async fn lock(tx: &mut Tx<'_>, id: i64) -> Result<Option<Vec<u8>>, StoreError> {
     let sql = "select secret from webhook_subscription where id = $1 for no key update";
     Ok(sqlx::query_scalar(sql).bind(id).fetch_optional(&mut **tx).await?)
 }
 
-/// Puts `next` in the place of the secret, which goes on signing for `overlap_seconds`; at once replaced when that is 0.
+/// Replaces the secret by `next`. The old secret continues to sign for `overlap_seconds`; with 0 it is dropped at once.
 ///
-/// When the overlap ends is written by the first service that sees it, by the service's clock.
+/// The first service that sees the rotation sets the end of the overlap, by the service's clock.
 pub async fn rotate(
     tx: &mut Tx<'_>,
     id: i64,
@@ -31,10 +31,10 @@ pub async fn rotate(
     Ok(())
 }
 
-/// A subscription's number, its encrypted secret and the one before it.
+/// A subscription's id, its encrypted secret and the previous one.
 pub type Sealed = (i64, Vec<u8>, Option<Vec<u8>>);
 
-/// The next `n` subscriptions behind `after`, of either family, locked until the transaction ends.
+/// The next `n` generic or basket subscriptions with an id above `after`, locked until the transaction ends.
 pub async fn lock_next(tx: &mut Tx<'_>, after: i64, n: i64) -> Result<Vec<Sealed>, StoreError> {
     let sql = "
         -- lock_webhook_secrets
@@ -42,7 +42,7 @@ pub async fn lock_next(tx: &mut Tx<'_>, after: i64, n: i64) -> Result<Vec<Sealed
     Ok(sqlx::query_as(sql).bind(after).bind(n).fetch_all(&mut **tx).await?)
 }
 
-/// Writes the same secrets, encrypted anew; one that is null stays as it is.
+/// Stores the same secrets under a new encryption; `None` leaves one unchanged.
 pub async fn reseal(
     tx: &mut Tx<'_>,
     id: i64,
@@ -57,7 +57,7 @@ pub async fn reseal(
     Ok(())
 }
 
-/// Gives the overlaps that have just begun their end, and forgets the secrets whose overlap is over.
+/// Sets the end of overlaps that have just begun, and deletes secrets whose overlap is over.
 pub async fn keep_overlaps(db: &Db, now: Timestamp) -> Result<(), StoreError> {
     let sql = "
         -- keep_webhook_overlaps

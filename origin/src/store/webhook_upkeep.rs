@@ -1,25 +1,25 @@
-//! What is read and removed of webhooks at intervals.
+//! Periodic reads and deletions for webhooks.
 
 use super::{At, Db, StoreError};
 use rds_shared::wire::Timestamp;
 
-/// Rows removed in one go.
-const AT_ONCE: i64 = 1_000;
+/// Maximum number of rows deleted by one statement.
+const MAX_ROWS: i64 = 1_000;
 
-/// How webhooks stand.
+/// The backlog of webhooks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Standing {
-    /// Deliveries that wait for an attempt.
+    /// Number of pending deliveries.
     pub waiting: u64,
-    /// Since when the oldest of them has been due whose subscription delivers.
+    /// Due time of the oldest due delivery of an active subscription.
     pub due_since: Option<Timestamp>,
-    /// Places of the journal that have not been fanned out.
+    /// Number of journal entries that are not fanned out yet.
     pub behind: u64,
     /// The database's clock.
     pub database_now: Timestamp,
 }
 
-/// How webhooks stand at `now`.
+/// The backlog at `now`.
 pub async fn standing(db: &Db, now: Timestamp) -> Result<Standing, StoreError> {
     let sql = "
         -- webhook_standing
@@ -38,8 +38,8 @@ pub async fn standing(db: &Db, now: Timestamp) -> Result<Standing, StoreError> {
     })
 }
 
-/// Removes events older than `before` whose deliveries all came to an end, with these; then names of creations older than
-/// `named_before`. How many rows of either went; 0 when there is no more to do.
+/// Deletes events older than `before` without pending deliveries, together with their deliveries, and idempotency keys of creations older
+/// than `named_before`. Returns the number of rows deleted; 0 when there is nothing left to delete.
 pub async fn prune(db: &Db, before: Timestamp, named_before: Timestamp) -> Result<u64, StoreError> {
     let events = "
         -- prune_webhook_events
@@ -47,11 +47,11 @@ pub async fn prune(db: &Db, before: Timestamp, named_before: Timestamp) -> Resul
             select e.id from webhook_event e
             where e.created_at < $1 and not exists (select from webhook_delivery d where d.event = e.id and d.state = 'pending')
             order by e.created_at limit $2)";
-    let events = sqlx::query(events).bind(At(before)).bind(AT_ONCE).execute(&db.pool).await?.rows_affected();
+    let events = sqlx::query(events).bind(At(before)).bind(MAX_ROWS).execute(&db.pool).await?.rows_affected();
     let names = "
         -- prune_webhook_creations
         delete from webhook_creation where (org_id, idempotency_key) in (
             select org_id, idempotency_key from webhook_creation where created_at < $1 order by created_at limit $2)";
-    let names = sqlx::query(names).bind(At(named_before)).bind(AT_ONCE).execute(&db.pool).await?.rows_affected();
+    let names = sqlx::query(names).bind(At(named_before)).bind(MAX_ROWS).execute(&db.pool).await?.rows_affected();
     Ok(events + names)
 }

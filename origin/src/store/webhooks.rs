@@ -1,4 +1,4 @@
-//! Webhook subscriptions: their rows, their states, their secrets.
+//! Webhook subscriptions: rows, states, secrets.
 
 use super::{At, Db, StoreError, Tx, optional_word, word};
 use rds_shared::push::breaker::{Breaker, DisabledReason, FailureRun, Status};
@@ -7,63 +7,58 @@ use rds_shared::wire::Timestamp;
 use sqlx::Row;
 use sqlx::postgres::PgRow;
 
-/// What a basket's subscription is to.
+/// The subject of a basket subscription.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToBasket {
-    /// The basket.
     pub basket_id: String,
-    /// The version that it is pinned to, if to one.
+    /// The pinned version, if any.
     pub pinned_version_id: Option<String>,
 }
 
-/// A subscription.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subscription {
-    /// Its number.
     pub id: i64,
-    /// What it is to where it is a basket's; none of a generic one.
+    /// The subject of a basket subscription; `None` for a generic one.
     pub basket: Option<ToBasket>,
-    /// Where deliveries go.
+    /// The endpoint.
     pub url: String,
-    /// The event types that it asked for; none where it is a basket's.
+    /// Subscribed event types; empty for a basket subscription.
     pub families: Vec<EventType>,
-    /// Its owner's words for it.
+    /// The owner's description.
     pub description: Option<String>,
-    /// Its state, and the key that it delivers for.
+    /// Its state, and the key on whose behalf it delivers.
     pub breaker: Breaker,
-    /// When it was created.
     pub created_at: Timestamp,
     /// When its settings or its state last changed.
     pub updated_at: Timestamp,
 }
 
-/// What a subscription signs with, encrypted.
+/// A subscription's signing secrets, encrypted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SealedSecrets {
-    /// The secret that was handed out last.
+    /// The newest secret.
     pub current: Vec<u8>,
-    /// The one before it, and when it stops signing; no end before a service has seen the rotation.
+    /// The previous secret and the end of its use; no end until a service has seen the rotation.
     pub previous: Option<(Vec<u8>, Option<Timestamp>)>,
 }
 
-/// A subscription to be written.
+/// A subscription to insert.
 #[derive(Debug)]
 pub struct NewSubscription<'a> {
-    /// Its number, given out before: the secret is bound to it.
+    /// Its id, drawn before, because the secret's encryption is bound to it.
     pub id: i64,
-    /// Who owns it.
+    /// The owning organisation.
     pub org: i64,
-    /// Where deliveries go.
+    /// The endpoint.
     pub url: &'a str,
-    /// The event types that it asks for; none where it is a basket's.
+    /// Subscribed event types; empty for a basket subscription.
     pub families: &'a [EventType],
-    /// What it is to where it is a basket's.
+    /// The subject of a basket subscription; `None` for a generic one.
     pub basket: Option<&'a ToBasket>,
-    /// Its owner's words for it.
+    /// The owner's description.
     pub description: Option<&'a str>,
-    /// Its secret, encrypted.
     pub secret: &'a [u8],
-    /// Its first state.
+    /// Its initial state.
     pub breaker: Breaker,
 }
 
@@ -106,33 +101,33 @@ fn read(row: &PgRow) -> Result<Subscription, StoreError> {
     })
 }
 
-/// Reads `secret`, `previous_secret` and `previous_until` out of a row.
+/// Parses `secret`, `previous_secret` and `previous_until`.
 pub(super) fn sealed(row: &PgRow) -> Result<SealedSecrets, StoreError> {
     let until = row.try_get::<Option<At>, _>("previous_until")?.map(Timestamp::from);
     let previous = row.try_get::<Option<Vec<u8>>, _>("previous_secret")?;
     Ok(SealedSecrets { current: row.try_get("secret")?, previous: previous.map(|secret| (secret, until)) })
 }
 
-/// Lets one creation of an organisation at a time go on until its transaction ends; also tells how many it has.
+/// Locks the organisation so that its subscriptions are created one at a time; returns the current number of subscriptions.
 pub async fn take_turn(tx: &mut Tx<'_>, org: i64) -> Result<i64, StoreError> {
     sqlx::query("select from organisation where id = $1 for no key update").bind(org).execute(&mut **tx).await?;
     let count = "select count(*) from webhook_subscription where org_id = $1";
     Ok(sqlx::query_scalar(count).bind(org).fetch_one(&mut **tx).await?)
 }
 
-/// Whether `key` is a live one of `org`; a revocation waits until the transaction ends.
+/// Whether `key` is an active key of `org`. Locks the key, so a revocation waits until the transaction ends.
 pub async fn is_live_key(tx: &mut Tx<'_>, key: i64, org: i64) -> Result<bool, StoreError> {
     let sql = "select from api_key where id = $1 and org_id = $2 and revoked_at is null for share";
     Ok(sqlx::query(sql).bind(key).bind(org).fetch_optional(&mut **tx).await?.is_some())
 }
 
-/// The number of the next subscription.
+/// Draws the id of the next subscription.
 pub async fn next_id(tx: &mut Tx<'_>) -> Result<i64, StoreError> {
     let sql = "select nextval(pg_get_serial_sequence('webhook_subscription', 'id'))";
     Ok(sqlx::query_scalar(sql).fetch_one(&mut **tx).await?)
 }
 
-/// Writes a subscription; it is told of what the journal numbers from now on.
+/// Inserts a subscription; it receives the operations that the journal numbers from now on.
 pub async fn insert(tx: &mut Tx<'_>, new: &NewSubscription<'_>, now: Timestamp) -> Result<Subscription, StoreError> {
     let sql = format!(
         "/* insert_webhook */ insert into webhook_subscription as s (id, org_id, created_by_key_id, key_id, url, description, \
@@ -159,22 +154,20 @@ pub async fn insert(tx: &mut Tx<'_>, new: &NewSubscription<'_>, now: Timestamp) 
     read(&row)
 }
 
-/// A creation that came before under the same name.
+/// An earlier creation with the same idempotency key.
 #[derive(Debug)]
 pub struct CreatedAs {
-    /// The digest of what was asked for.
+    /// Digest of the request.
     pub wish: Vec<u8>,
-    /// The key that asked.
+    /// The key that made the request.
     pub by: i64,
-    /// Whether the secret has been rotated since.
+    /// Whether the secret was rotated since.
     pub is_rotated: bool,
-    /// The subscription.
     pub subscription: Subscription,
-    /// Its secret.
     pub secrets: SealedSecrets,
 }
 
-/// What was created under `name` after `since`.
+/// The creation with the idempotency key `name` after `since`, if any.
 pub async fn created_as(
     db: impl sqlx::PgExecutor<'_>,
     org: i64,
@@ -199,7 +192,7 @@ pub async fn created_as(
     row.map(read).transpose()
 }
 
-/// Remembers a creation under its name, in place of one that is too old to count.
+/// Records a creation under its idempotency key; replaces an expired one.
 pub async fn name_creation(
     tx: &mut Tx<'_>,
     org: i64,
@@ -218,7 +211,7 @@ pub async fn name_creation(
     Ok(())
 }
 
-/// An organisation's subscriptions to a basket, or its generic ones, oldest first.
+/// An organisation's subscriptions to a basket, or its generic ones if `basket` is `None`, oldest first.
 pub async fn of_org(db: &Db, org: i64, basket: Option<&str>) -> Result<Vec<Subscription>, StoreError> {
     let sql = format!(
         "/* webhooks */ select {COLUMNS} from webhook_subscription s \
@@ -227,7 +220,7 @@ pub async fn of_org(db: &Db, org: i64, basket: Option<&str>) -> Result<Vec<Subsc
     sqlx::query(&sql).bind(org).bind(basket).fetch_all(&db.pool).await?.iter().map(read).collect()
 }
 
-/// An organisation's subscriptions to whichever baskets, oldest first.
+/// An organisation's subscriptions to any basket, oldest first.
 pub async fn of_baskets(db: &Db, org: i64) -> Result<Vec<Subscription>, StoreError> {
     let sql = format!(
         "/* basket_webhooks */ select {COLUMNS} from webhook_subscription s \
@@ -236,7 +229,7 @@ pub async fn of_baskets(db: &Db, org: i64) -> Result<Vec<Subscription>, StoreErr
     sqlx::query(&sql).bind(org).fetch_all(&db.pool).await?.iter().map(read).collect()
 }
 
-/// A generic subscription of an organisation, with what it signs with.
+/// A generic subscription of an organisation, with its signing secrets.
 pub async fn find(db: &Db, org: i64, id: i64) -> Result<Option<(Subscription, SealedSecrets)>, StoreError> {
     let sql = format!(
         "/* webhook */ select {COLUMNS}, s.secret, s.previous_secret, s.previous_until from webhook_subscription s \
@@ -246,7 +239,7 @@ pub async fn find(db: &Db, org: i64, id: i64) -> Result<Option<(Subscription, Se
     row.map(|row| Ok((read(&row)?, sealed(&row)?))).transpose()
 }
 
-/// A subscription of an organisation to a basket, or a generic one; nobody changes its state until the transaction ends.
+/// A subscription of an organisation to a basket, or a generic one; locked until the transaction ends.
 pub async fn find_locked(
     tx: &mut Tx<'_>,
     org: i64,
@@ -261,7 +254,7 @@ pub async fn find_locked(
     row.as_ref().map(read).transpose()
 }
 
-/// These subscriptions, in the order in which everybody locks them.
+/// Locks these subscriptions, in the common lock order, and returns them.
 pub async fn lock(tx: &mut Tx<'_>, ids: &[i64]) -> Result<Vec<Subscription>, StoreError> {
     let sql = format!(
         "/* lock_webhooks */ select {COLUMNS} from webhook_subscription s where s.id = any($1) order by s.id for no key update"
@@ -269,7 +262,7 @@ pub async fn lock(tx: &mut Tx<'_>, ids: &[i64]) -> Result<Vec<Subscription>, Sto
     sqlx::query(&sql).bind(ids).fetch_all(&mut **tx).await?.iter().map(read).collect()
 }
 
-/// Those that deliver for a key, locked.
+/// Locks the subscriptions that deliver on behalf of a key, and returns them.
 pub async fn lock_of_key(tx: &mut Tx<'_>, key: i64) -> Result<Vec<Subscription>, StoreError> {
     let sql = format!(
         "/* lock_webhooks_of_key */ select {COLUMNS} from webhook_subscription s where s.key_id = $1 order by s.id \
@@ -278,7 +271,7 @@ pub async fn lock_of_key(tx: &mut Tx<'_>, key: i64) -> Result<Vec<Subscription>,
     sqlx::query(&sql).bind(key).fetch_all(&mut **tx).await?.iter().map(read).collect()
 }
 
-/// Those whose pause is over, locked; passes over what somebody else is at.
+/// Locks up to 200 subscriptions whose pause is over, and returns them; skips those locked by another process.
 pub async fn lock_resuming(tx: &mut Tx<'_>, now: Timestamp) -> Result<Vec<Subscription>, StoreError> {
     let sql = format!(
         "/* lock_resuming_webhooks */ select {COLUMNS} from webhook_subscription s \
@@ -287,7 +280,7 @@ pub async fn lock_resuming(tx: &mut Tx<'_>, now: Timestamp) -> Result<Vec<Subscr
     sqlx::query(&sql).bind(At(now)).fetch_all(&mut **tx).await?.iter().map(read).collect()
 }
 
-/// Writes a subscription's state; `touched` where it changed in its owner's eyes.
+/// Stores a subscription's state. `touched` is the new `updated_at`, if the owner sees a change.
 pub async fn save(tx: &mut Tx<'_>, id: i64, breaker: &Breaker, touched: Option<Timestamp>) -> Result<(), StoreError> {
     let (paused_until, reason) = match breaker.status {
         Status::Active => (None, None),
@@ -317,8 +310,7 @@ pub async fn save(tx: &mut Tx<'_>, id: i64, breaker: &Breaker, touched: Option<T
     Ok(())
 }
 
-/// Deletes a subscription to a basket, or a generic one, with all its deliveries. `false` when the organisation has none with this
-/// number.
+/// Deletes a subscription to a basket, or a generic one, with all its deliveries. `false` if the organisation has none with this id.
 pub async fn delete(tx: &mut Tx<'_>, org: i64, basket: Option<&str>, id: i64) -> Result<bool, StoreError> {
     let sql = "delete from webhook_subscription where org_id = $1 and id = $2 and basket_id is not distinct from $3";
     Ok(sqlx::query(sql).bind(org).bind(id).bind(basket).execute(&mut **tx).await?.rows_affected() == 1)

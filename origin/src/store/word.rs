@@ -1,11 +1,11 @@
-//! A word of a closed vocabulary on its way out of a text column, alone or in an array.
+//! Decoding of a text column, or an array of texts, into a closed vocabulary.
 
 use sqlx::error::BoxDynError;
 use sqlx::postgres::{PgHasArrayType, PgTypeInfo, PgValueRef, Postgres};
 use sqlx::{Decode, Type};
 use std::str::FromStr;
 
-/// A value whose text a column holds. A text that is no word of it cannot be decoded.
+/// A value stored as text. Decoding fails for a text outside the vocabulary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Word<T>(pub T);
 
@@ -28,6 +28,6 @@ impl<T> PgHasArrayType for Word<T> {
 impl<T: FromStr> Decode<'_, Postgres> for Word<T> {
     fn decode(value: PgValueRef<'_>) -> Result<Self, BoxDynError> {
         let text = <&str as Decode<'_, Postgres>>::decode(value)?;
-        text.parse().map(Word).map_err(|_| format!("no known word: {text:?}").into())
+        text.parse().map(Word).map_err(|_| format!("not a known value: {text:?}").into())
     }
 }

@@ -1,12 +1,12 @@
-//! A write that needs fresh room on the database's disk, and is of no other use.
+//! A test write that needs fresh disk space of the database.
 
 use super::{Db, StoreError};
 
-/// The lock of whoever writes: one process at a time.
+/// Key of the advisory lock: one process writes at a time.
 const LOCK: i64 = 0x7764_735f_7072_6f62;
-/// Bytes that a write takes on the disk, at least.
+/// Minimum size of a write on disk, in bytes.
 const FILLER_BYTES: usize = 64 << 10;
-/// Random bytes to fill it with: what compresses needs less room.
+/// Seed of the filler, which is random because compressible data would need less space.
 type Seed = [u8; 16];
 
 /// Whether a write succeeded within these seconds, by the database's clock.
@@ -17,7 +17,7 @@ pub async fn is_written(db: &Db, seconds: u32) -> Result<bool, StoreError> {
     Ok(sqlx::query_scalar(sql).bind(f64::from(seconds)).fetch_one(&db.pool).await?)
 }
 
-/// Writes. False where somebody else is writing just now.
+/// Writes the probe. `false` if another process is writing at this moment.
 pub async fn write(db: &Db, seed: Seed) -> Result<bool, StoreError> {
     let mut tx = db.begin("BEGIN").await?;
     sqlx::query("set local lock_timeout = '1s'").execute(&mut *tx).await?;
@@ -34,7 +34,7 @@ pub async fn write(db: &Db, seed: Seed) -> Result<bool, StoreError> {
     Ok(is_ours)
 }
 
-/// Bytes that do not compress: xorshift from a seed.
+/// Incompressible bytes: xorshift from a seed.
 fn filler(seed: Seed) -> Vec<u8> {
     let mut state = u128::from_le_bytes(seed) | 1;
     let step = |_| {

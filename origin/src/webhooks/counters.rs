@@ -1,4 +1,4 @@
-//! What is counted of webhooks, as Prometheus text.
+//! Webhook metrics, as Prometheus text.
 
 use super::send::Ended;
 use crate::metrics::{head, metric};
@@ -12,21 +12,21 @@ pub struct Counters {
     delivered: AtomicU64,
     failed: [AtomicU64; Failure::ALL.len()],
     ours: AtomicU64,
-    /// Deliveries that were given up.
+    /// Deliveries given up after their last attempt.
     pub given_up: AtomicU64,
-    /// Attempts whose lease had ended: somebody else has taken the delivery up.
+    /// Attempts that ended after their lease had expired; another worker has claimed the delivery.
     pub fenced: AtomicU64,
-    /// Deliveries enqueued out of the journal.
+    /// Deliveries enqueued from the journal.
     pub enqueued: AtomicU64,
-    /// Attempts under way in this process.
+    /// Running attempts of this process.
     pub in_flight: AtomicI64,
-    /// Deliveries that wait for an attempt, in all.
+    /// Deliveries that wait for an attempt, of all processes.
     pub waiting: AtomicU64,
-    /// Seconds since which the oldest delivery of a subscription that delivers has been due.
+    /// How long the oldest pending delivery of an active subscription has been due, in seconds.
     pub lag_seconds: AtomicI64,
     /// Operations of the journal that have not been fanned out.
     pub fanout_behind: AtomicU64,
-    /// Milliseconds that this process' clock is ahead of the database's.
+    /// Milliseconds by which this process's clock is ahead of the database's.
     pub clock_offset_ms: AtomicI64,
 }
 
@@ -44,10 +44,10 @@ impl Counters {
         cell.fetch_add(1, Relaxed);
     }
 
-    /// Adds them to a scrape.
+    /// Appends the metrics to a scrape.
     pub fn render(&self, out: &mut String) {
         let name = "rds_webhook_attempts_total";
-        head(out, name, "Attempts of webhook deliveries, by what they came to.", "counter");
+        head(out, name, "Attempts of webhook deliveries, by outcome.", "counter");
         let failed = Failure::ALL.iter().map(|failure| failure.as_str()).zip(&self.failed);
         for (outcome, count) in
             [("delivered", &self.delivered), ("fault_of_ours", &self.ours)].into_iter().chain(failed)
@@ -55,36 +55,36 @@ impl Counters {
             let _ = writeln!(out, "{name}{{outcome=\"{outcome}\"}} {}", count.load(Relaxed));
         }
         for (name, help, kind, value) in [
-            ("rds_webhook_given_up_total", "Deliveries given up.", "counter", self.given_up.load(Relaxed) as f64),
+            ("rds_webhook_given_up_total", "Webhook deliveries given up.", "counter", self.given_up.load(Relaxed) as f64),
             (
                 "rds_webhook_fenced_total",
-                "Attempts that ended after their lease.",
+                "Webhook attempts that ended after their lease had expired.",
                 "counter",
                 self.fenced.load(Relaxed) as f64,
             ),
-            ("rds_webhook_enqueued_total", "Deliveries fanned out.", "counter", self.enqueued.load(Relaxed) as f64),
+            ("rds_webhook_enqueued_total", "Webhook deliveries enqueued from the journal.", "counter", self.enqueued.load(Relaxed) as f64),
             (
                 "rds_webhook_in_flight",
-                "Attempts under way in this process.",
+                "Running webhook attempts of this process.",
                 "gauge",
                 self.in_flight.load(Relaxed) as f64,
             ),
-            ("rds_webhook_waiting", "Deliveries that wait for an attempt.", "gauge", self.waiting.load(Relaxed) as f64),
+            ("rds_webhook_waiting", "Webhook deliveries that wait for an attempt.", "gauge", self.waiting.load(Relaxed) as f64),
             (
                 "rds_webhook_lag_seconds",
-                "Age of the oldest due delivery.",
+                "Time for which the oldest due webhook delivery has been waiting.",
                 "gauge",
                 self.lag_seconds.load(Relaxed) as f64,
             ),
             (
                 "rds_webhook_fanout_behind",
-                "Operations of the journal that have not been fanned out.",
+                "Journal operations not yet fanned out to webhooks.",
                 "gauge",
                 self.fanout_behind.load(Relaxed) as f64,
             ),
             (
                 "rds_webhook_clock_offset_seconds",
-                "How far this process' clock is ahead of the database's; receivers drop signatures at 300.",
+                "Seconds by which this process's clock is ahead of the database's; receivers refuse signatures that are 300 seconds off.",
                 "gauge",
                 self.clock_offset_ms.load(Relaxed) as f64 / 1e3,
             ),

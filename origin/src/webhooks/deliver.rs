@@ -1,7 +1,7 @@
-//! Deliveries: taken up under a lease, sent with no transaction open, written down together with what the breaker makes of them.
+//! Deliveries: claimed under a lease, sent with no transaction open, and recorded together with the new state of the breaker.
 //!
-//! A worker that dies leaves leases that end by themselves; the deliveries are then taken up again, with the same attempt's number,
-//! because a crash of ours is no outcome. So an attempt may be made twice after a crash, and is never lost.
+//! The leases of a worker that crashes expire; its deliveries are then claimed again with the same attempt number, because a crash
+//! is not an outcome. After a crash an attempt may be made twice, and it is never lost.
 
 use super::send::{Ended, Parcel};
 use super::slots::Slots;
@@ -22,24 +22,23 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
-/// Attempts that wait to be written down, at most.
-const ENDED: usize = 512;
-/// Deliveries taken up in one go.
-const CLAIMED: u32 = 64;
-/// Attempts written down in one go.
-const WRITTEN: usize = 64;
-/// How often it is asked what is due: a moved test clock takes effect this soon.
+/// Maximum attempts waiting to be recorded.
+const MAX_UNRECORDED: usize = 512;
+/// Maximum deliveries of one claim.
+const CLAIM_SIZE: u32 = 64;
+/// Maximum attempts recorded in one transaction.
+const RECORD_SIZE: usize = 64;
+/// How often due deliveries are looked for; short, so that a moved test clock takes effect.
 const POLL: Duration = Duration::from_millis(200);
-/// How long more is waited for where fewer were due than could be taken up: a claim costs the same for one as for many.
+/// Pause after a claim that was not full, to gather more deliveries: a claim costs the same for one as for many.
 const GATHER: Duration = Duration::from_millis(10);
-/// How long leases hold: as long it is worth while to write an attempt down.
+/// Duration of a lease, and so how long recording an attempt is retried.
 const LEASE: Duration = Duration::from_secs(table::LEASE_SECONDS.unsigned_abs() as u64);
-/// How long the store rests after a failure.
-const REST: Duration = Duration::from_millis(500);
-/// A delivery whose leases ended so often without a word is given up: whatever it does to us, it shall stop.
-const LAPSES: i16 = 20;
+/// Pause after a failed database call.
+const RETRY_PAUSE: Duration = Duration::from_millis(500);
+/// A delivery whose lease expired this often without an outcome is given up, because it may be what makes the worker fail.
+const MAX_LAPSES: i16 = 20;
 
-/// An attempt that was made.
 #[derive(Debug, Clone)]
 struct Attempted {
     claimed: Claimed,
@@ -55,14 +54,13 @@ pub struct Deliveries {
 }
 
 impl Deliveries {
-    /// Starts them.
     pub fn start(app: &Arc<App>) -> Self {
         let (stop, stopped) = watch::channel(false);
         let app = app.clone();
         Deliveries { stop, task: tokio::spawn(async move { keep_delivering(&app, stopped).await }) }
     }
 
-    /// Takes up nothing new, and waits for the attempts under way: who answers in time is not sent the same again.
+    /// Claims nothing new and waits for running attempts, so that an endpoint which answers in time does not get the same event again.
     pub async fn stop(self) {
         self.stop.send_replace(true);
         let _ = self.task.await;
@@ -71,16 +69,16 @@ impl Deliveries {
 
 async fn keep_delivering(app: &Arc<App>, mut stopped: watch::Receiver<bool>) {
     let slots = Slots::default();
-    let (made, ended) = mpsc::channel(ENDED);
+    let (made, ended) = mpsc::channel(MAX_UNRECORDED);
     let writing = app.clone();
     let writing = tokio::spawn(async move { keep_written(&writing, ended).await });
     while !*stopped.borrow() {
-        let room = slots.room(CLAIMED);
+        let room = slots.room(CLAIM_SIZE);
         let claimed = if room.deliveries == 0 { Vec::new() } else { claim(app, room).await };
         let found = claimed.len();
         for claimed in claimed {
-            // There is one for each: nobody else takes any. It is taken before the attempt begins, so that no more are claimed
-            // than can be made at once.
+            // There is a slot for each, because only this task takes slots. It is taken before the attempt begins, so that no more
+            // deliveries are claimed than can be attempted at once.
             let place = slots.take(claimed.is_failing);
             let (app, made) = (app.clone(), made.clone());
             tokio::spawn(async move {
@@ -95,14 +93,14 @@ async fn keep_delivering(app: &Arc<App>, mut stopped: watch::Receiver<bool>) {
                 _ = stopped.changed() => {}
             }
         }
-        if found < CLAIMED as usize {
+        if found < CLAIM_SIZE as usize {
             sleep(GATHER).await;
         }
     }
     drop(made);
-    // The last sender goes with the last attempt; then the writer has written everything.
-    if timeout(app.webhooks.sender.deadline() + REST * 4, writing).await.is_err() {
-        tracing::warn!("attempts of webhooks were still under way and will be made again");
+    // The channel closes when the last attempt has ended; the writer then records the rest and ends.
+    if timeout(app.webhooks.sender.deadline() + RETRY_PAUSE * 4, writing).await.is_err() {
+        tracing::warn!("webhook attempts were still running at shutdown; they will be made again");
     }
 }
 
@@ -110,11 +108,11 @@ async fn claim(app: &App, room: Room) -> Vec<Claimed> {
     match take_up(app, room).await {
         Ok(claimed) => claimed,
         Err(error) => {
-            // The catalog's refresh says when the database is down; once is enough.
+            // The catalog refresh already logs that the database is unavailable.
             if !matches!(error, StoreError::Unavailable(_)) {
-                tracing::error!(%error, "due webhook deliveries could not be taken up");
+                tracing::error!(%error, "due webhook deliveries could not be claimed");
             }
-            sleep(REST).await;
+            sleep(RETRY_PAUSE).await;
             Vec::new()
         }
     }
@@ -125,7 +123,7 @@ async fn take_up(app: &App, room: Room) -> Result<Vec<Claimed>, StoreError> {
     app.db.run_tx("claim_webhook_deliveries", |tx| Box::pin(table::claim(tx, now, room))).await
 }
 
-/// Makes one attempt, and counts what it came to.
+/// Makes one attempt and counts its outcome.
 async fn attempt(app: &App, claimed: Claimed) -> Attempted {
     let attempted = make(app, claimed).await;
     app.metrics.webhooks.ended(&attempted.ended);
@@ -133,10 +131,10 @@ async fn attempt(app: &App, claimed: Claimed) -> Attempted {
 }
 
 async fn make(app: &App, claimed: Claimed) -> Attempted {
-    if claimed.lapses >= LAPSES {
+    if claimed.lapses >= MAX_LAPSES {
         tracing::error!(
             delivery = claimed.id,
-            "a webhook delivery was taken up {LAPSES} times without an end; it is given up"
+            "a webhook delivery was claimed {MAX_LAPSES} times without an outcome; it is given up"
         );
         return Attempted { claimed, ended: Ended::Failed(Failure::DeliveryError), duration_ms: 0 };
     }
@@ -147,7 +145,7 @@ async fn make(app: &App, claimed: Claimed) -> Attempted {
             return Attempted { claimed, ended: Ended::Ours(error.to_string()), duration_ms: 0 };
         }
     };
-    // The receiver's clock is the wall's.
+    // Receivers compare the signature's time with the real time.
     let now = app.clock.wall();
     let headers = attempt_headers(&secrets, &claimed.event_id, claimed.attempt, &claimed.body, now);
     let parcel =
@@ -159,46 +157,46 @@ async fn make(app: &App, claimed: Claimed) -> Attempted {
         tracing::warn!(
             webhook = claimed.subscription,
             why,
-            "a webhook attempt broke on a fault of ours; it is made again"
+            "a webhook attempt failed because of an error on our side; it is made again"
         );
     }
     Attempted { claimed, ended, duration_ms }
 }
 
-/// Writes attempts down as they end, until the last one has.
+/// Records attempts as they end, until the last one has ended.
 async fn keep_written(app: &App, mut ended: mpsc::Receiver<Attempted>) {
-    let mut batch = Vec::with_capacity(WRITTEN);
-    while ended.recv_many(&mut batch, WRITTEN).await > 0 {
+    let mut batch = Vec::with_capacity(RECORD_SIZE);
+    while ended.recv_many(&mut batch, RECORD_SIZE).await > 0 {
         let whole: Arc<[Attempted]> = batch.drain(..).collect();
         match written(app, &whole).await {
             Ok(()) => {}
             Err(error @ StoreError::Unavailable(_)) => {
                 let attempts = whole.len();
-                tracing::error!(attempts, %error, "webhook attempts could not be written down in time; they are made again");
+                tracing::error!(attempts, %error, "webhook attempts could not be recorded before their leases expired; they are made again");
             }
             Err(error) => {
-                tracing::error!(%error, "webhook attempts could not be written down together");
-                // Whichever of them it is, the others are none the worse for it.
+                tracing::error!(%error, "webhook attempts could not be recorded together; each is recorded on its own");
+                // One bad attempt must not keep the others from being recorded.
                 for one in whole.iter() {
                     if let Err(error) = written(app, &Arc::from([one.clone()])).await {
-                        tracing::error!(delivery = one.claimed.id, %error, "a webhook attempt could not be written down");
+                        tracing::error!(delivery = one.claimed.id, %error, "a webhook attempt could not be recorded");
                     }
                 }
             }
         }
-        // Their places are free.
+        // Their slots are free again.
         app.webhooks.due();
     }
 }
 
-/// Writes attempts down, however long the database is away: for as long as the leases hold. After that somebody else makes the
-/// attempts again.
+/// Records attempts and retries while the database is unavailable, up to the duration of the leases. After that another worker makes
+/// the attempts again.
 async fn written(app: &App, batch: &Arc<[Attempted]>) -> Result<(), StoreError> {
-    insist(LEASE, REST, || write_down(app, batch)).await
+    retry_while_unavailable(LEASE, RETRY_PAUSE, || write_down(app, batch)).await
 }
 
-/// Does `it` again while the database is away and `patience` lasts; what became of it the last time.
-async fn insist<T, F: Future<Output = Result<T, StoreError>>>(
+/// Retries `it` while the database is unavailable, up to `patience`; returns the last result.
+async fn retry_while_unavailable<T, F: Future<Output = Result<T, StoreError>>>(
     patience: Duration,
     rest: Duration,
     mut it: impl FnMut() -> F,
@@ -226,8 +224,8 @@ async fn write_down(app: &App, batch: &Arc<[Attempted]>) -> Result<(), StoreErro
     Ok(())
 }
 
-/// Ends a batch of attempts: leases, deliveries, attempts and breakers in one transaction. How many deliveries were given up, and
-/// how many attempts came after their lease.
+/// Records a batch of attempts: leases, deliveries, attempts and breakers in one transaction. Returns how many deliveries were given
+/// up, and how many attempts ended after their lease had expired.
 async fn end(tx: &mut Tx<'_>, batch: &[Attempted], now: Timestamp) -> Result<(u64, u64), StoreError> {
     let mut owners: Vec<i64> = batch.iter().map(|attempted| attempted.claimed.subscription).collect();
     owners.sort_unstable();
@@ -287,11 +285,11 @@ async fn end(tx: &mut Tx<'_>, batch: &[Attempted], now: Timestamp) -> Result<(u6
     Ok((given_up as u64, fenced as u64))
 }
 
-/// What became of an attempt, with its owner; none where it counts as none.
+/// The result of an attempt, with its subscription; `None` if it does not count as an attempt.
 fn made(attempted: &Attempted, now: Timestamp) -> Option<(i64, Made)> {
     let Attempted { claimed, ended, duration_ms } = attempted;
     let outcome = ended.outcome()?;
-    let delivery = match claimed.lapses >= LAPSES {
+    let delivery = match claimed.lapses >= MAX_LAPSES {
         true => Delivery::FailedTerminal,
         false => Delivery::after(claimed.attempt, outcome, now),
     };
@@ -313,10 +311,10 @@ fn made(attempted: &Attempted, now: Timestamp) -> Option<(i64, Made)> {
     Some((claimed.subscription, made))
 }
 
-/// One round: takes up what is due, makes the attempts, and writes them down. How many attempts there were.
+/// One round: claims due deliveries, makes the attempts and records them. Returns the number of attempts.
 pub async fn round(app: &Arc<App>) -> Result<usize, StoreError> {
     let mut attempts = JoinSet::new();
-    for claimed in take_up(app, Room::whole(CLAIMED)).await? {
+    for claimed in take_up(app, Room::whole(CLAIM_SIZE)).await? {
         let app = app.clone();
         attempts.spawn(async move { attempt(&app, claimed).await });
     }
@@ -332,15 +330,15 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_database_that_refuses_at_once_is_asked_as_long_as_one_that_does_not_answer() {
+    async fn an_unavailable_database_is_retried_until_the_time_limit() {
         let away = || StoreError::Unavailable(sqlx::Error::PoolClosed);
         let (patience, rest) = (Duration::from_millis(200), Duration::from_millis(1));
         let watch = Stopwatch::start();
-        let in_vain: Result<(), _> = insist(patience, rest, || async { Err(away()) }).await;
-        assert!(matches!(in_vain, Err(StoreError::Unavailable(_))), "it is told");
+        let in_vain: Result<(), _> = retry_while_unavailable(patience, rest, || async { Err(away()) }).await;
+        assert!(matches!(in_vain, Err(StoreError::Unavailable(_))), "the last error is returned");
         assert!(watch.elapsed() >= patience);
         let mut tries = 0;
-        let back = insist(patience, rest, || {
+        let back = retry_while_unavailable(patience, rest, || {
             tries += 1;
             let outcome = if tries < 4 { Err(away()) } else { Ok(tries) };
             async { outcome }

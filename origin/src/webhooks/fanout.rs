@@ -1,7 +1,7 @@
-//! Fan-out: a reader of the journal that leaves one delivery for each event and subscription.
+//! Fan-out: reads the journal and writes one delivery for each event and subscription.
 //!
-//! Its place, the events and the deliveries are written in one transaction, so that a crash at any instruction loses nothing and
-//! doubles nothing. Any number of processes may try; who does not get the turn leaves at once.
+//! Its journal position, the events and the deliveries are written in one transaction, so a crash loses nothing and duplicates
+//! nothing. Any number of processes may try; a process that does not get the lock gives up at once.
 
 use crate::app::App;
 use crate::store::journal::read;
@@ -16,27 +16,27 @@ use sha2::{Digest, Sha256};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-/// Operations of one step.
+/// Maximum operations of one step.
 const OPERATIONS: i64 = 200;
-/// How often the journal is looked at.
+/// How often the journal is polled.
 const POLL: Duration = Duration::from_millis(100);
-/// How soon again after something was read: what comes within this time is written, and committed, together.
+/// Pause after a step that read something: operations within this time are written and committed together.
 const GATHER: Duration = Duration::from_millis(20);
-/// How long a failed step rests.
-const REST: Duration = Duration::from_secs(1);
+/// Pause after a failed step.
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
-/// What a step did.
+/// The result of a step.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Step {
     /// Deliveries enqueued.
     pub enqueued: u64,
-    /// Whether it went on in the journal.
+    /// Whether the journal position advanced.
     pub moved: bool,
-    /// Whether the journal goes on behind it.
+    /// Whether the journal has more operations.
     pub more: bool,
 }
 
-/// Fans the next operations of the journal out. Where there are none it only reads: a turn that is taken is a commit on disk.
+/// Fans out the next operations of the journal. If there are none, it only reads, because taking the lock costs a commit on disk.
 pub async fn step(db: &Db, now: Timestamp) -> Result<Step, StoreError> {
     if !table::is_due(db).await? {
         return Ok(Step::default());
@@ -44,7 +44,7 @@ pub async fn step(db: &Db, now: Timestamp) -> Result<Step, StoreError> {
     db.run_tx("webhook_fanout", |tx| {
         Box::pin(async move {
             let Some(after) = table::take_turn(tx).await? else { return Ok(Step::default()) };
-            // The head first: whoever subscribed before what it counts is among those who are asked for next.
+            // The head is read first, so that every subscription made before the head's operations is found by the next query.
             let head = i64::try_from(read::head(&mut **tx).await?).unwrap_or(i64::MAX);
             if head <= after {
                 return Ok(Step::default());
@@ -54,15 +54,15 @@ pub async fn step(db: &Db, now: Timestamp) -> Result<Step, StoreError> {
                 families.extend(EventType::BASKET.map(|event_type| event_type.as_str().to_owned()));
             }
             if families.is_empty() {
-                // Nobody is told of anything up to here, so nothing of it is read.
+                // There is no subscription, so nothing up to the head needs to be read.
                 table::advance(tx, head).await?;
                 return Ok(Step { enqueued: 0, moved: true, more: false });
             }
             let stretch = table::behind(tx, after, OPERATIONS, &families).await?;
-            // Nothing there, though the head is farther on: the numbers up to it were stepped over.
+            // No operations, although the head is farther on: the sequence numbers up to it were skipped.
             let last = stretch.last.unwrap_or(head);
             if stretch.lost > 0 {
-                tracing::error!(stretch.lost, after, "operations left the journal before webhooks were told of them");
+                tracing::error!(stretch.lost, after, "operations were removed from the journal before they were fanned out to webhooks");
             }
             let told: Vec<Told> = stretch.operations.iter().filter_map(told).collect();
             let enqueued = if told.is_empty() { 0 } else { table::enqueue(tx, &told, now).await? };
@@ -73,17 +73,17 @@ pub async fn step(db: &Db, now: Timestamp) -> Result<Step, StoreError> {
     .await
 }
 
-/// An operation as subscribers are told of it; none when it is for nobody.
+/// The event for subscribers; `None` if the operation is not for any.
 fn told(operation: &Operation) -> Option<Told> {
     if operation.is_withheld {
         return None;
     }
     let event_type: EventType = operation.family.parse().ok()?;
-    // The row as it was captured, not read and written again: those very bytes go out.
+    // The captured bytes are sent unchanged, not parsed and serialised again.
     let data: &RawValue = match serde_json::from_slice(&operation.body) {
         Ok(data) => data,
         Err(error) => {
-            tracing::error!(operation = operation.id, %error, "a captured operation is no JSON; nobody is told of it");
+            tracing::error!(operation = operation.id, %error, "a captured operation is not JSON; it is not delivered to webhooks");
             return None;
         }
     };
@@ -105,8 +105,8 @@ fn told(operation: &Operation) -> Option<Told> {
     })
 }
 
-/// The version that a basket's event tells of: its basket's followers are told of a rebalance, those who are pinned to it of its
-/// end. None when the event names no version.
+/// The version that a basket's event is about: a rebalance goes to all subscribers of the basket, the end of a version to those
+/// pinned to it. `None` if the event names no version.
 fn of_version(operation: &Operation, event_type: EventType, data: &RawValue) -> Option<OfVersion> {
     #[derive(Deserialize)]
     struct Named {
@@ -118,14 +118,14 @@ fn of_version(operation: &Operation, event_type: EventType, data: &RawValue) -> 
             Some(OfVersion { basket_id, version_id, is_for_pinned: event_type != EventType::BasketRebalanced })
         }
         Err(error) => {
-            tracing::error!(operation = operation.id, %error, "a captured event names no basket; nobody is told of it");
+            tracing::error!(operation = operation.id, %error, "a captured event names no basket; it is not delivered to webhooks");
             None
         }
     }
 }
 
-/// Tells operations apart: where the database is restored and an operation is fanned out a second time, its event has the same
-/// id, and an operation that got another's number has another.
+/// Identifies an operation by its content: if the database is restored and an operation is fanned out again, its event has the same
+/// id; another operation that got the same number has another event id.
 fn digest(operation: &Operation) -> [u8; 32] {
     let mut digest = Sha256::new();
     digest.update(operation.id.to_be_bytes());
@@ -136,9 +136,9 @@ fn digest(operation: &Operation) -> [u8; 32] {
 
 /// Fans out until the process ends.
 pub async fn keep_fanned_out(app: &App) {
-    // Without the database nobody can subscribe either.
+    // While the database is unavailable, nobody can subscribe either.
     while table::join(&app.db).await.is_err() {
-        tokio::time::sleep(REST).await;
+        tokio::time::sleep(RETRY_PAUSE).await;
     }
     loop {
         match step(&app.db, app.clock.now()).await {
@@ -151,11 +151,11 @@ pub async fn keep_fanned_out(app: &App) {
                     tokio::time::sleep(if moved { GATHER } else { POLL }).await;
                 }
             }
-            // The catalog's refresh says when the database is down; once is enough.
-            Err(StoreError::Unavailable(_)) => tokio::time::sleep(REST).await,
+            // The catalog refresh already logs that the database is unavailable.
+            Err(StoreError::Unavailable(_)) => tokio::time::sleep(RETRY_PAUSE).await,
             Err(error) => {
                 tracing::error!(%error, "the journal could not be fanned out to webhooks");
-                tokio::time::sleep(REST).await;
+                tokio::time::sleep(RETRY_PAUSE).await;
             }
         }
     }

@@ -1,8 +1,8 @@
-//! The guard: where a delivery may connect to, decided before every attempt on the addresses that a name has at that moment.
+//! The egress filter of deliveries: before every attempt it decides, from the name's current addresses, where to connect.
 //!
-//! Names are asked of the name servers by a resolver inside the process, and not by the system's `getaddrinfo`: that one reads a
-//! hosts file, tries search domains, and blocks a thread that no deadline can end. Whoever connects takes one of the addresses
-//! that were judged here, so a second look-up cannot say something else.
+//! Names are resolved inside the process and not with the system's `getaddrinfo`, which reads a hosts file, tries search domains, and
+//! blocks a thread that no deadline can end. The connection goes to one of the addresses that were checked here, so a second look-up
+//! (DNS rebinding) cannot change it.
 
 use hickory_resolver::config::{LookupIpStrategy, ResolveHosts};
 use hickory_resolver::net::runtime::TokioRuntimeProvider;
@@ -18,52 +18,52 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long one question to a name server may take, and how often it is put again.
-const ASK_FOR: Duration = Duration::from_millis(1_500);
-const ASK_AGAIN: usize = 2;
-/// How long an answer is kept, at most: a rebound name is noticed by then.
-const KEEP: Duration = Duration::from_secs(30);
-/// Names whose answers are kept, at most.
-const NAMES: u64 = 1_024;
+/// Timeout of one query to a name server, and number of attempts.
+const QUERY_TIMEOUT: Duration = Duration::from_millis(1_500);
+const QUERY_ATTEMPTS: usize = 2;
+/// Maximum time for which an answer is cached: a rebound name is noticed by then.
+const MAX_TTL: Duration = Duration::from_secs(30);
+/// Maximum cached names.
+const CACHE_SIZE: u64 = 1_024;
 
-/// Why a name has no addresses for us.
+/// Why a name could not be resolved.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LookupError {
     /// There is no such name, or it has no address.
     #[error("the name has no address")]
     NoAddress,
-    /// Its name servers did not say.
-    #[error("the name's servers gave no answer: {0}")]
+    /// The name's servers did not answer.
+    #[error("the name's servers did not answer: {0}")]
     NoAnswer(String),
-    /// Our own name server cannot be asked: nothing that a subscriber could mend.
-    #[error("no name server can be asked: {0}")]
+    /// Our own name server cannot be reached; a subscriber cannot fix that.
+    #[error("no name server can be reached: {0}")]
     Ours(String),
 }
 
-/// What a look-up comes to.
+/// The future of a look-up.
 pub type Looked<'a> = Pin<Box<dyn Future<Output = Result<Vec<IpAddr>, LookupError>> + Send + 'a>>;
 
-/// Finds the addresses of names.
+/// Resolves host names.
 pub trait Resolve: Debug + Send + Sync {
     /// Every address of `name`, which is fully qualified and lower case. Dropping the future ends the look-up.
     fn look_up<'a>(&'a self, name: &'a str) -> Looked<'a>;
 }
 
-/// Name servers that are asked over the network.
+/// Resolves names with name servers over the network.
 #[derive(Debug)]
 pub struct NameServers(Result<Resolvers, String>);
 
 #[derive(Debug)]
 struct Resolvers {
     names: TokioResolver,
-    /// Keeps nothing: asked whether the name servers answer at all.
+    /// Without a cache: used to check whether the name servers answer at all.
     alive: TokioResolver,
 }
 
 impl NameServers {
-    /// Those of the system's configuration; what is wrong with it is told at each look-up.
+    /// The name servers of the system's configuration; an error in it is returned by each look-up.
     pub fn of_system() -> Self {
-        Self::new(TokioResolver::builder_tokio, ASK_FOR)
+        Self::new(TokioResolver::builder_tokio, QUERY_TIMEOUT)
     }
 
     fn new(builder: impl Fn() -> Result<ResolverBuilder<TokioRuntimeProvider>, NetError>, ask_for: Duration) -> Self {
@@ -72,12 +72,12 @@ impl NameServers {
             let options = builder.options_mut();
             options.use_hosts_file = ResolveHosts::Never;
             options.ip_strategy = LookupIpStrategy::Ipv4AndIpv6;
-            (options.timeout, options.attempts) = (ask_for, ASK_AGAIN);
-            (options.positive_max_ttl, options.negative_max_ttl) = (Some(KEEP), Some(KEEP));
+            (options.timeout, options.attempts) = (ask_for, QUERY_ATTEMPTS);
+            (options.positive_max_ttl, options.negative_max_ttl) = (Some(MAX_TTL), Some(MAX_TTL));
             options.cache_size = names;
             builder.build()
         };
-        let both = resolver(NAMES).and_then(|names| Ok(Resolvers { names, alive: resolver(0)? }));
+        let both = resolver(CACHE_SIZE).and_then(|names| Ok(Resolvers { names, alive: resolver(0)? }));
         NameServers(both.map_err(|error: NetError| error.to_string()))
     }
 }
@@ -86,29 +86,29 @@ impl Resolve for NameServers {
     fn look_up<'a>(&'a self, name: &'a str) -> Looked<'a> {
         Box::pin(async move {
             let resolvers = self.0.as_ref().map_err(|error| LookupError::Ours(error.clone()))?;
-            // The dot at the end says that the name is whole: no search domain is tried behind it.
+            // The trailing dot makes the name fully qualified, so no search domain is tried.
             match resolvers.names.lookup_ip(format!("{name}.")).await {
                 Ok(found) => Ok(found.iter().collect()),
-                Err(error) => Err(resolvers.judged(error).await),
+                Err(error) => Err(resolvers.classified(error).await),
             }
         })
     }
 }
 
 impl Resolvers {
-    /// Silence about one name is that name's fault only where our name servers say something about another.
-    async fn judged(&self, error: NetError) -> LookupError {
+    /// A timeout counts as the name's fault only if our name servers answer a query for another name.
+    async fn classified(&self, error: NetError) -> LookupError {
         if !matches!(error, NetError::Timeout) {
-            return judged(error);
+            return classified(error);
         }
         match self.alive.lookup(".", RecordType::NS).await {
-            Ok(_) | Err(NetError::Dns(_)) => judged(error),
-            Err(silence) => LookupError::Ours(format!("name servers say nothing, not even about the root: {silence}")),
+            Ok(_) | Err(NetError::Dns(_)) => classified(error),
+            Err(silence) => LookupError::Ours(format!("the name servers do not answer, not even for the root: {silence}")),
         }
     }
 }
 
-fn judged(error: NetError) -> LookupError {
+fn classified(error: NetError) -> LookupError {
     match error {
         NetError::Dns(DnsError::NoRecordsFound(none)) => match none.response_code {
             ResponseCode::NXDomain | ResponseCode::NoError => LookupError::NoAddress,
@@ -119,18 +119,18 @@ fn judged(error: NetError) -> LookupError {
     }
 }
 
-/// Why there is no way to a target.
+/// Why a target must not or cannot be connected to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoWay {
-    /// It is not one that deliveries may go to.
+    /// Deliveries may not go to it.
     Refused(Refusal),
-    /// Its name servers did not say where it is.
+    /// Its name servers did not answer.
     NoAnswer,
-    /// We could not find out; not its fault.
+    /// It could not be resolved because of an error on our side.
     Ours(String),
 }
 
-/// Judges targets.
+/// Checks targets.
 #[derive(Debug, Clone)]
 pub struct Guard {
     policy: Policy,
@@ -138,12 +138,12 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// A guard over the public internet and what `policy` allows besides.
+    /// A guard that permits public addresses and what `policy` allows in addition.
     pub fn new(policy: Policy, resolver: Arc<dyn Resolve>) -> Self {
         Guard { policy, resolver }
     }
 
-    /// Reads `url` and finds its addresses, every one of which a delivery may connect to.
+    /// Parses `url` and resolves its addresses; a delivery may connect to each of them.
     pub async fn way_to(&self, url: &str) -> Result<(Target, Vec<IpAddr>), NoWay> {
         let target = Target::parse(url, &self.policy).map_err(NoWay::Refused)?;
         let addresses = match target.host() {
@@ -152,7 +152,7 @@ impl Guard {
                 Ok(addresses) => addresses,
                 Err(LookupError::NoAddress) => Vec::new(),
                 Err(LookupError::NoAnswer(why)) => {
-                    tracing::debug!(name, why, "a webhook's name was not answered for");
+                    tracing::debug!(name, why, "the name servers of a webhook's host did not answer");
                     return Err(NoWay::NoAnswer);
                 }
                 Err(LookupError::Ours(why)) => return Err(NoWay::Ours(why)),
@@ -162,7 +162,7 @@ impl Guard {
         Ok((target, addresses))
     }
 
-    /// Whether a connection's other end is one that a delivery may go to.
+    /// Whether a delivery may go to the other end of a connection.
     pub fn permits(&self, peer: IpAddr) -> bool {
         self.policy.permits(peer)
     }
@@ -176,7 +176,7 @@ mod tests {
     use tokio::net::UdpSocket;
     use tokio::task::JoinHandle;
 
-    /// A name server that has nothing about the root, and says so where it speaks; about every other name it is silent.
+    /// A name server that answers only queries for the root, and only if it `speaks`.
     async fn name_server(speaks: bool) -> (SocketAddr, JoinHandle<()>) {
         const ANSWERS: [u8; 2] = [0x81, 0x80];
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
@@ -184,7 +184,7 @@ mod tests {
         let task = tokio::spawn(async move {
             let mut message = [0; 512];
             while let Ok((length, from)) = socket.recv_from(&mut message).await {
-                // Behind the twelve bytes of the head stands the name that is asked about; the root's is empty.
+                // The queried name follows the header of twelve bytes; the root's name is empty.
                 if speaks && message[12] == 0 {
                     message[2..4].copy_from_slice(&ANSWERS);
                     socket.send_to(&message[..length], from).await.unwrap();
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn silence_about_a_name_is_ours_while_the_name_servers_say_nothing_at_all() {
+    async fn a_timeout_is_our_fault_if_the_name_servers_do_not_answer_at_all() {
         let (dead, silent) = name_server(false).await;
         let found = asking(dead).look_up("hooks.partner.dev").await;
         assert!(matches!(found, Err(LookupError::Ours(_))), "{found:?}");

@@ -1,29 +1,28 @@
-//! Webhooks: events pushed to whoever subscribed, signed, at least once.
+//! Webhooks: signed events, delivered to subscribers at least once.
 //!
 //! ```text
 //! journal ── fanout ──► deliveries ── claim ──► send ──► complete (schedule, breaker)
 //! ```
 //!
-//! | module | knows |
+//! | module | content |
 //! |---|---|
-//! | [`subscriptions`], [`wish`] | creating, enabling, testing, replaying; what a creation asks for |
-//! | [`fanout`] | one delivery per event and subscription, out of the journal |
-//! | [`deliver`] | taking up due deliveries, and what becomes of them |
-//! | [`send`], [`guard`] | one attempt, and where it may connect to |
-//! | [`kept`] | connections that the next delivery may use |
-//! | [`seal`], [`reseal`] | signing secrets at rest, and under another master key |
-//! | [`upkeep`] | what time alone changes: pauses that end, overlaps, old rows, gauges |
-//! | [`counters`] | what is counted |
+//! | [`subscriptions`], [`wish`] | creating, enabling, testing and replaying; the request that creates a subscription |
+//! | [`fanout`] | one delivery per event and subscription, from the journal |
+//! | [`deliver`] | claiming due deliveries, and recording their outcome |
+//! | [`send`], [`guard`] | one attempt, and the addresses that it may connect to |
+//! | [`kept`] | connections that the next delivery may reuse |
+//! | [`seal`], [`reseal`] | encryption of stored signing secrets, and change of the master key |
+//! | [`upkeep`] | changes due to time: ends of pauses and overlaps, old rows, gauges |
+//! | [`counters`] | metrics |
 //!
-//! Every rule of the product (schedule, breaker, signatures, URLs) is in [`rds_shared::push`]; this is its host. Source: interface,
-//! "Webhooks", "Webhook subscription" and "Delivery limits".
+//! The rules (schedule, breaker, signatures, URLs) are in [`rds_shared::push`]; this module runs them.
 //!
 //! # Invariants
 //!
-//! - Fan-out moves its place in the journal in the transaction that writes the deliveries, so each event is enqueued once for each subscription
-//!   (`tests/it/webhooks_fanout.rs`).
-//! - A delivery is sent under a lease with a fencing token and with no transaction open; its outcome and the subscription's breaker are written together. A
-//!   crash or a fault of ours costs no attempt and counts against no endpoint.
+//! - Fan-out advances its journal position in the transaction that writes the deliveries, so each event is enqueued once for each
+//!   subscription (`tests/it/webhooks_fanout.rs`).
+//! - A delivery is sent under a lease with a fencing token and with no transaction open; its outcome and the subscription's breaker
+//!   are written together. A crash or an error on our side uses up no attempt and counts against no endpoint.
 //! - A delivery connects only to an address that was checked for this very attempt, also over a kept connection; only the operator's list opens non-public
 //!   addresses (`tests/it/webhooks_kept.rs`).
 //! - A notice to a basket's subscribers carries the chains of every constituent it names; while one of them is withheld it is not delivered
@@ -54,17 +53,17 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Notify;
 
-/// How deliveries reach the world: what a test puts in the place of the network's name servers, and of ten seconds.
+/// Network egress of deliveries. Tests replace the name servers and the deadline of ten seconds.
 #[derive(Debug, Clone)]
 pub struct Outward {
-    /// Finds the addresses of names.
+    /// Resolves host names.
     pub resolver: Arc<dyn Resolve>,
     /// How long an attempt may take, from the look-up to the last byte.
     pub deadline: Duration,
 }
 
 impl Outward {
-    /// The system's name servers, and the interface's deadline.
+    /// The system's name servers, and the deadline of the product.
     pub fn of_system() -> Self {
         Outward {
             resolver: Arc::new(NameServers::of_system()),
@@ -73,7 +72,7 @@ impl Outward {
     }
 }
 
-/// What this process needs for webhooks.
+/// Creation, signing and sending of webhooks in this process.
 #[derive(Debug)]
 pub struct Webhooks {
     /// Makes attempts.
@@ -83,7 +82,7 @@ pub struct Webhooks {
 }
 
 impl Webhooks {
-    /// As configured. Fails only when an authority that was configured is none.
+    /// As configured. Fails only if a configured certificate authority is invalid.
     pub fn new(config: &Config, outward: Outward) -> Result<Self, tokio_rustls::rustls::Error> {
         let guard = Guard::new(config.webhook_policy.clone(), outward.resolver);
         Ok(Webhooks {
@@ -93,31 +92,31 @@ impl Webhooks {
         })
     }
 
-    /// Seals and opens secrets; none without a master key.
+    /// Encrypts and decrypts signing secrets; `None` without a master key.
     pub fn sealer(&self) -> Option<&Arc<Sealer>> {
         self.sealer.as_ref()
     }
 
-    /// Says that deliveries may have become due, so that nobody waits for the next look.
+    /// Signals that deliveries may have become due, so that they need not wait for the next poll.
     pub fn due(&self) {
         self.due.notify_one();
     }
 
-    /// Waits until somebody says so.
+    /// Waits for that signal.
     pub async fn until_due(&self) {
         self.due.notified().await;
     }
 
-    /// Opens what a subscription signs with at `now`, by the service's clock.
+    /// Decrypts the secrets with which a subscription signs at `now`, by the domain time.
     ///
-    /// Signatures carry the wall's time, overlaps follow the service's: so the overlap is judged here, and what is left of it is
-    /// open-ended for the signature.
+    /// Signatures carry wall-clock time, but the overlap of two secrets follows the domain time. Whether the overlap has ended is
+    /// therefore decided here; the returned secrets have no end of the overlap.
     pub fn signing(&self, id: i64, sealed: &SealedSecrets, now: Timestamp) -> Result<SigningSecrets, Unopenable> {
         const STILL: Timestamp = Timestamp::from_micros(i64::MAX);
         let sealer = self.sealer.as_ref().ok_or(Unopenable)?;
         let current = sealer.open(id, &sealed.current)?;
         match &sealed.previous {
-            // An overlap without an end has just begun: nobody has seen it yet.
+            // The end of a new overlap is set by the next upkeep; until then it counts as running.
             Some((previous, until)) if until.is_none_or(|until| now < until) => {
                 Ok(SigningSecrets::new(sealer.open(id, previous)?).rotated(current, STILL))
             }

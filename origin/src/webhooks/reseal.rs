@@ -1,6 +1,6 @@
-//! Another master key: every signing secret is encrypted anew under the first of the keys.
+//! Change of the master key: every signing secret is encrypted anew under the first of the keys.
 //!
-//! A few rows a transaction, so that deliveries wait for nobody; stopped in the middle, it goes on where it is begun again.
+//! Each transaction covers a few rows, so that deliveries do not wait long. If the command is stopped, the next run continues.
 
 use super::seal::{Sealer, Unopenable};
 use crate::store::webhook_secrets::{self as table, Sealed};
@@ -8,21 +8,21 @@ use crate::store::{Db, StoreError};
 use serde::Serialize;
 use std::sync::Arc;
 
-/// Subscriptions in one transaction.
-const AT_ONCE: i64 = 100;
+/// Subscriptions per transaction.
+const BATCH_SIZE: i64 = 100;
 
-/// What became of the secrets.
+/// Counts of processed subscriptions.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Resealed {
-    /// Subscriptions that were looked at.
+    /// Subscriptions that were checked.
     pub webhooks: u64,
-    /// Those of which something was under another key, and is under the first now.
+    /// Subscriptions with a secret that was under another key and is now under the first.
     pub resealed: u64,
-    /// Those of which something opens under none of the keys, by number.
+    /// Ids of subscriptions with a secret that none of the keys decrypts.
     pub unopenable: Vec<i64>,
 }
 
-/// Encrypts every secret anew that is not under the first key yet.
+/// Encrypts anew every secret that is not under the first key yet.
 pub async fn reseal(db: &Db, sealer: &Arc<Sealer>) -> Result<Resealed, StoreError> {
     let (mut all, mut after) = (Resealed::default(), 0);
     loop {
@@ -31,7 +31,7 @@ pub async fn reseal(db: &Db, sealer: &Arc<Sealer>) -> Result<Resealed, StoreErro
                 let sealer = sealer.clone();
                 Box::pin(async move {
                     let (mut some, mut last) = (Resealed::default(), None);
-                    for row in table::lock_next(tx, after, AT_ONCE).await? {
+                    for row in table::lock_next(tx, after, BATCH_SIZE).await? {
                         let id = row.0;
                         match anew(&sealer, &row) {
                             Ok((None, None)) => {}
@@ -58,7 +58,7 @@ pub async fn reseal(db: &Db, sealer: &Arc<Sealer>) -> Result<Resealed, StoreErro
     }
 }
 
-/// The secret and the one before it, encrypted anew; none where there is nothing to do.
+/// The current and the previous secret, encrypted anew; `None` where nothing has to change.
 type Anew = (Option<Vec<u8>>, Option<Vec<u8>>);
 
 fn anew(sealer: &Sealer, (id, secret, previous): &Sealed) -> Result<Anew, Unopenable> {

@@ -1,7 +1,7 @@
-//! Signing secrets at rest: AES-256-GCM under a key that is derived from the master key, bound to the subscription they are of.
+//! Encryption of stored signing secrets: AES-256-GCM under a key derived from the master key, bound to the subscription.
 //!
-//! A sealed secret is a version byte, the nonce, and the ciphertext with its tag. Whoever copies one into another row gets
-//! nothing that opens. Of several master keys the first seals and all open, so that one can take another's place.
+//! A sealed secret is a version byte, the nonce, and the ciphertext with its tag. Copied into another row, it cannot be decrypted. If
+//! there are several master keys, the first encrypts and all decrypt, so that the master key can be changed.
 
 use crate::config;
 use crate::entropy;
@@ -10,15 +10,15 @@ use rds_shared::wire::unhex;
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::hmac;
 
-/// The form of sealed secrets.
+/// Version of the format of sealed secrets.
 const VERSION: u8 = 1;
-/// What the derived key is for; another use of the master key derives another.
+/// Purpose of the derived key; another use of the master key derives another key.
 const PURPOSE: &[u8] = b"webhook signing secrets, 1";
 
-/// Seals and opens secrets.
+/// Encrypts and decrypts secrets.
 pub struct Sealer {
     seals: LessSafeKey,
-    /// Other keys, under which there may still be secrets.
+    /// Other keys, under which stored secrets may still be encrypted.
     opens: Vec<LessSafeKey>,
 }
 
@@ -28,22 +28,22 @@ impl std::fmt::Debug for Sealer {
     }
 }
 
-/// A sealed secret that does not open: another master key, another row, or other bytes.
+/// A sealed secret that cannot be decrypted: another master key, another row, or changed bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "a webhook's signing secret does not open: RDS_MASTER_KEY is not the one it was sealed with, or the row was changed"
+    "a webhook's signing secret cannot be decrypted: it was encrypted under another RDS_MASTER_KEY, or the row was changed"
 )]
 pub struct Unopenable;
 
 impl Sealer {
-    /// A sealer under master keys of 64 hex digits, separated by commas. `None` when one is none.
+    /// A sealer for master keys of 64 hex digits, separated by commas. `None` if one is invalid.
     pub fn new(master_keys: &config::Secret) -> Option<Self> {
         let mut keys = master_keys.expose().split(',').map(|key| derived(key.trim())).collect::<Option<Vec<_>>>()?;
         let seals = keys.remove(0);
         Some(Sealer { seals, opens: keys })
     }
 
-    /// Seals the secret of `subscription`. `None` only for a secret longer than any that exists.
+    /// Encrypts the secret of `subscription`. `None` only for a secret longer than any that exists.
     pub fn seal(&self, subscription: i64, secret: &Secret) -> Option<Vec<u8>> {
         let nonce = entropy::random_bytes::<NONCE_LEN>();
         let mut text = secret.expose().as_bytes().to_vec();
@@ -52,7 +52,7 @@ impl Sealer {
         Some([&[VERSION], nonce.as_slice(), &text].concat())
     }
 
-    /// Opens what was sealed for `subscription`.
+    /// Decrypts a secret that was sealed for `subscription`.
     pub fn open(&self, subscription: i64, sealed: &[u8]) -> Result<Secret, Unopenable> {
         let (version, rest) = sealed.split_first().ok_or(Unopenable)?;
         let (nonce, text) = rest.split_first_chunk::<NONCE_LEN>().ok_or(Unopenable)?;
@@ -64,7 +64,7 @@ impl Sealer {
         opened.ok_or(Unopenable)
     }
 
-    /// The same secret sealed under the first key; `None` where it is already.
+    /// The same secret encrypted under the first key; `None` if it already is.
     pub fn resealed(&self, subscription: i64, sealed: &[u8]) -> Result<Option<Vec<u8>>, Unopenable> {
         let under_first = sealed.get(1..).and_then(|rest| rest.split_first_chunk::<NONCE_LEN>());
         if under_first.is_some_and(|(nonce, text)| open_under(&self.seals, subscription, *nonce, text).is_some()) {
@@ -75,7 +75,7 @@ impl Sealer {
     }
 }
 
-/// What secrets are sealed under, out of a master key. `None` when that is none.
+/// The encryption key derived from a master key. `None` if the master key is invalid.
 fn derived(master_key: &str) -> Option<LessSafeKey> {
     let master = unhex(master_key).filter(|bytes| bytes.len() == 32)?;
     let derived = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, &master), PURPOSE);
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_opens_under_its_key_and_in_its_row_only() {
+    fn a_secret_is_decrypted_only_with_its_key_and_in_its_row() {
         let (ours, secret) = (sealer('a'), Secret::from_random([7; 32]));
         let sealed = ours.seal(5, &secret).unwrap();
         assert_eq!(ours.open(5, &sealed).unwrap(), secret);
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn while_master_keys_are_changed_the_first_seals_and_all_open() {
+    fn of_several_master_keys_the_first_encrypts_and_all_decrypt() {
         let (key_a, key_b) = ("a".repeat(64), "b".repeat(64));
         let both = Sealer::new(&format!("{key_b}, {key_a}").into()).unwrap();
         let secret = Secret::from_random([7; 32]);
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_of_a_secret_shows_in_what_is_stored() {
+    fn a_stored_secret_reveals_nothing() {
         let (ours, secret) = (sealer('a'), Secret::from_random([7; 32]));
         let (one, other) = (ours.seal(5, &secret).unwrap(), ours.seal(5, &secret).unwrap());
         assert_ne!(one, other, "each sealing has a nonce of its own");

@@ -1,11 +1,11 @@
-//! One attempt: look-up, connection, TLS, request and answer, within one deadline.
+//! One attempt: look-up, connection, TLS, request and response, within one deadline.
 //!
-//! The connection goes to an address that the guard has judged and to no other; the certificate is that of the URL's host. No
-//! proxy is used, whatever the environment says; no redirect is followed; an answer's body is read to a small bound, never
-//! unpacked, and shown to nobody.
+//! The connection goes only to an address that the guard has permitted; the certificate must be valid for the URL's host. No proxy is
+//! used, whatever the environment says, and no redirect is followed. The response body is read up to a small bound, never
+//! decompressed, and not stored.
 //!
-//! A connection whose last answer came whole is kept for a moment ([`Kept`]). Where a kept one turns out to have been closed, the
-//! same attempt goes on over a new one: the receiver may then be told twice, under one event id, as after any broken connection.
+//! A connection whose last response was complete is pooled for a moment ([`Kept`]). If a pooled connection turns out to be closed, the
+//! attempt continues on a new one: the receiver may then get the event twice under one event id, as after any broken connection.
 
 use super::guard::{Guard, NoWay};
 use super::kept::{Kept, Line, Place};
@@ -32,39 +32,39 @@ use tokio_rustls::client::TlsStream;
 use tokio_rustls::rustls;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 
-/// Largest head of an answer, in bytes.
+/// Maximum size of a response head, in bytes.
 const HEAD_BYTES: usize = 16 * 1024;
-/// An answer's body is read so far, in bytes, and then let go.
+/// Maximum bytes of a response body that are read; the rest is dropped.
 const BODY_BYTES: usize = 16 * 1024;
-/// Addresses of one name that are tried, at most.
-const ADDRESSES: usize = 3;
-/// What the operating system says when this process has no file handles (of its own or of the machine) or buffers left.
+/// Maximum addresses of one name that are tried.
+const MAX_ADDRESSES: usize = 3;
+/// Linux error numbers `ENFILE`, `EMFILE` and `ENOBUFS`: no file handles (of the machine or the process) or no buffers are left.
 const OUT_OF_RESOURCES: [i32; 3] = [23, 24, 105];
 
-/// What is to be sent.
+/// The request of one attempt.
 #[derive(Debug, Clone)]
 pub struct Parcel {
     /// The subscription's URL.
     pub url: String,
     /// The headers of the attempt.
     pub headers: Vec<(&'static str, String)>,
-    /// The body, the very bytes that were signed.
+    /// The body, exactly the bytes that were signed.
     pub body: Bytes,
 }
 
 /// How an attempt ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ended {
-    /// With an answer of this status.
+    /// With a response of this status.
     Answered(u16),
-    /// Without one.
+    /// Without a response.
     Failed(Failure),
-    /// With a fault of ours, which is no attempt at all; why, for the log.
+    /// With an error on our side, which does not count as an attempt; the text is for the log.
     Ours(String),
 }
 
 impl Ended {
-    /// What the schedule makes of it; none where it counts as no attempt.
+    /// The outcome for the schedule; `None` if it does not count as an attempt.
     pub const fn outcome(&self) -> Option<Outcome> {
         match self {
             Ended::Answered(status) => Some(Outcome::of_status(*status)),
@@ -90,7 +90,7 @@ impl std::fmt::Debug for Sender {
 }
 
 impl Sender {
-    /// A sender that trusts the authorities that browsers trust, and `authorities` besides.
+    /// A sender that trusts the Mozilla root certificates and `authorities`.
     pub fn new(
         guard: Guard,
         authorities: &[CertificateDer<'static>],
@@ -99,7 +99,7 @@ impl Sender {
         Ok(Sender { guard, tls: outbound::tls(authorities)?, deadline, kept: Arc::default() })
     }
 
-    /// The guard before every connection.
+    /// The guard that checks every connection.
     pub fn guard(&self) -> &Guard {
         &self.guard
     }
@@ -109,12 +109,12 @@ impl Sender {
         self.deadline
     }
 
-    /// The connections that are kept.
+    /// The pooled connections.
     pub fn kept(&self) -> &Kept {
         &self.kept
     }
 
-    /// Makes one attempt; also says how many milliseconds it took.
+    /// Makes one attempt; returns its end and its duration in milliseconds.
     pub async fn send(&self, parcel: Parcel) -> (Ended, u32) {
         let watch = Stopwatch::start();
         let ended = match timeout(self.deadline, self.exchange(parcel)).await {
@@ -142,17 +142,17 @@ impl Sender {
         let (stream, peer) = self.connect(&target, &addresses).await?;
         let (requests, connection) =
             http1::Builder::new().max_buf_size(HEAD_BYTES).handshake(TokioIo::new(stream)).await.map_err(failed)?;
-        // Its end shows in the requests that it carried.
+        // An error of the connection is also returned by its requests.
         let driving = tokio::spawn(async move {
             let _ = connection.await;
         });
         self.over(Line::new(requests, peer, driving), request, &place).await.map_err(failed)
     }
 
-    /// Sends a request over `line`, and keeps that if the answer came whole.
+    /// Sends a request over `line`, and pools the line if the response was complete.
     async fn over(&self, mut line: Line, request: Request<Body>, place: &Place) -> Result<u16, Broken> {
         let response = line.requests.send_request(request).await.map_err(|error| Broken {
-            // What made no sense was an answer all the same.
+            // An invalid response is a response, so the connection was not closed before it.
             is_closed: error.is_closed() || error.is_canceled() || error.is_incomplete_message() || is_reset(&error),
         })?;
         let status = response.status().as_u16();
@@ -162,13 +162,13 @@ impl Sender {
         Ok(status)
     }
 
-    /// A connection to the first of `addresses` that takes one, its other end checked, with TLS for the URL's host.
+    /// A TLS connection to the first of `addresses` that accepts one, after a check of its other end.
     async fn connect(&self, target: &Target, addresses: &[IpAddr]) -> Result<(TlsStream<TcpStream>, IpAddr), Ended> {
-        let each = self.deadline / u32::try_from(ADDRESSES).unwrap_or(1);
+        let each = self.deadline / u32::try_from(MAX_ADDRESSES).unwrap_or(1);
         let mut fault = Ended::Failed(Failure::DeliveryError);
-        for address in addresses.iter().take(ADDRESSES) {
+        for address in addresses.iter().take(MAX_ADDRESSES) {
             let connecting = TcpStream::connect((*address, target.port()));
-            // The last one has what is left of the whole deadline.
+            // A single address may use all of the remaining time.
             let connected = match addresses.len() {
                 1 => connecting.await,
                 _ => timeout(each, connecting).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())),
@@ -203,9 +203,9 @@ fn place(target: &Target) -> Place {
     Place { host, port: target.port() }
 }
 
-/// A request that came to nothing.
+/// A request that failed.
 struct Broken {
-    /// The connection had been closed, or was in that very moment, before an answer came.
+    /// The connection was closed before a response arrived.
     is_closed: bool,
 }
 
@@ -215,7 +215,7 @@ fn is_reset(error: &hyper::Error) -> bool {
     cause.is_some_and(|cause| matches!(cause.kind(), BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof))
 }
 
-/// A fault of the receiver's: no connection, no valid certificate, or no valid HTTP. Why is nobody's business but its own.
+/// An error of the receiver: no connection, no valid certificate, or no valid HTTP. The cause is not recorded.
 fn failed<E>(_: E) -> Ended {
     Ended::Failed(Failure::DeliveryError)
 }
@@ -246,7 +246,7 @@ fn request(target: &Target, parcel: Parcel) -> Result<Request<Body>, axum::http:
     Ok(request)
 }
 
-/// Reads an answer's body to its end or its bound, and forgets it. Whether that was its end.
+/// Reads and drops a response body up to its end or the bound. Returns whether the end was reached.
 async fn read(response: Response<Incoming>) -> hyper::Result<bool> {
     let (mut body, mut bytes) = (response.into_body(), 0);
     while let Some(frame) = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {

@@ -1,7 +1,7 @@
-//! Places for attempts under way, so that endpoints which hang cannot take them from those that answer.
+//! Slots for running attempts, so that endpoints which hang do not block those that answer.
 //!
-//! Most attempts end within a moment. One that does not gives its place up and goes on in another room, as does from the start an
-//! attempt at an endpoint whose latest one failed. While that room fills, no subscription has more than one attempt under way.
+//! Most attempts end within a second. One that takes longer moves from a prompt slot to a slow slot; an attempt at an endpoint whose
+//! latest attempt failed takes a slow slot from the start. While the slow slots fill up, each subscription is limited to one attempt.
 
 use crate::store::webhook_deliveries::Room;
 use std::pin::pin;
@@ -10,14 +10,14 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
-/// Attempts under way in this process that began lately.
-const PROMPT: usize = 512;
-/// Attempts under way that take their time.
-const SLOW: usize = 1_024;
-/// An attempt that has not ended by then takes its time.
-const MOMENT: Duration = Duration::from_secs(1);
+/// Prompt slots of this process.
+const PROMPT_SLOTS: usize = 512;
+/// Slow slots of this process.
+const SLOW_SLOTS: usize = 1_024;
+/// An attempt that takes longer moves to a slow slot.
+const PROMPT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The places of one process.
+/// The slots of one process.
 #[derive(Debug, Clone)]
 pub struct Slots {
     prompt: Arc<Semaphore>,
@@ -27,50 +27,50 @@ pub struct Slots {
 
 impl Default for Slots {
     fn default() -> Self {
-        Slots { prompt: Arc::new(Semaphore::new(PROMPT)), slow: Arc::new(Semaphore::new(SLOW)), moment: MOMENT }
+        Slots { prompt: Arc::new(Semaphore::new(PROMPT_SLOTS)), slow: Arc::new(Semaphore::new(SLOW_SLOTS)), moment: PROMPT_TIMEOUT }
     }
 }
 
 impl Slots {
-    /// What there is room for, of up to `most` deliveries.
+    /// How many deliveries may be claimed, up to `most`.
     pub fn room(&self, most: u32) -> Room {
-        let places = |semaphore: &Semaphore| u32::try_from(semaphore.available_permits()).unwrap_or(u32::MAX);
-        let whole = Room::whole(most.min(places(&self.prompt)));
-        let slow = places(&self.slow);
+        let free = |semaphore: &Semaphore| u32::try_from(semaphore.available_permits()).unwrap_or(u32::MAX);
+        let whole = Room::whole(most.min(free(&self.prompt)));
+        let slow = free(&self.slow);
         Room {
-            each: if slow < SLOW as u32 / 2 { 1 } else { whole.each },
-            // Any of those that are taken up may be one.
+            each: if slow < SLOW_SLOTS as u32 / 2 { 1 } else { whole.each },
+            // Any claimed delivery may turn out to be slow.
             each_failing: if slow < whole.deliveries { 0 } else { whole.each_failing },
             ..whole
         }
     }
 
-    /// Takes a place for an attempt there was [`room`](Self::room) for.
-    pub fn take(&self, is_failing: bool) -> Place {
+    /// Takes a slot for an attempt for which there was [`room`](Self::room).
+    pub fn take(&self, is_failing: bool) -> Slot {
         let room = if is_failing { &self.slow } else { &self.prompt };
         let permit = room.clone().try_acquire_owned().ok();
-        Place { permit, slow: (!is_failing).then(|| self.slow.clone()), moment: self.moment }
+        Slot { permit, slow: (!is_failing).then(|| self.slow.clone()), moment: self.moment }
     }
 }
 
-/// Somebody's place.
+/// The slot of one attempt.
 #[derive(Debug)]
-pub struct Place {
+pub struct Slot {
     permit: Option<OwnedSemaphorePermit>,
-    /// Where the attempt goes on that turns out to take its time.
+    /// The slow slots, for an attempt that turns out to be slow.
     slow: Option<Arc<Semaphore>>,
     moment: Duration,
 }
 
-impl Place {
-    /// Holds the place until `attempt` has ended, or for a moment, and then one in the other room.
+impl Slot {
+    /// Runs `attempt` in its slot. If it outlasts the prompt timeout, moves it to a slow slot if one is free.
     pub async fn hold<T>(mut self, attempt: impl Future<Output = T>) -> T {
         let mut attempt = pin!(attempt);
         let Some(slow) = self.slow.take() else { return attempt.await };
         if let Ok(ended) = timeout(self.moment, &mut attempt).await {
             return ended;
         }
-        // Without room there the place is kept: there are never more attempts than places.
+        // Without a free slow slot the prompt slot is kept: there are never more attempts than slots.
         self.permit = slow.try_acquire_owned().ok().or(self.permit);
         attempt.await
     }
@@ -82,15 +82,15 @@ mod tests {
     use std::future::pending;
     use tokio::task::{JoinSet, yield_now};
 
-    /// Waits until so many attempts that have only begun are under way.
+    /// Waits until so many attempts occupy prompt slots.
     async fn until_prompt(slots: &Slots, attempts: usize) {
-        while PROMPT - slots.prompt.available_permits() != attempts {
+        while PROMPT_SLOTS - slots.prompt.available_permits() != attempts {
             yield_now().await;
         }
     }
 
     #[tokio::test]
-    async fn who_takes_long_leaves_the_place_to_others_until_that_room_is_full_too() {
+    async fn a_slow_attempt_frees_its_prompt_slot_until_the_slow_slots_are_full() {
         let slots = Slots { moment: Duration::ZERO, ..Slots::default() };
         let mut hanging = JoinSet::new();
         let mut hang = |n, is_failing| {
@@ -99,19 +99,19 @@ mod tests {
                 hanging.spawn(slots.take(is_failing).hold(pending::<()>()));
             });
         };
-        hang(PROMPT, false);
-        assert_eq!(slots.room(64).deliveries, 0, "they have only begun");
+        hang(PROMPT_SLOTS, false);
+        assert_eq!(slots.room(64).deliveries, 0, "all prompt slots are taken");
         until_prompt(&slots, 0).await;
-        assert_eq!(slots.room(64), Room::whole(64), "they turned out to take their time");
+        assert_eq!(slots.room(64), Room::whole(64), "the attempts have moved to slow slots");
         hang(1, true);
         let narrow = Room { each: 1, ..Room::whole(64) };
-        assert_eq!(slots.room(64), narrow, "half of the other room is taken: nobody has more than one");
-        hang(PROMPT - 1, false);
+        assert_eq!(slots.room(64), narrow, "half of the slow slots are taken: one attempt per subscription");
+        hang(PROMPT_SLOTS - 1, false);
         until_prompt(&slots, 0).await;
-        assert_eq!(slots.room(64), Room { each_failing: 0, ..narrow }, "the other room is full");
-        hang(PROMPT, false);
-        assert_eq!(slots.room(64).deliveries, 0, "and now this one is");
+        assert_eq!(slots.room(64), Room { each_failing: 0, ..narrow }, "the slow slots are full");
+        hang(PROMPT_SLOTS, false);
+        assert_eq!(slots.room(64).deliveries, 0, "the prompt slots are full too");
         hanging.shutdown().await;
-        assert_eq!(slots.room(64), Room::whole(64), "who has gone leaves its place");
+        assert_eq!(slots.room(64), Room::whole(64), "ended attempts free their slots");
     }
 }

@@ -1,4 +1,4 @@
-//! Subscriptions: created, enabled, tested, replayed, rotated, deleted, and disabled with the key that they deliver for.
+//! Subscriptions: created, enabled, tested, replayed, rotated, deleted, and disabled when their API key is revoked.
 
 use super::Webhooks;
 use super::guard::NoWay;
@@ -17,26 +17,24 @@ use rds_shared::wire::time::Micros;
 use rds_shared::wire::{ApiError, ErrorCode, Timestamp};
 use std::sync::Arc;
 
-/// Subscriptions of one organisation, at most.
+/// Maximum subscriptions of one organisation.
 pub const PER_ORGANISATION: i64 = 1_000;
-/// How long a creation's name is remembered, in seconds.
+/// How long the `Idempotency-Key` of a creation is remembered, in seconds.
 pub const NAMED_SECONDS: i64 = 86_400;
 
-/// The caller: an organisation, by one of its keys.
+/// The calling organisation and the key it uses.
 #[derive(Debug, Clone, Copy)]
 pub struct Caller {
-    /// The organisation.
     pub org: i64,
-    /// The key.
     pub key: KeyId,
 }
 
-/// Why something was not done.
+/// Why an operation failed.
 #[derive(Debug)]
 pub enum Fault {
-    /// The caller's, or a state that it is told about.
+    /// A client error, or a state that the caller is told about.
     Api(ApiError),
-    /// The store's.
+    /// An error of the store.
     Store(StoreError),
 }
 
@@ -61,18 +59,16 @@ impl AsStoreError for Fault {
     }
 }
 
-/// A subscription with the one secret it was created with.
+/// A subscription with the secret it was created with.
 #[derive(Debug)]
 pub struct Created {
-    /// The subscription.
     pub subscription: Subscription,
-    /// Its secret.
     pub secret: Secret,
 }
 
-/// Creates the subscription that `wish` asks for. The same creation under the same `name` gives the same subscription again.
+/// Creates the subscription described by `wish`. The same creation under the same `name` returns the same subscription again.
 ///
-/// The URL is judged, and its host looked up, before anything is written and with no transaction open.
+/// The URL is checked and its host resolved before anything is written, with no transaction open.
 pub async fn create(
     db: &Db,
     webhooks: &Webhooks,
@@ -91,8 +87,8 @@ pub async fn create(
         return Ok(before);
     }
     if let Some(basket) = &wish.basket {
-        // Before anybody's name servers are asked; again below, where nothing can come in between.
-        stands(&db.pool, basket).await?;
+        // Checked before the host is resolved, and again in the transaction below.
+        check_basket(&db.pool, basket).await?;
     }
     let (target, _) = webhooks.sender.guard().way_to(&wish.url).await.map_err(|no_way| match no_way {
         NoWay::Refused(refusal) => ApiError::from(refusal),
@@ -108,7 +104,7 @@ pub async fn create(
         let (name, sealer) = (name.map(str::to_owned), sealer.clone());
         Box::pin(async move {
             let there_are = table::take_turn(tx, caller.org).await?;
-            let_in(tx, caller).await?;
+            check_live_key(tx, caller).await?;
             if let Some(name) = &name
                 && let Some(before) = created_before(&mut **tx, &sealer, caller, &wish, name, now).await?
             {
@@ -120,7 +116,7 @@ pub async fn create(
             }
             if let Some(basket) = &wish.basket {
                 baskets::hold_support(tx, &basket.basket_id).await?;
-                stands(&mut **tx, basket).await?;
+                check_basket(&mut **tx, basket).await?;
             }
             let id = table::next_id(tx).await?;
             let sealed = sealer.seal(id, &secret).ok_or_else(|| ApiError::from(ErrorCode::InternalError))?;
@@ -144,7 +140,7 @@ pub async fn create(
     .await
 }
 
-/// What was created under `name` before the URL is looked at: a creation is repeated even where its host is gone.
+/// What was created under `name` before. Checked before the URL, so that a creation can be repeated even if its host is gone.
 async fn repeated(
     db: &Db,
     sealer: &Arc<Sealer>,
@@ -157,15 +153,15 @@ async fn repeated(
     db.run_tx("repeat_webhook", |tx| {
         let (wish, name, sealer) = (wish.clone(), name.clone(), sealer.clone());
         Box::pin(async move {
-            let_in(tx, caller).await?;
+            check_live_key(tx, caller).await?;
             created_before(&mut **tx, &sealer, caller, &wish, &name, now).await
         })
     })
     .await
 }
 
-/// What was created under `name` before, if it was what `wish` asks for. The secret is shown to the key that made it, and only
-/// while it is the one that was made.
+/// What was created under `name` before, if the request was the same. The secret is shown only to the key that created it, and only
+/// until it is rotated.
 async fn created_before(
     db: impl sqlx::PgExecutor<'_>,
     sealer: &Sealer,
@@ -178,34 +174,34 @@ async fn created_before(
     let Some(CreatedAs { wish: asked, by, is_rotated, subscription, secrets }) = found else { return Ok(None) };
     let reused = |message: &'static str| Err(ApiError::new(ErrorCode::IdempotencyKeyReused, message).into());
     if asked != wish.digest() {
-        return reused("this Idempotency-Key came with another body before; use a new one for another subscription");
+        return reused("this Idempotency-Key was used with another body; use a new one for another subscription");
     }
     if by != caller.key {
-        return reused("this Idempotency-Key came with another API key before; use a new one for another subscription");
+        return reused("this Idempotency-Key was used with another API key; use a new one for another subscription");
     }
     if is_rotated {
         let message =
-            format!("webhook {} was created under this Idempotency-Key; its secret was rotated since", subscription.id);
+            format!("webhook {} was created with this Idempotency-Key; its secret has been rotated since", subscription.id);
         return Err(ApiError::new(ErrorCode::Conflict, message).into());
     }
     let secret = sealer.open(subscription.id, &secrets.current).map_err(|error| {
-        tracing::error!(webhook = subscription.id, %error, "a creation cannot be repeated");
+        tracing::error!(webhook = subscription.id, %error, "a webhook creation cannot be repeated: its secret cannot be decrypted");
         ApiError::from(ErrorCode::InternalError)
     })?;
     Ok(Some(Created { subscription, secret }))
 }
 
-/// Lets a key write that is still live: the edge may have let it in a moment before its revocation.
-async fn let_in(tx: &mut Tx<'_>, caller: Caller) -> Result<(), Fault> {
+/// Refuses a key that is no longer live: the edge may have admitted it just before its revocation.
+async fn check_live_key(tx: &mut Tx<'_>, caller: Caller) -> Result<(), Fault> {
     if table::is_live_key(tx, caller.key, caller.org).await? {
         return Ok(());
     }
-    // Not 401: between the hosts that is the refusal of the edge itself.
+    // Not 401: between edge and origin, 401 means that the edge itself is refused.
     Err(ApiError::new(ErrorCode::Forbidden, "the API key was revoked").into())
 }
 
-/// Says that there is such a basket, and such a version of it that may still be relied on.
-async fn stands(db: impl sqlx::PgExecutor<'_>, to: &ToBasket) -> Result<(), Fault> {
+/// Checks that the basket exists, and that a pinned version exists and is not retired.
+async fn check_basket(db: impl sqlx::PgExecutor<'_>, to: &ToBasket) -> Result<(), Fault> {
     match baskets::standing(db, &to.basket_id, to.pinned_version_id.as_deref()).await? {
         Standing::Stands => Ok(()),
         Standing::NoBasket => Err(ApiError::not_found("basket").into()),
@@ -216,8 +212,7 @@ async fn stands(db: impl sqlx::PgExecutor<'_>, to: &ToBasket) -> Result<(), Faul
     }
 }
 
-/// Takes up deliveries again, with the caller's key where the old one was revoked. The subscription is one to `basket`, or a
-/// generic one.
+/// Resumes deliveries, with the caller's key if the old one was revoked. The subscription is one to `basket`, or a generic one.
 pub async fn enable(
     db: &Db,
     caller: Caller,
@@ -229,7 +224,7 @@ pub async fn enable(
     db.run_tx("enable_webhook", |tx| {
         let basket = basket.clone();
         Box::pin(async move {
-            let_in(tx, caller).await?;
+            check_live_key(tx, caller).await?;
             let found = table::find_locked(tx, caller.org, basket.as_deref(), id).await?;
             let mut subscription = found.ok_or_else(|| ApiError::not_found("webhook"))?;
             if let Some(Transition::Enabled) = subscription.breaker.apply(now, Event::Enabled(caller.key)) {
@@ -242,7 +237,7 @@ pub async fn enable(
     .await
 }
 
-/// Enqueues one test delivery of a generic subscription; its number.
+/// Enqueues one test delivery of a generic subscription; returns its id.
 pub async fn test(db: &Db, caller: Caller, id: i64, now: Timestamp) -> Result<i64, Fault> {
     let event_id = EventId::from_random(entropy::random_bytes());
     let envelope = Envelope {
@@ -255,7 +250,7 @@ pub async fn test(db: &Db, caller: Caller, id: i64, now: Timestamp) -> Result<i6
     db.run_tx("test_webhook", |tx| {
         let (event_id, body) = (event_id.clone(), body.clone());
         Box::pin(async move {
-            let_in(tx, caller).await?;
+            check_live_key(tx, caller).await?;
             let found = table::find_locked(tx, caller.org, None, id).await?;
             found.ok_or_else(|| ApiError::not_found("webhook"))?;
             let word = EventType::WebhookTest.as_str();
@@ -265,7 +260,8 @@ pub async fn test(db: &Db, caller: Caller, id: i64, now: Timestamp) -> Result<i6
     .await
 }
 
-/// Enqueues what was given up from `from` to `to` again; how many deliveries. The subscription is one to `basket`, or a generic one.
+/// Enqueues again the deliveries given up from `from` to `to`; returns their number. The subscription is one to `basket`, or a generic
+/// one.
 pub async fn replay(
     db: &Db,
     caller: Caller,
@@ -278,7 +274,7 @@ pub async fn replay(
     db.run_tx("replay_webhook", |tx| {
         let basket = basket.clone();
         Box::pin(async move {
-            let_in(tx, caller).await?;
+            check_live_key(tx, caller).await?;
             let found = table::find_locked(tx, caller.org, basket.as_deref(), id).await?;
             found.ok_or_else(|| ApiError::not_found("webhook"))?;
             Ok(webhook_deliveries::replay(tx, id, from, to, now).await?)
@@ -287,13 +283,13 @@ pub async fn replay(
     .await
 }
 
-/// Takes a subscription away, with everything that waits for it. It is one to `basket`, or a generic one.
+/// Deletes a subscription and its waiting deliveries. It is one to `basket`, or a generic one.
 pub async fn delete(db: &Db, caller: Caller, basket: Option<&str>, id: i64) -> Result<(), Fault> {
     let basket = basket.map(str::to_owned);
     db.run_tx("delete_webhook", |tx| {
         let basket = basket.clone();
         Box::pin(async move {
-            let_in(tx, caller).await?;
+            check_live_key(tx, caller).await?;
             match table::delete(tx, caller.org, basket.as_deref(), id).await? {
                 true => Ok(()),
                 false => Err(ApiError::not_found("webhook").into()),
@@ -303,7 +299,7 @@ pub async fn delete(db: &Db, caller: Caller, basket: Option<&str>, id: i64) -> R
     .await
 }
 
-/// Disables what delivers for a key, in the transaction that revokes it.
+/// Disables the subscriptions of a key, in the transaction that revokes it.
 pub async fn key_revoked(tx: &mut Tx<'_>, key: KeyId, now: Timestamp) -> Result<(), StoreError> {
     for mut subscription in table::lock_of_key(tx, key).await? {
         if subscription.breaker.apply(now, Event::KeyRevoked(key)).is_some() {
@@ -313,8 +309,7 @@ pub async fn key_revoked(tx: &mut Tx<'_>, key: KeyId, now: Timestamp) -> Result<
     Ok(())
 }
 
-/// Gives a subscription of either family another secret, and lets the present one sign too for `overlap_seconds`. None when
-/// there is no such subscription.
+/// Gives any subscription a new secret; the current one also signs for `overlap_seconds`. `None` if there is no such subscription.
 pub async fn rotate(
     db: &Db,
     sealer: &Arc<Sealer>,

@@ -1,4 +1,4 @@
-//! What time alone changes of webhooks: pauses end, overlaps end, old rows and unused connections go, gauges are read.
+//! Periodic upkeep of webhooks: ends pauses and overlaps, removes old rows and idle connections, reads gauges.
 
 use crate::app::App;
 use crate::store::webhook_upkeep::{self as table, Standing};
@@ -10,17 +10,17 @@ use rds_shared::wire::Timestamp;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-/// How often it is looked: a moved test clock takes effect this soon.
-const EVERY: Duration = Duration::from_secs(1);
-/// Every how many looks the gauges are read, and old rows removed.
-const GAUGES: u64 = 5;
-const PRUNE: u64 = 300;
+/// Interval of the upkeep: short, so that a moved test clock takes effect.
+const INTERVAL: Duration = Duration::from_secs(1);
+/// Rounds between two readings of the gauges, and between two removals of old rows.
+const GAUGE_ROUNDS: u64 = 5;
+const PRUNE_ROUNDS: u64 = 300;
 /// How long an event is kept once all its deliveries have ended, in seconds: a month for replays.
 const KEEP_SECONDS: i64 = 30 * 86_400;
-/// From here on a clock that is off is told about, in milliseconds: receivers drop what is 300 seconds away.
-const OFFSET_MS: i64 = 60_000;
+/// Clock offset from which a warning is logged, in milliseconds: receivers refuse signatures that are 300 seconds off.
+const MAX_OFFSET_MS: i64 = 60_000;
 
-/// Ends the pauses that are over at `now`; how many.
+/// Ends the pauses that have expired at `now`; returns their number.
 pub async fn resume(db: &Db, now: Timestamp) -> Result<usize, StoreError> {
     db.run_tx("resume_webhooks", |tx| {
         Box::pin(async move {
@@ -37,31 +37,31 @@ pub async fn resume(db: &Db, now: Timestamp) -> Result<usize, StoreError> {
     .await
 }
 
-/// Looks after webhooks until the process ends.
+/// Runs the upkeep until the process ends.
 pub async fn keep_up(app: &App) {
-    let mut look: u64 = 0;
+    let mut round: u64 = 0;
     loop {
         app.webhooks.sender.kept().let_go();
-        match once(app, look).await {
-            // The catalog's refresh says when the database is down; once is enough.
+        match once(app, round).await {
+            // The catalog refresh already logs that the database is unavailable.
             Ok(()) | Err(StoreError::Unavailable(_)) => {}
             Err(error) => tracing::error!(%error, "the upkeep of webhooks failed"),
         }
-        look = look.wrapping_add(1);
-        tokio::time::sleep(EVERY).await;
+        round = round.wrapping_add(1);
+        tokio::time::sleep(INTERVAL).await;
     }
 }
 
-async fn once(app: &App, look: u64) -> Result<(), StoreError> {
+async fn once(app: &App, round: u64) -> Result<(), StoreError> {
     let now = app.clock.now();
     if resume(&app.db, now).await? > 0 {
         app.webhooks.due();
     }
     webhook_secrets::keep_overlaps(&app.db, now).await?;
-    if look.is_multiple_of(GAUGES) {
+    if round.is_multiple_of(GAUGE_ROUNDS) {
         gauge(app, table::standing(&app.db, now).await?, now);
     }
-    if look.is_multiple_of(PRUNE) {
+    if round.is_multiple_of(PRUNE_ROUNDS) {
         while table::prune(&app.db, now.plus_seconds(-KEEP_SECONDS), now.plus_seconds(-NAMED_SECONDS)).await? > 0 {}
     }
     Ok(())
@@ -74,7 +74,7 @@ fn gauge(app: &App, standing: Standing, now: Timestamp) {
     counters.fanout_behind.store(standing.behind, Relaxed);
     let offset = app.clock.wall().as_millis().saturating_sub(standing.database_now.as_millis());
     counters.clock_offset_ms.store(offset, Relaxed);
-    if offset.abs() > OFFSET_MS {
-        tracing::warn!(offset, "this process' clock is off against the database's: receivers will refuse webhooks");
+    if offset.abs() > MAX_OFFSET_MS {
+        tracing::warn!(offset, "this process's clock differs from the database's by more than a minute: receivers may refuse webhooks");
     }
 }

@@ -1,4 +1,4 @@
-//! What a creation asks for, read out of its body and headers with every fault told at once.
+//! The request that creates a subscription, parsed from body and headers; all faults are reported at once.
 
 use crate::store::webhooks::ToBasket;
 use axum::http::HeaderValue;
@@ -9,27 +9,27 @@ use rds_shared::wire::{ApiError, ErrorCode, headers};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
-/// The words that `families` may hold.
+/// The allowed values of `families`.
 const FAMILIES: &[&str] = &{
     let [a, b, c, d] = EventType::FAMILIES;
     [a.as_str(), b.as_str(), c.as_str(), d.as_str()]
 };
 
-/// A wished-for subscription.
+/// A parsed request for a new subscription.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wish {
-    /// Where deliveries shall go; no rule has been applied to it yet.
+    /// The URL of deliveries; not checked yet.
     pub url: String,
-    /// The event types, each once, in the interface's order.
+    /// The event types, each once, in canonical order.
     pub families: Vec<EventType>,
-    /// Its owner's words for it.
+    /// The owner's description.
     pub description: Option<String>,
-    /// What it is to where it is a basket's, which has no families; nobody has looked yet whether there is such a version.
+    /// The basket and version of a basket's subscription, which has no families; existence is not checked yet.
     pub basket: Option<ToBasket>,
 }
 
 impl Wish {
-    /// Reads a creation's body. A URL that breaks a rule is not a fault of the body: see the guard.
+    /// Reads the body of a creation. The URL is not checked here, but by the guard.
     pub fn read(body: &[u8]) -> Result<Self, ApiError> {
         let mut fields = object(body, "the body must be a JSON object with url and families")?;
         let mut faults = Vec::new();
@@ -61,7 +61,7 @@ impl Wish {
         }
     }
 
-    /// Tells wishes apart: the same for the same wish, however its JSON is spelled.
+    /// A digest of the request: equal requests have equal digests, however their JSON is written.
     pub fn digest(&self) -> [u8; 32] {
         let words: Vec<&str> = self.families.iter().map(|family| family.as_str()).collect();
         let parts = [self.url.as_str(), &words.join(","), self.description.as_deref().unwrap_or("\0")];
@@ -100,9 +100,9 @@ fn url(value: Option<Value>) -> Result<String, Detail> {
 fn pinned(value: Option<Value>) -> Result<Option<String>, Detail> {
     match value {
         None | Some(Value::Null) => Ok(None),
-        // What no version can be called is none; the database takes no such text.
+        // No version has such an id, and the database refuses such text.
         Some(Value::String(text)) if text.chars().any(char::is_control) || text.chars().count() > VERSION_ID_CHARS => {
-            Err(fault("pinned_version_id", "is no version's id"))
+            Err(fault("pinned_version_id", format!("must have at most {VERSION_ID_CHARS} characters and no control characters")))
         }
         Some(Value::String(text)) => Ok(Some(text)),
         Some(_) => Err(fault("pinned_version_id", "must be a string or null")),
@@ -129,7 +129,7 @@ fn families(value: Option<Value>, faults: &mut Vec<Detail>) -> Vec<EventType> {
             Some(family) => wanted.push(family),
             None => faults.push(Detail {
                 allowed: Some(FAMILIES),
-                ..Detail::new(In::Body, format!("families[{position}]"), "is no event type that can be subscribed to")
+                ..Detail::new(In::Body, format!("families[{position}]"), "must be an event type that can be subscribed to")
             }),
         }
     }
@@ -157,7 +157,7 @@ fn unknown(fields: &Map<String, Value>) -> impl Iterator<Item = Detail> {
     fields.keys().map(|name| Detail::new(In::Body, name.clone(), "is not a field of this body"))
 }
 
-/// Reads `Idempotency-Key`: visible ASCII characters, no more than the bound.
+/// Reads `Idempotency-Key`: 1 to [`IDEMPOTENCY_KEY_BYTES`] visible ASCII characters or spaces.
 pub fn idempotency_key(header: Option<&HeaderValue>) -> Result<Option<String>, ApiError> {
     let Some(header) = header else { return Ok(None) };
     let text = header.to_str().unwrap_or_default().trim();
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_baskets_follower_names_a_url_and_perhaps_a_version() {
+    fn a_subscription_to_a_basket_needs_a_url_and_may_name_a_version() {
         let names = |body: &str| {
             let error = Wish::read_for_basket("prime", body.as_bytes()).unwrap_err();
             error.details.into_iter().map(|detail| detail.name.into_owned()).collect::<Vec<_>>()
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_wish_is_the_same_however_it_is_spelled() {
+    fn the_same_request_has_the_same_digest_however_it_is_written() {
         let read = |body: &str| Wish::read(body.as_bytes()).unwrap();
         let one =
             read(r#"{"url":"https://a.example","families":["rating.changed","event.published","rating.changed"]}"#);

@@ -109,6 +109,6 @@ async fn a_digest_that_is_none_is_no_row_of_zeros() {
     let refused = rds_origin::store::baskets::rule_hashes(&mut tx).await.unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "the column basket_methodology.content_hash holds \"[00]\", which is none of its words"
+        "the column basket_methodology.content_hash contains \"[00]\", which is not a valid value"
     );
 }

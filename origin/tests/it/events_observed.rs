@@ -31,8 +31,8 @@ async fn read(test: &TestDb, hours: i64, fields: Value) {
     }
 }
 
-const CLOSED: &str = "Harbor USDX takes no deposits any more";
-const OPEN: &str = "Harbor USDX takes deposits again";
+const CLOSED: &str = "Harbor USDX no longer accepts deposits";
+const OPEN: &str = "Harbor USDX accepts deposits again";
 
 #[tokio::test]
 async fn a_gate_moves_between_confirmed_states_only() {
@@ -73,11 +73,11 @@ async fn a_rating_change_is_its_own_family_and_source() {
     let test = with_market().await;
     assert_eq!(told(&test).await, [""; 0], "the first rating is no change");
     read(&test, 1, json!({"tvl_usd": 50_000})).await;
-    assert_eq!(of_type(&test, "RatingChange").await, ["Harbor USDX is rated 8.00 (Prime), before 8.60 (Prime)"]);
+    assert_eq!(of_type(&test, "RatingChange").await, ["Harbor USDX is rated 8.00 (Prime), previously 8.60 (Prime)"]);
     scoring_run::run_all(&test.db, &clock(2)).await.unwrap();
     scoring_run::run_all(&test.db, &clock(25)).await.unwrap();
     let titles = of_type(&test, "RatingChange").await;
-    assert_eq!((titles.len(), titles[1].as_str()), (2, "Harbor USDX is rated 7.40 (Core), before 8.00 (Prime)"));
+    assert_eq!((titles.len(), titles[1].as_str()), (2, "Harbor USDX is rated 7.40 (Core), previously 8.00 (Prime)"));
     let captured: Vec<(String, String, Vec<u8>)> =
         sqlx::query_as("SELECT family, stream_op, body FROM push_operation ORDER BY id")
             .fetch_all(&test.db.pool)

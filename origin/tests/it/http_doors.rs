@@ -29,7 +29,7 @@ fn with_headers_of(mut request: Request, other: &Request) -> Request {
 /// A stranger learns nothing: the same words for every path.
 fn is_refused(reply: &Reply) {
     assert_eq!((reply.status, reply.code()), (StatusCode::UNAUTHORIZED, "UNAUTHORIZED".to_owned()));
-    assert_eq!(reply.message(), "this door opens for the edge only");
+    assert_eq!(reply.message(), "only the edge may call this listener");
     assert_eq!((reply.header("allow"), reply.header("etag"), reply.header("x-data-version")), (None, None, None));
 }
 

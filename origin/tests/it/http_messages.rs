@@ -148,7 +148,7 @@ async fn only_the_edge_itself_is_heard_and_only_here() {
         assert_eq!(large.code(), "PAYLOAD_TOO_LARGE");
         let mut bare = signed("POST", path, "");
         *bare.headers_mut() = Default::default();
-        assert_eq!(test.ask(bare).await.message(), "this door opens for the edge only");
+        assert_eq!(test.ask(bare).await.message(), "only the edge may call this listener");
     }
     for (method, target) in [("GET", "/v1/vaults"), ("GET", "/v1/me"), ("POST", "/v1/vaults/batch"), ("GET", "/__edge")]
     {

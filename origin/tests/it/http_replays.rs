@@ -43,7 +43,7 @@ async fn a_captured_write_is_refused_by_every_other_process() {
     let replayed = other.ask(copy).await;
     assert_eq!(
         (replayed.status, replayed.message().as_str()),
-        (StatusCode::UNAUTHORIZED, "this door opens for the edge only")
+        (StatusCode::UNAUTHORIZED, "only the edge may call this listener")
     );
     assert_eq!(world.count("select count(*) from webhook_subscription").await, 1);
 

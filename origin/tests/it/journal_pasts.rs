@@ -231,7 +231,7 @@ async fn an_edge_that_knows_more_tells_of_a_disk_that_was_set_back_unnoticed() {
         assert_eq!(client.titles(4).await, ["1", "2", "3", "4"]);
     }
     let steps: Vec<String> = sqlx::query_scalar("SELECT reason FROM incarnation").fetch_all(&mut one).await.unwrap();
-    assert_eq!(steps, ["the edge knows facts that are gone"], "once");
+    assert_eq!(steps, ["the edge has newer tag versions"], "once");
 }
 
 #[tokio::test]

@@ -5,6 +5,10 @@ use crate::streaming::{eventually, key, operation, publish_rows, published, serv
 use crate::testapp::TestApp;
 use rds_origin::store::journal::read::{self as journal, Most};
 use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+/// Longer than the service waits before it takes a client for one that does not read (`STALLED` in `stream/delivery.rs`).
+const STALLED: Duration = Duration::from_millis(200);
 
 fn numbers(range: std::ops::RangeInclusive<u64>) -> Vec<String> {
     range.map(|number| number.to_string()).collect()
@@ -111,12 +115,15 @@ async fn a_client_that_does_not_read_is_told_so_though_pages_bring_nothing_for_i
     publish_rows(&test, (0..40).map(|_| own(&text)).collect()).await;
     // One it reads, and then nothing: its delivery has begun, and stands.
     assert_eq!(deaf.operation().await.number(), 1);
+    let blocked = Instant::now();
     of_others(&test, 2_500).await;
     eventually("all are read", async || test.app.journal.ring.tail() == 2_540).await;
     // The ring moves on: what the client has not read of these is in the journal only.
     test.app.journal.begin_after(2_540);
     publish_rows(&test, (0..150).map(|_| own("after")).collect()).await;
     eventually("all are read", async || test.app.journal.ring.tail() == 2_690).await;
+    // A fast machine gets here before the service takes the client for one that does not read.
+    eventually("the write has waited too long for a burst", async || blocked.elapsed() > STALLED).await;
     let frames = deaf.all().await;
     let (gap, operations) = frames.split_last().unwrap();
     let told = gap.json();

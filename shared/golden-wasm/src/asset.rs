@@ -7,7 +7,7 @@ use rds_shared::scoring::asset::{
 };
 use serde_json::{Value, json};
 
-/// Scores one vector's input and compares all of the outcome.
+/// Scores one vector's input and compares the complete outcome.
 pub fn check(case: &Value) -> Result<(), Mismatch> {
     let outcome = evaluate(&input(&case["in"])?);
     expect(&case["name"], &written(&outcome), &case["out"])
@@ -16,7 +16,7 @@ pub fn check(case: &Value) -> Result<(), Mismatch> {
 fn input(case: &Value) -> Result<AssetInput, Mismatch> {
     let mut input = AssetInput::new(required_name(case, "category")?, dimensions(&case["dimensions"])?);
     input.lockup_days = integer(case, "lockup_days")?.unwrap_or(0);
-    // Present and null is an underlying without a score.
+    // Present but null: the underlying has no score.
     input.underlying = case.get("underlying").map(score).transpose()?;
     for dependency in list(case, "dependencies")? {
         let id = dependency[0].as_str().ok_or_else(|| Mismatch::unreadable("dependency"))?;

@@ -1,4 +1,4 @@
-//! Basket vectors: `{name, in, out}`; `out` is null where no version can be made.
+//! Basket vectors: `{name, in, out}`; `out` is null when no version can be built.
 
 use crate::read::{Mismatch, expect, list, required, score, text};
 use rds_shared::rules::baskets::definition::{Caps, Weighting};
@@ -9,7 +9,7 @@ use rds_shared::scoring::{METHODOLOGY_VERSION, Ppm};
 use rds_shared::wire::time::Timestamp;
 use serde_json::{Value, json};
 
-/// Weighs one vector's names, makes the version they are in, and compares weights, canonical text and hash.
+/// Computes one vector's weights, builds the version, and compares weights, canonical text and hash.
 pub fn check(case: &Value) -> Result<(), Mismatch> {
     let names = list(&case["in"], "names")?.iter().map(name).collect::<Result<Vec<_>, _>>()?;
     let computed = match weigh(&names, &weighting(&case["in"])?) {

@@ -1,4 +1,4 @@
-//! Decision vectors: checks with the decisions they lead to, signed, and verifications.
+//! Decision vectors: checks with their signed decisions, and verifications.
 
 use crate::read::{Mismatch, expect, list, text};
 use rds_shared::graph::amount::{Share, Usd};
@@ -17,7 +17,7 @@ use rds_shared::scoring::canonical::Canonicalize;
 use rds_shared::wire::time::Timestamp;
 use serde_json::{Value, json};
 
-/// Checks one vector's portfolio, seals and signs the outcome, and compares all of it.
+/// Checks one vector's portfolio, builds and signs the decision, and compares everything.
 pub fn check(case: &Value) -> Result<(), Mismatch> {
     let given = &case["in"];
     let portfolio = portfolio(given)?;
@@ -43,7 +43,7 @@ pub fn check(case: &Value) -> Result<(), Mismatch> {
     expect(&case["name"], &computed, &case["out"])
 }
 
-/// Verifies one vector's record and compares the five answers.
+/// Verifies one vector's record and compares the five results.
 pub fn check_verification(case: &Value) -> Result<(), Mismatch> {
     let given = &case["in"];
     let registry = list(given, "registry")?.iter().map(registered).collect::<Result<Vec<_>, _>>()?;

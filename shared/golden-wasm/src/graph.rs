@@ -1,4 +1,4 @@
-//! Graph vectors: vaults, what each looks through to as it is published, and the manifest of the snapshot they make.
+//! Graph vectors: vaults, their published look-throughs, and the manifest of their snapshot.
 
 use crate::read::{Mismatch, expect, flag, list, optional, required, text};
 use rds_shared::graph::amount::Usd;

@@ -1,8 +1,8 @@
 //! The golden vectors of the methodology, runnable natively and as a plain wasm module.
 //!
-//! Every line of `fixtures/{scoring,baskets,decisions}/*.jsonl` is an input and what the reference evaluator makes of it, in integers. The
-//! same comparison runs in `cargo test` and, compiled to wasm, under any host that can instantiate a module: call
-//! `golden_failures()` and expect 0, and `golden_cases()` to see that there was something to compare.
+//! Each line of `fixtures/{scoring,baskets,decisions}/*.jsonl` has an input and the reference evaluator's output in integers. The
+//! same comparison runs in `cargo test` and, compiled to wasm, in any host that can instantiate a module: `golden_failures()` must
+//! return 0, and `golden_cases()` returns the number of vectors.
 
 mod asset;
 mod basket;
@@ -43,7 +43,7 @@ const ALL: [Vectors; 12] = [
     vectors!("decisions/random_graphs.jsonl", graph::check),
 ];
 
-/// Every vector that is not met: file, line and difference.
+/// The differing vectors: file, line and difference.
 pub fn failures() -> Vec<String> {
     let met = |vectors: &'static Vectors| {
         let numbered = vectors.lines.lines().zip(1_u32..);
@@ -56,14 +56,14 @@ pub fn failures() -> Vec<String> {
     ALL.iter().flat_map(met).collect()
 }
 
-/// How many vectors are not met.
+/// Number of differing vectors.
 #[allow(unsafe_code, reason = "an unmangled name is how a plain wasm host finds the function")]
 #[unsafe(no_mangle)]
 pub extern "C" fn golden_failures() -> u32 {
     u32::try_from(failures().len()).unwrap_or(u32::MAX)
 }
 
-/// How many vectors there are.
+/// Number of vectors.
 #[allow(unsafe_code, reason = "an unmangled name is how a plain wasm host finds the function")]
 #[unsafe(no_mangle)]
 pub extern "C" fn golden_cases() -> u32 {

@@ -1,4 +1,4 @@
-//! Publication vectors: `{name, start, steps}`, a first score at second 0 and the runs after it.
+//! Publication vectors: `{name, start, steps}`: the first score at second 0, and the runs after it.
 
 use crate::read::{Mismatch, expect, flag, list, milli, required, score_of};
 use rds_shared::rules::dwell::Publication;

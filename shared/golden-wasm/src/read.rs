@@ -1,16 +1,16 @@
-//! Reading a vector: typed access to its JSON, where anything unexpected is a mismatch and not a default.
+//! Typed access to a vector's JSON. An unexpected value is a mismatch, never a default.
 
 use rds_shared::scoring::MilliPoints;
 use serde_json::Value;
 use std::fmt;
 use std::str::FromStr;
 
-/// Why a vector is not met.
+/// Why a vector differs or cannot be read.
 #[derive(Debug)]
 pub struct Mismatch(String);
 
 impl Mismatch {
-    /// A field that is absent or of another shape than the fixtures have.
+    /// A field that is missing or has an unexpected type.
     pub fn unreadable(field: &str) -> Self {
         Mismatch(format!("cannot read {field}"))
     }
@@ -22,7 +22,7 @@ impl fmt::Display for Mismatch {
     }
 }
 
-/// Compares what was computed with what the vector says.
+/// Compares the computed value with the vector's.
 pub fn expect(name: &Value, computed: &Value, expected: &Value) -> Result<(), Mismatch> {
     if computed == expected {
         return Ok(());
@@ -30,40 +30,40 @@ pub fn expect(name: &Value, computed: &Value, expected: &Value) -> Result<(), Mi
     Err(Mismatch(format!("{name}: computed {computed}, expected {expected}")))
 }
 
-/// A member that may be left out, or null.
+/// An optional member; `None` when missing or null.
 pub fn optional<'a>(object: &'a Value, field: &str) -> Option<&'a Value> {
     object.get(field).filter(|value| !value.is_null())
 }
 
-/// An integer that fits `N`; `None` when left out or null.
+/// An integer that fits `N`; `None` when missing or null.
 pub fn integer<N: TryFrom<i64>>(object: &Value, field: &str) -> Result<Option<N>, Mismatch> {
     let read = |value: &Value| value.as_i64().and_then(|value| N::try_from(value).ok());
     optional(object, field).map(|value| read(value).ok_or_else(|| Mismatch::unreadable(field))).transpose()
 }
 
-/// An integer that must be there.
+/// A required integer.
 pub fn required<N: TryFrom<i64>>(object: &Value, field: &str) -> Result<N, Mismatch> {
     integer(object, field)?.ok_or_else(|| Mismatch::unreadable(field))
 }
 
-/// A boolean; false when left out.
+/// A boolean; false when missing.
 pub fn flag(object: &Value, field: &str) -> Result<bool, Mismatch> {
     let read = |value: &Value| value.as_bool().ok_or_else(|| Mismatch::unreadable(field));
     optional(object, field).map_or(Ok(false), read)
 }
 
-/// A name of a vocabulary; `None` when left out or null.
+/// A name of an enumeration; `None` when missing or null.
 pub fn name<T: FromStr>(object: &Value, field: &str) -> Result<Option<T>, Mismatch> {
     let read = |value: &Value| value.as_str().and_then(|text| text.parse().ok());
     optional(object, field).map(|value| read(value).ok_or_else(|| Mismatch::unreadable(field))).transpose()
 }
 
-/// A name that must be there.
+/// A required name of an enumeration.
 pub fn required_name<T: FromStr>(object: &Value, field: &str) -> Result<T, Mismatch> {
     name(object, field)?.ok_or_else(|| Mismatch::unreadable(field))
 }
 
-/// A list; empty when left out.
+/// A list; empty when missing.
 pub fn list<'a>(object: &'a Value, field: &str) -> Result<&'a [Value], Mismatch> {
     let read = |value: &'a Value| value.as_array().map(Vec::as_slice).ok_or_else(|| Mismatch::unreadable(field));
     optional(object, field).map_or(Ok(&[]), read)
@@ -78,17 +78,17 @@ pub fn score(value: &Value) -> Result<Option<MilliPoints>, Mismatch> {
     milli.map(Some).ok_or_else(|| Mismatch::unreadable("score"))
 }
 
-/// A member that is a score; `None` when left out or null.
+/// A score in milli-points; `None` when missing or null.
 pub fn score_of(object: &Value, field: &str) -> Result<Option<MilliPoints>, Mismatch> {
     optional(object, field).map_or(Ok(None), score)
 }
 
-/// A score as the fixtures write it.
+/// A score in the fixtures' form.
 pub fn milli(score: Option<MilliPoints>) -> Value {
     score.map_or(Value::Null, |score| score.get().into())
 }
 
-/// A string that must be there.
+/// A required string.
 pub fn text(value: &Value) -> Result<String, Mismatch> {
     value.as_str().map(Into::into).ok_or_else(|| Mismatch::unreadable("text"))
 }

@@ -7,7 +7,7 @@ use rds_shared::scoring::vault::{
 };
 use serde_json::{Value, json};
 
-/// Scores one vector's input and compares all of the outcome.
+/// Scores one vector's input and compares the complete outcome.
 pub fn check(case: &Value) -> Result<(), Mismatch> {
     let outcome = evaluate(&input(&case["in"])?);
     expect(&case["name"], &written(&outcome), &case["out"])

@@ -1,7 +1,7 @@
-//! The vectors, natively: the same comparison that the wasm build runs.
+//! The golden vectors, compared natively as the wasm build does.
 
 #[test]
-fn every_golden_vector_is_met_exactly() {
+fn every_golden_vector_is_reproduced_exactly() {
     let failures = rds_golden::failures();
     assert!(
         failures.is_empty(),

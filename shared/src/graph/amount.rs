@@ -1,4 +1,4 @@
-//! Amounts and shares of the graph family: integers small enough to be exact and wide enough never to overflow.
+//! Amounts and shares of the exposure graph: integers, fine enough to be exact and wide enough never to overflow.
 
 use crate::scoring::Ppm;
 use crate::scoring::canonical::Canonical;
@@ -14,7 +14,7 @@ use serde::{Serialize, Serializer};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Usd(u128);
 
-/// Why a number is not an amount.
+/// Why a number is not a valid amount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AmountError {
     /// NaN or infinite.
@@ -38,12 +38,11 @@ impl fmt::Display for AmountError {
 impl core::error::Error for AmountError {}
 
 impl Usd {
-    /// Nothing.
     pub const ZERO: Self = Usd(0);
     const MICROS: u128 = 1_000_000;
-    /// Dollars that a position must stay below.
+    /// Exclusive upper bound of an amount, in dollars.
     pub const BOUND_DOLLARS: u64 = 1_000_000_000_000_000;
-    /// The same in millionths.
+    /// [`Self::BOUND_DOLLARS`] in millionths.
     const LIMIT: u128 = Self::BOUND_DOLLARS as u128 * Self::MICROS;
 
     /// From millionths of a dollar.
@@ -51,7 +50,7 @@ impl Usd {
         Usd(micros)
     }
 
-    /// Reads a number as the decimal it was written as, rounded half to even to millionths.
+    /// Takes the shortest decimal that denotes this float, rounded half to even to millionths.
     pub fn from_number(dollars: f64) -> Result<Self, AmountError> {
         if dollars.is_finite() && dollars < 0.0 {
             return Err(AmountError::Negative);
@@ -59,7 +58,7 @@ impl Usd {
         Self::from_units(wide_from_float(dollars, 6))
     }
 
-    /// Reads a number of a JSON text, digit by digit, rounded half to even to millionths.
+    /// Reads the digits of a JSON number, without a float, rounded half to even to millionths.
     ///
     /// Source: methodology, "Check verdict".
     pub fn from_json(number: &str) -> Result<Self, AmountError> {
@@ -79,7 +78,7 @@ impl Usd {
         if micros < Self::LIMIT { Ok(Usd(micros)) } else { Err(AmountError::TooLarge) }
     }
 
-    /// Reads what it prints as: digits, and at most six more after a point. Null for anything else.
+    /// Parses the printed form: digits, optionally a point and one to six more digits. `None` for anything else.
     pub fn parse(text: &str) -> Option<Self> {
         let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
         let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -95,13 +94,12 @@ impl Usd {
         self.0
     }
 
-    /// Both amounts together.
     #[must_use]
     pub const fn plus(self, other: Usd) -> Self {
         Usd(self.0.saturating_add(other.0))
     }
 
-    /// What is left without `other`; never below nothing.
+    /// Saturates at zero.
     #[must_use]
     pub const fn minus(self, other: Usd) -> Self {
         Usd(self.0.saturating_sub(other.0))
@@ -131,15 +129,14 @@ impl From<Usd> for Canonical {
     }
 }
 
-/// A part of a vault or portfolio, in millionths of a millionth: exact for one level of [`Ppm`], and fine enough that
-/// what is lost on the way down through nested vaults never shows.
+/// A share of a vault or portfolio, in units of 10⁻¹²: exact for one level of [`Ppm`], and fine enough that rounding over
+/// deeper nesting is negligible.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Share(u64);
 
 impl Share {
-    /// Nothing.
     pub const ZERO: Self = Share(0);
-    /// All of it.
+    /// The whole.
     pub const ONE: Self = Share(1_000_000_000_000);
 
     /// `None` outside 0 to 1.
@@ -147,42 +144,41 @@ impl Share {
         if share.0 < 0 || share.0 > Ppm::ONE.0 { None } else { Some(Share(share.0.unsigned_abs() * 1_000_000)) }
     }
 
-    /// Millionths of a millionth.
+    /// In units of 10⁻¹².
     pub const fn get(self) -> u64 {
         self.0
     }
 
-    /// Both parts together.
     #[must_use]
     pub const fn plus(self, other: Share) -> Self {
         Share(self.0.saturating_add(other.0))
     }
 
-    /// What is left without `other`; never below nothing.
+    /// Saturates at zero.
     #[must_use]
     pub const fn minus(self, other: Share) -> Self {
         Share(self.0.saturating_sub(other.0))
     }
 
-    /// This part of `whole`, rounded down.
+    /// This share of `whole`, rounded down.
     #[must_use]
     pub const fn of(self, whole: Share) -> Self {
-        // Both are at most some ones, so the product is far inside 128 bits and the quotient inside 64.
+        // Both factors are a few times `ONE` at most, so the product fits 128 bits and the quotient 64.
         Share((self.0 as u128 * whole.0 as u128 / Share::ONE.0 as u128) as u64)
     }
 }
 
 impl Serialize for Share {
-    /// A fraction.
+    /// Written as a decimal fraction.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         Decimal { units: i64::try_from(self.0).unwrap_or(i64::MAX), scale: 12 }.serialize(serializer)
     }
 }
 
-/// Splits by running totals: each answer is what the total so far is worth, less what was answered before.
+/// Converts a sequence of parts so that the results add up exactly: each result is `worth` of the running total minus the
+/// results returned so far.
 ///
-/// Every answer is within one unit of its exact value, and all of them add up to the worth of the whole, so that nothing
-/// is lost or made by rounding. `worth` must not fall as its argument rises.
+/// Each result is within one unit of its exact value, and the sum of all is `worth` of the sum. `worth` must be monotonic.
 pub(super) struct RunningTotal<F> {
     worth: F,
     total: u128,
@@ -203,12 +199,14 @@ impl<F: Fn(u128) -> u128> RunningTotal<F> {
     }
 }
 
-/// Each part in whole units, so that together they are their sum rounded half to even: no part is a unit or more from its exact
-/// value, and one that is exact stays so. Largest remainders are rounded up, among equals the earlier ones.
+/// Rounds each part to whole units so that the results add up to the sum of the parts rounded half to even.
+///
+/// Each result is less than one unit from its exact value; exact values are unchanged. The largest remainders are rounded up,
+/// the earlier part first among equals (largest remainder method).
 pub(super) fn apportioned(parts: impl Iterator<Item = u128>, unit: u128) -> Vec<u128> {
     let split = |part: u128| (part.checked_div(unit).unwrap_or_default(), part.checked_rem(unit).unwrap_or_default());
     let (mut units, rests): (Vec<u128>, Vec<u128>) = parts.map(split).unzip();
-    // Half to even asks of the whole whether it is odd.
+    // Rounding half to even depends on the parity of the sum.
     let odd = units.iter().fold(0, |odd, units| odd ^ (units & 1));
     let rest = rests.iter().fold(odd.saturating_mul(unit), |sum, rest| sum.saturating_add(*rest));
     let missing = rhe(rest, unit).saturating_sub(odd);
@@ -220,14 +218,14 @@ pub(super) fn apportioned(parts: impl Iterator<Item = u128>, unit: u128) -> Vec<
     units
 }
 
-/// Parts of a vault as parts of `portion`: together they are exactly `portion` when they were a whole.
+/// Scales a vault's shares to shares of `portion`. Shares that add up to one add up to exactly `portion`.
 pub(super) fn scaled(portion: Share) -> impl FnMut(Share) -> Share {
     let one = u128::from(Share::ONE.0);
     let mut running = RunningTotal::new(move |total: u128| total.saturating_mul(u128::from(portion.0)) / one);
     move |share| Share(u64::try_from(running.next(u128::from(share.0))).unwrap_or(u64::MAX))
 }
 
-/// Parts of a vault as parts of `amount`: together they are exactly `amount` when they were a whole.
+/// Converts a vault's shares to parts of `amount`. Shares that add up to one add up to exactly `amount`.
 pub(super) fn priced(amount: Usd) -> impl FnMut(Share) -> Usd {
     let one = u128::from(Share::ONE.0);
     let mut running = RunningTotal::new(move |total: u128| total.saturating_mul(amount.0) / one);
@@ -255,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn an_amount_reads_back_and_nothing_else_is_one() {
+    fn an_amount_parses_back_and_other_texts_are_refused() {
         for micros in [0, 1, 1_500_000, 999_999, 10_u128.pow(21) - 1, u64::MAX.into()] {
             let amount = Usd::from_micros(micros);
             assert_eq!(Usd::parse(&amount.to_string()), Some(amount));
@@ -268,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_amount_says_why() {
+    fn an_invalid_number_is_refused_with_the_reason() {
         assert_eq!(Usd::from_number(f64::NAN), Err(AmountError::NonFinite));
         assert_eq!(Usd::from_number(f64::INFINITY), Err(AmountError::NonFinite));
         assert_eq!(Usd::from_number(-1e-9), Err(AmountError::Negative));
@@ -277,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn an_amount_is_exact_where_no_float_is() {
+    fn an_amount_is_exact_where_a_float_would_round() {
         for (text, shown) in [
             ("123456789012345.123456", "123456789012345.123456"),
             ("999999999999999.999999", "999999999999999.999999"),
@@ -286,7 +284,7 @@ mod tests {
         ] {
             assert_eq!(Usd::from_json(text).unwrap().to_string(), shown);
         }
-        assert_eq!(Usd::from_json("-0.00000000001"), Err(AmountError::Negative), "however little");
+        assert_eq!(Usd::from_json("-0.00000000001"), Err(AmountError::Negative), "even if it rounds to zero");
         for text in ["999999999999999.9999999", "1e15", "1234567890123456", "1e999"] {
             assert_eq!(Usd::from_json(text), Err(AmountError::TooLarge), "{text}");
         }
@@ -309,7 +307,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_apportioned_adds_up_and_moves_by_less_than_a_unit(
+        fn apportioned_parts_add_up_and_differ_by_less_than_a_unit(
             parts in proptest::collection::vec(0..10_u128.pow(15), 0..20), unit in 1..10_u128.pow(12),
         ) {
             let units = apportioned(parts.iter().copied(), unit);
@@ -320,13 +318,13 @@ mod tests {
         }
 
         #[test]
-        fn a_number_that_a_float_holds_reads_the_same_either_way(dollars in 0.0..1e15_f64) {
+        fn a_float_reads_the_same_as_number_and_as_json(dollars in 0.0..1e15_f64) {
             let text = dollars.to_string();
             prop_assert_eq!(Usd::from_json(&text), Usd::from_number(dollars));
         }
 
         #[test]
-        fn a_whole_that_is_split_stays_whole(
+        fn shares_of_a_whole_add_up_to_exactly_the_whole(
             cuts in proptest::collection::vec(0..=Share::ONE.0, 0..12),
             portion in 0..=Share::ONE.0,
             micros in 0..Usd::LIMIT,

@@ -1,11 +1,9 @@
-//! Breach preview: what a fall of all collateral would do to lending markets, as far as their totals can say.
+//! Breach preview: projected effect of a fall in collateral prices on lending markets, computed from market totals.
 //!
-//! Positions of borrowers are not observed, so that a market is judged as if it were one loan: what comes out are floors. The
-//! projected loss is what the whole collateral could not cover once liquidators had their bonus; at least so much debt is
-//! liquidatable as stands above the highest threshold, and at most all of it. Debt that was read in part, or whose collateral
-//! could not be valued whole, is told apart and is in none of this: it is unknown, not zero.
-//!
-//! Source: interface, "Graph structures" (breach preview), which leaves the shapes of its elements open.
+//! Borrower positions are not observed, so each market is treated as one loan and the results are lower bounds. The projected
+//! loss is the debt that the whole collateral does not cover after liquidators take their bonus. Liquidatable debt is at least
+//! the debt above collateral times the highest threshold, and at most all debt. Debt that was read only in part, or whose
+//! collateral could not be fully valued, is reported separately as unpriced: its loss is unknown, not zero.
 
 use super::lending::{Collateral, LendingMarket, LendingVault};
 use crate::model::ids::VaultKey;
@@ -17,190 +15,191 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use serde::Serialize;
 
-/// The version of the answer's shape.
+/// Version of the response's schema.
 pub const SCHEMA_VERSION: u32 = 2;
-/// Falls of the price of all collateral against all debt, in percent.
+/// Falls in the price of all collateral relative to all debt, in percent.
 pub const SHOCK_PCTS: [u32; 5] = [5, 10, 20, 30, 50];
-/// Rows of the lists that name the greatest only.
+/// Maximum number of rows of the `top…` lists.
 const TOP: usize = 10;
 const MATURITY: &str = "preview";
 const MILLION: i128 = 1_000_000;
 
-/// The preview of all markets. `protocols` is the whole answer; the members that tell of one protocol repeat its first entry
-/// for former readers, and must not be added to anything.
+/// The preview of all markets. `protocols` is the complete answer. The deprecated members repeat its first entry for older
+/// clients and must not be added to it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "BreachPreview"))]
 #[serde(rename_all = "camelCase")]
 pub struct Preview<'a> {
-    /// Which shape of the preview this is.
+    /// Version of this schema.
     pub schema_version: u32,
-    /// Deprecated.
+    /// Deprecated: `observedAt` of the first entry of `protocols`; null when there is none.
     pub observed_at: Option<Timestamp>,
-    /// Deprecated.
+    /// Deprecated: `protocolId` of the first entry of `protocols`; null when there is none.
     pub protocol_id: Option<&'a str>,
-    /// Deprecated.
+    /// Deprecated: `source` of the first entry of `protocols`; null when there is none.
     pub source: Option<&'a str>,
-    /// How far the method has come; the same for all protocols, so it may be read here.
+    /// Maturity of the method, `preview`; the same for all protocols.
     pub maturity: &'static str,
-    /// The shocks that are computed, in percent; the same for all protocols, so they may be read here.
+    /// Falls in collateral prices that are computed, in percent; the same for all protocols.
     pub shock_pcts: [u32; 5],
-    /// Deprecated.
+    /// Deprecated: `chains` of the first entry of `protocols`.
     pub chains: Vec<ChainBreach>,
-    /// Deprecated.
+    /// Deprecated: `topMarkets` of the first entry of `protocols`.
     pub top_markets: Vec<MarketBreach<'a>>,
-    /// By protocol and source; the greatest debt first.
+    /// One entry per protocol and source, by debt descending.
     pub protocols: Vec<ProtocolBreach<'a>>,
 }
 
-/// One protocol's markets of one source.
+/// A protocol's markets from one source.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ProtocolBreach<'a> {
-    /// When the newest reading was made.
+    /// Time of the newest reading.
     pub observed_at: Timestamp,
-    /// The protocol.
+    /// Id of the protocol.
     pub protocol_id: &'a str,
-    /// How its markets were found.
+    /// How the markets were found: `protocol_api` or `onchain_rpc`.
     pub source: &'a str,
-    /// How far the method has come.
+    /// Maturity of the method, `preview`.
     pub maturity: &'static str,
-    /// When the oldest reading was made.
+    /// Time of the oldest reading.
     pub sweep_started_at: Timestamp,
-    /// When the newest was.
+    /// Time of the newest reading.
     pub sweep_completed_at: Timestamp,
-    /// The shocks that are computed, in percent.
+    /// Falls in collateral prices that are computed, in percent.
     pub shock_pcts: [u32; 5],
-    /// What the figures rest on.
+    /// How many markets the figures cover, and how they are computed.
     pub coverage: Coverage,
-    /// All of its markets.
+    /// Totals over all of the protocol's markets.
     #[serde(flatten)]
     pub totals: Totals,
-    /// By chain.
+    /// Totals per chain.
     pub chains: Vec<ChainBreach>,
-    /// The greatest debts.
+    /// The ten markets with the largest debt, by debt descending.
     pub top_markets: Vec<MarketBreach<'a>>,
-    /// The vaults that supply most.
+    /// The ten vaults that supply most, by amount descending.
     pub top_vault_exposures: Vec<VaultExposure<'a>>,
-    /// Vaults that report bad debt, the greatest first.
+    /// All vaults that report bad debt, by amount descending.
     pub vault_bad_debt: Vec<VaultBadDebt<'a>>,
 }
 
-/// What the figures rest on.
+/// How many markets the figures cover, and how they are computed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "BreachCoverage"))]
 #[serde(rename_all = "camelCase")]
 pub struct Coverage {
-    /// Markets are read at intervals, borrowers never.
+    /// Always `interval_sampled`: markets are read at intervals, borrower positions are not read.
     pub status: &'static str,
-    /// How the figures are made.
+    /// Id and summary of the method.
     pub methodology: &'static str,
-    /// Why they say no more.
+    /// The method's limitations.
     pub reason: &'static str,
-    /// Markets there are.
+    /// Number of markets.
     pub market_count: u64,
-    /// Those whose debt was read whole: of every reserve.
+    /// Number of markets whose debt was read completely, for every reserve.
     pub debt_read_count: u64,
-    /// Those of them whose collateral could be valued whole too.
+    /// Number of those markets whose collateral could also be fully valued.
     pub priced_count: u64,
 }
 
-/// Debt, and what would become of it. US dollars.
+/// Debt and its projections, in US dollars.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Totals {
-    /// Debt that was read whole and whose collateral is valued.
+    /// Debt of markets whose debt was read completely and whose collateral is fully valued.
     pub priced_debt_usd: Cents,
-    /// Debt that is in no projection: unknown, not zero, and at least so much where a reserve was not read.
+    /// Debt that is not part of any projection. A lower bound where a reserve was not read; its projected loss is unknown, not zero.
     pub unpriced_debt_usd: Cents,
-    /// One a shock, over the priced debt.
+    /// Projection over the priced debt for each of `shockPcts`.
     pub shocks: Vec<Shock>,
 }
 
-/// What one fall would do.
+/// Projected effect of one fall in collateral prices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Shock {
-    /// How far all collateral falls, in percent.
+    /// Fall in the price of all collateral, in percent.
     pub shock_pct: u32,
-    /// What the collateral could not cover: at least.
+    /// Lower bound of the debt that collateral would not cover, in US dollars.
     pub projected_loss_usd: Cents,
-    /// Bounds of what could be liquidated; no estimate of a loss.
+    /// Lower bound of the debt that could be liquidated, in US dollars; not a loss.
     pub liquidatable_debt_min_usd: Cents,
-    /// The upper one: how near each borrower stands to the threshold is not observed.
+    /// Upper bound of the debt that could be liquidated, in US dollars: all priced debt, because borrowers' distances to their thresholds
+    /// are not observed.
     pub liquidatable_debt_max_usd: Cents,
 }
 
-/// A chain's markets of one protocol.
+/// A protocol's markets on one chain.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ChainBreach {
-    /// The chain.
+    /// Chain id.
     pub chain_id: u64,
-    /// Markets on it.
+    /// Number of markets on the chain.
     pub market_count: u64,
-    /// What is owed there.
+    /// Totals over these markets.
     #[serde(flatten)]
     pub totals: Totals,
 }
 
-/// One market.
+/// A market with its debt and projections.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct MarketBreach<'a> {
-    /// Its id in `/v1/markets`.
+    /// Id of the market in `/v1/markets`; null when it is not listed there.
     pub market_id: Option<&'a str>,
-    /// Its name.
+    /// Name of the market.
     pub name: &'a str,
-    /// Its chain.
+    /// Chain id of the market.
     pub chain_id: u64,
-    /// Null when it could not be valued whole.
+    /// Value of everything supplied to the market, in US dollars; null unless all of it could be valued.
     pub collateral_usd: Option<Cents>,
-    /// The highest liquidation threshold, as a fraction; null where not all of them were read.
+    /// The highest liquidation threshold of the collateral, as a fraction; null when a threshold was not read.
     pub liquidation_threshold: Option<Ppm>,
-    /// What is owed.
+    /// The market's totals.
     #[serde(flatten)]
     pub totals: Totals,
 }
 
-/// What is supplied through a vault.
+/// The amount supplied to a market through a vault.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct VaultExposure<'a> {
-    /// The vault.
+    /// The vault, as `{chain_id}:{address}`.
     pub vault_key: &'a VaultKey,
-    /// Its market.
+    /// Id of the market in `/v1/markets`; null when it is not listed there.
     pub market_id: Option<&'a str>,
-    /// What is supplied.
+    /// Amount supplied, in US dollars.
     pub supplied_usd: Cents,
 }
 
-/// Bad debt that a vault reports.
+/// Bad debt reported by a vault.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct VaultBadDebt<'a> {
-    /// The vault.
+    /// The vault, as `{chain_id}:{address}`.
     pub vault_key: &'a VaultKey,
-    /// Its market.
+    /// Id of the market in `/v1/markets`; null when it is not listed there.
     pub market_id: Option<&'a str>,
-    /// As the vault reports it: what has happened, no projection.
+    /// Bad debt as reported by the vault, in US dollars: realised, not projected.
     pub bad_debt_usd: Cents,
 }
 
 impl Collateral {
-    /// What one fall does to a debt that stands against it.
+    /// Effect of one fall in the collateral's price on `debt`, in cents.
     fn shock(&self, debt: i64, shock_pct: u32) -> Shock {
         let (debt, value) = (i128::from(debt), i128::from(self.value_cents));
         let left = value * i128::from(100_u32.saturating_sub(shock_pct)) / 100;
-        // Where they were not read, no liquidator wants a bonus and no threshold is above the whole: less could not be lost.
+        // Missing values default to a bonus of 0 and a threshold of 100 %, which keeps the results lower bounds.
         let bonus = i128::from(self.bonus_ppm.unwrap_or(0).max(0));
         let threshold = self.threshold_ppm.map_or(MILLION, i128::from);
         let short_of = |worth: i128| Cents(i64::try_from((debt - worth).max(0)).unwrap_or(i64::MAX));
@@ -247,7 +246,7 @@ impl Totals {
     }
 }
 
-/// Markets' ids in `/v1/markets`, by contract.
+/// Ids in `/v1/markets` by contract.
 pub type MarketIds = BTreeMap<String, String>;
 
 /// The preview of these markets.
@@ -258,7 +257,7 @@ pub fn preview<'a>(markets: &'a [LendingMarket], ids: &'a MarketIds) -> Preview<
     }
     let mut protocols: Vec<ProtocolBreach<'_>> =
         groups.into_values().filter_map(|group| protocol(&group, ids)).collect();
-    // Stable: of equal debts by protocol and source.
+    // The sort is stable: equal debts stay ordered by protocol and source.
     protocols.sort_by_key(|protocol| core::cmp::Reverse(protocol.totals.debt()));
     let first = protocols.first();
     Preview {
@@ -274,7 +273,7 @@ pub fn preview<'a>(markets: &'a [LendingMarket], ids: &'a MarketIds) -> Preview<
     }
 }
 
-/// Null without markets.
+/// `None` without markets.
 fn protocol<'a>(markets: &[&'a LendingMarket], ids: &'a MarketIds) -> Option<ProtocolBreach<'a>> {
     let first = markets.first()?;
     let read_to = markets.iter().map(|market| market.read_to).max()?;
@@ -298,8 +297,8 @@ fn protocol<'a>(markets: &[&'a LendingMarket], ids: &'a MarketIds) -> Option<Pro
         shock_pcts: SHOCK_PCTS,
         coverage: Coverage {
             status: "interval_sampled",
-            methodology: "market-totals-1: each market as one loan against all that is supplied to it, which falls at once",
-            reason: "positions of borrowers are not observed; figures of a loss are floors over markets whose debt and collateral are known whole",
+            methodology: "market-totals-1: each market is treated as one loan against everything supplied to it, whose value falls at once",
+            reason: "borrower positions are not observed; loss figures are lower bounds over markets whose debt and collateral are fully known",
             market_count: markets.len() as u64,
             debt_read_count: count(&|market| market.is_debt_whole),
             priced_count: count(&|market| market.is_debt_whole && market.collateral.is_some()),
@@ -331,7 +330,6 @@ fn top_markets<'a>(markets: &[&'a LendingMarket], ids: &'a MarketIds) -> Vec<Mar
     owing.into_iter().take(TOP).map(row).collect()
 }
 
-/// The vaults of all markets, each with its market.
 fn vaults<'a>(markets: &[&'a LendingMarket]) -> impl Iterator<Item = (&'a LendingMarket, &'a LendingVault)> {
     markets.iter().copied().flat_map(|market| market.vaults.iter().map(move |vault| (market, vault)))
 }

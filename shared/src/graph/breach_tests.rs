@@ -1,4 +1,4 @@
-//! A fall by hand, unknown debt apart, and totals that add up.
+//! A hand-computed fall, separately reported unknown debt, and totals that add up.
 
 use super::*;
 use crate::scoring::canonical::Canonicalize;
@@ -27,24 +27,24 @@ fn market(id: &str, debt: Option<i64>, collateral: Option<(i64, i64, i64)>) -> L
     }
 }
 
-/// The preview of markets whose ids are their contracts, as it is answered.
+/// The preview as JSON; each market's id is its contract.
 fn answered(markets: &[LendingMarket]) -> serde_json::Value {
     let ids = markets.iter().map(|market| (market.contract.clone(), market.contract.clone())).collect();
     serde_json::to_value(preview(markets, &ids)).unwrap()
 }
 
 #[test]
-fn a_fall_leaves_a_loss_where_the_collateral_does_not_cover_debt_and_bonus() {
-    // 1 000 dollars of debt against 1 500 with a threshold of 0.8 and a bonus of a quarter.
+fn a_fall_projects_a_loss_where_collateral_does_not_cover_debt_and_bonus() {
+    // Debt 1 000 dollars, collateral 1 500, threshold 0.8, bonus 25 %.
     let markets = [market("a", Some(100_000), Some((150_000, 800_000, 250_000)))];
     let value = answered(&markets);
     let shocks = &value["protocols"][0]["shocks"];
-    // 1 425 covers 1 140 of debt, and carries 1 140 of it.
+    // Collateral 1 425: covers 1 140 after the bonus, supports 1 140 at the threshold.
     assert_eq!(
         shocks[0],
         json!({"shockPct": 5, "projectedLossUsd": 0.0, "liquidatableDebtMinUsd": 0.0, "liquidatableDebtMaxUsd": 1000.0})
     );
-    // 1 050 covers and carries 840; 750 covers and carries 600.
+    // Collateral 1 050: 840 for both. Collateral 750: 600 for both.
     assert_eq!(
         shocks[3],
         json!({"shockPct": 30, "projectedLossUsd": 160.0, "liquidatableDebtMinUsd": 160.0, "liquidatableDebtMaxUsd": 1000.0})
@@ -53,11 +53,11 @@ fn a_fall_leaves_a_loss_where_the_collateral_does_not_cover_debt_and_bonus() {
 }
 
 #[test]
-fn thresholds_and_bonuses_that_were_not_read_make_nothing_worse_than_it_is() {
+fn missing_thresholds_and_bonuses_keep_the_projection_a_lower_bound() {
     let collateral = Collateral { value_cents: 150_000, threshold_ppm: None, bonus_ppm: None };
     let markets = [LendingMarket { collateral: Some(collateral), ..market("a", Some(100_000), None) }];
     let entry = answered(&markets)["protocols"][0].clone();
-    // 1 050 are left of 1 500, and then 750.
+    // Collateral 1 500 falls to 1 050, then to 750.
     assert_eq!(
         (&entry["shocks"][3]["projectedLossUsd"], &entry["shocks"][4]["projectedLossUsd"]),
         (&json!(0.0), &json!(250.0))
@@ -70,7 +70,7 @@ fn thresholds_and_bonuses_that_were_not_read_make_nothing_worse_than_it_is() {
 }
 
 #[test]
-fn debt_without_a_value_against_it_is_told_apart_and_never_added() {
+fn debt_without_valued_collateral_is_reported_separately() {
     let markets =
         [market("a", Some(100_000), Some((1, 800_000, 0))), market("b", Some(999_900), None), market("c", None, None)];
     let value = answered(&markets);
@@ -81,21 +81,21 @@ fn debt_without_a_value_against_it_is_told_apart_and_never_added() {
     let counts = ["marketCount", "debtReadCount", "pricedCount"].map(|name| entry["coverage"][name].as_u64().unwrap());
     assert_eq!((entry["coverage"]["status"].as_str().unwrap(), counts), ("interval_sampled", [3, 2, 1]));
     assert_eq!(value["topMarkets"], entry["topMarkets"]);
-    assert_eq!(entry["topMarkets"][0]["marketId"], "b", "the greatest debt first, valued or not");
+    assert_eq!(entry["topMarkets"][0]["marketId"], "b", "largest debt first, valued or not");
 }
 
 #[test]
-fn debt_that_was_read_in_part_is_in_no_projection_and_bounds_nothing() {
+fn partly_read_debt_is_not_part_of_any_projection() {
     let markets = [LendingMarket { is_debt_whole: false, ..market("a", Some(100_000), Some((1, 800_000, 0))) }];
     let entry = answered(&markets)["protocols"][0].clone();
     assert_eq!((&entry["pricedDebtUsd"], &entry["unpricedDebtUsd"]), (&json!(0.0), &json!(1000.0)));
     assert_eq!(entry["shocks"][4]["liquidatableDebtMaxUsd"], 0.0);
     assert_eq!((&entry["coverage"]["debtReadCount"], &entry["coverage"]["pricedCount"]), (&json!(0), &json!(0)));
-    assert_eq!(entry["topMarkets"][0]["unpricedDebtUsd"], 1000.0, "what was read is told");
+    assert_eq!(entry["topMarkets"][0]["unpricedDebtUsd"], 1000.0, "the debt that was read is reported");
 }
 
 #[test]
-fn former_members_repeat_the_first_entry_and_are_null_without_one() {
+fn deprecated_members_repeat_the_first_entry_and_are_null_without_one() {
     let other = LendingMarket {
         protocol_id: "lantern".into(),
         source: "protocol_api".into(),
@@ -116,7 +116,7 @@ fn former_members_repeat_the_first_entry_and_are_null_without_one() {
 }
 
 #[test]
-fn a_market_reads_back_from_its_canonical_text() {
+fn a_market_parses_back_from_its_canonical_text() {
     let vault_key = VaultKey::parse("1:0x0000000000000000000000000000000000000001").unwrap();
     let vaults = alloc::vec![LendingVault { vault_key, supplied_cents: Some(7), bad_debt_cents: None }];
     let supply = Some(Collateral { value_cents: 1, threshold_ppm: None, bonus_ppm: None });
@@ -132,7 +132,7 @@ fn a_market_reads_back_from_its_canonical_text() {
 
 proptest! {
     #[test]
-    fn a_deeper_fall_never_does_less_and_chains_add_up_to_their_protocol(
+    fn a_deeper_fall_never_projects_less_and_chains_add_up_to_their_protocol(
         rows in proptest::collection::vec((0..4_u64, 0..1_000_000_000_i64, proptest::option::of((0..1_000_000_000_i64, 0..=1_000_000_i64, 0..300_000_i64))), 1..12),
     ) {
         let markets: Vec<LendingMarket> = rows

@@ -1,6 +1,6 @@
-//! The check: a portfolio against its limits, exactly, with a verdict that is the worst of what was found.
+//! The check of a portfolio against its limits, in exact arithmetic. The verdict is the worst effect of a finding.
 //!
-//! Source: methodology, "Check verdict"; interface, "Decision verdicts".
+//! Source: methodology, "Check verdict".
 
 use super::amount::{RunningTotal, Share, Usd, apportioned};
 use super::facts::Trust;
@@ -17,13 +17,11 @@ use alloc::vec;
 use alloc::vec::Vec;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
-/// An exposure is near its limit from so many tenths of it on.
+/// An exposure is near its limit from this many tenths of the limit.
 pub const NEAR_FROM_TENTHS: u128 = 9;
 
 named_enum! {
-    /// What a check comes to; ordered from good to bad.
-    ///
-    /// Source: interface, "Decision verdicts".
+    /// The verdict of a check; ordered from good to bad.
     pub enum Verdict {
         Approve = "approve",
         Caution = "caution",
@@ -32,19 +30,19 @@ named_enum! {
 }
 
 named_enum! {
-    /// How an exposure stands to its limit.
+    /// How an exposure relates to its limit.
     pub enum FindingKind {
-        /// Above it, through mappings that can reject alone.
+        /// Above the limit through verified mappings with a confidence of at least 0.80 alone.
         Breach = "breach",
-        /// Above it only when unverified or uncertain mappings are counted.
+        /// Above the limit only when unverified or uncertain mappings are counted.
         Advisory = "advisory",
-        /// At [`NEAR_FROM_TENTHS`] of it or more.
+        /// At 90 % of the limit or more, and not above it.
         Near = "near",
     }
 }
 
 impl FindingKind {
-    /// The verdict that follows from it.
+    /// The verdict that follows from the finding.
     pub const fn effect(self) -> Verdict {
         match self {
             FindingKind::Breach => Verdict::Reject,
@@ -53,63 +51,57 @@ impl FindingKind {
     }
 }
 
-/// What a portfolio has behind one key.
+/// A portfolio's exposure to one key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exposure {
     /// The curator, bridge, feed, …
     pub key: String,
-    /// Over all mappings; the amounts of a dimension add up.
+    /// Amount through all mappings. The amounts of a dimension add up exactly.
     pub usd: Usd,
-    /// Of the portfolio, in millionths that add up as the amounts do: those of a dimension are together what they are exactly,
-    /// rounded half to even, and each is less than a millionth from its own exact value.
+    /// Share of the portfolio in millionths. The shares of a dimension add up to their exact sum rounded half to even, and each is
+    /// less than a millionth from its exact value.
     ///
-    /// Assets with what is unattributed are one together. So are chains, curators and protocols where no vault holds another; of
-    /// nested vaults those of the inner ones come on top, for each answers for all that it holds. Signer sets, clusters, bridges,
-    /// feeds and vendors overlap, or are missing, and come to more than one or less.
+    /// Assets plus the unattributed share add up to one. Chains, curators and protocols also add up to one, unless a vault holds
+    /// another: the parties of an inner vault count in addition. Signer sets, clusters, bridges, feeds and vendors may overlap or
+    /// be missing, so their sum may be above or below one.
     pub share: Ppm,
-    /// What can be said of all mappings that contribute.
+    /// The least trust of the contributing mappings.
     pub trust: Trust,
 }
 
-/// An exposure that its limit has something to say about.
+/// An exposure that is near or above its limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What is grouped.
     pub dimension: Dimension,
-    /// How it stands to the limit.
     pub kind: FindingKind,
-    /// The limit.
     pub limit: Ppm,
-    /// What is behind the key.
     pub exposure: Exposure,
-    /// What of it is behind the key through mappings that can reject alone.
+    /// Amount through mappings that can cause a rejection ([`Trust::is_sure`]).
     pub verified_usd: Usd,
 }
 
-/// What a check comes to.
-///
-/// Source: interface, "Graph structures" (check result).
+/// The result of a check.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct CheckOutcome {
-    /// The worst effect of a finding; caution when a vault is unresolved.
+    /// The worst effect of a finding; at least `caution` when a vault is unresolved.
     pub verdict: Verdict,
-    /// All positions together.
+    /// Total of all positions, in US dollars.
     pub total_usd: Usd,
-    /// Vaults that the graph does not know, and those of which it does not know all that a limit asks for: what they
-    /// hold, what prices it, or whose feed that is. Sorted by their text.
+    /// Vaults that are not in the exposure graph, or lack facts that a limit needs: holdings, price feeds or the feeds' vendors.
+    /// Sorted as text.
     pub unresolved_vaults: Vec<VaultKey>,
-    /// By dimension, then key.
+    /// Exposures near or above their limit, sorted by dimension, then key.
     pub findings: Vec<Finding>,
-    /// By dimension; the greatest first, then by key.
+    /// All exposures by dimension, by amount descending, then by key.
     pub exposures: BTreeMap<Dimension, Vec<Exposure>>,
-    /// What is behind no known asset: with the exposures of that dimension it is the total.
+    /// Amount attributed to no asset, in US dollars. With the exposures of the `asset` dimension it adds up to `totalUsd`.
     pub unattributed_usd: Usd,
 }
 
 impl CheckOutcome {
-    /// What a decision signs of what was found: the hash of `{findings, unresolvedVaults}` in canonical form.
+    /// The envelope's `findingsHash`: the hash of `{findings, unresolvedVaults}` in canonical form.
     pub fn findings_hash(&self) -> ContentHash {
         let unresolved = self.unresolved_vaults.iter().map(|vault| Canonical::Text(vault.to_string()));
         ContentHash::of(&Canonical::object([
@@ -119,7 +111,7 @@ impl CheckOutcome {
     }
 }
 
-/// Checks a portfolio. Every comparison is exact: shares are never rounded before they are compared.
+/// Checks a portfolio. Comparisons are exact: shares are rounded only for output.
 pub fn check(portfolio: &Portfolio, index: &ExposureIndex, limits: &Limits) -> CheckOutcome {
     let (sums, unresolved_vaults) = add_up(portfolio, index, limits);
     let total = portfolio.total();
@@ -159,12 +151,12 @@ pub fn check(portfolio: &Portfolio, index: &ExposureIndex, limits: &Limits) -> C
     }
 }
 
-/// One, as shares count it.
+/// One in units of [`Share`].
 const ONE: u128 = Share::ONE.get() as u128;
-/// One, as limits and published shares count it.
+/// One in units of [`Ppm`].
 const MILLION: u128 = Ppm::ONE.0.unsigned_abs() as u128;
 
-/// Micro-dollars times shares behind one key: at most 10^24 times 10^12, so that ten times as much still fits.
+/// Exposure to one key in micro-dollars times [`ONE`]: at most 10^24 times 10^12, so ten times as much still fits `u128`.
 #[derive(Clone, Copy)]
 struct Sum {
     every: u128,
@@ -184,7 +176,7 @@ impl Sum {
         self.trust = self.trust.and(other.trust);
     }
 
-    /// Both sides are multiplied out: parts per million of the total against what is behind the key.
+    /// Compares without division: limit times total against the exposure, both in micro-dollars times [`ONE`].
     fn judge(&self, limit: Ppm, total: Usd) -> Option<FindingKind> {
         let allowed = u128::from(limit.0.unsigned_abs()).saturating_mul(total.micros()).saturating_mul(ONE / MILLION);
         if self.sure > allowed {
@@ -199,10 +191,10 @@ impl Sum {
     }
 }
 
-/// What is behind each key that any position maps to, by dimension and key.
+/// Exposures by dimension and key.
 type Sums<'a> = Vec<((Dimension, &'a str), Sum)>;
 
-/// Adds up all positions, and lists the vaults that could not be resolved.
+/// Adds up the exposures of all positions and lists the unresolved vaults.
 fn add_up<'a>(portfolio: &Portfolio, index: &'a ExposureIndex, limits: &Limits) -> (Sums<'a>, Vec<VaultKey>) {
     let mut sums: Vec<Option<Sum>> = vec![None; index.keys.len()];
     let mut unresolved = Vec::new();
@@ -254,7 +246,7 @@ impl Serialize for Finding {
     }
 }
 
-/// The members of the published finding, fractions as parts per million and amounts as they are published.
+/// The published finding's members, with fractions in parts per million and amounts as published.
 impl Canonicalize for Finding {
     fn canonical(&self) -> Canonical {
         Canonical::object([

@@ -1,16 +1,16 @@
-//! Cycles: vaults that hold each other, found without recursion so that no depth of nesting can exhaust a stack.
+//! Cycles of vaults that hold each other. Iterative algorithms, so that deep nesting cannot exhaust the stack.
 
 use alloc::collections::BTreeSet;
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// Which vaults each vault holds, by position.
+/// Adjacency list: for each vault the positions of the vaults it holds.
 pub(super) type Nesting = [Vec<usize>];
 
-/// Vaults that reach each other, or one vault alone, sorted.
+/// A strongly connected component, sorted; often a single vault.
 pub(super) type Component = Vec<usize>;
 
-/// The components, each after those it holds (Kosaraju's algorithm, with explicit stacks).
+/// The strongly connected components, each after the components it holds (Kosaraju's algorithm with explicit stacks).
 pub(super) fn components(nesting: &Nesting) -> Vec<Component> {
     let mut holders = vec![Vec::new(); nesting.len()];
     for (holder, held) in nesting.iter().enumerate() {
@@ -20,8 +20,8 @@ pub(super) fn components(nesting: &Nesting) -> Vec<Component> {
             }
         }
     }
-    // What finishes first holds nothing that is still open, so walking back in that order over the holders of a vault
-    // collects exactly the vaults that it reaches in turn.
+    // Depth-first search over the held vaults, in reverse finishing order of the search over the holders: each root yields one
+    // strongly connected component.
     let mut seen = BTreeSet::new();
     let finished: Vec<usize> = (0..nesting.len()).flat_map(|start| finish_order(&holders, start, &mut seen)).collect();
     let mut placed = BTreeSet::new();
@@ -36,7 +36,7 @@ pub(super) fn components(nesting: &Nesting) -> Vec<Component> {
     components
 }
 
-/// What is reached from `start` and was not seen before, each after all that it reaches.
+/// Vaults reachable from `start` and not in `seen`, in post-order.
 fn finish_order(edges: &Nesting, start: usize, seen: &mut BTreeSet<usize>) -> Vec<usize> {
     let mut order = Vec::new();
     let mut open: Vec<(usize, usize)> = Vec::new();
@@ -58,14 +58,14 @@ fn finish_order(edges: &Nesting, start: usize, seen: &mut BTreeSet<usize>) -> Ve
     order
 }
 
-/// Cycles that one vault tells, at most: a thousand vaults that hold each other make more than anybody reads.
+/// Maximum number of cycles reported for one vault. A component of a thousand vaults has far more cycles than are useful.
 pub(super) const MOST: usize = 50;
 
-/// The most vaults that hold each other and are still followed into each other. Each is opened from itself, so that work grows with
-/// their square; whoever describes vaults must not be able to make it grow with more.
+/// Largest component whose vaults are looked through into each other. Each vault is resolved separately, so the work grows with
+/// the square of the component; the bound keeps crafted facts from making it larger.
 pub(super) const LARGEST: usize = 32;
 
-/// A component by itself: its vaults numbered from 0 in their order, and which of the others each holds.
+/// One component in isolation: its vaults numbered from 0 in order, and the edges between them.
 pub(super) struct Circle<'a> {
     vaults: &'a [usize],
     held: Vec<Vec<usize>>,
@@ -78,17 +78,17 @@ impl<'a> Circle<'a> {
         Circle { vaults: component, held: component.iter().map(held).collect() }
     }
 
-    /// A vault's number in here; null for one that is outside.
+    /// A vault's number in the component; `None` for a vault outside it.
     pub(super) fn number(&self, vault: usize) -> Option<usize> {
         self.vaults.binary_search(&vault).ok()
     }
 
-    /// The vault of a number.
+    /// The vault with this number.
     pub(super) fn vault(&self, number: usize) -> Option<usize> {
         self.vaults.get(number).copied()
     }
 
-    /// Whether its vaults are followed into each other.
+    /// Whether its vaults are looked through into each other.
     pub(super) const fn is_followed(&self) -> bool {
         self.vaults.len() <= LARGEST
     }
@@ -97,7 +97,7 @@ impl<'a> Circle<'a> {
         self.held.get(vault).into_iter().flatten().copied()
     }
 
-    /// How many steps each vault is from `root`, in the order they are reached; null of those beyond `end`, once that is reached.
+    /// Breadth-first distances from `root`. With `end`, the search stops there; vaults farther away stay unreached.
     pub(super) fn steps(&self, root: usize, end: Option<usize>) -> Steps {
         let mut steps = Steps { root, of: vec![None; self.held.len()], order: Vec::new() };
         steps.reach(root, 0, root);
@@ -113,8 +113,8 @@ impl<'a> Circle<'a> {
         steps
     }
 
-    /// Shortest cycles, each once, told by their first vault: one through every nesting up to [`MOST`], and then only what it takes
-    /// for every vault to be on one. Of vaults that are too many to be followed, no more than [`MOST`] at all.
+    /// Shortest cycles, each once, starting with its smallest vault: one through every edge until there are [`MOST`], then only as
+    /// many as needed for every vault to be on a cycle. A component above [`LARGEST`] gets at most [`MOST`].
     pub(super) fn cycles(&self) -> BTreeSet<Vec<usize>> {
         let mut cycles = BTreeSet::new();
         let mut met = vec![false; self.held.len()];
@@ -125,7 +125,7 @@ impl<'a> Circle<'a> {
                 if if self.is_followed() { is_enough && is_met } else { is_enough || is_met } {
                     break;
                 }
-                let Some(cycle) = self.path(held, holder).map(first_in_front) else { continue };
+                let Some(cycle) = self.path(held, holder).map(rotated_to_smallest) else { continue };
                 for vault in &cycle {
                     if let Some(met) = met.get_mut(*vault) {
                         *met = true;
@@ -137,32 +137,32 @@ impl<'a> Circle<'a> {
         cycles
     }
 
-    /// A shortest way, both ends included; of two the one by the vaults that come first.
+    /// A shortest path including both ends; among equals the one through the smaller vaults.
     fn path(&self, from: usize, to: usize) -> Option<Vec<usize>> {
         let steps = self.steps(from, Some(to));
-        let mut way = vec![to];
+        let mut path = vec![to];
         let mut here = to;
         while here != from {
             let (_, holder) = steps.get(here)?;
             here = holder;
-            way.push(here);
+            path.push(here);
         }
-        way.reverse();
-        Some(way)
+        path.reverse();
+        Some(path)
     }
 }
 
-/// What was reached of a [`Circle`], and how.
+/// Result of a breadth-first search in a [`Circle`].
 pub(super) struct Steps {
     root: usize,
-    /// Steps taken, and the first of the vaults that are one step nearer and hold it.
+    /// Distance from the root, and the smallest holder that is one step nearer to it.
     of: Vec<Option<(u32, usize)>>,
-    /// The vaults in the order they were reached.
+    /// The vaults in the order of their distance.
     order: Vec<usize>,
 }
 
 impl Steps {
-    /// Only `root` itself.
+    /// A search that reached `root` only.
     pub(super) fn none(root: usize) -> Self {
         Steps { root, of: Vec::new(), order: vec![root] }
     }
@@ -171,12 +171,12 @@ impl Steps {
         self.of.get(vault).copied().flatten()
     }
 
-    /// How many steps a vault is away; null where it was not reached.
+    /// Distance of a vault; `None` if it was not reached.
     pub(super) fn to(&self, vault: usize) -> Option<u32> {
         if vault == self.root { Some(0) } else { self.get(vault).map(|(taken, _)| taken) }
     }
 
-    /// What was reached, the nearest first.
+    /// The reached vaults, nearest first.
     pub(super) fn order(&self) -> &[usize] {
         &self.order
     }
@@ -193,8 +193,8 @@ impl Steps {
     }
 }
 
-/// The same cycle told from its first vault.
-fn first_in_front(mut cycle: Vec<usize>) -> Vec<usize> {
+/// Rotates a cycle to start with its smallest vault.
+fn rotated_to_smallest(mut cycle: Vec<usize>) -> Vec<usize> {
     let first = cycle.iter().enumerate().min_by_key(|(_, vault)| **vault).map_or(0, |(place, _)| place);
     cycle.rotate_left(first);
     cycle
@@ -206,7 +206,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_chain_of_any_depth_needs_no_stack() {
+    fn a_deep_chain_does_not_exhaust_the_stack() {
         let deep: Vec<Vec<usize>> = (0..200_000).map(|vault| vec![vault + 1]).chain([vec![]]).collect();
         let components = components(&deep);
         assert_eq!(components.len(), 200_001);
@@ -214,8 +214,8 @@ mod tests {
     }
 
     #[test]
-    fn two_cycles_that_share_a_vault_are_both_told_once() {
-        // 0 ⇄ 1, 1 → 2 → 0, and 3 holds itself and looks in from outside.
+    fn two_cycles_that_share_a_vault_are_both_reported_once() {
+        // 0 ⇄ 1, 1 → 2 → 0; 3 holds itself and 0.
         let nesting = [vec![1], vec![0, 2], vec![0], vec![0, 3]];
         assert_eq!(components(&nesting), [vec![0, 1, 2], vec![3]]);
         assert_eq!(Circle::of(&nesting, &[0, 1, 2]).cycles(), BTreeSet::from([vec![0, 1], vec![0, 1, 2]]));
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_cycles_enough_are_told_for_every_vault_to_be_on_one() {
+    fn with_many_cycles_every_vault_is_on_a_reported_one() {
         let (everybody, nesting) = all_of_each_other(LARGEST);
         let cycles = Circle::of(&nesting, &everybody).cycles();
         assert!(cycles.len() <= MOST + everybody.len(), "{} of thousands", cycles.len());
@@ -237,12 +237,12 @@ mod tests {
     }
 
     #[test]
-    fn of_more_vaults_than_are_followed_some_cycles_are_told() {
+    fn a_component_above_the_bound_reports_a_limited_number_of_cycles() {
         let (everybody, nesting) = all_of_each_other(LARGEST + MOST);
         assert_eq!(Circle::of(&nesting, &everybody).cycles().len(), MOST);
         let ring: Vec<Vec<usize>> = (0..50_000).map(|vault| vec![(vault + 1) % 50_000]).collect();
         let (components, all) = (components(&ring), (0..50_000).collect());
-        assert_eq!(Circle::of(&ring, &components[0]).cycles(), BTreeSet::from([all]), "one, and it is found once");
+        assert_eq!(Circle::of(&ring, &components[0]).cycles(), BTreeSet::from([all]), "a ring is one cycle");
     }
 
     fn reaches(nesting: &Nesting, from: usize, to: usize) -> bool {
@@ -268,7 +268,7 @@ mod tests {
                     let both = reaches(&nesting, a, b) && reaches(&nesting, b, a);
                     prop_assert_eq!(of(a) == of(b), both);
                     if reaches(&nesting, a, b) {
-                        prop_assert!(of(b) <= of(a), "what is held comes first");
+                        prop_assert!(of(b) <= of(a), "held components come first");
                     }
                 }
             }

@@ -1,7 +1,6 @@
-//! Decisions: a verdict with all that it rests on, as one canonical text whose hash is its id.
+//! Decisions: a verdict and its inputs as one canonical text, whose SHA-256 is the decision's id.
 //!
-//! Source: interface, "Decisioning": a decision binds portfolio, snapshot, limits, verdict, findings, methodology and
-//! signer; scenario estimates are not part of it.
+//! An envelope binds portfolio, snapshot, limits, verdict, findings, methodology and signer. Scenario estimates are not part of it.
 
 use super::check::{CheckOutcome, Verdict};
 use super::limits::{Dimension, Limits};
@@ -16,34 +15,31 @@ use alloc::string::{String, ToString};
 use core::fmt;
 use serde::Deserialize;
 
-/// Which part of the methodology decides.
+/// Part of the methodology that checks follow.
 pub const METHODOLOGY_SCOPE: &str = "graph.check";
-/// The form of the envelope.
+/// Version of the envelope's format.
 const VERSION: i64 = 1;
 
-/// What is decided, before anyone signs it.
+/// The content of a decision, without signer and time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subject {
-    /// The customer's name for the portfolio.
+    /// The caller's reference for the portfolio.
     pub portfolio_ref: String,
     /// [`Portfolio::hash`].
     pub positions_hash: ContentHash,
-    /// The snapshot it was checked against.
     pub snapshot_id: ContentHash,
-    /// The limits it was checked against.
     pub limits: Limits,
-    /// What the check came to.
     pub verdict: Verdict,
     /// [`CheckOutcome::findings_hash`].
     pub findings_hash: ContentHash,
-    /// Which part of the methodology decided.
+    /// [`METHODOLOGY_SCOPE`] of the build that decided.
     pub methodology_scope: String,
-    /// In which version.
+    /// [`METHODOLOGY_VERSION`] of the build that decided.
     pub methodology_version: String,
 }
 
 impl Subject {
-    /// A check that was made, by the methodology of this build.
+    /// The subject of a check made with this build's methodology.
     pub fn of(
         portfolio_ref: &str,
         portfolio: &Portfolio,
@@ -63,7 +59,7 @@ impl Subject {
         }
     }
 
-    /// What a decision is recognised by when the same check is asked again, whoever signs it and whenever.
+    /// Deduplication key: equal for repetitions of the same check, independent of signer and time.
     pub fn key(&self) -> ContentHash {
         ContentHash::of(&Canonical::object(self.members()))
     }
@@ -86,30 +82,29 @@ impl Subject {
 /// A decision as it is signed and stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Envelope {
-    /// What was decided.
     pub subject: Subject,
-    /// Whose signature it is to carry.
+    /// Address of the signer whose signature the decision carries.
     pub signer_address: Address,
-    /// The registry's name for the signer's key.
+    /// Id of the signer's key in the registry.
     pub key_id: String,
-    /// When; milliseconds are kept.
+    /// Time of the decision, to the millisecond.
     pub created_at: Timestamp,
 }
 
 impl Envelope {
-    /// Its id: the SHA-256 of its text.
+    /// The decision's id: the SHA-256 of the canonical text.
     pub fn decision_id(&self) -> ContentHash {
         ContentHash::of(&self.canonical())
     }
 
-    /// Reads an envelope's text. Null unless it is the canonical text of an envelope of this form, byte for byte.
+    /// Parses an envelope. `None` unless `text` is, byte for byte, the canonical text of an envelope of this version.
     pub fn parse(text: &str) -> Option<Self> {
         Self::read(text).ok()
     }
 
-    /// The same, with the reason why a text is none.
+    /// Like [`Self::parse`], with the reason for a refusal.
     pub fn read(text: &str) -> Result<Self, EnvelopeFault> {
-        let written: Written = serde_json::from_str(text).map_err(EnvelopeFault::Unreadable)?;
+        let written: EnvelopeJson = serde_json::from_str(text).map_err(EnvelopeFault::Unreadable)?;
         let hash = |member, text: &str| ContentHash::parse(text).ok_or(EnvelopeFault::Member(member));
         if written.v != VERSION {
             return Err(EnvelopeFault::Member("v"));
@@ -132,22 +127,22 @@ impl Envelope {
             key_id: written.key_id,
             created_at: Timestamp::parse(&written.created_at).ok_or(EnvelopeFault::Member("createdAt"))?,
         };
-        // One text for one envelope: another spelling of the same members is not it.
+        // The hash covers the text, so only the canonical spelling of these members is accepted.
         let canonical = envelope.canonical().to_string();
         if canonical == text { Ok(envelope) } else { Err(EnvelopeFault::OtherSpelling { canonical }) }
     }
 }
 
-/// Why a text is no envelope.
+/// Why a text is not a valid envelope.
 #[derive(Debug)]
 pub enum EnvelopeFault {
-    /// Not JSON, or not the members of an envelope and no others.
+    /// Not JSON, or a member is missing or unknown.
     Unreadable(serde_json::Error),
-    /// This member says nothing that an envelope can say there.
+    /// This member's value is invalid.
     Member(&'static str),
-    /// An envelope, but not in the one spelling that is hashed.
+    /// The members are valid, but the text is not in canonical form.
     OtherSpelling {
-        /// What that would be.
+        /// The canonical form.
         canonical: String,
     },
 }
@@ -155,10 +150,10 @@ pub enum EnvelopeFault {
 impl fmt::Display for EnvelopeFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            EnvelopeFault::Unreadable(error) => write!(f, "it cannot be read as one: {error}"),
-            EnvelopeFault::Member(member) => write!(f, "`{member}` is not of its form"),
+            EnvelopeFault::Unreadable(error) => write!(f, "it cannot be parsed: {error}"),
+            EnvelopeFault::Member(member) => write!(f, "`{member}` has an invalid value"),
             EnvelopeFault::OtherSpelling { .. } => {
-                f.write_str("it is spelled otherwise than what was hashed: spaces, order or escapes differ")
+                f.write_str("it is not in canonical form: spaces, order of members or escapes differ")
             }
         }
     }
@@ -178,10 +173,10 @@ impl Canonicalize for Envelope {
     }
 }
 
-/// An envelope's members as they are written.
+/// The envelope's JSON.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Written {
+struct EnvelopeJson {
     v: i64,
     portfolio_ref: String,
     positions_hash: String,
@@ -203,7 +198,7 @@ mod tests {
     use crate::route::bounds::PORTFOLIO_REF_CHARS;
 
     #[test]
-    fn the_longest_envelope_there_is_can_be_stored() {
+    fn the_longest_possible_envelope_can_be_stored() {
         let hash = ContentHash::from_bytes([0xff; 32]);
         for letter in ["\u{10ffff}", "\"", "\\"] {
             let subject = Subject {

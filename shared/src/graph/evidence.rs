@@ -1,7 +1,7 @@
-//! Evidence: a stored decision and the signer registry, as the origin hands them to the edge, which verifies by itself.
+//! Evidence: a stored decision and the signer registry, as the origin sends them to the edge, which verifies the decision itself.
 //!
-//! It says what lies in the store and nothing about whether that is true. Edge and origin are rolled out one after the other,
-//! so a field that is not known yet is passed over.
+//! Evidence is the unverified content of the store. Unknown fields are ignored, because edge and origin are deployed one after
+//! the other.
 
 use super::verification::{RegisteredSigner, StoredDecision, Verification, verify};
 use crate::model::content_hash::ContentHash;
@@ -11,17 +11,17 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
-/// Most signers that the registry holds, retired ones included.
+/// Maximum number of signers in the registry, including retired ones.
 pub const MAX_SIGNERS: usize = 256;
-/// Longest envelope that is stored, in bytes: the database refuses a longer one, and no check leads to one.
+/// Maximum length of an envelope in bytes. The database refuses a longer one; no check produces one.
 pub const MAX_ENVELOPE: usize = 8 * 1_024;
-/// Largest evidence that is read, in bytes: a full registry and the longest envelope, with each of its bytes escaped.
+/// Maximum size of evidence in bytes: a full registry and the longest envelope with every byte escaped.
 pub const MAX_EVIDENCE: usize = 128 * 1_024;
 
-/// What is known of one decision.
+/// The stored record of one decision and the registry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evidence {
-    /// The decision as it lies there; null when there is none under the id that was asked for.
+    /// The stored decision; `None` when there is none with the requested id.
     pub record: Option<Record>,
     /// The whole registry, in the order of activation.
     pub signers: Vec<Signer>,
@@ -30,27 +30,25 @@ pub struct Evidence {
 /// A stored decision.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
-    /// The envelope's text, as it was hashed.
+    /// The envelope's text, byte for byte as it was hashed.
     pub envelope: String,
     /// `0x` and 130 hex characters.
     pub signature: String,
 }
 
-/// A row of the registry.
+/// A row of the signer registry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Signer {
-    /// The key's address.
     pub address: String,
-    /// The key's name.
     pub key_id: String,
-    /// From when it may sign; whole milliseconds.
+    /// Start of the signing period, inclusive; whole milliseconds.
     pub activated_at: Timestamp,
-    /// From when it may no longer; null while it may.
+    /// End of the signing period, exclusive; `None` while the key is active.
     pub retired_at: Option<Timestamp>,
 }
 
 impl Evidence {
-    /// Reads evidence. Null for what is none, or more than any there is.
+    /// Parses evidence. `None` if it is malformed or exceeds [`MAX_EVIDENCE`] or [`MAX_SIGNERS`].
     pub fn parse(body: &[u8]) -> Option<Self> {
         if body.len() > MAX_EVIDENCE {
             return None;
@@ -59,7 +57,7 @@ impl Evidence {
         (evidence.signers.len() <= MAX_SIGNERS).then_some(evidence)
     }
 
-    /// What it says of the decision `id`. A row of the registry that names no address is nobody's.
+    /// Verifies the decision `id`. Registry rows with an invalid address are ignored.
     pub fn verify(&self, id: ContentHash) -> Verification {
         let registry: Vec<_> = self.signers.iter().filter_map(Signer::registered).collect();
         let record = self.record.as_ref();
@@ -87,7 +85,7 @@ mod tests {
     const VECTORS: &str = include_str!("../../../fixtures/decisions/verifications.jsonl");
 
     #[test]
-    fn evidence_verifies_as_its_parts_do_and_reads_back_as_written() {
+    fn evidence_verifies_like_its_parts_and_parses_back() {
         let mut verdicts = vec![];
         for line in VECTORS.lines() {
             let vector: serde_json::Value = serde_json::from_str(line).unwrap();
@@ -114,13 +112,13 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_found_where_nothing_lies() {
+    fn a_missing_record_is_not_found() {
         let evidence = Evidence { record: None, signers: vec![] };
         assert_eq!(evidence.verify(ContentHash::from_bytes([1; 32])), Verification::NOT_FOUND);
     }
 
     #[test]
-    fn the_greatest_evidence_there_is_can_be_read_and_no_greater() {
+    fn the_largest_possible_evidence_is_accepted_and_anything_larger_refused() {
         let signer = Signer {
             address: "0x19e7e376e7c213b7e7e7e46cc70a5dd086daff2a".to_string(),
             key_id: "k".repeat(64),

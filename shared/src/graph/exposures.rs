@@ -1,8 +1,6 @@
-//! A vault's look-through as the API answers it.
+//! A vault's look-through as returned by the API.
 //!
-//! Source: interface, "Graph structures" (look-through result). Members beyond those named there: every reference carries
-//! the `share` of the vault that it bears, and `unattributed` says what is missing to the whole, so that shares and
-//! amounts add up.
+//! `unattributed` lists the shares that are attributed to no asset, so that shares and amounts add up to the whole vault.
 
 use super::amount::{Share, Usd, priced};
 use super::cycles::MOST;
@@ -16,103 +14,103 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use serde::Serialize;
 
-/// What a position in a vault is exposed to.
+/// What a position in a vault is exposed to through all nested vaults.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct LookThrough<'a> {
-    /// The vault.
+    /// The vault, as `{chain_id}:{address}`.
     pub vault_key: &'a VaultKey,
-    /// Its curator.
+    /// Curator of the vault; null when unknown.
     pub curator: Option<&'a str>,
-    /// Its protocol.
+    /// Protocol of the vault; null when unknown.
     pub protocol: Option<&'a str>,
-    /// Its chain.
+    /// Chain id of the vault.
     pub chain: ChainId,
-    /// What it holds in the end, by asset.
+    /// Assets held directly or through nested vaults; with `unattributed`, their shares add up to 1.
     pub assets: Vec<AssetExposure<'a>>,
-    /// Who can change it or a vault inside it.
+    /// Signer sets that can change the vault, a nested vault or an asset.
     pub signer_sets: Vec<TrustedShare<'a>>,
-    /// Clusters of operators it depends on.
+    /// Operator clusters that the vault depends on.
     pub clusters: Vec<PlainShare<'a>>,
-    /// What is held in no known asset.
+    /// Shares of the vault that are attributed to no asset, by reason.
     pub unattributed: Vec<Unattributed>,
-    /// Vaults that hold each other, in the order they do; of more than 50 circles those further inside are left out.
+    /// Cycles of vaults that hold each other, each in holding order. At most 50; the most deeply nested are left out.
     pub cycles: Vec<&'a [VaultKey]>,
 }
 
-/// An asset that a vault holds, however deep.
+/// An asset that a vault holds directly or through nested vaults.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct AssetExposure<'a> {
-    /// The asset.
+    /// Key of the asset.
     pub asset_key: &'a str,
-    /// Its symbol.
+    /// Symbol of the asset.
     pub symbol: &'a str,
-    /// The part of the vault.
+    /// Fraction of the vault that is held in the asset, 0 to 1.
     pub share: Share,
-    /// That part of the vault's TVL; null when the TVL is unknown.
+    /// The same part of the vault's TVL in US dollars; null when the TVL is unknown.
     pub usd_exposure: Option<Usd>,
-    /// Tokens that wrap it.
+    /// Tokens that wrap the asset.
     pub wrappers: Vec<PlainShare<'a>>,
-    /// Feeds that price it.
+    /// Price feeds of the asset.
     pub oracles: Vec<FeedShare<'a>>,
-    /// Bridges it came by.
+    /// Bridges that the asset came through.
     pub bridges: Vec<TrustedShare<'a>>,
 }
 
-/// Something that bears a part of a vault.
+/// A wrapper token or an operator cluster, with its share of a vault.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlainShare<'a> {
-    /// What.
+    /// Id of the token or cluster.
     pub id: &'a str,
-    /// The part of the vault.
+    /// Fraction of the vault that is exposed to it, 0 to 1.
     pub share: Share,
 }
 
-/// A feed that prices a part of a vault.
+/// A price feed, with its share of a vault.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FeedShare<'a> {
-    /// The feed.
+    /// Id of the feed.
     pub id: &'a str,
-    /// Its operator, where known.
+    /// Operator of the feed; null when unknown.
     pub vendor: Option<&'a str>,
-    /// The part of the vault.
+    /// Fraction of the vault that the feed prices, 0 to 1.
     pub share: Share,
 }
 
-/// A bridge or signer set that bears a part of a vault.
+/// A bridge or a signer set, with its share of a vault.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TrustedShare<'a> {
-    /// Which.
+    /// Id of the bridge or signer set.
     pub id: &'a str,
-    /// Whether every mapping to it is backed by a source.
+    /// True if every mapping to it is backed by a source.
     pub verified: bool,
-    /// The least confidence of those mappings.
+    /// Lowest confidence of those mappings, 0 to 1.
     pub confidence: Ppm,
-    /// The part of the vault.
+    /// Fraction of the vault that is exposed to it, 0 to 1.
     pub share: Share,
 }
 
-/// A part of a vault that is attributed to no asset.
+/// A share of a vault that is attributed to no asset.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Unattributed {
-    /// Why.
+    /// Why the share is attributed to no asset.
     pub reason: Gap,
-    /// The part of the vault.
+    /// Fraction of the vault, 0 to 1.
     pub share: Share,
-    /// That part of its TVL.
+    /// The same part of the vault's TVL in US dollars; null when the TVL is unknown.
     pub usd_exposure: Option<Usd>,
 }
 
 impl ExposureGraph {
-    /// Looks through a vault; null for one that is not in the graph.
+    /// The look-through of a vault; `None` if it is not in the graph.
     pub fn look_through(&self, key: &VaultKey) -> Option<LookThrough<'_>> {
         let place = self.facts.position(key)?;
         let (vault, opened) = (self.facts.vaults().get(place)?, self.opened.get(place)?);
@@ -120,8 +118,8 @@ impl ExposureGraph {
         let mut usd = |share| price.as_mut().map(|price| price(share));
         let assets = self.assets(opened, &mut usd);
         let gaps = opened.gaps.iter();
-        // What is further inside was opened before, and so numbered before.
-        let told = opened.cycles.iter().skip(opened.cycles.len().saturating_sub(MOST));
+        // Nested vaults are resolved first, so their cycles have lower numbers; keep the highest.
+        let reported = opened.cycles.iter().skip(opened.cycles.len().saturating_sub(MOST));
         let unattributed =
             gaps.map(|(reason, share)| Unattributed { reason: *reason, share: *share, usd_exposure: usd(*share) });
         Some(LookThrough {
@@ -136,11 +134,11 @@ impl ExposureGraph {
                 .answerable(opened, Dimension::Cluster)
                 .map(|(id, reach)| PlainShare { id, share: reach.every })
                 .collect(),
-            cycles: told.filter_map(|cycle| self.cycles.get(*cycle)).map(Vec::as_slice).collect(),
+            cycles: reported.filter_map(|cycle| self.cycles.get(*cycle)).map(Vec::as_slice).collect(),
         })
     }
 
-    /// Routes of one asset stand together; each asset is priced once, in the order of the assets.
+    /// Groups the routes by asset and prices each asset once, in key order.
     fn assets<'a>(&'a self, opened: &'a Opened, usd: &mut dyn FnMut(Share) -> Option<Usd>) -> Vec<AssetExposure<'a>> {
         let mut by_asset: BTreeMap<&str, Vec<(&AssetRoute, Share)>> = BTreeMap::new();
         for (id, share) in &opened.assets {
@@ -151,7 +149,7 @@ impl ExposureGraph {
         by_asset.into_iter().map(|(asset_key, routes)| asset(asset_key, &routes, usd)).collect()
     }
 
-    /// Who answers for the vault in one dimension.
+    /// The vault's responsible parties in one dimension.
     fn answerable<'a>(&'a self, opened: &'a Opened, wanted: Dimension) -> impl Iterator<Item = (&'a str, Reach)> {
         let keyed = opened.answerable.iter().filter_map(|(slot, reach)| Some((self.index.keys.get(*slot)?, *reach)));
         keyed.filter(move |((dimension, _), _)| *dimension == wanted).map(|((_, key), reach)| (key, reach))

@@ -1,7 +1,7 @@
-//! What the exposure graph is made of: vaults, what each holds and who answers for it.
+//! Facts of the exposure graph: vaults, their holdings and the parties responsible for them.
 //!
-//! [`Facts`] puts them in one order and refuses what contradicts itself, so that the same facts are the same text and the
-//! same snapshot on any machine.
+//! [`Facts`] normalises them and refuses contradictions, so that equal facts give the same canonical text and the same snapshot
+//! id on any machine.
 
 use super::amount::{Share, Usd};
 use crate::model::ids::VaultKey;
@@ -12,27 +12,27 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 
-/// How far a mapping is to be believed.
+/// How certain a mapping is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Trust {
-    /// Backed by a source, not provisional.
+    /// The mapping is backed by a source and not provisional.
     pub verified: bool,
     /// 0 to 1.
     pub confidence: Ppm,
 }
 
 impl Trust {
-    /// A fact of the registry.
+    /// Trust of registry facts.
     pub const FACT: Self = Trust { verified: true, confidence: Ppm::ONE };
-    /// The least confidence on which alone a portfolio is rejected: 0.80.
+    /// Minimum confidence of a mapping that can cause a rejection: 0.80.
     pub const SURE_FROM: Ppm = Ppm(800_000);
 
-    /// Whether exposure through it can reject.
+    /// Whether exposure through the mapping can cause a rejection.
     pub fn is_sure(self) -> bool {
         self.verified && self.confidence >= Self::SURE_FROM
     }
 
-    /// What can be said of two mappings together: the less of each.
+    /// The combined trust of two mappings: the lower value of each field.
     #[must_use]
     pub fn and(self, other: Trust) -> Self {
         Trust { verified: self.verified && other.verified, confidence: self.confidence.min(other.confidence) }
@@ -42,110 +42,100 @@ impl Trust {
 /// A mapping to a bridge or a signer set.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Reference {
-    /// The bridge or signer set.
     pub id: String,
-    /// How far it is to be believed.
     pub trust: Trust,
 }
 
 /// A price feed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct OracleFeed {
-    /// The feed.
     pub id: String,
-    /// Who operates it; null when nobody is known to.
+    /// The operator; `None` when unknown.
     pub vendor: Option<String>,
 }
 
-/// An asset and all that stands between it and its holder.
+/// An asset with the wrappers, feeds, bridges and parties that a holding of it depends on.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AssetRoute {
-    /// The asset.
     pub asset_key: String,
-    /// Its symbol.
     pub symbol: String,
-    /// Tokens that wrap it, by id.
+    /// Ids of the tokens that wrap it.
     pub wrappers: Vec<String>,
-    /// What prices it.
+    /// Its price feeds.
     pub oracles: Vec<OracleFeed>,
-    /// What it was bridged by; each bears all of this holding (an asset that is bridged in part is two parts).
+    /// Bridges it came through. Each is exposed to the whole holding; an asset bridged in part is two parts.
     pub bridges: Vec<Reference>,
-    /// Clusters of operators that run the asset or what prices it; each bears all of this holding.
+    /// Operator clusters behind the asset or its feeds. Each is exposed to the whole holding.
     pub clusters: Vec<String>,
-    /// Who can change the asset or what prices it; each bears all of this holding.
+    /// Signer sets that can change the asset or its feeds. Each is exposed to the whole holding.
     pub signer_sets: Vec<Reference>,
 }
 
-/// What a part of a vault is held in.
+/// What a part of a vault consists of.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Holding {
     /// An asset.
     Asset(AssetRoute),
     /// Another vault.
     Vault(VaultKey),
-    /// Something that may not be named: its chain is withheld, or no registry knows it.
+    /// A holding that is not published: its chain is withheld, or it is not in the registry.
     Unnamed,
 }
 
 /// A part of a vault.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Part {
-    /// Of the vault, 0 to 1.
+    /// Share of the vault, 0 to 1.
     pub share: Ppm,
-    /// In what.
     pub holding: Holding,
 }
 
-/// What is known of one vault.
+/// The facts of one vault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VaultFacts {
-    /// Which vault.
     pub key: VaultKey,
-    /// Its curator.
     pub curator: Option<String>,
-    /// Its protocol.
     pub protocol: Option<String>,
-    /// Clusters of operators that the whole of it depends on.
+    /// Operator clusters that the whole vault depends on.
     pub clusters: Vec<String>,
-    /// Who can change the whole of it.
+    /// Signer sets that can change the whole vault.
     pub signer_sets: Vec<Reference>,
-    /// What is in it.
     pub tvl: Option<Usd>,
-    /// The deposit asset: what is in no part is idle and held in it.
+    /// The deposit asset. The share that is in no part is idle and held in this asset.
     pub idle: Option<AssetRoute>,
-    /// What it holds; null when that could not be established.
+    /// Its holdings; `None` when they could not be established.
     pub parts: Option<Vec<Part>>,
 }
 
 /// Why facts are refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FactsError {
-    /// Two descriptions of one vault.
+    /// The same vault occurs twice.
     RepeatedVault(VaultKey),
-    /// A share outside 0 to 1, or parts that are more than the vault.
+    /// A share is outside 0 to 1, or the shares add up to more than 1.
     Shares(VaultKey),
-    /// A confidence outside 0 to 1.
+    /// A confidence is outside 0 to 1.
     Confidence(VaultKey),
 }
 
 impl fmt::Display for FactsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            FactsError::RepeatedVault(key) => write!(f, "{key} is described twice"),
-            FactsError::Shares(key) => write!(f, "{key} has parts that are no shares of a whole"),
-            FactsError::Confidence(key) => write!(f, "{key} has a confidence outside 0 to 1"),
+            FactsError::RepeatedVault(key) => write!(f, "vault {key} occurs twice"),
+            FactsError::Shares(key) => write!(f, "shares of {key} must be between 0 and 1 and add up to at most 1"),
+            FactsError::Confidence(key) => write!(f, "confidences of {key} must be between 0 and 1"),
         }
     }
 }
 
 impl core::error::Error for FactsError {}
 
-/// All vaults, sorted by key, each in its one form.
+/// All vaults, sorted by key and normalised.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts(Vec<VaultFacts>);
 
 impl Facts {
-    /// Sorts, merges what is said twice, and refuses what cannot be.
+    /// Sorts the vaults, merges duplicate entries within each, and refuses contradictory facts.
     pub fn new(mut vaults: Vec<VaultFacts>) -> Result<Self, FactsError> {
         vaults.sort_unstable_by(|a, b| a.key.cmp(&b.key));
         let twins = vaults.iter().zip(vaults.iter().skip(1)).find(|(a, b)| a.key == b.key);
@@ -163,7 +153,7 @@ impl Facts {
         &self.0
     }
 
-    /// Where a vault stands among them.
+    /// Position of a vault in [`Self::vaults`].
     pub fn position(&self, key: &VaultKey) -> Option<usize> {
         self.0.binary_search_by(|vault| vault.key.cmp(key)).ok()
     }
@@ -206,7 +196,7 @@ impl VaultFacts {
 }
 
 impl AssetRoute {
-    /// An asset held as it is.
+    /// A direct holding: no wrappers, feeds, bridges or parties.
     pub fn plain(asset_key: &str, symbol: &str) -> Self {
         AssetRoute {
             asset_key: asset_key.into(),
@@ -231,13 +221,13 @@ impl AssetRoute {
     }
 }
 
-/// Sorts by id; of two mappings to one thing the better founded stays.
+/// Sorts by id; of several mappings to one id the most trusted is kept.
 fn merge(references: &mut Vec<Reference>) {
     references.sort_unstable_by(|a, b| (&a.id, b.trust).cmp(&(&b.id, a.trust)));
     references.dedup_by(|later, first| later.id == first.id);
 }
 
-/// The array of vaults: what a snapshot's content hash covers.
+/// The array of vaults, which a snapshot's content hash covers.
 impl Canonicalize for Facts {
     fn canonical(&self) -> Canonical {
         Canonical::list(self.0.iter().map(Canonicalize::canonical))

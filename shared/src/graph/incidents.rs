@@ -1,9 +1,7 @@
-//! Incident exposure: which part of a vault stands behind vaults that an incident hit, itself or those inside it.
+//! Incident exposure: the share of a vault that is exposed to vaults hit by an incident, including the vault itself.
 //!
-//! An incident bears on the whole of a vault that it hit, and on whoever holds that vault in proportion, as a cluster of operators
-//! does: the same graph opens both. Parts behind several incidents count once.
-//!
-//! Source: interface, "Graph structures" (incident exposure), which leaves the shapes of results and issuers open.
+//! An incident affects the whole of each vault it hit, and holders of that vault in proportion. Incidents are therefore resolved
+//! through the same exposure graph as operator clusters. A share that is exposed to several incidents counts once.
 
 use super::amount::{Share, Usd, priced};
 use super::facts::{Facts, FactsError, Holding, Part, VaultFacts};
@@ -16,29 +14,26 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
-/// How incidents are mapped to vaults; it changes when the rule does.
+/// Version of the rule that maps incidents to vaults.
 pub const MAP_VERSION: &str = "incident-map-1";
-/// Days after which an incident is history.
+/// Age in days after which an incident no longer counts.
 pub const WINDOW_DAYS: i64 = 365;
 
-/// The key behind which everything stands that any incident hit; no event's number.
+/// Cluster key that collects every incident; distinct from all event ids.
 const ANY: &str = "*";
 
-/// A published incident that is not resolved, and the vaults that it hit.
+/// A published, unresolved incident and the vaults it hit.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Incident {
-    /// The event's number.
+    /// Id of the event.
     pub event_id: u64,
-    /// The event's title.
     pub title: String,
-    /// The event's severity.
     pub severity: String,
-    /// How large the incident is, where that was judged.
+    /// Size of the incident; `None` when not assessed.
     pub incident_severity: Option<String>,
-    /// When it happened.
     pub occurred_at: Timestamp,
-    /// The vaults it names, and a protocol's where it counts against all of them; sorted.
+    /// Vaults that the event names, and all vaults of a protocol that it affects as a whole; sorted.
     pub vault_keys: Vec<VaultKey>,
 }
 
@@ -55,107 +50,108 @@ impl Canonicalize for Incident {
     }
 }
 
-/// Incidents over the vaults of a snapshot.
+/// Incidents mapped to the vaults of a snapshot.
 #[derive(Clone, Debug)]
 pub struct IncidentMap {
     incidents: BTreeMap<u64, Incident>,
     graph: ExposureGraph,
 }
 
-/// What a position in a vault has behind incidents.
+/// Exposure of a vault to unresolved incidents.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct IncidentExposure<'a> {
-    /// The vault.
+    /// The vault, as `{chain_id}:{address}`.
     pub vault_key: &'a VaultKey,
-    /// Who issued its shares: the protocol.
+    /// The protocol that issued the vault's shares; null when unknown.
     pub issuer: Option<&'a str>,
-    /// The part of the vault behind any incident.
+    /// Fraction of the vault that is exposed to at least one incident, 0 to 1.
     pub share: Share,
-    /// That part of its TVL; null when the TVL is unknown.
+    /// The same part of the vault's TVL in US dollars; null when the TVL is unknown.
     pub usd_exposure: Option<Usd>,
-    /// The greatest part first, then the newest.
+    /// The incidents, by share descending, then newest first.
     pub incidents: Vec<IncidentShare<'a>>,
 }
 
-/// One incident's part of a vault.
+/// A vault's exposure to one incident.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct IncidentShare<'a> {
-    /// What happened.
+    /// The incident.
     #[serde(flatten)]
     pub incident: IncidentName<'a>,
-    /// Whether it hit this very vault, not only one inside.
+    /// True if the incident hit this vault itself, not only a vault inside it.
     pub is_direct: bool,
-    /// The part of the vault.
+    /// Fraction of the vault that is exposed to the incident, 0 to 1.
     pub share: Share,
-    /// That part of its TVL.
+    /// The same part of the vault's TVL in US dollars; null when the TVL is unknown.
     pub usd_exposure: Option<Usd>,
 }
 
-/// An incident, by name.
+/// An incident's event in brief.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct IncidentName<'a> {
-    /// The event's number, under which `/v1/events/{id}` has it: a JSON number there and here.
+    /// Id of the event in `/v1/events/{id}`, a JSON number.
     pub event_id: u64,
-    /// The event's title.
+    /// Title of the event.
     pub title: &'a str,
-    /// The event's severity.
+    /// Severity of the event.
     pub severity: &'a str,
-    /// How large the incident is, where that was judged.
+    /// Size of the incident; null when not assessed.
     pub incident_severity: Option<&'a str>,
-    /// When it happened.
+    /// Time of the event.
     pub occurred_at: Timestamp,
 }
 
-/// All vaults together, by the protocol that issued what was hit.
+/// Incident exposure over all vaults, by the protocol that issued the vaults hit.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct IncidentSummary<'a> {
-    /// By issuer: the incidents that hit its vaults.
+    /// The incidents that hit an issuer's vaults, by issuer.
     pub results: BTreeMap<&'a str, IssuerIncidents<'a>>,
-    /// Vaults that were hit or hold one that was.
+    /// Number of vaults that were hit or hold a vault that was hit.
     pub vault_count: u64,
-    /// Protocols whose vaults were hit.
+    /// Number of protocols whose vaults were hit.
     pub issuer_count: u64,
-    /// Values of the vaults that were hit, each once; the sum over `issuers`. What holders have in them is part of it.
+    /// TVL of the vaults that were hit, each counted once, in US dollars: the sum over `issuers`. Positions of vaults that hold them
+    /// are included and not added again.
     pub total_incident_exposure_usd: Usd,
-    /// The greatest exposure first, then by name.
+    /// Exposure per issuer, by exposure descending, then by name.
     pub issuers: Vec<IssuerExposure<'a>>,
 }
 
-/// What hit an issuer's vaults.
+/// The incidents that hit an issuer's vaults.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IssuerIncidents<'a> {
-    /// The newest first.
+    /// The incidents, newest first.
     pub incidents: Vec<IncidentName<'a>>,
 }
 
-/// One issuer.
+/// Incident exposure of one issuer.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct IssuerExposure<'a> {
-    /// The protocol.
+    /// The issuing protocol.
     pub issuer: &'a str,
-    /// Incidents that hit vaults of it.
+    /// Number of incidents that hit its vaults.
     pub incident_count: u64,
-    /// Vaults of it that were hit.
+    /// Number of its vaults that were hit.
     pub vault_count: u64,
-    /// Those of them whose value is unknown: they are not in the exposure, which is no zero.
+    /// Number of those vaults whose TVL is unknown. They are missing from `incidentExposureUsd`; their exposure is unknown, not zero.
     pub unpriced_vault_count: u64,
-    /// The values of the others.
+    /// TVL of the other vaults that were hit, in US dollars.
     pub incident_exposure_usd: Usd,
 }
 
 impl IncidentMap {
-    /// Maps incidents onto vaults; those that hit none of these are left out.
+    /// Maps incidents to vaults. Incidents that hit none of these vaults are dropped.
     pub fn build(facts: &Facts, incidents: Vec<Incident>) -> Result<Self, FactsError> {
         let mut behind: BTreeMap<&VaultKey, Vec<String>> = BTreeMap::new();
         for incident in &incidents {
@@ -164,7 +160,7 @@ impl IncidentMap {
             }
         }
         let hit = |vault: &VaultFacts| behind.get(&vault.key).cloned().unwrap_or_default();
-        let vaults = facts.vaults().iter().map(|vault| nesting_alone(vault, hit(vault))).collect();
+        let vaults = facts.vaults().iter().map(|vault| with_incidents_as_clusters(vault, hit(vault))).collect();
         let graph = ExposureGraph::build(Facts::new(vaults)?);
         let hits: BTreeSet<&String> = behind.values().flatten().collect();
         let known = |incident: &Incident| hits.contains(&incident.event_id.to_string());
@@ -174,7 +170,7 @@ impl IncidentMap {
         Ok(IncidentMap { incidents: kept, graph })
     }
 
-    /// What a vault has behind incidents; null for one that is not in the snapshot. `facts` are those it was built over.
+    /// Exposure of one vault; `None` if it is not in the snapshot. `facts` must be those the map was built from.
     pub fn exposure<'a>(&'a self, facts: &'a Facts, key: &VaultKey) -> Option<IncidentExposure<'a>> {
         let vault = facts.vaults().get(facts.position(key)?)?;
         let behind = self.graph.look_through(key)?.clusters;
@@ -209,7 +205,7 @@ impl IncidentMap {
         })
     }
 
-    /// All vaults together. `facts` are those it was built over.
+    /// Exposure over all vaults. `facts` must be those the map was built from.
     pub fn summary<'a>(&'a self, facts: &'a Facts) -> IncidentSummary<'a> {
         let mut by_issuer: BTreeMap<&str, (IssuerExposure<'a>, BTreeSet<u64>)> = BTreeMap::new();
         let mut vault_count = 0;
@@ -274,8 +270,8 @@ impl Incident {
     }
 }
 
-/// A vault with what it holds of other vaults, behind the incidents that hit it.
-fn nesting_alone(vault: &VaultFacts, clusters: Vec<String>) -> VaultFacts {
+/// The vault reduced to its nested vaults, with the incidents that hit it as clusters.
+fn with_incidents_as_clusters(vault: &VaultFacts, clusters: Vec<String>) -> VaultFacts {
     let held = vault.parts.iter().flatten().filter(|part| matches!(part.holding, Holding::Vault(_)));
     VaultFacts {
         key: vault.key.clone(),

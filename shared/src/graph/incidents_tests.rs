@@ -1,4 +1,4 @@
-//! Holders bear their parts, nothing counts twice, and sums add up.
+//! Holders are exposed in proportion, overlapping incidents count once, and totals add up.
 
 use super::*;
 use crate::model::ids::{Address, ChainId};
@@ -9,7 +9,7 @@ fn key(number: u8) -> VaultKey {
     VaultKey { chain_id: ChainId(1), address: Address::from_evm_bytes([number; 20]) }
 }
 
-/// Vaults of protocol `p`, each worth 100 dollars, with parts held in others.
+/// Vaults of protocol `p` with a TVL of 100 dollars each, and their shares in other vaults.
 fn facts(nestings: &[(u8, &[(u8, i64)])]) -> Facts {
     let vault = |(number, parts): &(u8, &[(u8, i64)])| VaultFacts {
         key: key(*number),
@@ -50,7 +50,7 @@ fn incident(event_id: u64, hit: &[u8]) -> Incident {
 }
 
 #[test]
-fn a_holder_bears_its_part_and_what_two_incidents_hit_counts_once() {
+fn a_holder_is_exposed_in_proportion_and_overlapping_incidents_count_once() {
     let facts = facts(&[(1, &[]), (2, &[]), (3, &[(1, 500_000), (2, 200_000)]), (4, &[])]);
     let map =
         IncidentMap::build(&facts, alloc::vec![incident(7, &[1]), incident(8, &[1, 2]), incident(9, &[99])]).unwrap();
@@ -71,14 +71,14 @@ fn a_holder_bears_its_part_and_what_two_incidents_hit_counts_once() {
 
     let summary = map.summary(&facts);
     assert_eq!((summary.vault_count, summary.issuer_count), (3, 1));
-    assert_eq!(summary.total_incident_exposure_usd.to_string(), "200", "the holder's part is in the vaults it holds");
+    assert_eq!(summary.total_incident_exposure_usd.to_string(), "200", "the holder's position is not added again");
     assert_eq!((summary.issuers[0].incident_count, summary.issuers[0].vault_count), (2, 2));
-    assert_eq!(summary.results["p"].incidents[0].event_id, 8, "the newest first");
+    assert_eq!(summary.results["p"].incidents[0].event_id, 8, "newest first");
 }
 
 proptest! {
     #[test]
-    fn no_vault_has_more_behind_incidents_than_itself_and_never_less_than_behind_one(
+    fn incident_exposure_is_at_most_the_whole_vault_and_at_least_that_of_each_incident(
         edges in proptest::collection::vec((0..6_u8, 0..6_u8, 0..=250_000_i64), 0..12),
         hits in proptest::collection::vec(proptest::collection::vec(0..6_u8, 1..4), 1..4),
     ) {

@@ -1,4 +1,4 @@
-//! The exposure index: for every vault, which part of a position in it stands behind which key of which dimension.
+//! The exposure index: for each vault, the share of a position in it that is exposed to each key of each dimension.
 
 use super::amount::Share;
 use super::facts::Trust;
@@ -8,18 +8,18 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// A key's place among all keys of all dimensions; sorts by dimension, then key.
+/// Index of a key among all keys of all dimensions; ordered by dimension, then key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Slot(u32);
 
 impl Slot {
-    /// Its place in a table of [`Keys::len`] entries.
+    /// The index as `usize`, less than [`Keys::len`].
     pub(super) fn place(self) -> usize {
         usize::try_from(self.0).unwrap_or(usize::MAX)
     }
 }
 
-/// All keys: curators, protocols, chains, assets, feeds, …, each once in its dimension, sorted.
+/// All keys (curators, protocols, chains, assets, feeds, …), sorted, each once per dimension.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Keys(Vec<(Dimension, String)>);
 
@@ -28,7 +28,7 @@ impl Keys {
         Keys(keys.into_iter().map(|(dimension, key)| (dimension, key.into())).collect())
     }
 
-    /// Null for what is no key.
+    /// `None` for an unknown key.
     pub(super) fn slot(&self, dimension: Dimension, key: &str) -> Option<Slot> {
         let place = self.0.binary_search_by(|(of, text)| (*of, text.as_str()).cmp(&(dimension, key))).ok()?;
         u32::try_from(place).ok().map(Slot)
@@ -42,20 +42,20 @@ impl Keys {
         self.0.len()
     }
 
-    /// All of them, in the order of their slots.
+    /// All keys in slot order.
     pub(super) fn iter(&self) -> impl Iterator<Item = (Dimension, &str)> {
         self.0.iter().map(|(dimension, key)| (*dimension, key.as_str()))
     }
 }
 
-/// How much of a position stands behind one key.
+/// The share of a position that is exposed to one key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Reach {
-    /// Over all mappings.
+    /// Through all mappings.
     pub every: Share,
-    /// Over those that can reject.
+    /// Through the mappings that are certain enough to reject ([`Trust::is_sure`]).
     pub sure: Share,
-    /// What can be said of all of them.
+    /// The least trust of all mappings.
     pub trust: Trust,
 }
 
@@ -64,7 +64,7 @@ impl Reach {
         Reach { every: share, sure: if trust.is_sure() { share } else { Share::ZERO }, trust }
     }
 
-    /// This reach, of `portion` only.
+    /// This reach scaled to `portion`.
     pub(super) fn within(self, portion: Share) -> Self {
         Reach { every: self.every.of(portion), sure: self.sure.of(portion), trust: self.trust }
     }
@@ -78,41 +78,41 @@ impl Reach {
     }
 }
 
-/// Reaches by key: what a position is exposed to.
+/// A position's exposures by key.
 pub(super) type Reaches = BTreeMap<Slot, Reach>;
 
-/// Adds a reach to those of its key.
+/// Adds a reach to the reach of its key.
 pub(super) fn add(reaches: &mut Reaches, at: Slot, reach: Reach) {
     reaches.entry(at).and_modify(|known| *known = known.add(reach)).or_insert(reach);
 }
 
-/// What a check knows of one vault.
+/// A vault's exposures, as a check uses them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct VaultExposure {
     /// Sorted by key.
     pub reaches: Vec<(Slot, Reach)>,
-    /// What of it is known whole.
+    /// Which facts are complete.
     pub known: Known,
 }
 
-/// What is known of everything that a vault holds: a limit on what is not known for all of it cannot be said to be kept.
+/// Which facts are complete for everything that a vault holds. A limit on an incomplete dimension cannot be confirmed as kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Known {
-    /// Who answers for it and for every vault inside it that is described.
+    /// The responsible parties of the vault and of every known vault inside it.
     pub answerable: bool,
-    /// The asset.
+    /// The asset of every holding.
     pub assets: bool,
-    /// A feed that prices it.
+    /// At least one price feed of every asset.
     pub feeds: bool,
-    /// Who operates each of those feeds.
+    /// The operator of each of those feeds.
     pub vendors: bool,
 }
 
 impl Known {
     pub(super) const ALL: Self = Known { answerable: true, assets: true, feeds: true, vendors: true };
 
-    /// Whether the vault's part in this dimension is all there is. Who answers for a vault, the registry says; that it says
-    /// nobody is an answer too.
+    /// Whether the vault's exposure in this dimension is complete. Responsible parties come from the registry, where an empty entry
+    /// means that there are none.
     pub(super) const fn answers(self, dimension: Dimension) -> bool {
         match dimension {
             Dimension::Asset | Dimension::Bridge => self.assets,
@@ -125,20 +125,18 @@ impl Known {
     }
 }
 
-/// One mapping of a vault, as a fact.
+/// One exposure of a vault, given as a fact.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mapping {
-    /// What is grouped.
     pub dimension: Dimension,
-    /// By which curator, bridge, feed, …
+    /// The curator, bridge, feed, …
     pub key: String,
-    /// The part of a position that it stands behind.
+    /// The share of a position that is exposed to the key.
     pub share: Share,
-    /// How far it is to be believed.
     pub trust: Trust,
 }
 
-/// What a check knows of all vaults.
+/// The exposures of all vaults.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExposureIndex {
     pub(super) keys: Keys,
@@ -146,7 +144,7 @@ pub struct ExposureIndex {
 }
 
 impl ExposureIndex {
-    /// The index of vaults whose mappings are known as such; mappings of a vault to one key add up.
+    /// Builds the index directly from mappings; mappings of a vault to the same key add up.
     pub fn from_mappings(vaults: impl IntoIterator<Item = (VaultKey, Vec<Mapping>)>) -> Self {
         let vaults: Vec<_> = vaults.into_iter().collect();
         let all = vaults.iter().flat_map(|(_, mappings)| mappings);
@@ -164,12 +162,11 @@ impl ExposureIndex {
         ExposureIndex { keys, vaults }
     }
 
-    /// How many vaults it knows.
+    /// The number of vaults.
     pub fn len(&self) -> usize {
         self.vaults.len()
     }
 
-    /// Whether it knows none.
     pub fn is_empty(&self) -> bool {
         self.vaults.is_empty()
     }

@@ -1,4 +1,4 @@
-//! Lending markets as facts of a snapshot: what is owed, what stands against it, and the vaults of the reserves.
+//! Lending markets as facts of a snapshot: debt, collateral, and the vaults of the reserves.
 
 use crate::model::ids::VaultKey;
 use crate::scoring::canonical::{Canonical, Canonicalize};
@@ -7,55 +7,49 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use serde::Deserialize;
 
-/// A lending market as it was last read. Amounts in cents, rates in parts per million.
+/// A lending market as last read. Amounts in cents, rates in parts per million.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct LendingMarket {
-    /// `{chain_id}:{address}`: its name on any machine. The id in `/v1/markets` goes by who came first.
+    /// `{chain_id}:{address}`, the same on any machine. The id in `/v1/markets` depends on insertion order and is not used here.
     pub contract: String,
-    /// Its name.
     pub name: String,
-    /// Its protocol.
     pub protocol_id: String,
-    /// Its chain.
     pub chain_id: u64,
-    /// `protocol_api` or `onchain_rpc`: how it was found.
+    /// How the market was found: `protocol_api` or `onchain_rpc`.
     pub source: String,
-    /// When the oldest part of it was read.
+    /// Time of its oldest reading.
     pub read_from: Timestamp,
-    /// When the newest part of it was read.
+    /// Time of its newest reading.
     pub read_to: Timestamp,
-    /// What is borrowed, as far as it was read; null when no reading says.
+    /// Total debt of the reserves that were read; `None` when none was.
     pub debt_cents: Option<i64>,
-    /// Whether that is all of it: every reserve was read.
+    /// Whether every reserve was read, so that `debt_cents` is complete.
     pub is_debt_whole: bool,
-    /// What stands against it; null when it could not be valued whole.
+    /// The collateral; `None` unless all of it could be valued.
     pub collateral: Option<Collateral>,
-    /// The vaults of its reserves.
     pub vaults: Vec<LendingVault>,
 }
 
-/// What may stand against debt, valued whole: all that is supplied, with a reading and a feed for every part of it.
+/// Everything supplied to the market, fully valued: each part has a reading and a price feed.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Collateral {
-    /// What it is worth.
     pub value_cents: i64,
-    /// The highest liquidation threshold that any of it has; null where that of a part of it was not read.
+    /// The highest liquidation threshold of its parts; `None` when one of them was not read.
     pub threshold_ppm: Option<i64>,
-    /// The lowest bonus that a liquidator gets; null likewise.
+    /// The lowest liquidation bonus of its parts; `None` when one of them was not read.
     pub bonus_ppm: Option<i64>,
 }
 
-/// A vault that stands at a reserve.
+/// A vault that supplies a reserve.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct LendingVault {
-    /// The vault.
     pub vault_key: VaultKey,
-    /// What is supplied through it; null when that was not read.
+    /// Amount supplied through the vault; `None` when not read.
     pub supplied_cents: Option<i64>,
-    /// Bad debt that it reports; null when it reports none.
+    /// Bad debt reported by the vault; `None` when it reports none.
     pub bad_debt_cents: Option<i64>,
 }
 

@@ -1,4 +1,4 @@
-//! The nine limits, and what each groups a portfolio's exposure by.
+//! The nine limits and their dimensions.
 
 use crate::scoring::canonical::{Canonical, Canonicalize};
 use crate::scoring::decimal::{Truncated, truncate_json};
@@ -7,9 +7,7 @@ use alloc::collections::BTreeMap;
 use core::fmt;
 
 named_enum! {
-    /// What an exposure is grouped by; ordered by name.
-    ///
-    /// Source: interface, "Decisioning" (supported limit fields).
+    /// The property that exposures are grouped by; ordered by name.
     #[cfg_attr(feature = "schema", schemars(rename = "ExposureDimension"))]
     pub enum Dimension {
         /// The underlying collateral asset.
@@ -24,9 +22,9 @@ named_enum! {
         Curator = "curator",
         /// One oracle feed.
         Oracle = "oracle",
-        /// The operator or vendor that feeds share.
+        /// The operator or vendor of oracle feeds.
         OracleVendor = "oracleVendor",
-        /// The protocol.
+        /// The vault's protocol.
         Protocol = "protocol",
         /// An administrative signer set, multisig, timelock or executor.
         SignerSet = "signerSet",
@@ -34,7 +32,7 @@ named_enum! {
 }
 
 impl Dimension {
-    /// The field of `limits` that bounds it.
+    /// The field of `limits` for this dimension.
     pub const fn limit_field(self) -> &'static str {
         match self {
             Dimension::Asset => "maxSharePerAsset",
@@ -49,20 +47,20 @@ impl Dimension {
         }
     }
 
-    /// The dimension that a field of `limits` bounds.
+    /// The dimension of a field of `limits`.
     pub fn of_limit_field(field: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|dimension| dimension.limit_field() == field)
     }
 }
 
-/// The limits of one check: at most one a dimension.
+/// The limits of one check: at most one per dimension.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Limits(BTreeMap<Dimension, Ppm>);
 
 /// Why a member of `limits` is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimitError {
-    /// No limit has this name.
+    /// Not the name of a limit.
     UnknownField,
     /// Not in (0, 1].
     OutOfRange,
@@ -80,8 +78,8 @@ impl fmt::Display for LimitError {
 impl core::error::Error for LimitError {}
 
 impl Limits {
-    /// Adds one member of the request's `limits`: a number of a JSON text in (0, 1], read digit by digit and rounded down to parts
-    /// per million, which are what is compared and signed.
+    /// Adds one member of the request's `limits`: the text of a JSON number in (0, 1]. Its digits are rounded down to parts per
+    /// million, the form that is compared and signed.
     ///
     /// Source: methodology, "Check verdict".
     pub fn set(&mut self, field: &str, number: &str) -> Result<(), LimitError> {
@@ -101,19 +99,19 @@ impl Limits {
         self.0.get(&dimension).copied()
     }
 
-    /// The dimensions that are limited.
+    /// The dimensions that have a limit.
     pub fn dimensions(&self) -> impl Iterator<Item = Dimension> {
         self.0.keys().copied()
     }
 
-    /// Limits that are in parts per million already; null when one is outside 0 to 1 000 000.
+    /// Limits given in parts per million; `None` when one is outside 0 to 1 000 000.
     pub fn from_ppm(limits: impl IntoIterator<Item = (Dimension, Ppm)>) -> Option<Self> {
         let limits: BTreeMap<_, _> = limits.into_iter().collect();
         limits.values().all(|limit| (0..=Ppm::ONE.0).contains(&limit.0)).then_some(Limits(limits))
     }
 }
 
-/// `{field: parts per million}`, of the limits that were given.
+/// `{field: parts per million}` of the limits that are set.
 impl Canonicalize for Limits {
     fn canonical(&self) -> Canonical {
         Canonical::object(self.0.iter().map(|(dimension, limit)| (dimension.limit_field(), limit.0.into())))
@@ -126,7 +124,7 @@ mod tests {
     use alloc::string::ToString;
 
     #[test]
-    fn a_limit_is_rounded_down_exactly_and_signed_by_its_field() {
+    fn a_limit_is_rounded_down_exactly_and_written_under_its_field() {
         for (number, ppm) in [
             ("0.2999999", 299_999),
             ("0.29999999999999999999", 299_999),
@@ -145,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_nine_fields_and_only_fractions_are_limits() {
+    fn only_the_nine_fields_and_fractions_above_zero_are_accepted() {
         let mut limits = Limits::default();
         for number in
             ["0", "0e-400", "-0.1", "-1e-400", "-0", "1.000001", "1.00000000000000001", "1e400", "NaN", "inf", ""]

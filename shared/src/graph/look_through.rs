@@ -1,9 +1,9 @@
-//! Look-through: what a position in a vault is exposed to once every vault inside it has been opened.
+//! Look-through: what a position in a vault is exposed to when all nested vaults are resolved.
 //!
-//! A vault is opened after all that it holds, once, and what it holds is added up in proportion; nothing is lost to
-//! rounding. Where vaults hold each other, the way back to a vault that is no further inside is not followed: what lies
-//! behind it is counted as unattributed, and the cycle is told. More than thirty-two vaults that hold each other are not
-//! followed into each other at all, so that time grows with what all vaults hold together and with nothing else.
+//! Each vault is resolved once, after the vaults it holds, and inherits their exposures in proportion; shares add up to exactly
+//! one. Within a cycle an edge is followed only if it leads farther away from the vault being resolved; the share behind any
+//! other edge is unattributed, and the cycle is reported. In a component of more than 32 vaults no inner edge is followed, so
+//! that the run time is linear in the total number of holdings.
 
 use super::amount::{Share, scaled};
 use super::cycles::{Circle, MOST, Steps, components};
@@ -20,37 +20,37 @@ named_enum! {
     /// Why a part of a vault is attributed to no asset.
     #[cfg_attr(feature = "schema", schemars(rename = "LookThroughGap"))]
     pub enum Gap {
-        /// It leads back into a vault that was already opened.
+        /// The holding leads back into a cycle of vaults that hold each other.
         Cycle = "cycle",
-        /// What the vault, or one inside it, holds could not be established.
+        /// The holdings of the vault, or of a vault inside it, could not be established.
         HoldingsUnknown = "holdings_unknown",
-        /// It is held in no part, and the deposit asset is not known.
+        /// The share is idle and the vault's deposit asset is unknown.
         Idle = "idle",
-        /// It is held in a vault that nobody described.
+        /// The share is held in a vault that is not in the exposure graph.
         VaultUnknown = "vault_unknown",
     }
 }
 
-/// An asset route's place among all routes; sorts as they do, by asset first.
+/// Index of an asset route among all sorted routes; ordered by asset first.
 type RouteId = usize;
 
-/// One vault, opened.
+/// A vault resolved by look-through.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Opened {
-    /// Parts held in assets; with the gaps they are exactly one.
+    /// Shares held in assets; together with `gaps` they add up to exactly one.
     pub assets: BTreeMap<RouteId, Share>,
-    /// Parts held in nobody knows what.
+    /// Shares that are attributed to no asset.
     pub gaps: BTreeMap<Gap, Share>,
-    /// Who answers for it: curators, protocols, chains, clusters and signer sets, of this vault, of those inside and of assets.
+    /// Responsible parties: curators, protocols, chains, clusters and signer sets of this vault, of nested vaults and of assets.
     pub answerable: Reaches,
-    /// Cycles that it leads into.
+    /// Cycles that it leads into, as indexes into [`ExposureGraph::cycles`].
     pub cycles: BTreeSet<usize>,
-    /// Whether a way into a vault was left that does not lead back to where it began: whoever answers for that vault may have
-    /// more behind them than is counted.
+    /// Whether an edge to a vault other than the root was not followed. The exposure of that vault's responsible parties may then be
+    /// higher than counted.
     pub is_cut: bool,
 }
 
-/// The exposure graph: all vaults, opened.
+/// The exposure graph: all vaults, resolved.
 #[derive(Clone, Debug)]
 pub struct ExposureGraph {
     pub(super) facts: Facts,
@@ -60,18 +60,18 @@ pub struct ExposureGraph {
     pub(super) index: ExposureIndex,
 }
 
-/// What is known of a vault inside another.
+/// How a nested vault is resolved.
 enum Inside<'a> {
     Open(&'a Opened),
-    /// The vault that is being opened: all of it is counted already.
+    /// The vault being resolved; its whole is counted already.
     Root,
-    /// One that is not followed from here.
+    /// A vault in the same component whose edge is not followed.
     Cut,
     Unknown,
 }
 
 impl ExposureGraph {
-    /// Opens every vault. Time grows with what all vaults hold together; depth does not matter.
+    /// Resolves every vault. The run time depends on the total number of holdings, not on the depth of nesting.
     pub fn build(facts: Facts) -> Self {
         let nesting: Vec<Vec<usize>> = facts.vaults().iter().map(|vault| held_vaults(&facts, vault)).collect();
         let routes: BTreeSet<&AssetRoute> = facts.vaults().iter().flat_map(routes).collect();
@@ -102,45 +102,44 @@ impl ExposureGraph {
         graph
     }
 
-    /// What checks are made against.
+    /// The exposures that checks use.
     pub const fn index(&self) -> &ExposureIndex {
         &self.index
     }
 
-    /// What it was built from.
     pub const fn facts(&self) -> &Facts {
         &self.facts
     }
 
-    /// Opens the vaults of a component; all that they hold outside it is open already.
+    /// Resolves the vaults of a component. Vaults they hold outside it must be resolved already.
     fn open(&mut self, nesting: &[Vec<usize>], component: &[usize]) {
         let circle = Circle::of(nesting, component);
         let cycles: Vec<Vec<usize>> = circle.cycles().into_iter().collect();
         let first = self.cycles.len();
-        // Each tells those that it is on, and of the others what there is room for.
+        // Each vault reports the cycles it is on, then others of its component, up to the maximum.
         let mut on: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for (number, cycle) in cycles.iter().enumerate() {
             cycle.iter().for_each(|vault| on.entry(*vault).or_default().push(number));
         }
-        let told = |vault: usize| {
+        let reported = |vault: usize| {
             let its_own = on.get(&vault).map_or(&[][..], Vec::as_slice);
             let others = (0..cycles.len()).filter(|number| its_own.binary_search(number).is_err());
             its_own.iter().copied().chain(others).take(MOST).map(|number| first + number).collect::<Vec<_>>()
         };
-        let open = |(number, vault): (usize, &usize)| (*vault, self.open_from(&circle, number), told(*vault));
+        let open = |(number, vault): (usize, &usize)| (*vault, self.open_from(&circle, number), reported(*vault));
         let opened: Vec<_> = component.iter().enumerate().map(open).collect();
         let vaults = self.facts.vaults();
         let key = |place: usize| vaults.get(place).map(|vault| vault.key.clone());
         self.cycles.extend(cycles.into_iter().map(|cycle| cycle.into_iter().filter_map(key).collect()));
-        for (place, mut vault, told) in opened {
-            vault.cycles.extend(told);
+        for (place, mut vault, reported) in opened {
+            vault.cycles.extend(reported);
             if let Some(slot) = self.opened.get_mut(place) {
                 *slot = vault;
             }
         }
     }
 
-    /// Opens one vault of a component: of nestings inside it, only those that lead further from the vault are followed.
+    /// Resolves one vault of a component. Within the component only edges that lead farther from the vault are followed.
     fn open_from(&self, circle: &Circle<'_>, root: usize) -> Opened {
         let steps = if circle.is_followed() { circle.steps(root, None) } else { Steps::none(root) };
         let mut local: BTreeMap<usize, Opened> = BTreeMap::new();
@@ -165,7 +164,7 @@ impl ExposureGraph {
         local.remove(&root).unwrap_or_default()
     }
 
-    /// Adds up what a vault holds, given the vaults inside it.
+    /// Adds up a vault's holdings, given how its nested vaults are resolved.
     fn combine<'a>(&self, vault: &VaultFacts, inside: impl Fn(&VaultKey) -> Inside<'a>) -> Opened {
         let mut opened = Opened::default();
         let mut idle = Share::ONE;
@@ -201,7 +200,7 @@ impl ExposureGraph {
         opened
     }
 
-    /// Puts a part of a vault into an asset, and behind whoever answers for that.
+    /// Adds a share held in an asset, and the same share to the asset's responsible parties.
     fn hold(&self, opened: &mut Opened, route: &AssetRoute, portion: Share) {
         if portion == Share::ZERO {
             return;
@@ -214,13 +213,13 @@ impl ExposureGraph {
         }
     }
 
-    /// The place of a route; all routes are known before any vault is opened.
+    /// Index of a route. All routes are collected before any vault is resolved.
     fn route(&self, route: &AssetRoute) -> RouteId {
         self.routes.binary_search(route).unwrap_or(RouteId::MAX)
     }
 }
 
-/// An opened vault as checks read it, given all routes and what each bears.
+/// A vault's exposures for checks, given all routes and the keys of each.
 fn exposure(opened: &Opened, routes: &[AssetRoute], borne: &[Vec<(Slot, Trust)>]) -> VaultExposure {
     let mut reaches = opened.answerable.clone();
     for (route, share) in &opened.assets {
@@ -245,14 +244,14 @@ impl Opened {
     }
 
     fn miss(&mut self, gap: Gap, share: Share) {
-        // A gap of nothing is none.
+        // Do not record a gap of zero.
         if share > Share::ZERO {
             let missed = self.gaps.entry(gap).or_default();
             *missed = missed.plus(share);
         }
     }
 
-    /// Takes in a vault that is held with `portion` of this one.
+    /// Adds the exposures of a nested vault that makes up `portion` of this one.
     fn absorb(&mut self, inner: &Opened, portion: Share) {
         let mut scale = scaled(portion);
         for (route, share) in &inner.assets {
@@ -268,8 +267,8 @@ impl Opened {
         self.is_cut |= inner.is_cut;
     }
 
-    /// Puts the whole vault behind a key. What its assets and the vaults inside put there too is part of that, and counts
-    /// only where they are better founded.
+    /// Sets the exposure to a key to the whole vault. Earlier exposure through assets and nested vaults is contained in it and is
+    /// kept only as `sure`, when the vault's own mapping is not certain.
     fn answer(&mut self, at: Slot, trust: Trust) {
         let own = Reach::new(Share::ONE, trust);
         let inner = self.answerable.get(&at).copied().filter(|_| !trust.is_sure());
@@ -278,7 +277,7 @@ impl Opened {
     }
 }
 
-/// The vaults inside a vault that are described, by position.
+/// Positions of the known vaults that a vault holds.
 fn held_vaults(facts: &Facts, vault: &VaultFacts) -> Vec<usize> {
     let held = vault.parts.iter().flatten().filter_map(|part| match &part.holding {
         Holding::Vault(key) => facts.position(key),
@@ -295,7 +294,7 @@ fn routes(vault: &VaultFacts) -> impl Iterator<Item = &AssetRoute> {
     held.chain(&vault.idle)
 }
 
-/// Who answers for the whole of a vault, but its chain.
+/// Parties responsible for the whole vault, except its chain.
 fn answerable(vault: &VaultFacts) -> impl Iterator<Item = (Dimension, &str, Trust)> {
     let clusters = vault.clusters.iter().map(|cluster| (Dimension::Cluster, cluster));
     let curator = vault.curator.iter().map(|curator| (Dimension::Curator, curator));
@@ -306,13 +305,14 @@ fn answerable(vault: &VaultFacts) -> impl Iterator<Item = (Dimension, &str, Trus
         .chain(vault.signer_sets.iter().map(|set| (Dimension::SignerSet, set.id.as_str(), set.trust)))
 }
 
-/// Who answers for a holding. It is added up with who answers for vaults, where the whole of a vault takes in its parts.
+/// Parties responsible for a holding. Their shares are part of [`Opened::answerable`], where a party responsible for the whole
+/// vault replaces them.
 fn operated(route: &AssetRoute) -> impl Iterator<Item = (Dimension, &str, Trust)> {
     let clusters = route.clusters.iter().map(|cluster| (Dimension::Cluster, cluster.as_str(), Trust::FACT));
     clusters.chain(route.signer_sets.iter().map(|set| (Dimension::SignerSet, set.id.as_str(), set.trust)))
 }
 
-/// What a holding puts its share behind. A vendor of two of its feeds bears it once.
+/// Keys that are exposed to a holding's whole share. A vendor of two of its feeds counts once.
 fn borne(route: &AssetRoute) -> impl Iterator<Item = (Dimension, &str, Trust)> {
     let vendors: BTreeSet<&str> = route.oracles.iter().filter_map(|feed| feed.vendor.as_deref()).collect();
     let feeds: BTreeSet<&str> = route.oracles.iter().map(|feed| feed.id.as_str()).collect();

@@ -1,21 +1,21 @@
-//! Decisioning: what a portfolio is exposed to, whether that is within its limits, and an answer anyone can check.
+//! Decisioning: a portfolio's exposures, their check against limits, and a signed decision that anyone can verify.
 //!
-//! | module | knows |
+//! | module | subject |
 //! |---|---|
 //! | [`amount`] | exact dollars and shares |
-//! | [`facts`] | vaults, what they hold, who answers for them |
-//! | [`look_through`], [`exposures`] | vaults opened down to their assets, cycles told, nothing lost |
-//! | [`incidents`] | which part of a vault stands behind vaults that an incident hit |
-//! | [`lending`], [`breach`] | what a fall of all collateral would do to lending markets, as far as their totals say |
-//! | [`index`] | which part of a position stands behind which key |
+//! | [`facts`] | vaults, their holdings, and the parties responsible for them |
+//! | [`look_through`], [`exposures`] | nested vaults resolved down to their assets; cycles and unattributed parts are reported |
+//! | [`incidents`] | share of a vault that is exposed to vaults hit by an incident |
+//! | [`lending`], [`breach`] | projected effect of a collateral price fall on lending markets, from market totals |
+//! | [`index`] | share of a position per exposure key |
 //! | [`limits`], [`portfolio`], [`check`] | the nine limits, the positions, the verdict and its findings |
-//! | [`snapshot`] | the frozen facts a check was made against, named by their content |
+//! | [`snapshot`] | the frozen facts a check was made against, identified by a content hash |
 //! | [`decision`] | the canonical envelope of a verdict, and its id |
-//! | [`signature`] | EIP-191 signatures: made from a key, traced back to an address |
-//! | [`verification`] | what can be said of a decision, from the stored record and the signer registry alone |
-//! | [`evidence`] | both as the origin hands them to the edge |
+//! | [`signature`] | EIP-191 signatures: signing, and recovering the signer's address |
+//! | [`verification`] | verification of a decision from its stored record and the signer registry |
+//! | [`evidence`] | the stored record and the registry as the origin sends them to the edge |
 //!
-//! Source: interface, "Decisioning", "Graph structures", "Decision verdicts"; methodology, "Check verdict".
+//! Source: methodology, "Check verdict".
 //!
 //! # Invariants
 //!

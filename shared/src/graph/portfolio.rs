@@ -8,24 +8,23 @@ use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
 use core::fmt;
 
-/// The most positions of a check.
+/// Maximum number of positions in a check.
 pub const MAX_POSITIONS: usize = 1_000;
 
-/// Positions by vault; a vault that was named twice is one position.
+/// Positions by vault. Repeated positions in one vault are added up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Portfolio {
     positions: BTreeMap<VaultKey, Usd>,
     total: Usd,
 }
 
-/// Why positions are no portfolio.
+/// Why positions are refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PortfolioError {
-    /// No positions.
     Empty,
-    /// More than [`MAX_POSITIONS`], counted before they are merged.
+    /// More than [`MAX_POSITIONS`], counted before merging.
     TooMany,
-    /// Positions worth nothing together: no share of them can be told.
+    /// The total is zero, so shares are undefined.
     Worthless,
 }
 
@@ -60,23 +59,22 @@ impl Portfolio {
         }
     }
 
-    /// The positions, by vault.
     pub fn positions(&self) -> impl Iterator<Item = (&VaultKey, Usd)> {
         self.positions.iter().map(|(vault, amount)| (vault, *amount))
     }
 
-    /// All positions together; above zero.
+    /// Sum of all positions; above zero.
     pub const fn total(&self) -> Usd {
         self.total
     }
 
-    /// What a decision signs of the positions: the hash of their canonical form.
+    /// Hash of the canonical form; the envelope's `positionsHash`.
     pub fn hash(&self) -> ContentHash {
         ContentHash::of(&self.canonical())
     }
 }
 
-/// The array of `{amountUsd, vaultKey}`, sorted by the key's text; amounts are exact decimal strings.
+/// Array of `{amountUsd, vaultKey}`, sorted by the key's text; amounts are exact decimal strings.
 impl Canonicalize for Portfolio {
     fn canonical(&self) -> Canonical {
         let by_text: BTreeMap<String, Usd> = self.positions().map(|(vault, usd)| (vault.to_string(), usd)).collect();

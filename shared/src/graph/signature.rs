@@ -1,8 +1,8 @@
-//! EIP-191 signatures over decision ids: made from a secret key without randomness, and traced back to an address.
+//! EIP-191 signatures over decision ids: deterministic signing, and recovery of the signer's address.
 //!
-//! What is signed is the id's 64 hex characters as `personal_sign` frames them, so that any Ethereum library verifies it.
+//! The signed message is the id's 64 hex characters, framed as `personal_sign` does, so that any Ethereum library can verify it.
 //!
-//! Source: interface, "Decisioning" (signed decisions); EIP-191 version 0x45; RFC 6979; EIP-2 (low s).
+//! Source: EIP-191 version 0x45; RFC 6979; EIP-2 (low s).
 
 use crate::model::content_hash::ContentHash;
 use crate::model::ids::Address;
@@ -12,17 +12,17 @@ use k256::ecdsa::{RecoveryId, Signature, SigningKey, VerifyingKey};
 use serde::{Serialize, Serializer};
 use sha3::{Digest, Keccak256};
 
-/// What `personal_sign` puts before a message of 64 bytes.
+/// Prefix that `personal_sign` puts before a message of 64 bytes.
 const FRAME: &[u8] = b"\x19Ethereum Signed Message:\n64";
-/// The first of the two values of `v`.
+/// The lower of the two values of `v`.
 const FIRST_V: u8 = 27;
 
-/// A secret key that signs decisions. It shows and compares as nothing but its address.
+/// A secret key that signs decisions. `Debug` prints only its address.
 #[derive(Clone)]
 pub struct DecisionKey(SigningKey);
 
 impl DecisionKey {
-    /// From 32 bytes; null for 0 and what is beyond the group's order.
+    /// From 32 bytes; `None` for 0 and for values not below the group order.
     pub fn from_bytes(secret: &[u8]) -> Option<Self> {
         SigningKey::from_slice(secret).ok().map(DecisionKey)
     }
@@ -33,14 +33,14 @@ impl DecisionKey {
         Self::from_bytes(&unhex(text.strip_prefix("0x").unwrap_or(text))?)
     }
 
-    /// The address that its signatures trace back to.
+    /// The address recovered from its signatures.
     pub fn address(&self) -> Address {
         address_of(self.0.verifying_key())
     }
 
     /// Signs a decision. The same key and decision give the same signature (RFC 6979), with the lower s.
     ///
-    /// Null only where the signature's x coordinate is beyond the group's order, which no one has ever met.
+    /// `None` only if the x coordinate of the signature's point is not below the group order; the probability is about 2⁻¹²⁸.
     pub fn sign(&self, decision_id: ContentHash) -> Option<DecisionSignature> {
         let (signature, recovery) = self.0.sign_prehash_recoverable(&digest(decision_id));
         let v = recovery.to_byte().checked_add(FIRST_V).filter(|_| !recovery.is_x_reduced())?;
@@ -68,19 +68,19 @@ impl DecisionSignature {
         unhex(text.strip_prefix("0x")?)?.try_into().ok().map(DecisionSignature)
     }
 
-    /// Whose signature of the decision this is; null when it is nobody's.
+    /// The address that made this signature of the decision; `None` if the signature is invalid.
     pub fn signer(&self, decision_id: ContentHash) -> Option<Address> {
         self.trace(decision_id).ok()
     }
 
-    /// The same, with the reason why it is nobody's.
+    /// Like [`Self::signer`], with the reason for a refusal.
     pub fn trace(&self, decision_id: ContentHash) -> Result<Address, SignatureFault> {
         let Parts { signature, recovery } = self.parts()?;
         let key = VerifyingKey::recover_from_prehash(&digest(decision_id), &signature, recovery);
         key.map(|key| address_of(&key)).map_err(|_| SignatureFault::NoKey)
     }
 
-    /// Whether its form is that of a signature, whoever made it and of whatever.
+    /// Checks the form of the signature, independent of signer and message.
     pub fn well_formed(&self) -> Result<(), SignatureFault> {
         self.parts().map(drop)
     }
@@ -100,34 +100,34 @@ impl DecisionSignature {
     }
 }
 
-/// A signature of the one form that is taken, and which of its keys it is.
+/// A well-formed signature and its recovery id.
 struct Parts {
     signature: Signature,
     recovery: RecoveryId,
 }
 
-/// Why 65 bytes are nobody's signature.
+/// Why a signature is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SignatureFault {
-    /// v is this, and neither 27 nor 28.
+    /// v is neither 27 nor 28; carries v.
     RecoveryByte(u8),
-    /// r or s is zero, or beyond the group's order.
+    /// r or s is zero or not below the group order.
     OutOfRange,
-    /// s is the higher of the two: a second signature that anyone can make from the first without the key.
+    /// s is in the upper half. Anyone can derive this second form from a valid signature without the key.
     HigherS,
-    /// No key makes this signature of this decision.
+    /// No public key can be recovered from this signature and decision.
     NoKey,
 }
 
 impl fmt::Display for SignatureFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            SignatureFault::RecoveryByte(v) => write!(f, "its last byte, v, is {v} and neither 27 nor 28"),
-            SignatureFault::OutOfRange => f.write_str("r or s is zero, or beyond the order of the curve's group"),
+            SignatureFault::RecoveryByte(v) => write!(f, "its last byte (v) must be 27 or 28, but is {v}"),
+            SignatureFault::OutOfRange => f.write_str("r and s must be above zero and below the group's order"),
             SignatureFault::HigherS => {
-                f.write_str("s is in the upper half: anyone can make such a signature out of the genuine one")
+                f.write_str("s is in the upper half: anyone can derive such a signature from the genuine one")
             }
-            SignatureFault::NoKey => f.write_str("no key on the curve makes this signature of this id"),
+            SignatureFault::NoKey => f.write_str("no public key can be recovered from it"),
         }
     }
 }
@@ -152,12 +152,12 @@ impl Serialize for DecisionSignature {
     }
 }
 
-/// What the curve signs: Keccak-256 of the framed id.
+/// The signed hash: Keccak-256 of the framed id.
 pub fn digest(decision_id: ContentHash) -> [u8; 32] {
     Keccak256::new().chain_update(FRAME).chain_update(decision_id.to_hex()).finalize().into()
 }
 
-/// The last 20 bytes of the Keccak-256 of the public key's two coordinates.
+/// An Ethereum address: the last 20 bytes of the Keccak-256 of the public key's two coordinates.
 fn address_of(key: &VerifyingKey) -> Address {
     let point = key.to_sec1_point(false);
     let coordinates = point.as_bytes().get(1..).unwrap_or_default();

@@ -1,9 +1,7 @@
-//! Snapshots: the frozen facts that checks are made against, named by their content.
+//! Snapshots: the frozen facts that checks use, identified by a content hash.
 //!
-//! The id covers what the facts say and from when they are, never when or where the snapshot was built: the same facts
-//! give the same id on any machine.
-//!
-//! Source: interface, "Graph structures" (snapshot manifest).
+//! The id covers the facts and their observation times, but not when or where the snapshot was built, so equal facts give the
+//! same id on any machine.
 
 use super::facts::Facts;
 use crate::model::content_hash::{Absorb, ContentHash};
@@ -16,26 +14,26 @@ use core::fmt::Write;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-/// One body of facts inside a snapshot.
+/// One set of facts in a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Publication {
-    /// Its name, for example `vaults`.
+    /// Name of the set, for example `vaults`.
     pub name: &'static str,
-    /// The hash of its canonical form.
+    /// SHA-256 of the set's canonical JSON, 64 hex characters.
     pub content_hash: ContentHash,
-    /// How many rows it has.
+    /// Number of rows in the set.
     pub rows: u64,
-    /// The newest instant that one of its facts was observed; null when it has none.
+    /// Observation time of the newest fact; `None` for an empty set.
     #[serde(skip)]
     pub cursor: Option<Timestamp>,
 }
 
 impl Publication {
-    /// A body of rows in the order given, which must be one that the rows themselves determine.
+    /// Hashes rows in the order given, which must follow from the rows themselves.
     ///
-    /// Streams: the text is hashed without being held.
+    /// The text is hashed row by row and never held in memory as a whole.
     pub fn of<'a, R: Canonicalize + 'a>(
         name: &'static str,
         rows: impl IntoIterator<Item = &'a R>,
@@ -43,7 +41,7 @@ impl Publication {
     ) -> Self {
         let (mut hash, mut count) = (Sha256::new(), 0_u64);
         for row in rows {
-            // Writing into a hash cannot fail.
+            // Writing to a hash cannot fail.
             let _ = write!(Absorb(&mut hash), "{}{}", if count == 0 { '[' } else { ',' }, row.canonical());
             count += 1;
         }
@@ -51,32 +49,32 @@ impl Publication {
         Publication { name, content_hash: ContentHash::from_bytes(hash.finalize().into()), rows: count, cursor }
     }
 
-    /// The vaults of the exposure graph.
+    /// The set of the exposure graph's vaults.
     pub fn vaults(facts: &Facts, cursor: Option<Timestamp>) -> Self {
         Self::of("vaults", facts.vaults(), cursor)
     }
 }
 
-/// What a snapshot is made of.
+/// The contents of a snapshot: its sets of facts and their hashes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "SnapshotManifest"))]
 #[serde(rename_all = "camelCase")]
 pub struct Manifest {
-    /// The snapshot's id.
+    /// The snapshot's id: the SHA-256 of the manifest's canonical JSON without `snapshotId` and `builtAt`.
     pub snapshot_id: ContentHash,
-    /// When it was built; not part of the id.
+    /// Time the snapshot was built; not part of the id.
     pub built_at: Timestamp,
-    /// From when the newest of its facts is; null when it has none.
+    /// Observation time of the newest fact in the snapshot; null when it has no facts.
     pub valid_time: Option<Timestamp>,
-    /// Its bodies of facts, sorted by name.
+    /// The sets of facts, sorted by name.
     pub publications: Vec<Publication>,
-    /// For each body, from when its newest fact is.
+    /// Observation time of the newest fact per set; null for an empty set.
     pub cursors: BTreeMap<&'static str, Option<Timestamp>>,
 }
 
 impl Manifest {
-    /// Freezes publications; of two with one name the last stays.
+    /// Builds the manifest. Of publications with the same name the last is kept.
     pub fn freeze(publications: impl IntoIterator<Item = Publication>, built_at: Timestamp) -> Self {
         let named: BTreeMap<_, _> =
             publications.into_iter().map(|publication| (publication.name, publication)).collect();
@@ -94,7 +92,7 @@ impl Manifest {
     }
 }
 
-/// `{cursors, publications, v, validTime}`: every member that the manifest publishes, but its id and when it was built.
+/// `{cursors, publications, v, validTime}`: the published members except `snapshotId` and `builtAt`.
 impl Canonicalize for Manifest {
     fn canonical(&self) -> Canonical {
         let instant =

@@ -1,6 +1,4 @@
-//! Verification: what can be said of a decision from its stored record and the signer registry, asking nobody.
-//!
-//! Source: interface, "Graph structures" (verification result).
+//! Verification of a decision from its stored record and the signer registry, without any further request.
 
 use super::check::Verdict;
 use super::decision::Envelope;
@@ -11,10 +9,10 @@ use crate::wire::time::Timestamp;
 use alloc::string::String;
 use serde::Serialize;
 
-/// A decision as it was stored.
+/// A decision as stored.
 #[derive(Clone, Copy, Debug)]
 pub struct StoredDecision<'a> {
-    /// The envelope's text, as it was hashed.
+    /// The envelope's text, byte for byte as it was hashed.
     pub envelope: &'a str,
     /// `0x` and 130 hex characters.
     pub signature: &'a str,
@@ -23,70 +21,67 @@ pub struct StoredDecision<'a> {
 /// A row of the signer registry: a key and the time in which it may sign.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegisteredSigner {
-    /// The key's address.
     pub address: Address,
-    /// The key's name.
     pub key_id: String,
-    /// From when it may sign, that instant included.
+    /// Start of the signing period, inclusive.
     pub activated_at: Timestamp,
-    /// From when it may no longer; null while it may.
+    /// End of the signing period, exclusive; `None` while the key is active.
     pub retired_at: Option<Timestamp>,
 }
 
 impl RegisteredSigner {
-    /// Whether it may sign then.
     pub fn is_active_at(&self, instant: Timestamp) -> bool {
         self.activated_at <= instant && self.retired_at.is_none_or(|retired_at| instant < retired_at)
     }
 }
 
-/// The five answers, each true only on what was shown, and the decision that they are about.
+/// The five verification results and the verified decision. A result is true only if the stored record and the registry prove it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Verification {
-    /// There is a record under this id.
+    /// True if a decision is stored under this id.
     pub found: bool,
-    /// Its envelope is the one text that hashes to this id.
+    /// True if the stored envelope is canonical and its SHA-256 is this id.
     pub envelope_intact: bool,
-    /// Its signature is that of the signer the envelope names, over this envelope.
+    /// True if the signature over the stored envelope was made by the signer that the envelope names.
     pub signature_valid: bool,
-    /// The signer the envelope names is in the registry, under that key id.
+    /// True if the registry lists the signer's address under the envelope's key id.
     pub signer_recognized: bool,
-    /// The registry lets that signer sign at the time the envelope was made. False also while the registry is known to have changed
-    /// and cannot be read.
+    /// True if the signer was active at the envelope's `createdAt`. Also false while the registry is known to have changed but cannot
+    /// be read.
     pub signer_active_at_issuance: bool,
-    /// What was decided; null when the envelope is not intact: what is not proved is not repeated.
+    /// The content of the envelope; null when the envelope is not intact, because its content is then unproven.
     pub decision: Option<DecisionRecord>,
 }
 
-/// What a verified envelope says.
+/// The content of a verified envelope.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct DecisionRecord {
-    /// The decision's id.
+    /// The decision's id: the SHA-256 of the envelope, 64 hex characters.
     pub id: ContentHash,
-    /// The customer's name for the portfolio.
+    /// The caller's reference for the portfolio, from the check's request.
     pub portfolio_ref: String,
-    /// The snapshot it was checked against.
+    /// Id of the exposure graph snapshot that the portfolio was checked against.
     pub snapshot_id: ContentHash,
-    /// What the check came to.
+    /// The verdict of the check.
     pub verdict: Verdict,
-    /// Which part of the methodology decided.
+    /// The part of the methodology that was applied.
     pub methodology_scope: String,
-    /// In which version.
+    /// The version of the methodology.
     pub methodology_version: String,
-    /// Who signed.
+    /// Address of the signer.
     pub signer_address: Address,
-    /// With which key of the registry.
+    /// Id of the signer's key in the registry.
     pub key_id: String,
-    /// When.
+    /// Time of the decision.
     pub created_at: Timestamp,
 }
 
 impl Verification {
-    /// The answer where there is no record.
+    /// The result when no decision is stored under the id.
     pub const NOT_FOUND: Self = Verification {
         found: false,
         envelope_intact: false,
@@ -96,14 +91,14 @@ impl Verification {
         decision: None,
     };
 
-    /// The same where the registry has changed in a way that is not known yet: whoever was in it still is, for it forgets nobody, but
-    /// that the signer might sign is shown no longer.
+    /// The result when the registry has changed and the change is not known yet. Signers are never removed, so a listed signer is
+    /// still listed; whether the signer was active is no longer proven.
     #[must_use]
     pub fn under_a_former_registry(self) -> Self {
         Verification { signer_active_at_issuance: false, ..self }
     }
 
-    /// Whether all five answers are yes: the decision is ours and as we made it.
+    /// Whether all five results are true: the decision is genuine.
     pub const fn holds(&self) -> bool {
         self.found
             && self.envelope_intact
@@ -115,17 +110,17 @@ impl Verification {
 
 /// Verifies the record found under `id`.
 ///
-/// The signature is checked over the envelope as it lies there, not over the id that was asked for: an envelope that was
-/// changed loses its signature with its hash.
+/// The signature is checked over the hash of the stored envelope, not over `id`, so a changed envelope also invalidates its
+/// signature.
 pub fn verify(id: ContentHash, record: Option<StoredDecision<'_>>, registry: &[RegisteredSigner]) -> Verification {
     let Some(record) = record else { return Verification::NOT_FOUND };
-    let lying_there = ContentHash::of_text(record.envelope);
+    let stored_hash = ContentHash::of_text(record.envelope);
     let Some(envelope) = Envelope::parse(record.envelope) else {
         return Verification { found: true, ..Verification::NOT_FOUND };
     };
-    let signer = DecisionSignature::parse(record.signature).and_then(|signature| signature.signer(lying_there));
+    let signer = DecisionSignature::parse(record.signature).and_then(|signature| signature.signer(stored_hash));
     let known = |row: &&RegisteredSigner| row.address == envelope.signer_address && row.key_id == envelope.key_id;
-    let envelope_intact = lying_there == id;
+    let envelope_intact = stored_hash == id;
     Verification {
         found: true,
         envelope_intact,

@@ -1,59 +1,60 @@
-//! Which addresses are public, and the blocks that an operator allows besides.
+//! Classification of IP addresses as public or not, and the CIDR blocks that an operator allows in addition.
 //!
-//! IPv4 is public unless listed. IPv6 is public only inside `2000::/3`, unless listed. An IPv6 address that carries an IPv4 address is
-//! never public: it names the same host by a way round the IPv4 list, or needs a translator that no receiver needs.
+//! An IPv4 address is public unless listed here. An IPv6 address is public only inside `2000::/3` and unless listed. An IPv6
+//! address that embeds an IPv4 address is not public, because it could bypass the IPv4 list; ISATAP addresses are judged by the
+//! embedded IPv4 address.
 //! Source: IANA IPv4 and IPv6 Special-Purpose Address Registries; RFC 6052, 4380, 3056, 5214 for the embeddings.
 
 use alloc::vec::Vec;
 use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// What an address is for. For logs and metrics; a caller only learns that an address is refused.
+/// Class of an address, for logs and metrics. A caller only learns that an address is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AddressClass {
-    /// Reachable by anyone.
+    /// Globally reachable.
     Public,
-    /// "This" network, or no address at all.
+    /// "This network" or the unspecified address.
     Unspecified,
-    /// This machine.
+    /// The local machine.
     Loopback,
-    /// This link, where most clouds answer with credentials.
+    /// The local link; most clouds serve machine credentials there.
     LinkLocal,
-    /// A site's own network.
+    /// A private network.
     Private,
-    /// Between a provider and its customers; one cloud's metadata.
+    /// Carrier-grade NAT; one cloud serves machine metadata there.
     CarrierNat,
-    /// A cloud's service behind an address that looks public.
+    /// A cloud's internal service at a public-looking address.
     CloudService,
-    /// Set aside for protocols, anycast services and relays.
+    /// Reserved for protocols, anycast services and relays.
     Protocol,
-    /// For examples in texts.
+    /// Reserved for documentation.
     Documentation,
-    /// For measurements.
+    /// Reserved for benchmarks.
     Benchmarking,
-    /// Many receivers.
+    /// Multicast or broadcast.
     Multicast,
-    /// Not given out.
+    /// Not allocated.
     Reserved,
-    /// A public IPv4 address inside an IPv6 address.
+    /// A public IPv4 address embedded in an IPv6 address.
     Translated,
 }
 
 use AddressClass::*;
 
-/// What is not public in IPv4: network, prefix length, class.
+/// Non-public IPv4 blocks: network, prefix length, class.
 const IPV4: [([u8; 4], u8, AddressClass); 20] = [
     ([0, 0, 0, 0], 8, Unspecified),
     ([10, 0, 0, 0], 8, Private),
     ([100, 64, 0, 0], 10, CarrierNat),
     ([127, 0, 0, 0], 8, Loopback),
-    // Azure's WireServer: a public address, and the metadata of every machine there.
+    // Azure's WireServer: a public address that serves every machine's metadata.
     ([168, 63, 129, 16], 32, CloudService),
     ([169, 254, 0, 0], 16, LinkLocal),
     ([172, 16, 0, 0], 12, Private),
     ([192, 0, 0, 0], 24, Protocol),
     ([192, 0, 2, 0], 24, Documentation),
-    // AS112, AMT and 6to4 relays: anycast, whoever is nearest.
+    // AS112, AMT and 6to4 relays: anycast.
     ([192, 31, 196, 0], 24, Protocol),
     ([192, 52, 193, 0], 24, Protocol),
     ([192, 88, 99, 0], 24, Protocol),
@@ -67,7 +68,7 @@ const IPV4: [([u8; 4], u8, AddressClass); 20] = [
     ([240, 0, 0, 0], 4, Reserved),
 ];
 
-/// What is not public inside `2000::/3`, and what outside has a name: network, prefix length, class.
+/// Non-public blocks inside `2000::/3`, and named blocks outside it: network, prefix length, class.
 const IPV6: [(u128, u8, AddressClass); 11] = [
     (0x0100 << 112, 64, Reserved),
     (0x2001 << 112, 23, Protocol),
@@ -82,15 +83,15 @@ const IPV6: [(u128, u8, AddressClass); 11] = [
     (0xff00 << 112, 8, Multicast),
 ];
 
-/// All of IPv6 that is given out for hosts everywhere.
+/// The IPv6 global unicast block, `2000::/3`.
 const GLOBAL_UNICAST: (u128, u8) = (0x2000 << 112, 3);
 
-/// Whether anyone can reach `address`, and so a delivery may go there.
+/// Whether `address` is public, so that a delivery may go there.
 pub fn is_public(address: IpAddr) -> bool {
     class_of(address) == Public
 }
 
-/// What `address` is for. An IPv6 address that carries an IPv4 address has the class of that, or [`Translated`].
+/// Class of `address`. An IPv6 address that embeds a non-public IPv4 address has the class of that address.
 pub fn class_of(address: IpAddr) -> AddressClass {
     match address {
         IpAddr::V4(address) => class_of_v4(address),
@@ -126,29 +127,29 @@ fn class_of_v6(address: Ipv6Addr) -> AddressClass {
     carried_by_isatap(address).map_or(Public, class_of_v4)
 }
 
-/// The IPv4 address in an address whose prefix says that there is one.
+/// The embedded IPv4 address, for prefixes that always embed one.
 fn carried_by_prefix(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let bits = address.to_bits();
     let low = Ipv4Addr::from_bits(bits as u32);
     match address.segments() {
-        // Compatible, mapped, SIIT, NAT64: the last 32 bits.
+        // IPv4-compatible, IPv4-mapped, SIIT, NAT64: the last 32 bits.
         [0, 0, 0, 0, 0, 0, _, _] | [0, 0, 0, 0, 0, 0xffff, _, _] | [0, 0, 0, 0, 0xffff, 0, _, _] => Some(low),
         [0x64, 0xff9b, 0, 0, 0, 0, _, _] => Some(low),
-        // 6to4: behind the prefix.
+        // 6to4: the 32 bits after the prefix.
         [0x2002, ..] => Some(Ipv4Addr::from_bits((bits >> 80) as u32)),
-        // Teredo: the client's, inverted.
+        // Teredo: the client's address, inverted.
         [0x2001, 0, ..] => Some(Ipv4Addr::from_bits(!(bits as u32))),
         _ => None,
     }
 }
 
-/// The IPv4 address in an ISATAP interface id; it stands behind any prefix.
+/// The IPv4 address in an ISATAP interface id, which can follow any prefix.
 fn carried_by_isatap(address: Ipv6Addr) -> Option<Ipv4Addr> {
     matches!(address.segments(), [_, _, _, _, 0 | 0x200, 0x5efe, _, _])
         .then(|| Ipv4Addr::from_bits(address.to_bits() as u32))
 }
 
-/// Whether the first `prefix` bits agree.
+/// Whether the first `prefix` bits are equal.
 const fn shares_prefix(a: u128, b: u128, prefix: u8) -> bool {
     match 128u32.checked_sub(prefix as u32) {
         Some(128) => true,
@@ -157,30 +158,30 @@ const fn shares_prefix(a: u128, b: u128, prefix: u8) -> bool {
     }
 }
 
-/// A block of addresses that an operator allows, such as `10.1.0.0/16`.
+/// A CIDR block, such as `10.1.0.0/16`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cidr {
     network: IpAddr,
     prefix: u8,
 }
 
-/// Why a text is no block.
+/// Why a text is not a valid block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CidrError {
-    /// Not `address/prefix`, nor an address alone.
+    /// Neither `address/prefix` nor an address.
     Malformed,
-    /// The address has bits behind the prefix: one of the two is not what was meant.
+    /// The address has bits set after the prefix, so either may be a mistake.
     HostBits,
-    /// An IPv4 address in IPv6 spelling: such a block would never match.
+    /// An IPv4-mapped IPv6 block; it would never match.
     Mapped,
 }
 
 impl fmt::Display for CidrError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            CidrError::Malformed => "a block such as 10.1.0.0/16 or fd00::/8 is needed",
-            CidrError::HostBits => "the address has bits behind the prefix",
-            CidrError::Mapped => "an IPv4 block must be written as IPv4",
+            CidrError::Malformed => "must be a block such as 10.1.0.0/16 or fd00::/8",
+            CidrError::HostBits => "must not have address bits set after the prefix",
+            CidrError::Mapped => "must be written as an IPv4 block, not as IPv4-mapped IPv6",
         })
     }
 }
@@ -188,7 +189,7 @@ impl fmt::Display for CidrError {
 impl core::error::Error for CidrError {}
 
 impl Cidr {
-    /// Reads a block; an address alone is a block of one.
+    /// Parses a block. An address without a prefix is a block of one address.
     pub fn parse(text: &str) -> Result<Self, CidrError> {
         let (network, prefix) = text.split_once('/').map_or((text, None), |(network, prefix)| (network, Some(prefix)));
         let network: IpAddr = network.parse().map_err(|_| CidrError::Malformed)?;
@@ -207,21 +208,21 @@ impl Cidr {
         if behind != 0 { Err(CidrError::HostBits) } else { Ok(Cidr { network, prefix }) }
     }
 
-    /// Whether `address` lies in the block. A mapped address is the IPv4 address it maps: a socket treats them alike.
+    /// Whether `address` is in the block. An IPv4-mapped address counts as its IPv4 address, as it does for a socket.
     pub fn contains(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
         address.is_ipv4() == self.network.is_ipv4()
             && shares_prefix(aligned(address), aligned(self.network), self.prefix)
     }
 
-    /// Its first and its last address, as bits from the left.
+    /// The first and the last address, left-aligned.
     fn span(&self) -> (u128, u128) {
         let first = aligned(self.network);
         (first, first | u128::MAX.checked_shr(u32::from(self.prefix)).unwrap_or(0))
     }
 }
 
-/// The first and the last address that the internet may call from, by family.
+/// First and last address that an internet client can have, for IPv4 and IPv6.
 const CALLERS: [(IpAddr, IpAddr); 2] = [
     (IpAddr::V4(Ipv4Addr::new(1, 0, 0, 0)), IpAddr::V4(Ipv4Addr::new(223, 255, 255, 255))),
     (
@@ -230,25 +231,25 @@ const CALLERS: [(IpAddr, IpAddr); 2] = [
     ),
 ];
 
-/// Whether blocks together hold everybody on the internet who calls by IPv4, or by IPv6, however the addresses are cut up.
+/// Whether the blocks together cover every internet client of IPv4, or of IPv6.
 pub fn hold_everybody(blocks: &[Cidr]) -> bool {
     CALLERS.into_iter().any(|(from, to)| {
         let of_family = blocks.iter().filter(|block| block.network.is_ipv4() == from.is_ipv4());
         let mut spans: Vec<(u128, u128)> = of_family.map(Cidr::span).collect();
         spans.sort_unstable();
-        // Everything before it, from the first caller on, is in one of the blocks.
-        let mut held = aligned(from);
+        // All addresses from `from` up to here are covered.
+        let mut covered = aligned(from);
         for (first, last) in spans {
-            if first > held {
+            if first > covered {
                 break;
             }
-            held = held.max(last.saturating_add(1));
+            covered = covered.max(last.saturating_add(1));
         }
-        held > aligned(to)
+        covered > aligned(to)
     })
 }
 
-/// An address's bits, from the left.
+/// An address's bits, left-aligned in 128 bits.
 fn aligned(address: IpAddr) -> u128 {
     match address {
         IpAddr::V4(address) => u128::from(address.to_bits()) << 96,

@@ -1,48 +1,47 @@
 //! The states of a webhook subscription: delivering, paused by its circuit breaker, disabled.
 //!
-//! One pure transition function over the whole table. The host keeps the state in the subscription's row and applies each event in
-//! the transaction that records it, so that several processes open a breaker once. Faults of our own are no events.
-//! Source: interface, "Webhook subscription" (states and transitions), and "Authentication", 3.
+//! A pure state machine. The host keeps the state in the subscription's row and applies each event in the transaction that records
+//! it, so that several processes open a breaker only once. Failures of this service are not events.
 
 use crate::scoring::named_enum;
 use crate::wire::time::Timestamp;
 
 /// How long a breaker pauses deliveries, in seconds.
 pub const PAUSE_SECONDS: i64 = 3_600;
-/// Failed attempts in a row that open the breaker, when they lie within [`FAILURES_WITHIN_SECONDS`].
+/// Consecutive failed attempts within [`FAILURES_WITHIN_SECONDS`] that open the breaker.
 pub const FAILURES_IN_A_ROW: u32 = 3;
-/// From the first of them to the last, both counted.
+/// Maximum time from the first to the last of these attempts, inclusive.
 pub const FAILURES_WITHIN_SECONDS: i64 = 15 * 60;
-/// How far back final outcomes count, in seconds.
+/// Age in seconds up to which final outcomes count.
 pub const FINALS_WINDOW_SECONDS: i64 = 86_400;
-/// Final outcomes below which their ratio says nothing.
+/// Minimum number of final outcomes for their failure ratio to count.
 pub const FINALS_AT_LEAST: u32 = 10;
-/// The pause without a delivered event in between that disables instead.
+/// Consecutive pauses without a delivery; the last one disables the subscription instead.
 pub const PAUSES_UNTIL_DISABLED: u8 = 3;
 
 named_enum! {
     /// Why a subscription is disabled.
     pub enum DisabledReason {
-        /// Pause after pause, and nothing arrived.
+        /// The breaker paused it repeatedly without any successful delivery in between.
         Breaker = "breaker",
-        /// The key it delivers for was revoked.
+        /// The key that it delivers for was revoked.
         KeyRevoked = "key_revoked",
     }
 }
 
-/// Whether deliveries go out.
+/// Whether the subscription delivers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
-    /// They do.
+    /// Deliveries are attempted.
     Active,
-    /// They wait until then.
+    /// Deliveries wait until this time.
     Paused(Timestamp),
-    /// They wait until someone enables it.
+    /// Deliveries wait until the subscription is enabled.
     Disabled(DisabledReason),
 }
 
 impl Status {
-    /// The word on the wire: `active`, `paused` or `disabled`.
+    /// The name in the API: `active`, `paused` or `disabled`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Status::Active => "active",
@@ -52,19 +51,19 @@ impl Status {
     }
 }
 
-/// The failed attempts since the last delivered event, over all deliveries of the subscription.
+/// Failed attempts since the last successful delivery, over all deliveries of the subscription.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FailureRun {
-    /// How many: `failure_count`.
+    /// Number of failed attempts; `failure_count` in the API.
     pub count: u32,
-    /// When the last one ended.
+    /// End of the last attempt.
     pub latest: Option<Timestamp>,
-    /// When the one before it ended.
+    /// End of the attempt before it.
     pub second_latest: Option<Timestamp>,
 }
 
 impl FailureRun {
-    /// Adds a failure; true when it is the third of three in a short time.
+    /// Adds a failure. True when it is at least the third and the last three are within [`FAILURES_WITHIN_SECONDS`].
     fn add(&mut self, now: Timestamp) -> bool {
         let first_of_three = core::mem::replace(&mut self.second_latest, self.latest.replace(now));
         self.count = self.count.saturating_add(1);
@@ -72,12 +71,12 @@ impl FailureRun {
     }
 }
 
-/// Deliveries that came to a final outcome after [`Breaker::finals_from`], the present one among them.
+/// Deliveries with a final outcome after [`Breaker::finals_from`], including the current one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Finals {
-    /// All of them.
+    /// All final deliveries.
     pub total: u32,
-    /// Those that ended as `failed_terminal`.
+    /// Those with the outcome `failed_terminal`.
     pub failed: u32,
 }
 
@@ -87,52 +86,52 @@ impl Finals {
     }
 }
 
-/// The number of an API key.
+/// Id of an API key.
 pub type KeyId = i64;
 
-/// What happens to a subscription.
+/// An event that can change a subscription's state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
-    /// An attempt was answered 2xx: its delivery is final.
+    /// An attempt got a 2xx response; the delivery is final.
     Delivered(Finals),
-    /// An attempt failed and will be repeated.
+    /// An attempt failed and will be retried.
     AttemptFailed,
-    /// The last attempt failed: its delivery is final.
+    /// The last attempt failed; the delivery is final.
     DeliveryFailed(Finals),
     /// A key was revoked.
     KeyRevoked(KeyId),
-    /// A live key of the organisation asks for deliveries again.
+    /// The subscription was enabled with a live key of the organisation.
     Enabled(KeyId),
     /// Time passed.
     Tick,
 }
 
-/// What became of a subscription. Where a due pause ended within the same event, the later change is told.
+/// A change of state. If a due pause also ended with the same event, only the later change is reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Transition {
-    /// The pause was over.
+    /// The pause ended.
     Resumed,
-    /// The breaker opened, until then.
+    /// The breaker opened until this time.
     Paused(Timestamp),
-    /// Nothing is delivered until it is enabled.
+    /// The subscription was disabled.
     Disabled(DisabledReason),
-    /// Deliveries go on, for the key that [`Breaker::credential`] now names.
+    /// The subscription was enabled for the key in [`Breaker::credential`].
     Enabled,
 }
 
-/// A subscription's state: what its row holds.
+/// The state of a subscription, as stored in its row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Breaker {
-    /// Whether deliveries go out.
+    /// Whether the subscription delivers.
     pub status: Status,
-    /// The key for which they do. The key that created the subscription is kept elsewhere and never changes.
+    /// The key that deliveries are made for. The key that created the subscription is stored separately and never changes.
     pub credential: KeyId,
-    /// The failures that count towards the next pause.
+    /// Failures that count towards the next pause.
     pub failures: FailureRun,
-    /// Pauses since the last delivered event, 0 to 2 while it is not disabled.
+    /// Pauses since the last successful delivery: 0 to 2 unless disabled.
     pub pauses: u8,
-    /// When the breaker last opened, or the subscription was created or enabled. Final outcomes before it are spent: counted
-    /// again they would turn the end of each pause into the start of the next.
+    /// Time the breaker last opened, or the subscription was created or enabled. Earlier final outcomes no longer count; otherwise the
+    /// end of a pause would immediately start the next one.
     pub finals_since: Timestamp,
 }
 
@@ -142,12 +141,12 @@ impl Breaker {
         Breaker { status: Status::Active, credential, failures: FailureRun::default(), pauses: 0, finals_since: now }
     }
 
-    /// The instant after which final outcomes count: the argument of the count that [`Finals`] holds.
+    /// Final outcomes after this time count for [`Finals`].
     pub fn finals_from(&self, now: Timestamp) -> Timestamp {
         self.finals_since.max(now.plus_seconds(-FINALS_WINDOW_SECONDS))
     }
 
-    /// Whether deliveries may go out at `now`: a pause ends by itself, whether or not anyone has noticed.
+    /// Whether deliveries may be attempted at `now`. A pause ends by time alone, even before an event records its end.
     pub fn delivers(&self, now: Timestamp) -> bool {
         match self.status {
             Status::Active => true,
@@ -159,7 +158,7 @@ impl Breaker {
     /// Applies one event at `now`.
     pub fn apply(&mut self, now: Timestamp, event: Event) -> Option<Transition> {
         if let Event::Enabled(key) = event {
-            // Before a due pause ends: whoever asks for a fresh start gets one, not the bare end of the pause.
+            // Must precede `resume`: enabling also resets the counters, which the end of a pause does not.
             return self.enabled(now, key);
         }
         let resumed = self.resume(now);
@@ -198,7 +197,7 @@ impl Breaker {
         (three || finals.too_many_failed()).then(|| self.open(now)).flatten()
     }
 
-    /// Opens the breaker. An attempt that was under way when it opened changes nothing more.
+    /// Opens the breaker. Has no effect if it is open already, as when an attempt ends that was in flight.
     fn open(&mut self, now: Timestamp) -> Option<Transition> {
         if self.status != Status::Active {
             return None;
@@ -218,7 +217,7 @@ impl Breaker {
         Transition::Disabled(reason)
     }
 
-    /// Revocation reaches every state: also a subscription that its breaker stopped must not come back under a dead key.
+    /// Applies in every state: a subscription disabled by its breaker must not be enabled again for a revoked key.
     fn revoked(&mut self, key: KeyId) -> Option<Transition> {
         let already = self.status == Status::Disabled(DisabledReason::KeyRevoked);
         (key == self.credential && !already).then(|| self.disable(DisabledReason::KeyRevoked))
@@ -228,7 +227,7 @@ impl Breaker {
         match self.status {
             Status::Active => return None,
             Status::Paused(_) | Status::Disabled(DisabledReason::Breaker) => {}
-            // The revoked key itself revives nothing.
+            // The revoked key itself cannot enable the subscription.
             Status::Disabled(DisabledReason::KeyRevoked) if key == self.credential => return None,
             Status::Disabled(DisabledReason::KeyRevoked) => self.credential = key,
         }

@@ -1,36 +1,35 @@
-//! Where a client stands in the journal, and where its stream begins.
+//! Cursors of the journal, and the start position of a stream.
 //!
-//! A cursor is a position: the number of the last operation that a client has. Operations are numbered without holes in the order in
-//! which they became visible. A restore of older data makes one jump ahead, to where no other past of the database has numbers
-//! ([`super::past`]), so that no number is ever given twice, and a cursor of a past that is gone is told from one of this past.
-//! Source: interface, "Event stream", 4 to 6, and "Versioning", 5.
+//! A cursor is the sequence number of the last operation that a client has. Operations are numbered without holes, in the order in
+//! which they became visible. After a restore of older data the numbering jumps ahead to numbers that no other timeline of the
+//! database has used ([`super::past`]). A number is therefore never issued twice, and cursors of a lost timeline can be recognised.
 
 use super::gap::{Gap, GapReason};
 use crate::wire::time::Timestamp;
 use core::fmt;
 use serde::{Serialize, Serializer};
 
-/// How far back a replay reaches, in seconds.
+/// Age in seconds of the oldest operation that can be replayed.
 pub const WINDOW_SECONDS: i64 = 86_400;
-/// Operations that one connection replays, at most.
+/// Maximum number of operations that one connection replays.
 pub const REPLAY_LIMIT: u32 = 1_000;
 
-/// What a cursor's text starts with.
+/// Prefix of a cursor's text.
 const PREFIX: &str = "v2:";
-/// The longest text that is looked at: longer ones are no cursor of any contract.
-const LONGEST_TEXT: usize = 64;
+/// Maximum length of a cursor's text in bytes, for every version of the contract.
+const MAX_TEXT: usize = 64;
 
-/// A position in the journal, written `v2:<decimal>`: the last operation that was delivered, or 0 before the first.
+/// A position in the journal, written `v2:<decimal>`: the sequence number of the last delivered operation, or 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cursor(u64);
 
 impl Cursor {
-    /// The position of the operation with this number.
+    /// The position of the operation with this sequence number.
     pub const fn new(number: u64) -> Self {
         Cursor(number)
     }
 
-    /// The number of the operation that stands here.
+    /// The sequence number of the operation at this position.
     pub const fn get(self) -> u64 {
         self.0
     }
@@ -40,7 +39,7 @@ impl Cursor {
         Cursor(self.0.saturating_sub(1))
     }
 
-    /// Reads the one spelling that [`Display`](fmt::Display) writes: no sign, no leading zero, no space, at most 2^64 − 1.
+    /// Parses exactly what [`Display`](fmt::Display) writes: no sign, no leading zero, no space, at most 2^64 − 1.
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.strip_prefix(PREFIX)?;
         let canonical = digits == "0" || !digits.starts_with('0');
@@ -67,24 +66,24 @@ impl Serialize for Cursor {
     }
 }
 
-/// Where a connecting client says it stands.
+/// The resume position that a connecting client sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Resume {
-    /// Nothing: it wants what comes from now on.
+    /// None: the client wants new operations only.
     Nothing,
     /// A cursor of this contract, issued or not.
     After(Cursor),
-    /// A number or an instant without version: a cursor of the former contract.
+    /// A number or a timestamp without version prefix: a cursor of the former contract.
     Legacy,
-    /// Something that no contract ever issued.
+    /// A text that was never a cursor in any contract.
     Invalid,
 }
 
 impl Resume {
-    /// Reads the `Last-Event-ID` header and the `since` parameter; the header wins.
+    /// Reads the `Last-Event-ID` header and the `since` parameter; the header takes precedence.
     ///
-    /// An empty header says nothing: that is how an event source writes "no event yet". An empty `since` is a cursor that
-    /// got lost on its way, and its owner is told.
+    /// An empty header counts as absent, because an event source sends it before its first event. An empty `since` is an invalid
+    /// cursor and is reported as a gap.
     pub fn read(last_event_id: Option<&[u8]>, since: Option<&str>) -> Self {
         match (last_event_id.filter(|id| !id.is_empty()), since) {
             (Some(id), _) => core::str::from_utf8(id).map_or(Resume::Invalid, Resume::classify),
@@ -94,7 +93,7 @@ impl Resume {
     }
 
     fn classify(text: &str) -> Self {
-        if text.len() > LONGEST_TEXT {
+        if text.len() > MAX_TEXT {
             Resume::Invalid
         } else if let Some(cursor) = Cursor::parse(text) {
             Resume::After(cursor)
@@ -106,55 +105,55 @@ impl Resume {
     }
 }
 
-/// A jump of the numbering after a restore: what was numbered in between belonged to a timeline that is gone.
+/// A jump of the numbering after a restore. Numbers in between belong to a lost timeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Jump {
-    /// The head as it was restored: the last number that both timelines share.
+    /// The restored head: the last number that both timelines share.
     pub from: Cursor,
-    /// The head after the jump; the next operation gets the number above.
+    /// The head after the jump; the next operation's number is one higher.
     pub to: Cursor,
 }
 
 impl Jump {
-    /// Whether `cursor` was issued by the timeline that is gone.
+    /// Whether `cursor` is in the range of the lost timeline.
     pub fn lost(&self, cursor: Cursor) -> bool {
         self.from < cursor && cursor < self.to
     }
 }
 
-/// Whether the past that has these jumps, and has come as far as `tail`, gave `cursor` itself. What it did not give is of a past that a
-/// restore has undone, or was made up: it is never resumed.
+/// Whether `cursor` was issued by the current timeline, given its jumps and its `tail`. Any other cursor belongs to a timeline that a
+/// restore undid, or was made up, and is never resumed.
 pub fn is_of_this_past(jumps: &[Jump], tail: Cursor, cursor: Cursor) -> bool {
     cursor <= tail && !jumps.iter().any(|jump| jump.lost(cursor))
 }
 
-/// What the journal holds at one instant, as the store says it.
+/// The journal's retained range at one instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window<'a> {
     /// The oldest operation younger than [`WINDOW_SECONDS`]; one above `tail` when there is none.
     pub floor: Cursor,
     /// The newest operation; 0 in a new journal.
     pub tail: Cursor,
-    /// Every jump of the numbering.
+    /// All jumps of the numbering.
     pub jumps: &'a [Jump],
 }
 
-/// Where a stream begins.
+/// Start of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Start {
-    /// The first frame holds the first operation above this position.
+    /// The stream delivers operations after this position.
     pub after: Cursor,
-    /// What the client is told first when it cannot be given everything it misses.
+    /// The gap to report first, if operations that the client misses cannot be delivered.
     pub gap: Option<Gap>,
 }
 
 impl Window<'_> {
-    /// The position just below the window: replaying from here gives all that is retained.
+    /// The position just below the window: a replay from here delivers everything retained.
     pub fn checkpoint(&self) -> Cursor {
         self.floor.before().min(self.tail)
     }
 
-    /// Where the stream of a client begins: at the tail, after its cursor, or at the window's floor behind a gap.
+    /// Start of a client's stream: at the tail, after its cursor, or at the window's floor with a gap.
     pub fn start(&self, resume: Resume) -> Start {
         let (reason, from) = match resume {
             Resume::Nothing => return Start { after: self.tail, gap: None },
@@ -189,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_retained_cursor_continues_without_a_gap_at_every_position() {
+    fn every_retained_cursor_resumes_without_a_gap() {
         for number in 100..=500 {
             let start = WINDOW.start(Resume::After(Cursor(number)));
             assert_eq!(start, Start { after: Cursor(number), gap: None });
@@ -197,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_continued_is_named_and_replayed_from_the_floor() {
+    fn a_cursor_that_cannot_be_resumed_is_classified_and_replayed_from_the_floor() {
         for (text, expected) in [
             ("v2:0", GapReason::CursorExpired),
             ("v2:99", GapReason::CursorExpired),
@@ -239,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn an_expired_cursor_is_told_which_range_it_misses() {
+    fn the_gap_of_an_expired_cursor_names_the_missing_range() {
         let gap = WINDOW.start(Resume::After(Cursor(7))).gap.unwrap();
         assert_eq!((gap.from, gap.to), (Some(Cursor(7)), Some(Cursor(100))));
     }
@@ -250,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn the_header_wins_unless_it_is_empty() {
+    fn the_header_takes_precedence_unless_it_is_empty() {
         assert_eq!(Resume::read(Some(b"v2:7"), Some("v2:9")), Resume::After(Cursor(7)));
         assert_eq!(Resume::read(Some(b"nonsense"), Some("v2:9")), Resume::Invalid);
         assert_eq!(Resume::read(Some(b""), Some("v2:9")), Resume::After(Cursor(9)));
@@ -259,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_journal_that_holds_nothing_any_more_still_knows_its_tail() {
+    fn a_journal_without_retained_operations_still_knows_its_tail() {
         let new = Window { floor: Cursor(1), tail: Cursor(0), jumps: &[] };
         assert_eq!(reason(new, "v2:0"), None);
         assert_eq!(reason(new, "v2:1"), Some(GapReason::CursorUnknown));
@@ -268,7 +267,7 @@ mod tests {
         assert_eq!(reason(quiet, "v2:499"), Some(GapReason::CursorExpired));
         assert_eq!(quiet.checkpoint(), Cursor(500));
         let torn = Window { floor: Cursor(510), ..quiet };
-        assert_eq!(torn.checkpoint(), Cursor(500), "a floor that was read later never leads past the tail");
+        assert_eq!(torn.checkpoint(), Cursor(500), "a floor read later than the tail is capped at the tail");
     }
 
     #[test]
@@ -284,7 +283,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_cursor_reads_back_as_written_and_in_no_other_spelling(number: u64) {
+        fn a_cursor_parses_only_in_its_canonical_spelling(number: u64) {
             let text = Cursor(number).to_string();
             prop_assert_eq!(Cursor::parse(&text), Some(Cursor(number)));
             for other in [format!("v2:0{number}"), format!("{text} "), format!(" {text}"), format!("v2:+{number}")] {
@@ -293,13 +292,13 @@ mod tests {
         }
 
         #[test]
-        fn no_bytes_break_the_reader(id: std::vec::Vec<u8>, since in "\\PC{0,80}") {
+        fn arbitrary_bytes_never_panic(id: std::vec::Vec<u8>, since in "\\PC{0,80}") {
             let _ = WINDOW.start(Resume::read(Some(&id), Some(&since)));
         }
 
-        /// The promise of the stream: what a client misses is either delivered, or announced by a gap.
+        /// Every operation that a client misses is either delivered or announced by a gap.
         #[test]
-        fn nothing_retained_is_skipped_and_every_skip_is_announced(floor in 1..1000u64, kept in 0..1000u64, number in 0..2100u64) {
+        fn missed_operations_are_delivered_or_announced_by_a_gap(floor in 1..1000u64, kept in 0..1000u64, number in 0..2100u64) {
             let window = Window { floor: Cursor(floor), tail: Cursor(floor + kept - 1), jumps: &[] };
             let start = window.start(Resume::After(Cursor(number)));
             match start.gap {

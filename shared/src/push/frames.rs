@@ -1,8 +1,7 @@
-//! The bytes of the event stream: every frame is encoded once and shared by all who receive it.
+//! Frames of the event stream. Each frame is encoded once and shared by all its receivers.
 //!
 //! A frame is a few `field: value` lines and an empty line (WHATWG HTML, "Server-sent events"). Each has exactly one `data` line of
-//! JSON; only operations and checkpoints have an `id` line, because only they move a client's cursor.
-//! Source: interface, "Event stream", 1 to 7.
+//! JSON. Only operations and checkpoints have an `id` line, because only they move a client's cursor.
 
 use super::cursor::{Cursor, REPLAY_LIMIT, Start, WINDOW_SECONDS};
 use super::gap::Gap;
@@ -14,26 +13,26 @@ use serde::Serialize;
 
 /// Seconds without a frame after which a heartbeat is sent.
 pub const HEARTBEAT_SECONDS: u32 = 20;
-/// Frames that may wait for a client that does not read; the next one overflows.
+/// Maximum number of frames queued for a client; the next one overflows the queue.
 pub const QUEUE_FRAMES: usize = 100;
-/// The contract's version, in `ready`.
+/// Version of the stream contract, sent in `ready`.
 const VERSION: u8 = 2;
 
-/// A comment that keeps the connection open; clients do not see it.
+/// A comment line that keeps the connection open; event source clients ignore it.
 pub const HEARTBEAT: &[u8] = b": heartbeat\n\n";
-/// Milliseconds after which a client of a server that is about to go reconnects.
+/// Reconnection delay in milliseconds for clients of a server that is shutting down.
 pub const DRAINING_MILLIS: u32 = 1_000;
-/// This server is about to go; a client reconnects after the time that `retry` says, and is served by another.
+/// Announces that this server is shutting down. The client reconnects after `retry` milliseconds and reaches another server.
 pub const DRAINING: &[u8] = b"event: draining\nretry: 1000\ndata: {\"retry\":1000}\n\n";
 
 named_enum! {
-    /// What happened to an event: the name of the frame.
+    /// The operation on an event; also the name of the frame.
     pub enum Operation {
-        /// It became public.
+        /// The event became public.
         Published = "published",
-        /// It was promoted into the feed.
+        /// The event was promoted into the feed.
         Promoted = "promoted",
-        /// It was retracted or demoted.
+        /// The event was retracted or demoted.
         Retracted = "retracted",
     }
 }
@@ -42,28 +41,28 @@ named_enum! {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StreamReady<'a> {
-    /// The vault whose operations are delivered; null where all are.
+    /// The vault whose operations are delivered; null when all are.
     #[serde(rename = "vaultId")]
     pub vault_id: Option<&'a str>,
-    /// The contract's version: 2.
+    /// Version of the stream contract: 2.
     pub version: u8,
-    /// From where the stream delivers.
+    /// Where the stream starts, and the limits of a replay.
     pub replay: StreamReplay,
 }
 
-/// What a stream can give of the past.
+/// Start and limits of a stream's replay.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StreamReplay {
-    /// The position after which the stream delivers.
+    /// The stream delivers operations after this position.
     pub cursor: Cursor,
-    /// Seconds that the journal reaches back: 86400.
+    /// Age in seconds of the oldest operation that can be replayed: 86400.
     pub window_seconds: i64,
-    /// Operations that one connection replays at most: 1000.
+    /// Maximum number of operations that one connection replays: 1000.
     pub max_rows: u32,
 }
 
-/// A connection's first frames: `ready`, and for a client that cannot be continued the gap and the checkpoint that replaces its
+/// A connection's first frames: `ready`, and for a cursor that cannot be resumed the gap and the checkpoint that replaces the
 /// cursor. `vault_id` is the stream's filter.
 pub fn opening(vault_id: Option<&str>, start: &Start) -> Vec<u8> {
     let mut frames = ready(vault_id, start.after);
@@ -74,34 +73,34 @@ pub fn opening(vault_id: Option<&str>, start: &Start) -> Vec<u8> {
     frames
 }
 
-/// The first frame: the filter, and the position from which the stream delivers.
+/// The first frame: the filter and the start position.
 pub fn ready(vault_id: Option<&str>, cursor: Cursor) -> Vec<u8> {
     let replay = StreamReplay { cursor, window_seconds: WINDOW_SECONDS, max_rows: REPLAY_LIMIT };
     frame(None, "ready", &json(&StreamReady { vault_id, version: VERSION, replay }))
 }
 
-/// An operation with the event row as it was captured: `row` is its JSON.
+/// An operation. `row` is the JSON of the event row as captured with the operation.
 pub fn operation(operation: Operation, cursor: Cursor, row: &str) -> Vec<u8> {
     frame(Some(cursor), operation.as_str(), row)
 }
 
-/// A `cursor` frame: moves the client past operations that its filter hides.
+/// A `cursor` frame: moves the client's cursor past operations that its filter hides.
 pub fn checkpoint(cursor: Cursor) -> Vec<u8> {
     frame(Some(cursor), "cursor", "{}")
 }
 
-/// An incomplete range. It has no id line, so that a client's own cursor stays where it is.
+/// A `gap` frame. It has no `id` line, so the client's cursor does not move.
 pub fn gap(gap: &Gap) -> Vec<u8> {
     frame(None, "gap", &json(gap))
 }
 
 fn json(value: &impl Serialize) -> String {
-    // Strings and numbers: there is nothing here that serialisation could refuse.
+    // Only strings and numbers are serialised, so this cannot fail.
     serde_json::to_string(value).unwrap_or_else(|_| String::from("{}"))
 }
 
-/// One frame. A line break in `data` can only be white space between JSON tokens, where a space means the same; inside a
-/// string JSON escapes it. So no body can start a line of its own.
+/// Encodes one frame. A line break in `data` can only be white space between JSON tokens, because JSON escapes it in strings;
+/// it is replaced by a space. A body therefore cannot start a line of its own.
 fn frame(id: Option<Cursor>, event: &str, data: &str) -> Vec<u8> {
     let mut out = String::with_capacity(data.len() + event.len() + 48);
     if let Some(cursor) = id {
@@ -133,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_cannot_be_continued_gets_ready_gap_and_a_new_checkpoint() {
+    fn a_cursor_that_cannot_be_resumed_gets_ready_gap_and_a_new_checkpoint() {
         let window = Window { floor: Cursor::new(11), tail: Cursor::new(20), jumps: &[] };
         let opened = text(opening(Some("v"), &window.start(Resume::Legacy)));
         let events: Vec<_> = opened.lines().filter_map(|line| line.strip_prefix("event: ")).collect();
@@ -156,13 +155,13 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_goes_says_when_to_come_back() {
+    fn the_draining_frame_names_the_reconnection_delay() {
         let data = format!("{{\"retry\":{DRAINING_MILLIS}}}");
         assert_eq!(text(DRAINING.to_vec()), format!("event: draining\nretry: {DRAINING_MILLIS}\ndata: {data}\n\n"));
     }
 
     #[test]
-    fn every_reason_has_its_frame() {
+    fn every_gap_reason_is_written_into_its_frame() {
         for reason in GapReason::ALL {
             let frame = text(gap(&Gap { reason: *reason, from: None, to: None, cursor: Cursor::new(1) }));
             let data = format!("{{\"reason\":\"{reason}\",\"from\":null,\"to\":null,\"cursor\":\"v2:1\"}}");

@@ -1,28 +1,26 @@
-//! What a client cannot be given, and how it goes on.
-//!
-//! Source: interface, "Event stream", 6 (the table of reasons and recoveries).
+//! Gaps of the event stream: ranges that cannot be delivered, and how a client recovers.
 
 use super::cursor::Cursor;
 use crate::scoring::named_enum;
 use serde::Serialize;
 
 named_enum! {
-    /// Why a range is incomplete.
+    /// Why a range of operations is incomplete, and how the client recovers.
     #[cfg_attr(feature = "schema", schemars(rename = "StreamGapReason"))]
     pub enum GapReason {
-        /// The client read too slowly. It reconnects from the last cursor it was given.
+        /// The client read too slowly. It reconnects with its last received cursor.
         QueueOverflow = "queue_overflow",
-        /// More operations than one connection replays. It reconnects with the gap's cursor.
+        /// There are more operations than one connection replays. The client reconnects with the gap's cursor.
         ReplayTruncated = "replay_truncated",
-        /// A cursor of the former contract. It refetches state; the window is replayed.
+        /// The cursor belongs to the former contract. The client refetches its state; the replay window follows.
         CursorLegacy = "cursor_legacy",
-        /// A cursor that is not, or no longer, issued. It refetches state and takes the gap's cursor.
+        /// The cursor was never issued, or was undone by a restore. The client refetches its state and takes the gap's cursor.
         CursorUnknown = "cursor_unknown",
-        /// No cursor at all. It refetches state and takes the gap's cursor.
+        /// The text is not a cursor. The client refetches its state and takes the gap's cursor.
         CursorInvalid = "cursor_invalid",
-        /// A position below the window. It refetches older state; the window is replayed.
+        /// The cursor is older than the replay window. The client refetches older state; the replay window follows.
         CursorExpired = "cursor_expired",
-        /// The journal could not be read. It reconnects from its last cursor, later.
+        /// The journal could not be read. The client reconnects later with its last cursor.
         ReplayFailed = "replay_failed",
     }
 }
@@ -45,28 +43,28 @@ impl GapReason {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "StreamGap"))]
 pub struct Gap {
-    /// Why.
+    /// Why the range is incomplete.
     pub reason: GapReason,
-    /// The last position the client is complete up to; null when its cursor says nothing about that.
+    /// The position up to which the client is complete; null when its cursor does not tell.
     pub from: Option<Cursor>,
-    /// The last position of the range; null when it is not known.
+    /// The last position of the range; null when unknown.
     pub to: Option<Cursor>,
-    /// Where this stream goes on, or where the next connection resumes.
+    /// The position from which this stream continues, or from which the next connection resumes.
     pub cursor: Cursor,
 }
 
 impl Gap {
-    /// The client has everything up to `delivered`; what follows, up to `tail`, found its queue full.
+    /// The client's queue was full: it has everything up to `delivered` and misses operations up to `tail`.
     pub const fn queue_overflow(delivered: Cursor, tail: Cursor) -> Self {
         Gap { reason: GapReason::QueueOverflow, from: Some(delivered), to: Some(tail), cursor: delivered }
     }
 
-    /// The replay stopped at `checkpoint`, below `tail`, because it had given all that one connection gives.
+    /// The replay reached its limit at `checkpoint`, below `tail`.
     pub const fn replay_truncated(checkpoint: Cursor, tail: Cursor) -> Self {
         Gap { reason: GapReason::ReplayTruncated, from: Some(checkpoint), to: Some(tail), cursor: checkpoint }
     }
 
-    /// The journal could not be read behind `last`, the client's own cursor or the last one delivered.
+    /// The journal could not be read after `last`, which is the client's own cursor or the last one delivered.
     pub const fn replay_failed(last: Cursor) -> Self {
         Gap { reason: GapReason::ReplayFailed, from: Some(last), to: None, cursor: last }
     }

@@ -2,15 +2,13 @@
 //!
 //! | module | rule |
 //! |---|---|
-//! | [`past`] | which numbers are given after a restore |
-//! | [`cursor`], [`gap`] | where a stream begins, and what a client is told that cannot be given everything |
-//! | [`frames`] | the bytes of the stream |
-//! | [`webhook`], [`signature`] | the bytes and headers of a delivery |
+//! | [`past`] | choice of new sequence numbers after a restore |
+//! | [`cursor`], [`gap`] | where a stream starts, and how a gap is reported |
+//! | [`frames`] | encoding of the stream's frames |
+//! | [`webhook`], [`signature`] | body, headers and signatures of a delivery |
 //! | [`schedule`] | when a delivery is attempted |
 //! | [`breaker`] | when a subscription is paused or disabled |
-//! | [`target`], [`address`] | where deliveries may go |
-//!
-//! Source: interface, "Events", "Webhook subscription" and "Delivery limits".
+//! | [`target`], [`address`] | URLs and addresses that deliveries may go to |
 
 pub mod address;
 pub mod breaker;
@@ -25,7 +23,8 @@ pub mod webhook;
 
 pub use cursor::Cursor;
 
-/// Streams that one key may hold open at once, over all processes.
+/// Maximum number of concurrent streams per key, over all processes.
 pub const STREAMS_PER_KEY: u32 = 200;
-/// Streams of one end viewer: an address that a keyed relay reports, or an address without a key while that is allowed.
+/// Maximum number of concurrent streams per end viewer: an address reported by a keyed relay, or an address without a key where
+/// that is allowed.
 pub const STREAMS_PER_VIEWER: u32 = 5;

@@ -1,73 +1,73 @@
-//! Which numbers a database gives after a restore, so that no two of its pasts share one.
+//! Choice of the first sequence number after a restore, so that two timelines of a database never share a number.
 //!
-//! # What goes wrong without this
-//! A restore takes a database back. Numbers that it gave since the backup stay with clients: stream cursors, cursors of the change
-//! feed, ids. The restored database knows nothing of them and would give them again, to other things. A step over "enough" numbers
-//! does not help when its length follows from the restored state alone: two restores from one backup then land on the same number,
-//! and a cursor of the first is resumed in the second without a gap.
+//! # Problem
+//! A restore sets a database back. Clients still hold numbers issued after the backup: stream cursors, cursors of the change feed,
+//! ids. The restored database does not know them and would issue them again for other rows. Skipping a fixed number of values does
+//! not help: two restores of one backup would then start at the same number, and a cursor of the first restore would be resumed in
+//! the second without a gap.
 //!
-//! # What is done
-//! A past is what a database wrote between two steps. Every past begins at a number ([`Numbers::landing`]) that follows from
-//! something no restore takes back: the second at which the step is made, by the machine's and the server's own clock (the later of
-//! the two), and random bits. The database records each step as a [`Jump`](super::cursor::Jump). A number then proves its past by
-//! itself: it was given by this past exactly if it is not above the head and in none of the recorded jumps
-//! ([`is_of_this_past`](super::cursor::is_of_this_past)). Everything else is unknown, and its holder is told so.
+//! # Solution
+//! A timeline ("past" in the names below) is what a database wrote between two steps. Each timeline starts at a number
+//! ([`Numbers::landing`]) derived from values that a restore cannot set back: the second of the step, by the later of the machine's
+//! and the database server's clock, and random bits. The database records each step as a [`Jump`](super::cursor::Jump). A number
+//! belongs to the current timeline exactly if it is not above the head and in none of the recorded jumps
+//! ([`is_of_this_past`](super::cursor::is_of_this_past)). A client with any other number gets a gap.
 //!
-//! # The layout
-//! A number is an epoch and a place in it: 31 bits of epoch (seconds since 2020) over 32 bits for operations, and over 21 bits for
-//! everything else, so that those stay below 2^52 and are exact in JSON. A past begins at a random place in the lower half of its
-//! epoch. Two pasts share a number only if their steps were made in one second *and* their random places lie closer together than the
-//! count of numbers that the first one gave: for 10 000 operations about 1 in 200 000.
+//! # Layout
+//! A number consists of an epoch and an offset: 31 bits of epoch (seconds since 2020), followed by 32 bits for operations, or by 21
+//! bits for everything else, which keeps those below 2^52 and exact in JSON. A timeline starts at a random offset in the lower half
+//! of its epoch. Two timelines share a number only if their steps were made in the same second *and* their random offsets are closer
+//! than the count of numbers that the first one issued: for 10 000 operations about 1 in 200 000.
 //!
-//! * A clock that was set back, so that its epoch is not above the last number known: up to 1 024 epochs above that, at random.
-//! * A clock that is far ahead, or wrong: no epoch after January 2054 is taken from a clock, so that half of all epochs are left
-//!   for steps after it.
-//! * A past that gives more numbers than an epoch holds goes on into the next ones. That is harmless: only a step made in exactly
-//!   that second of the future could meet it.
-//! * Numbers from before this rule (1, 2, 3, … and multiples of 2^40 after a step) are far below the epochs of today. They stay as they
-//!   are, and so do the cursors that name them.
+//! * If the clock was set back, so that its epoch is not above the last known number, the epoch is chosen at random from the 1 024
+//!   epochs above that number.
+//! * If the clock is far ahead, its epoch is capped at January 2054, so that half of all epochs remain for later steps.
+//! * A timeline that issues more numbers than an epoch has continues into the next epochs. It could collide only with a step made in
+//!   exactly that future second.
+//! * Numbers from before this scheme (1, 2, 3, … and multiples of 2^40 after a step) are far below today's epochs. They and the
+//!   cursors that contain them stay valid.
 //!
-//! What it cannot do: a database that is set back *unnoticed* gives numbers again until somebody notices. That is the business of
-//! whoever decides to step: see the origin's `store::journal::step`.
+//! Limit: a database that is set back *unnoticed* reuses numbers until somebody notices. Detection is part of the origin's
+//! `store::journal::step`.
 
 /// Unix seconds of the first epoch: 2020-01-01.
 const BEGINNING: i64 = 1_577_836_800;
-/// The last epoch that is taken from a clock, in January 2054.
+/// The last epoch accepted from a clock, in January 2054.
 const LAST_OF_A_CLOCK: i64 = (1 << 30) - 1;
-/// The last epoch of all.
+/// The last epoch.
 const LAST: u64 = (1 << 31) - 1;
-/// How many epochs above the last known one may be chosen from where the clock does not say.
+/// Number of epochs to choose from at random when the clock is not above the last known epoch.
 const CHOICE: u64 = 1_024;
 
-/// What no restore takes back.
+/// Values that a restore cannot set back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Draw {
-    /// Unix seconds, by the latest of the clocks that were asked.
+    /// Unix seconds, by the latest of the available clocks.
     pub seconds: i64,
     /// Unpredictable bits.
     pub random: u64,
 }
 
-/// A kind of numbers: how many of them an epoch holds.
+/// A numbering scheme: the number of offset bits per epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Numbers {
     bits: u32,
 }
 
-/// The places of operations in the journal, which stream cursors name.
+/// Sequence numbers of operations in the journal, used in stream cursors.
 pub const OPERATIONS: Numbers = Numbers { bits: 32 };
-/// Data versions, and the ids that the database gives to rows.
+/// Data versions and row ids.
 pub const ROWS: Numbers = Numbers { bits: 21 };
 
 impl Numbers {
-    /// The number that a new past begins behind: above `above`, and not one that another past of this database begins at. None where
-    /// there is no epoch left.
+    /// The head of a new timeline: its first number is one higher. Above `above`, and distinct from the heads of other timelines with
+    /// high probability. `None` when no epoch is left.
     pub fn landing(self, above: u64, draw: Draw) -> Option<u64> {
         let clock = draw.seconds.saturating_sub(BEGINNING).clamp(0, LAST_OF_A_CLOCK).unsigned_abs();
         let reached = above.checked_shr(self.bits)?;
         let epoch = match clock > reached {
             true => clock,
-            // Other bits than those of the place below.
+            // Uses other random bits than the offset below.
             false => {
                 let room = LAST.checked_sub(reached.checked_add(1)?)?;
                 reached.checked_add(1)?.checked_add((draw.random >> 32) % CHOICE.min(room.saturating_add(1)))?
@@ -92,23 +92,23 @@ mod tests {
     const BOTH: [Numbers; 2] = [OPERATIONS, ROWS];
 
     #[test]
-    fn two_restores_of_one_state_land_apart_at_other_seconds_or_by_chance() {
+    fn two_restores_of_one_state_start_at_different_numbers() {
         for numbers in BOTH {
             let at = |seconds, random| numbers.landing(338, Draw { seconds, random }).unwrap();
-            assert!(at(NOW + 1, 0) > at(NOW, u64::MAX), "a later second is above all of an earlier one");
+            assert!(at(NOW + 1, 0) > at(NOW, u64::MAX), "a later second is above every number of an earlier one");
             assert_ne!(at(NOW, 1), at(NOW, 2));
         }
     }
 
     #[test]
-    fn numbers_of_before_are_below_every_epoch_of_today() {
+    fn numbers_of_the_former_scheme_are_below_todays_epochs() {
         for steps in [0, 1, 2, 1_000] {
             assert!(OPERATIONS.landing(steps << 40, Draw { seconds: NOW, random: 0 }).unwrap() > (steps + 1) << 40);
         }
     }
 
     #[test]
-    fn what_rows_are_given_is_exact_in_json() {
+    fn row_numbers_are_exact_in_json() {
         let last = ROWS.landing((LAST - 1) << 21, Draw { seconds: i64::MAX, random: u64::MAX }).unwrap();
         assert!(last < 1 << 52);
     }
@@ -121,7 +121,7 @@ mod tests {
             assert!(next > head);
             head = next;
         }
-        assert_eq!(OPERATIONS.landing(LAST << 32, Draw { seconds: NOW, random: 0 }), None, "and in the end it is said");
+        assert_eq!(OPERATIONS.landing(LAST << 32, Draw { seconds: NOW, random: 0 }), None, "no epoch is left");
     }
 
     proptest! {
@@ -135,8 +135,8 @@ mod tests {
         }
     }
 
-    /// A database that is backed up, restored and written to, as far as its numbers go. `given` is what each number was given to: nothing is
-    /// ever written twice, so the last thing that somebody has tells all that they have.
+    /// Model of a database's numbering under writes, backups and restores. `given` maps each number to the item it was issued for.
+    /// Items are never written twice, so a client's last item identifies everything the client has.
     #[derive(Clone, Default)]
     struct Database {
         head: u64,
@@ -162,12 +162,12 @@ mod tests {
     enum Act {
         Write(u8),
         BackUp,
-        /// Any backup, as often as one likes; then the clock has moved on by so many seconds, or back.
+        /// Restores any backup, then moves the clock by this many seconds, forward or back.
         Restore {
             of: prop::sample::Index,
             seconds: i16,
         },
-        /// An operator, or a promotion of what had everything.
+        /// A step without a restore: by an operator, or after the promotion of a complete replica.
         Step {
             seconds: i16,
         },
@@ -183,20 +183,20 @@ mod tests {
         proptest::collection::vec(act, 1..40)
     }
 
-    /// Bits that no shrinking makes alike.
+    /// Pseudo-random bits that stay distinct when proptest shrinks its input.
     fn bits(seed: u64, count: u64) -> u64 {
         let digest = Sha256::new().chain_update(seed.to_be_bytes()).chain_update(count.to_be_bytes()).finalize();
         digest.iter().take(8).fold(0, |bits, byte| bits << 8 | u64::from(*byte))
     }
 
     proptest! {
-        /// Whatever is restored in whatever order, by clocks that go forth and back: a client with any cursor ever issued is resumed
-        /// only where it holds exactly what this past has up to there, and is told of a gap everywhere else.
+        /// For any sequence of restores and clock changes: a client with any cursor ever issued is resumed only if it has exactly the
+        /// items of this timeline up to that cursor; otherwise it gets a gap.
         #[test]
-        fn no_chain_of_restores_resumes_a_cursor_of_another_past(acts in acts(), seed: u64) {
+        fn a_cursor_of_another_timeline_is_never_resumed(acts in acts(), seed: u64) {
             let (mut database, mut backups, mut what) = (Database::default(), Vec::new(), 0);
             let (mut clock, mut draws) = (NOW, 0);
-            // Every cursor that any past ever issued, with the last thing that its holders have.
+            // Every cursor that any timeline issued, with the last item of each holder.
             let mut issued: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
             backups.push(database.clone());
             for act in acts {
@@ -223,12 +223,12 @@ mod tests {
                     let start = window.start(Resume::After(Cursor::new(*cursor)));
                     for held in holders {
                         match &start.gap {
-                            None => prop_assert_eq!(*held, last(*cursor), "resumed at {} without a word", cursor),
+                            None => prop_assert_eq!(*held, last(*cursor), "resumed at {} without a gap", cursor),
                             Some(gap) => prop_assert_eq!(gap.reason, GapReason::CursorUnknown),
                         }
                     }
                     let is_ours = database.given.contains_key(cursor) || *cursor == database.head || *cursor == 0;
-                    prop_assert!(!is_ours || start.gap.is_none(), "{} is of this past, and was refused", cursor);
+                    prop_assert!(!is_ours || start.gap.is_none(), "{} is of this timeline, but was refused", cursor);
                     prop_assert_eq!(start.gap.is_none(), is_of_this_past(&database.jumps, window.tail, Cursor::new(*cursor)));
                 }
             }

@@ -1,42 +1,39 @@
-//! When a delivery is attempted, and when it is given up.
-//!
-//! Source: interface, "Webhook subscription" (delivery states) and "Delivery limits".
+//! Retry schedule of deliveries: when each attempt is made, and after which one the delivery fails.
 
 use crate::scoring::named_enum;
 use crate::wire::time::Timestamp;
 use core::fmt;
 
-/// Seconds that one attempt may take, from the first look-up to the last byte.
+/// Timeout of one attempt in seconds, from name resolution to the last byte of the response.
 pub const TIMEOUT_SECONDS: i64 = 10;
-/// Seconds back from now that a replay covers when it names no window.
+/// Default window of a replay, in seconds before now.
 pub const REPLAY_WINDOW_SECONDS: i64 = 86_400;
-/// Rows of a list of deliveries, at most.
+/// Maximum number of rows in a list of deliveries.
 pub const LIST_LIMIT: u32 = 200;
 
-/// Attempts of one delivery.
+/// Maximum number of attempts per delivery.
 pub const ATTEMPTS: u8 = 6;
 /// Seconds between the end of a failed attempt and the start of the next: before attempts 2, 3, 4, 5 and 6.
 pub const DELAYS_SECONDS: [i64; ATTEMPTS as usize - 1] = [10, 60, 5 * 60, 30 * 60, 2 * 3600];
 
-/// The number of an attempt, 1 to [`ATTEMPTS`]; it travels in a header.
+/// The number of an attempt, 1 to [`ATTEMPTS`]; sent in a header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Attempt(u8);
 
 impl Attempt {
-    /// The first, made at once.
+    /// The first attempt, due immediately.
     pub const FIRST: Attempt = Attempt(1);
 
-    /// The attempt with this number.
+    /// `None` outside 1 to [`ATTEMPTS`].
     pub const fn new(number: u8) -> Option<Self> {
         if number >= 1 && number <= ATTEMPTS { Some(Attempt(number)) } else { None }
     }
 
-    /// Its number.
     pub const fn get(self) -> u8 {
         self.0
     }
 
-    /// The attempt after this one and the seconds until then; none after the last.
+    /// The next attempt and the delay before it in seconds; `None` after the last.
     fn next(self) -> Option<(Attempt, i64)> {
         let delay = DELAYS_SECONDS.get(usize::from(self.0) - 1)?;
         Some((Attempt(self.0 + 1), *delay))
@@ -50,71 +47,70 @@ impl fmt::Display for Attempt {
 }
 
 named_enum! {
-    /// What the list of deliveries says of one.
+    /// Status of a delivery.
     pub enum DeliveryStatus {
-        /// An attempt is due, now or later.
+        /// An attempt is due now or later.
         Pending = "pending",
-        /// A receiver answered 2xx.
+        /// The receiver answered with a 2xx status.
         Delivered = "delivered",
-        /// The last attempt failed; only a replay brings it back.
+        /// The last attempt failed. Only a replay attempts the delivery again.
         FailedTerminal = "failed_terminal",
     }
 }
 
 named_enum! {
-    /// Why an attempt failed, as its owner may know it: nothing of the answer's content, nothing of our network.
+    /// Why an attempt failed. Reveals neither the response's content nor the internal network.
     #[cfg_attr(feature = "schema", schemars(rename = "DeliveryFailure"))]
     pub enum Failure {
-        /// An answer, not 2xx: redirects and 410 like any other.
+        /// The response status was not 2xx. Redirects and 410 are treated the same.
         Status = "status",
-        /// No complete answer in [`TIMEOUT_SECONDS`].
+        /// No complete response within 10 seconds.
         Timeout = "timeout",
-        /// The URL is no longer one that deliveries may go to.
+        /// The URL is no longer allowed.
         BlockedUrl = "blocked_url",
-        /// No connection, no valid certificate, or no valid HTTP.
+        /// The connection failed, or the certificate or HTTP response was invalid.
         DeliveryError = "delivery_error",
     }
 }
 
-/// How an attempt ended.
+/// Result of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// A receiver answered 2xx.
+    /// The receiver answered with a 2xx status.
     Delivered,
-    /// Anything else.
     Failed(Failure),
 }
 
 impl Outcome {
-    /// What an answer's status means.
+    /// Result for a response status.
     pub const fn of_status(status: u16) -> Self {
         if status >= 200 && status <= 299 { Outcome::Delivered } else { Outcome::Failed(Failure::Status) }
     }
 }
 
-/// A delivery: one event on its way to one subscription.
+/// State of a delivery: one event for one subscription.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Delivery {
-    /// To be attempted.
+    /// An attempt is outstanding.
     Pending {
-        /// Which attempt.
+        /// The next attempt.
         attempt: Attempt,
-        /// When; a pause of the subscription makes it later.
+        /// Earliest time of the attempt; a pause of the subscription delays it.
         due: Timestamp,
     },
-    /// It arrived.
+    /// The receiver accepted it.
     Delivered,
-    /// It did not, six times.
+    /// All attempts failed.
     FailedTerminal,
 }
 
 impl Delivery {
-    /// A new delivery, or one that is replayed: its first attempt is due at once.
+    /// A new or replayed delivery: the first attempt is due immediately.
     pub const fn enqueued(now: Timestamp) -> Self {
         Delivery::Pending { attempt: Attempt::FIRST, due: now }
     }
 
-    /// What a delivery becomes when `attempt` ends with `outcome` at `now`.
+    /// The state after `attempt` ended with `outcome` at `now`.
     pub fn after(attempt: Attempt, outcome: Outcome, now: Timestamp) -> Self {
         match (outcome, attempt.next()) {
             (Outcome::Delivered, _) => Delivery::Delivered,
@@ -123,7 +119,7 @@ impl Delivery {
         }
     }
 
-    /// A replay: the same event under the same id, with six fresh attempts. None unless the delivery was given up.
+    /// A replay: the same event and id with six new attempts. `None` unless the delivery failed.
     pub const fn replayed(self, now: Timestamp) -> Option<Self> {
         match self {
             Delivery::FailedTerminal => Some(Delivery::enqueued(now)),
@@ -131,7 +127,7 @@ impl Delivery {
         }
     }
 
-    /// Its word in lists.
+    /// The status in lists.
     pub const fn status(self) -> DeliveryStatus {
         match self {
             Delivery::Pending { .. } => DeliveryStatus::Pending,
@@ -150,11 +146,11 @@ mod tests {
     const REFUSED: Outcome = Outcome::Failed(Failure::DeliveryError);
 
     #[test]
-    fn six_attempts_at_the_stated_delays_and_then_no_more() {
+    fn there_are_six_attempts_at_the_stated_delays() {
         let (mut delivery, mut waited, mut now) = (Delivery::enqueued(START), Vec::new(), START);
         while let Delivery::Pending { attempt, due } = delivery {
             waited.push((attempt.get(), due.seconds_since(now)));
-            // A receiver that hangs takes its ten seconds; the delay counts from there.
+            // A hanging receiver uses the full timeout; the delay starts after it.
             now = due.plus_seconds(TIMEOUT_SECONDS);
             delivery = Delivery::after(attempt, Outcome::Failed(Failure::Timeout), now);
         }
@@ -163,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_2xx_ends_the_delivery_at_every_attempt_and_nothing_else_does() {
+    fn only_a_2xx_status_completes_the_delivery() {
         for number in 1..=ATTEMPTS {
             let attempt = Attempt::new(number).unwrap();
             for status in [200, 202, 204, 299] {
@@ -178,9 +174,9 @@ mod tests {
     }
 
     #[test]
-    fn a_replay_starts_over_and_only_for_what_was_given_up() {
-        let given_up = Delivery::after(Attempt::new(6).unwrap(), REFUSED, START);
-        let again = given_up.replayed(START).unwrap();
+    fn only_a_failed_delivery_can_be_replayed_and_starts_over() {
+        let failed = Delivery::after(Attempt::new(6).unwrap(), REFUSED, START);
+        let again = failed.replayed(START).unwrap();
         assert_eq!(again, Delivery::enqueued(START));
         assert_eq!(again.replayed(START), None, "a second replay enqueues nothing");
         assert_eq!(Delivery::Delivered.replayed(START), None);

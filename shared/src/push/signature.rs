@@ -1,8 +1,8 @@
 //! Signing secrets and the signatures of deliveries.
 //!
-//! Two schemes over the same bytes, each checked by receivers with code nobody here wrote: ours (`t=<seconds>,v1=<hex>`, the key
-//! is the secret's whole text) and Standard Webhooks (`v1,<base64>`, the key is what the secret's Base64 part decodes to).
-//! Source: interface, "Authentication", 10; Standard Webhooks 1.0, "Signature scheme".
+//! Every delivery carries two signatures of the same body: this service's own (`t=<seconds>,v1=<hex>`, keyed with the secret's
+//! whole text) and that of Standard Webhooks (`v1,<base64>`, keyed with the decoded Base64 part of the secret).
+//! Source: Standard Webhooks 1.0, "Signature scheme".
 
 use crate::wire::time::Timestamp;
 use crate::wire::{hex, unhex};
@@ -15,14 +15,14 @@ use core::fmt::{self, Write};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
-/// How far `t` may lie from the receiver's clock, in seconds, either way.
+/// Maximum difference between `t` and the receiver's clock, in seconds, in either direction.
 pub const TOLERANCE_SECONDS: u64 = 300;
-/// The longest header that is verified, in bytes: a dozen signatures.
-const LONGEST_HEADER: usize = 1_024;
+/// Maximum length of a header that is verified, in bytes; enough for a dozen signatures.
+const MAX_HEADER: usize = 1_024;
 
-/// What a secret starts with.
+/// Prefix of a secret.
 const PREFIX: &str = "whsec_";
-/// Hex digits behind it: 256 random bits.
+/// Number of hex digits after the prefix: 256 random bits.
 const DIGITS: usize = 64;
 
 /// A subscription's signing secret: `whsec_` and 64 lower-case hex digits. `Debug` does not show it.
@@ -30,19 +30,19 @@ const DIGITS: usize = 64;
 pub struct Secret(String);
 
 impl Secret {
-    /// A secret made of the host's random bytes.
+    /// A secret from the host's random bytes.
     pub fn from_random(bytes: [u8; 32]) -> Self {
         Secret(format!("{PREFIX}{}", hex(&bytes)))
     }
 
-    /// Reads a secret as it was handed out.
+    /// Parses a secret as it was issued.
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.strip_prefix(PREFIX)?;
         let well_formed = digits.len() == DIGITS && digits.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
         well_formed.then(|| Secret(String::from(text)))
     }
 
-    /// The whole text: for the creation's answer and for storage under encryption.
+    /// The whole text, for the creation response and for encrypted storage.
     pub fn expose(&self) -> &str {
         &self.0
     }
@@ -51,15 +51,15 @@ impl Secret {
         mac(self.0.as_bytes(), &[seconds.as_bytes(), b".", body])
     }
 
-    /// 64 hex digits happen to be Base64 of 48 bytes, so that a Standard Webhooks library takes the secret as it is.
+    /// The 64 hex digits are also valid Base64 of 48 bytes, so a Standard Webhooks library accepts the secret unchanged.
     fn standard(&self, id: &str, seconds: &str, body: &[u8]) -> Hmac<Sha256> {
         let key = STANDARD.decode(self.0.strip_prefix(PREFIX).unwrap_or_default()).unwrap_or_default();
         mac(&key, &[id.as_bytes(), b".", seconds.as_bytes(), b".", body])
     }
 
-    /// Checks an `X-Service-Signature` over the raw `body`, as a receiver does: any of its `v1` may match.
+    /// Verifies an `X-Service-Signature` header over the raw `body`, as a receiver does: any of its `v1` values may match.
     pub fn verify(&self, header: &str, body: &[u8], now: Timestamp) -> Result<(), SignatureError> {
-        if header.len() > LONGEST_HEADER {
+        if header.len() > MAX_HEADER {
             return Err(SignatureError::Malformed);
         }
         let (mut seconds, mut signatures) = (None, Vec::new());
@@ -83,22 +83,22 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Why a signature does not hold.
+/// Why a signature is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SignatureError {
-    /// Not of the form.
+    /// The header is malformed.
     Malformed,
-    /// Signed too long ago, or in the future.
+    /// The time is more than [`TOLERANCE_SECONDS`] from the receiver's clock.
     OutsideTolerance,
-    /// Signed with another secret, or over other bytes.
+    /// Made with another secret, or over other bytes.
     Mismatch,
 }
 
 impl fmt::Display for SignatureError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            SignatureError::Malformed => "the signature header is not of the form",
-            SignatureError::OutsideTolerance => "the signature's time is more than five minutes away",
+            SignatureError::Malformed => "the signature header is malformed",
+            SignatureError::OutsideTolerance => "the signature's time differs from the clock by more than five minutes",
             SignatureError::Mismatch => "no signature matches",
         })
     }
@@ -107,7 +107,7 @@ impl fmt::Display for SignatureError {
 impl core::error::Error for SignatureError {}
 
 fn mac(key: &[u8], parts: &[&[u8]]) -> Hmac<Sha256> {
-    // HMAC takes keys of every length; the fallback is never used and would match nothing.
+    // HMAC accepts keys of any length; the fallback is never used, and would match nothing.
     let mut mac = Hmac::<Sha256>::new_from_slice(key).unwrap_or_else(|_| Hmac::<Sha256>::new(&Default::default()));
     for part in parts {
         mac.update(part);
@@ -121,13 +121,13 @@ fn within_tolerance(seconds: &str, now: Timestamp) -> Result<(), SignatureError>
     if away > TOLERANCE_SECONDS { Err(SignatureError::OutsideTolerance) } else { Ok(()) }
 }
 
-/// Each comparison takes the same time wherever it differs, and all are made.
+/// Compares in constant time, and makes every comparison.
 fn any_matches(mac: &Hmac<Sha256>, signatures: &[Vec<u8>]) -> Result<(), SignatureError> {
     let matches = signatures.iter().filter(|signature| mac.clone().verify_slice(signature).is_ok()).count();
     if matches > 0 { Ok(()) } else { Err(SignatureError::Mismatch) }
 }
 
-/// What a subscription signs with: its secret, and during a rotation the one before it.
+/// Secrets that a subscription signs with: the current one, and during a rotation the previous one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SigningSecrets {
     current: Secret,
@@ -135,33 +135,32 @@ pub struct SigningSecrets {
 }
 
 impl SigningSecrets {
-    /// One secret.
     pub fn new(current: Secret) -> Self {
         SigningSecrets { current, previous: None }
     }
 
-    /// The same after a rotation: `next` signs, and until `overlap_ends` the present secret signs too.
+    /// After a rotation: `next` becomes current, and the present secret also signs until `overlap_ends`.
     pub fn rotated(self, next: Secret, overlap_ends: Timestamp) -> Self {
         SigningSecrets { current: next, previous: Some((self.current, overlap_ends)) }
     }
 
-    /// The secret that was handed out last.
+    /// The secret issued last.
     pub fn current(&self) -> &Secret {
         &self.current
     }
 
-    /// The secret before it, and the end of its overlap.
+    /// The previous secret, and the end of its overlap.
     pub fn previous(&self) -> Option<(&Secret, Timestamp)> {
         self.previous.as_ref().map(|(secret, ends)| (secret, *ends))
     }
 
-    /// The secrets that sign at `now`, the current one first.
+    /// The secrets that sign at `now`, current first.
     fn signing(&self, now: Timestamp) -> impl Iterator<Item = &Secret> {
         let overlapping = self.previous.as_ref().filter(|(_, ends)| now < *ends);
         core::iter::once(&self.current).chain(overlapping.map(|(secret, _)| secret))
     }
 
-    /// `X-Service-Signature` over `body`, signed at `now`: every attempt is signed afresh, or its retries would come too late.
+    /// `X-Service-Signature` over `body`, signed at `now`. Every attempt is signed anew, because retries exceed the receiver's tolerance.
     pub fn sign(&self, body: &[u8], now: Timestamp) -> String {
         let seconds = format!("{}", now.as_seconds());
         let mut header = format!("t={seconds}");

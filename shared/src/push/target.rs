@@ -1,8 +1,7 @@
-//! Where deliveries may go: the rules for a webhook's URL, at its creation and before every attempt.
+//! Rules for webhook URLs, applied when a subscription is created and before each attempt.
 //!
-//! A URL is parsed once, as browsers parse it (WHATWG URL), and judged by what it was understood as, never by its text. Resolving a
-//! name is the host's part: it hands every address it got to [`Target::admit`] and connects to one of exactly those.
-//! Source: interface, "Webhooks" (URL rules).
+//! A URL is parsed once (WHATWG URL), and the parsed form is checked rather than the text. The host resolves names: it passes all
+//! resolved addresses to [`Target::admit`] and connects to one of them only.
 
 use super::address::{Cidr, is_public};
 use crate::scoring::named_enum;
@@ -12,15 +11,15 @@ use alloc::vec::Vec;
 use core::net::IpAddr;
 use url::Url;
 
-/// The longest URL taken, in bytes.
+/// Maximum length of a URL, in bytes.
 pub const LONGEST_URL: usize = 2_048;
 
-/// The longest name and label in DNS, in bytes.
-const LONGEST_NAME: usize = 253;
-const LONGEST_LABEL: usize = 63;
+/// Maximum lengths of a DNS name and of a label, in bytes (RFC 1035).
+const MAX_NAME: usize = 253;
+const MAX_LABEL: usize = 63;
 
-/// Domains that are not in the public DNS (RFC 6761, 6762, 7686, 8375, 9476, ICANN's `.internal`), or that so many private networks
-/// use that ICANN gives them to nobody.
+/// Domains that are not in the public DNS (RFC 6761, 6762, 7686, 8375, 9476, ICANN's `.internal`), or that ICANN does not delegate
+/// because private networks use them.
 const PRIVATE_DOMAINS: [&str; 16] = [
     "alt",
     "corp",
@@ -40,23 +39,23 @@ const PRIVATE_DOMAINS: [&str; 16] = [
     "test",
 ];
 
-/// Ports from 1024 up that the Fetch standard keeps from HTTP ("bad ports"), because other protocols listen there.
+/// Ports from 1024 that the Fetch standard blocks for HTTP ("bad ports"), because other protocols use them.
 const BAD_PORTS: [u16; 19] =
     [1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080];
 
-/// What an operator allows besides the public internet. Nothing by default, and nothing else opens anything.
+/// Non-public address blocks that an operator allows. None by default; there is no other exception.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Policy {
     allow: Vec<Cidr>,
 }
 
 impl Policy {
-    /// Allows these blocks too.
+    /// Allows public addresses and these blocks.
     pub fn allowing(allow: Vec<Cidr>) -> Self {
         Policy { allow }
     }
 
-    /// The blocks; a host says loudly when there are any.
+    /// The allowed blocks. The host logs a warning if there are any.
     pub fn allowed(&self) -> &[Cidr] {
         &self.allow
     }
@@ -65,56 +64,56 @@ impl Policy {
         self.allow.iter().any(|block| block.contains(address))
     }
 
-    /// Whether a delivery may connect to `address`; also the check of a connection's actual peer.
+    /// Whether a delivery may connect to `address`. Also used to check a connection's actual peer.
     pub fn permits(&self, address: IpAddr) -> bool {
         is_public(address) || self.allows(address)
     }
 }
 
 named_enum! {
-    /// Why a URL is refused, in words that tell its owner nothing of our network.
+    /// Why a URL is refused. Reveals nothing about the internal network.
     pub enum Refusal {
         /// More than [`LONGEST_URL`] bytes.
         TooLong = "too_long",
-        /// No URL, or one that only a forgiving parser would read.
+        /// Not a URL, or one that only a lenient parser accepts.
         Malformed = "malformed",
-        /// Another scheme.
+        /// The scheme is not `https`.
         NotHttps = "not_https",
-        /// A user or a password before the host.
+        /// Contains a user name or a password.
         Userinfo = "userinfo",
-        /// A fragment, which never travels.
+        /// Contains a fragment, which is never sent.
         Fragment = "fragment",
-        /// A port where something else listens.
+        /// The port belongs to another protocol.
         Port = "port",
-        /// A name that the public DNS does not have.
+        /// The name is not in the public DNS.
         PrivateName = "private_name",
-        /// An address, written out or resolved, that is not public.
+        /// An address, literal or resolved, is not public.
         PrivateAddress = "private_address",
-        /// A name without an address.
+        /// The name does not resolve to any address.
         Unresolvable = "unresolvable",
     }
 }
 
 impl Refusal {
-    /// What is wrong, to be read behind the field's name.
+    /// The requirement that is violated, to follow the field's name.
     pub const fn reason(self) -> &'static str {
         match self {
             Refusal::TooLong => "must be at most 2048 bytes long",
             Refusal::Malformed => "must be an absolute URL such as https://hooks.example.com/risk",
             Refusal::NotHttps => "must start with https://",
-            Refusal::Userinfo => "must not hold a user name or password",
-            Refusal::Fragment => "must not hold a fragment",
-            Refusal::Port => "must use port 443, or one from 1024 up that no other protocol uses",
-            Refusal::PrivateName => "must name a public host",
-            Refusal::PrivateAddress => "must lead to public addresses only",
-            Refusal::Unresolvable => "must name a host that can be resolved",
+            Refusal::Userinfo => "must not contain a user name or password",
+            Refusal::Fragment => "must not contain a fragment",
+            Refusal::Port => "must use port 443, or a port from 1024 that is not reserved for another protocol",
+            Refusal::PrivateName => "must have a public host name",
+            Refusal::PrivateAddress => "must resolve to public addresses only",
+            Refusal::Unresolvable => "must have a host name that can be resolved",
         }
     }
 }
 
 impl core::error::Error for Refusal {}
 
-/// A creation with such a URL is a 400 that names the field.
+/// A refused URL in a request is a 400 that names the field `url`.
 impl From<Refusal> for ApiError {
     fn from(refusal: Refusal) -> Self {
         let detail = Detail::new(In::Body, "url", refusal.reason());
@@ -125,23 +124,23 @@ impl From<Refusal> for ApiError {
 /// The host of a target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Host {
-    /// An address, in whichever notation it was written.
+    /// An IP address literal, in any notation.
     Address(IpAddr),
-    /// A name: ASCII, lower case, no dot at its end.
+    /// A name in lower-case ASCII without a trailing dot.
     Name(String),
 }
 
-/// A URL that deliveries may go to, as far as the URL says.
+/// A URL that passes every rule that needs no name resolution.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
     url: Url,
     host: Host,
-    /// A private name: good only where the operator's blocks hold every address of it.
+    /// A private name: admitted only if every resolved address is in an allowed block.
     only_allowed: bool,
 }
 
 impl Target {
-    /// Reads a URL and applies every rule that needs no network.
+    /// Parses a URL and applies every rule that needs no name resolution.
     pub fn parse(text: &str, policy: &Policy) -> Result<Self, Refusal> {
         let mut url = parse_strictly(text)?;
         let host = match url.host().ok_or(Refusal::Malformed)? {
@@ -164,23 +163,22 @@ impl Target {
         Ok(Target { url, host, only_allowed })
     }
 
-    /// The URL in its canonical spelling: what is stored and requested.
+    /// The URL in canonical form, as stored and requested.
     pub fn as_str(&self) -> &str {
         self.url.as_str()
     }
 
-    /// The host: what is resolved, what TLS asks for.
+    /// The host that is resolved and that the TLS certificate must match.
     pub fn host(&self) -> &Host {
         &self.host
     }
 
-    /// The port.
     pub fn port(&self) -> u16 {
         self.url.port_or_known_default().unwrap_or(443)
     }
 
-    /// Judges what the host resolved to, or its one address where it is one. A single forbidden address refuses all: whoever
-    /// mixes them in has a reason.
+    /// Checks the addresses that the host resolved to, or the address literal. A single forbidden address refuses all, because mixing
+    /// public and private addresses indicates an attack.
     pub fn admit(&self, addresses: &[IpAddr], policy: &Policy) -> Result<(), Refusal> {
         let good = |address: &IpAddr| match &self.host {
             Host::Address(literal) => literal == address && policy.permits(*address),
@@ -197,7 +195,7 @@ impl Target {
     }
 }
 
-/// Parses a URL without the parser's forgiveness: it would drop tabs and line breaks, turn `\` into `/`, and supply missing slashes.
+/// Parses a URL strictly. The WHATWG parser alone would drop tabs and line breaks, turn `\` into `/`, and add missing slashes.
 fn parse_strictly(text: &str) -> Result<Url, Refusal> {
     if text.len() > LONGEST_URL {
         return Err(Refusal::TooLong);
@@ -231,18 +229,18 @@ fn parse_strictly(text: &str) -> Result<Url, Refusal> {
     }
 }
 
-/// A name that DNS and certificates can hold: labels of letters, digits, `-` and `_`.
+/// Whether a name is valid in DNS and certificates: labels of letters, digits, `-` and `_`.
 fn is_dns_name(name: &str) -> bool {
     let good_label = |label: &str| {
-        (1..=LONGEST_LABEL).contains(&label.len())
+        (1..=MAX_LABEL).contains(&label.len())
             && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
             && !label.starts_with('-')
             && !label.ends_with('-')
     };
-    name.len() <= LONGEST_NAME && name.split('.').all(good_label)
+    name.len() <= MAX_NAME && name.split('.').all(good_label)
 }
 
-/// A name that only some network knows: a single label, or one under a private domain.
+/// Whether a name is a single label or under a private domain.
 fn is_private_name(name: &str) -> bool {
     let under = |domain: &&str| name.strip_suffix(*domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
     !name.contains('.') || PRIVATE_DOMAINS.iter().any(under)

@@ -1,6 +1,4 @@
-//! A webhook delivery as it travels: the envelope, and the headers of each attempt.
-//!
-//! Source: interface, "Webhooks" (envelope, event types, request headers).
+//! A webhook delivery on the wire: the envelope, and the headers of each attempt.
 
 use super::schedule::Attempt;
 use super::signature::SigningSecrets;
@@ -13,33 +11,33 @@ use alloc::string::{String, ToString};
 use core::fmt;
 use serde::{Serialize, Serializer};
 
-/// The sender's name.
+/// Value of the `User-Agent` header.
 pub const USER_AGENT: &str = "service-webhooks/1.0";
 
 named_enum! {
-    /// What a delivery tells.
+    /// The type of a delivered event.
     pub enum EventType {
         /// An event became public.
         EventPublished = "event.published",
         /// A public event was retracted or demoted.
         EventRetracted = "event.retracted",
-        /// A vault's published score or tier moved.
+        /// A vault's published score or tier changed.
         RatingChanged = "rating.changed",
         /// A security event entered the broad feed.
         SecurityEventPublished = "security_event.published",
-        /// Asked for by the subscription's owner.
+        /// A test delivery requested by the subscription's owner.
         WebhookTest = "webhook.test",
-        /// A basket has a new version.
+        /// A basket got a new version.
         BasketRebalanced = "basket.rebalanced",
-        /// A basket's version will be retired.
+        /// A basket version will be retired.
         BasketVersionDeprecated = "basket.version.deprecated",
-        /// A basket's version was retired.
+        /// A basket version was retired.
         BasketVersionRetired = "basket.version.retired",
     }
 }
 
 impl EventType {
-    /// The types that a generic subscription may list in `families`.
+    /// Event types that a generic subscription may list in `families`.
     pub const FAMILIES: [EventType; 4] = [
         EventType::EventPublished,
         EventType::EventRetracted,
@@ -47,40 +45,38 @@ impl EventType {
         EventType::SecurityEventPublished,
     ];
 
-    /// The types that go to basket subscriptions.
+    /// Event types that basket subscriptions receive.
     pub const BASKET: [EventType; 3] =
         [EventType::BasketRebalanced, EventType::BasketVersionDeprecated, EventType::BasketVersionRetired];
 }
 
-/// An event's id, the same in every attempt, every replay and every subscription: receivers deduplicate on it.
+/// An event's id, the same in every attempt, replay and subscription. Receivers deduplicate by it.
 ///
-/// It is a header's value and, in Standard Webhooks, part of a text with dots between its parts; so it holds neither dots nor spaces.
+/// It is a header value, and part of the dot-separated text that Standard Webhooks signs, so it contains neither dots nor spaces.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct EventId(String);
 
 impl EventId {
-    /// The longest id, in bytes.
+    /// Maximum length of an id, in bytes.
     pub const LONGEST: usize = 64;
 
-    /// An id made of the host's random bytes. Random, not counted: a restore of older data gives no id twice.
+    /// An id from the host's random bytes. A counter would repeat ids after a restore of older data.
     pub fn from_random(bytes: [u8; 16]) -> Self {
         EventId(format!("evt_{}", hex(&bytes)))
     }
 
-    /// The id of a thing that happened once, made of the digest of what is known of it: whoever tells it again, also after a
-    /// restore of older data, tells it under the same id.
+    /// An id derived from a digest of the event's content. The same event gets the same id again, also after a restore of older data.
     pub fn from_digest(digest: [u8; 32]) -> Self {
         EventId(format!("evt_{}", hex(digest.first_chunk::<16>().unwrap_or(&[0; 16]))))
     }
 
-    /// Reads an id as it was stored: ASCII letters, digits, `_` and `-`.
+    /// Parses a stored id: ASCII letters, digits, `_` and `-`.
     pub fn parse(text: &str) -> Option<Self> {
         let good = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
         let well_formed = (1..=Self::LONGEST).contains(&text.len()) && text.bytes().all(good);
         well_formed.then(|| EventId(String::from(text)))
     }
 
-    /// The text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -98,23 +94,23 @@ impl Serialize for EventId {
     }
 }
 
-/// A delivery's body. It is encoded once for all subscriptions, and those bytes are signed and sent.
+/// Body of a delivery. It is encoded once for all subscriptions; these bytes are signed and sent.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(inline))]
 pub struct Envelope<'a, T> {
-    /// What receivers deduplicate on.
+    /// Id of the event, the same in every attempt, replay and subscription; deduplicate by it.
     pub event_id: &'a EventId,
-    /// What it tells.
+    /// Type of the event; determines the schema of `data`.
     pub event_type: EventType,
-    /// When it happened; six fractional digits.
+    /// Time of the event, with six fractional digits.
     pub occurred_at: Micros,
-    /// The row exactly as the public API serves it.
+    /// The affected row, exactly as the public API returns it.
     pub data: T,
 }
 
 impl<T: Serialize> Envelope<'_, T> {
-    /// The body's bytes. Fails only when `data` cannot be JSON (a map with keys that are no strings).
+    /// The body's text. Fails only if `data` cannot be JSON, such as a map whose keys are not strings.
     pub fn encode(&self) -> Result<String, serde_json::Error> {
         serde_json::to_string(self)
     }
@@ -124,11 +120,11 @@ impl<T: Serialize> Envelope<'_, T> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TestData {
-    /// The subscription that is tested.
+    /// Id of the tested subscription.
     pub subscription_id: i64,
 }
 
-/// The headers of one attempt at `now`: ours, and beside them those of Standard Webhooks under the same id.
+/// Headers of one attempt at `now`: this service's own, and those of Standard Webhooks with the same event id.
 pub fn attempt_headers(
     secrets: &SigningSecrets,
     event_id: &EventId,
@@ -163,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn every_type_goes_to_one_kind_of_subscription_and_the_test_to_both() {
+    fn each_event_type_goes_to_one_kind_of_subscription_and_tests_to_both() {
         for event_type in EventType::ALL {
             let generic = EventType::FAMILIES.contains(event_type);
             let basket = EventType::BASKET.contains(event_type);

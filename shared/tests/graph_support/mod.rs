@@ -13,7 +13,7 @@ use rds_shared::graph::portfolio::Portfolio;
 use rds_shared::model::ids::VaultKey;
 use rds_shared::scoring::Ppm;
 
-/// Vaults that the random facts describe; keys beyond them are unknown.
+/// Number of vaults in the random facts; keys from this number on are unknown.
 pub const VAULTS: usize = 8;
 
 /// The key of the nth vault.
@@ -50,7 +50,7 @@ pub fn route() -> impl Strategy<Value = AssetRoute> {
     )
 }
 
-/// Parts that are at most a whole; vaults hold any vault, themselves too, and some that nobody described.
+/// Parts that add up to at most one. A vault may hold any vault, including itself and unknown ones.
 fn parts() -> impl Strategy<Value = Vec<Part>> {
     let vault = (0..VAULTS + 2).prop_map(|vault| Holding::Vault(key(vault)));
     let holding = prop_oneof![4 => route().prop_map(Holding::Asset), 4 => vault, 1 => Just(Holding::Unnamed)];
@@ -87,7 +87,7 @@ pub fn vaults() -> impl Strategy<Value = Vec<VaultFacts>> {
     })
 }
 
-/// Positions in vaults that are known and some that are not.
+/// Positions in known and unknown vaults.
 pub fn positions() -> impl Strategy<Value = Vec<(VaultKey, Usd)>> {
     let amount = prop_oneof![1..1_000_u128, 1..10_u128.pow(12), 1..10_u128.pow(21)].prop_map(Usd::from_micros);
     vec(((0..VAULTS + 1).prop_map(key), amount), 1..6)

@@ -1,4 +1,4 @@
-//! Random inputs for the methodology's property tests, dense around the bounds where rules switch.
+//! Random inputs for the methodology's property tests, concentrated around the thresholds of the rules.
 #![allow(dead_code, reason = "each test program uses its part")]
 
 use proptest::collection::vec;
@@ -13,7 +13,7 @@ use rds_shared::scoring::vault::{
     PlatformInput, Signers, Source, Strategy as Business, Timelock, VaultInput, WorstDependency,
 };
 
-/// Many small cases; those an assumption skips do not count.
+/// Many small cases; skipped cases do not count.
 pub fn config() -> ProptestConfig {
     ProptestConfig { cases: 1000, max_global_rejects: 50_000, failure_persistence: None, ..ProptestConfig::default() }
 }
@@ -24,7 +24,7 @@ pub fn score() -> impl Strategy<Value = MilliPoints> {
         .prop_map(|hundredths| MilliPoints::saturating(10 * hundredths))
 }
 
-/// A published score of something else, that may be unscored.
+/// An optional published score.
 pub fn published() -> impl Strategy<Value = Option<MilliPoints>> {
     weighted(0.85, score())
 }
@@ -63,7 +63,7 @@ pub fn asset() -> impl Strategy<Value = AssetInput> {
     )
 }
 
-/// One exposure, of few ids so that merging happens.
+/// One exposure, from few ids so that some are merged.
 pub fn exposure() -> impl Strategy<Value = Exposure> {
     let share = prop_oneof![Just(0_u32), Just(50_000), 1..400_000_u32];
     let cap = weighted(0.2, select(HardFailFlag::ALL).prop_map(rds_shared::scoring::tables::hard_fail_cap));

@@ -1,4 +1,4 @@
-// The verifier for browsers: the module is fetched from beside this file.
+// The verifier for browsers: fetches the wasm module next to this file.
 
 import init, { verify } from './rds_verifier.js';
 

@@ -1,4 +1,4 @@
-// The verifier for Node: the module's bytes lie beside this file.
+// The verifier for Node: reads the wasm module next to this file.
 
 import { readFileSync } from 'node:fs';
 import { initSync, verify } from './rds_verifier.js';

@@ -1,35 +1,35 @@
-/** What there is to verify: JSON texts, as they were received. They are read to the last digit, so hand on the text and not what was parsed of it. */
+/** The input of a verification: JSON texts as received. Pass the original text, not a re-serialised object: numbers are read digit by digit. */
 export interface Evidence {
   /** The answer of `POST /v1/graph/check`, the `decision` in it, the answer of `GET /v1/graph/decision/{id}`, or a bare envelope. */
   decision: string;
-  /** The id by which the decision is known, where that was learned otherwise: 64 hex characters. */
+  /** The decision's id from another source, if known: 64 hex characters. */
   decisionId?: string;
-  /** The signature, where it does not stand in `decision`. */
+  /** The signature, if `decision` does not contain it. */
   signature?: string;
-  /** The registry of signers: the answer of `GET /v1/graph/signers`, or the list in it. Without it nothing is proved. */
+  /** The signer registry: the answer of `GET /v1/graph/signers`, or the list in it. Without it nothing is proved. */
   signers?: string;
-  /** The body that the check was asked with, or its positions alone. */
+  /** The check's request body, or its positions alone. */
   request?: string;
-  /** The check's answer, where `decision` is not that. */
+  /** The check's answer, if `decision` is not the answer. */
   findings?: string;
   /** The snapshot's manifest: the answer of `GET /v1/graph/snapshot/{id}`. */
   snapshot?: string;
 }
 
 export interface Step {
-  /** Which step it is; names do not change. */
+  /** Stable name of the step. */
   name: 'envelope' | 'id' | 'signature' | 'signer' | 'beside' | 'known' | 'active' | 'positions' | 'terms' | 'findings' | 'verdict' | 'snapshot';
-  /** What it asks, in words. */
+  /** The statement that is checked. */
   title: string;
-  /** `unchecked`: there was nothing to check it with. */
+  /** `unchecked`: an input that the check needs is missing. */
   outcome: 'ok' | 'failed' | 'unchecked';
-  /** Why. */
+  /** Explanation of the outcome. */
   said: string;
-  /** What was compared. */
+  /** The compared values. */
   inputs: { label: string; value: string }[];
 }
 
-/** What a whole envelope says. */
+/** The content of a valid envelope. */
 export interface Decision {
   id: string;
   portfolioRef: string;
@@ -43,12 +43,12 @@ export interface Decision {
 }
 
 export interface Report {
-  /** `genuine`: proved. `unproven`: nothing contradicts it, something is missing. `refuted`: do not rely on it. */
+  /** `genuine`: proved. `unproven`: nothing contradicts it, but an input is missing. `refuted`: do not rely on it. */
   outcome: 'genuine' | 'unproven' | 'refuted';
   summary: string;
-  /** The SHA-256 of the envelope as it was given. */
+  /** The SHA-256 of the given envelope. */
   decisionId: string;
-  /** Null where something contradicts it. */
+  /** Null if a step failed. */
   decision: Decision | null;
   /** What `GET /v1/graph/decision/{id}/verify` would answer; null without a registry. */
   verification: {
@@ -62,5 +62,5 @@ export interface Report {
   steps: Step[];
 }
 
-/** Goes through every step that the evidence allows. Throws an `Error` where there is no decision in it. Asks nobody anything. */
+/** Runs every step that the evidence allows. Throws an `Error` if it contains no decision. Makes no requests. */
 export function verify(evidence: Evidence): Report;

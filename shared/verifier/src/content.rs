@@ -1,6 +1,4 @@
-//! What the envelope seals by hash: the request, what was found, and the snapshot that it was found in.
-//!
-//! Source: interface, "Decisioning": a decision binds portfolio, snapshot, limits, verdict, findings, methodology and signer.
+//! Steps for the data that the envelope contains as hashes: the request, the findings and the snapshot.
 
 use crate::given::Given;
 use crate::published::{Found, Manifest, Request, written};
@@ -8,7 +6,7 @@ use crate::report::Step;
 use rds_shared::graph::decision::{Envelope, Subject};
 use rds_shared::model::content_hash::ContentHash;
 
-/// Looks at what was given of it.
+/// The steps for the given data.
 pub fn steps(given: &Given<'_>, envelope: Option<&Envelope>) -> Vec<Step> {
     let subject = envelope.map(|envelope| &envelope.subject);
     let mut steps = asked(given.request, subject);
@@ -17,17 +15,17 @@ pub fn steps(given: &Given<'_>, envelope: Option<&Envelope>) -> Vec<Step> {
     steps
 }
 
-const NO_ENVELOPE: &str = "There is no whole envelope to compare it with.";
+const NO_ENVELOPE: &str = "There is no valid envelope to compare it with.";
 
 fn asked(request: Option<&str>, subject: Option<&Subject>) -> Vec<Step> {
     const NAME: &str = "positions";
-    const TITLE: &str = "The positions are those that were checked";
+    const TITLE: &str = "The positions match the signed decision";
     let request = match (request, subject) {
         (None, _) => {
             return vec![Step::unchecked(
                 NAME,
                 TITLE,
-                "The positions were not given. Whoever asked for the check has them: the body of that request will do.",
+                "The positions were not given. They are in the request body of the check.",
             )];
         }
         (_, None) => return vec![Step::unchecked(NAME, TITLE, NO_ENVELOPE)],
@@ -50,10 +48,10 @@ fn asked(request: Option<&str>, subject: Option<&Subject>) -> Vec<Step> {
         let differing: Vec<_> =
             stated.iter().filter(|(_, asked, sealed)| asked != sealed).map(|(name, ..)| format!("`{name}`")).collect();
         let judgement = match differing.as_slice() {
-            [] => Ok("Reference and limits are those that were asked for; limits in parts per million.".to_owned()),
-            names => Err(format!("{} of the request differs from what was signed.", names.join(", "))),
+            [] => Ok("Reference and limits match the envelope; limits are in parts per million.".to_owned()),
+            names => Err(format!("Values of the request differ from the signed envelope: {}.", names.join(", "))),
         };
-        let step = Step::judged("terms", "Reference and limits are those that were asked for", judgement);
+        let step = Step::judged("terms", "Reference and limits match the request", judgement);
         steps.push(stated.into_iter().fold(step, |step, (name, asked, sealed)| {
             step.looking_at(name, asked).looking_at("in the envelope", sealed)
         }));
@@ -63,7 +61,7 @@ fn asked(request: Option<&str>, subject: Option<&Subject>) -> Vec<Step> {
 
 fn found(given: &Given<'_>, subject: Option<&Subject>) -> Vec<Step> {
     const NAME: &str = "findings";
-    const TITLE: &str = "The findings are those that were signed";
+    const TITLE: &str = "The findings match the signed decision";
     let missing = |said: &str| vec![Step::unchecked(NAME, TITLE, said)];
     if let Some(why) = &given.found_fault {
         return vec![Step::judged(NAME, TITLE, Err(format!("The check's answer cannot be read: {why}.")))];
@@ -77,24 +75,24 @@ fn found(given: &Given<'_>, subject: Option<&Subject>) -> Vec<Step> {
     };
     let Some(subject) = subject else { return missing(NO_ENVELOPE) };
     let said = format!(
-        "Findings: {}; vaults not resolved: {}. Totals and exposures beside them are not signed.",
+        "Findings: {}; unresolved vaults: {}. Totals and exposures in the answer are not signed.",
         found.findings, found.unresolved
     );
     let judgement = match found.verdict == subject.verdict {
-        true => Ok("The worst finding leads to the verdict that was signed.".to_owned()),
-        false => Err("The findings lead to another verdict than the one that was signed.".to_owned()),
+        true => Ok("The findings and unresolved vaults lead to the signed verdict.".to_owned()),
+        false => Err("The findings and unresolved vaults lead to another verdict than the signed one.".to_owned()),
     };
     vec![
         compared(NAME, TITLE, ("their hash", found.hash), subject.findings_hash, &said, "findingsHash"),
         Step::judged("verdict", "The verdict follows from the findings", judgement)
-            .looking_at("verdict signed", subject.verdict.as_str())
-            .looking_at("follows from the findings", found.verdict.as_str()),
+            .looking_at("signed verdict", subject.verdict.as_str())
+            .looking_at("verdict from the findings", found.verdict.as_str()),
     ]
 }
 
 fn snapshot(manifest: Option<&str>, subject: Option<&Subject>) -> Step {
     const NAME: &str = "snapshot";
-    const TITLE: &str = "The snapshot's manifest is the one that it was checked against";
+    const TITLE: &str = "The snapshot's manifest matches the signed decision";
     let manifest = match manifest.map(Manifest::read) {
         None => return Step::unchecked(NAME, TITLE, "The manifest was not given."),
         Some(Err(why)) => return Step::judged(NAME, TITLE, Err(format!("The manifest cannot be read: {why}."))),
@@ -102,17 +100,17 @@ fn snapshot(manifest: Option<&str>, subject: Option<&Subject>) -> Step {
     };
     let Some(subject) = subject else { return Step::unchecked(NAME, TITLE, NO_ENVELOPE) };
     if manifest.said != manifest.hash {
-        let said = "The manifest does not hash to the id that it says it has: it was changed.".to_owned();
+        let said = "The manifest's hash is not the id it states: the manifest was changed.".to_owned();
         return Step::judged(NAME, TITLE, Err(said))
             .looking_at("SHA-256 of the manifest", manifest.hash.to_hex())
             .looking_at("snapshotId in it", manifest.said.to_hex());
     }
     let said =
-        format!("It names {} bodies of facts by their hashes. The bodies themselves are not public.", manifest.bodies);
+        format!("It lists the hashes of {} sets of facts. The facts themselves are not public.", manifest.bodies);
     compared(NAME, TITLE, ("SHA-256 of the manifest", manifest.hash), subject.snapshot_id, &said, "snapshotId")
 }
 
-/// A hash that was made again, beside the one in the envelope.
+/// Compares a recomputed hash with the one in the envelope.
 fn compared(
     name: &'static str,
     title: &'static str,
@@ -123,7 +121,7 @@ fn compared(
 ) -> Step {
     let judgement = match made.1 == sealed {
         true => Ok(said.to_owned()),
-        false => Err(format!("They are not what was signed: their hash is not the envelope's `{member}`. {said}")),
+        false => Err(format!("The hash is not the envelope's `{member}`, so this is not what was signed. {said}")),
     };
     Step::judged(name, title, judgement)
         .looking_at(made.0, made.1.to_hex())

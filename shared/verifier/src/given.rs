@@ -1,6 +1,6 @@
-//! The forms in which a decision is handed on, read out of what was received or pasted.
+//! The accepted forms of a decision, parsed from received or pasted text.
 //!
-//! Texts are kept as texts: the envelope is hashed byte for byte, and numbers are read by their digits.
+//! Values keep their original text: the envelope is hashed byte for byte, and numbers are read digit by digit.
 
 use crate::Evidence;
 use core::fmt;
@@ -10,22 +10,22 @@ use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
 
-/// The longest text that is read, in bytes: more than the greatest check with its answer.
+/// Maximum length of an input text in bytes; larger than the largest check with its answer.
 pub const MAX_TEXT: usize = 4 << 20;
 
-/// The members of a JSON object, each in its own text.
+/// The members of a JSON object, each with its original text.
 ///
-/// An object that has one twice is refused: whoever reads it may see the other one than that which is hashed.
+/// An object with a repeated member is refused, because another reader might use the value that was not hashed.
 #[derive(Debug, Default)]
 pub struct Members<'a>(BTreeMap<String, &'a RawValue>);
 
 impl<'a> Members<'a> {
-    /// A member's text, if it is there.
+    /// A member's text, if present.
     pub fn get(&self, name: &str) -> Option<&'a RawValue> {
         self.0.get(name).copied()
     }
 
-    /// All of them, by name.
+    /// All members, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
         self.0.iter().map(|(name, value)| (name.as_str(), *value))
     }
@@ -58,30 +58,30 @@ impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
     }
 }
 
-/// What there is to look at.
+/// The parsed input.
 #[derive(Debug, Default)]
 pub struct Given<'a> {
-    /// The id that the decision is said to have.
+    /// The decision's stated id.
     pub id: Option<ContentHash>,
     /// The envelope's text.
     pub envelope: String,
     /// The signature's text.
     pub signature: Option<String>,
-    /// What stands beside the envelope and should say the same: member and value.
+    /// Members beside the envelope that must equal its own: name and value.
     pub beside: Vec<(&'static str, String)>,
     /// The registry's text.
     pub signers: Option<&'a str>,
-    /// The check's body, or its positions.
+    /// The check's request body, or its positions alone.
     pub request: Option<&'a str>,
     /// The check's answer.
     pub found: Option<Members<'a>>,
-    /// Why `found` is none although it was given.
+    /// Why `found` is `None` although an answer was given.
     pub found_fault: Option<Unreadable>,
     /// The manifest's text.
     pub snapshot: Option<&'a str>,
 }
 
-/// Why a text is not what it should be.
+/// Why a text cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unreadable(pub String);
 
@@ -93,22 +93,22 @@ impl fmt::Display for Unreadable {
 
 impl core::error::Error for Unreadable {}
 
-/// Refuses in these words.
+/// Fails with this reason.
 pub fn unreadable<T>(why: impl Into<String>) -> Result<T, Unreadable> {
     Err(Unreadable(why.into()))
 }
 
-/// The value, if it is of this kind.
+/// The value, if it has this type.
 pub fn read<'a, T: Deserialize<'a>>(value: &'a RawValue) -> Option<T> {
     serde_json::from_str(value.get()).ok()
 }
 
-/// A member's value, if it is there and of this kind.
+/// A member's value, if present and of this type.
 pub fn member<'a, T: Deserialize<'a>>(members: &Members<'a>, name: &str) -> Option<T> {
     members.get(name).and_then(read)
 }
 
-/// The text, unless it is longer than any that is read.
+/// The text, unless it is longer than [`MAX_TEXT`].
 pub fn bounded(text: &str) -> Result<&str, Unreadable> {
     if text.len() > MAX_TEXT {
         return unreadable(format!("it is longer than {MAX_TEXT} bytes"));
@@ -120,25 +120,25 @@ pub fn bounded(text: &str) -> Result<&str, Unreadable> {
 pub fn members(text: &str) -> Result<Members<'_>, Unreadable> {
     match serde_json::from_str(bounded(text)?) {
         Ok(members) => Ok(members),
-        Err(error) if !error.is_data() => unreadable(format!("it is no JSON: {error}")),
-        // Of an object it is the members that are at fault.
+        Err(error) if !error.is_data() => unreadable(format!("it is not JSON: {error}")),
+        // In an object, the fault is in a member.
         Err(error) if text.trim_start().starts_with('{') => unreadable(error.to_string()),
-        Err(_) => unreadable("it is JSON, but no object"),
+        Err(_) => unreadable("it must be a JSON object"),
     }
 }
 
-/// The members of an object; those of its `data`, where it is an answer of the service.
+/// The members of an object, or of its `data` if it is an answer of the service.
 pub fn object(text: &str) -> Result<Members<'_>, Unreadable> {
     let outer = members(text)?;
     Ok(inside(&outer, "data")?.unwrap_or(outer))
 }
 
-/// The members of the object that a member is; none where it is no object, or not there.
+/// The members of a nested object; `None` if the member is missing or not an object.
 pub fn inside<'a>(outer: &Members<'a>, name: &str) -> Result<Option<Members<'a>>, Unreadable> {
     outer.get(name).map(RawValue::get).filter(|text| text.starts_with('{')).map(members).transpose()
 }
 
-/// A text that says something.
+/// The trimmed text, unless empty.
 fn filled(text: Option<&str>) -> Option<&str> {
     text.map(str::trim).filter(|text| !text.is_empty())
 }
@@ -167,17 +167,17 @@ impl<'a> Given<'a> {
         if let Some(id) = filled(evidence.decision_id.as_deref()) {
             let id = ContentHash::parse(id);
             let id = id.ok_or_else(|| Unreadable("The decision's id is not 64 hex characters.".to_owned()))?;
-            // What the decision says of itself is then one more thing beside the envelope.
+            // The id inside the decision is then another member beside the envelope.
             given.beside.extend(given.id.replace(id).map(|said| ("decisionId", said.to_hex())));
         }
         Ok(given)
     }
 
-    /// Finds the envelope: in a decision, in a check's answer, or all that was given.
+    /// Finds the envelope: in a decision, in a check's answer, or as the whole text.
     fn decision(&mut self, text: &str, members: &Members<'_>) -> Result<(), Unreadable> {
         if members.get("decision").is_some_and(|decision| decision.get() == "null") {
             return unreadable(
-                "This check was answered without a signed decision: it was not asked for one, or nobody could sign it.",
+                "This check was answered without a signed decision: none was requested, or no signer was available.",
             );
         }
         let inner =
@@ -186,7 +186,7 @@ impl<'a> Given<'a> {
         if decision.get("envelope").is_some() {
             let Some(envelope) = member(decision, "envelope") else {
                 return unreadable(
-                    "The envelope must be its text, as it was issued: a string, for it is hashed to the byte.",
+                    "The envelope must be a string, exactly as it was issued, because it is hashed byte for byte.",
                 );
             };
             self.envelope = envelope;
@@ -200,12 +200,12 @@ impl<'a> Given<'a> {
             return Ok(());
         }
         if ["v", "createdAt", "positionsHash"].iter().any(|name| members.get(name).is_some()) {
-            // The envelope itself.
+            // The text itself is an envelope.
             self.envelope = text.to_owned();
             return Ok(());
         }
         unreadable(
-            "There is no decision in this. It takes the answer of a check, the `decision` in it, or an envelope with its signature.",
+            "There is no decision in this. Give the answer of a check, the `decision` in it, or an envelope with its signature.",
         )
     }
 

@@ -1,16 +1,16 @@
-//! Verifies signed decisions on a stranger's own machine and tells each step: in a browser, in Node, or in Rust.
+//! Verifies signed decisions step by step on the user's own machine: in a browser, in Node, or in Rust.
 //!
-//! Nothing here asks anybody anything. What the service says of a decision is an argument like every other text, and counts
-//! only where a hash or a signature bears it out. The rules are those of [`rds_shared::graph`]; this crate reads what
-//! people paste, and says what was compared with what.
+//! The verifier makes no requests. Answers of the service are inputs like any other text and count only where a hash or a
+//! signature confirms them. The rules are those of [`rds_shared::graph`]; this crate parses pasted texts and reports what was
+//! compared.
 //!
-//! | module | knows |
+//! | module | subject |
 //! |---|---|
-//! | [`given`] | the forms in which a decision is handed on |
-//! | [`seal`] | the envelope, its id, its signature, and the registry of signers |
-//! | [`content`] | what the envelope seals by hash: positions, findings, the snapshot |
-//! | [`published`] | hashes made again from what was published |
-//! | [`report`] | the steps, and what they come to |
+//! | [`given`] | the accepted forms of a decision |
+//! | [`seal`] | the envelope, its id, its signature, and the signer registry |
+//! | [`content`] | data that the envelope contains as hashes: positions, findings, the snapshot |
+//! | [`published`] | hashes recomputed from published data |
+//! | [`report`] | the steps and the overall outcome |
 #![cfg_attr(
     not(test),
     deny(
@@ -35,31 +35,30 @@ use report::Report;
 use serde::{Deserialize, Serialize};
 use wasm_bindgen::prelude::{JsError, JsValue, wasm_bindgen};
 
-/// What there is to verify: JSON texts, as they were received or pasted.
+/// The input of a verification: JSON texts as received or pasted.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Evidence {
-    /// A check's answer, the decision in it, or a bare envelope.
+    /// A check's answer, its `decision`, or a bare envelope.
     pub decision: String,
-    /// The id that the decision is known by, where that was learned otherwise; 64 hex characters.
+    /// The decision's id from another source, if known; 64 hex characters.
     pub decision_id: Option<String>,
-    /// The signature, where it does not stand in `decision`.
+    /// The signature, if `decision` does not contain it.
     pub signature: Option<String>,
-    /// The registry of signers, as `/v1/graph/signers` answers.
+    /// The signer registry: the answer of `/v1/graph/signers`.
     pub signers: Option<String>,
-    /// What was asked: the check's body, or its positions alone.
+    /// The check's request body, or its positions alone.
     pub request: Option<String>,
-    /// What was found: the check's answer, where `decision` is not that.
+    /// The check's answer, if `decision` is not the answer.
     pub findings: Option<String>,
-    /// The snapshot's manifest, as `/v1/graph/snapshot/{id}` answers.
+    /// The snapshot's manifest: the answer of `/v1/graph/snapshot/{id}`.
     pub snapshot: Option<String>,
 }
 
-/// Goes through every step that the evidence allows.
+/// Runs every step that the evidence allows.
 ///
 /// # Errors
-/// Where `decision` is nothing that a decision is handed on in, or `decisionId` is no id. Whatever else cannot be read is
-/// told at its step.
+/// If `decision` has none of the accepted forms or `decisionId` is not an id. Other unreadable inputs are reported by their step.
 pub fn verify(evidence: &Evidence) -> Result<Report, Unreadable> {
     let given = Given::read(evidence)?;
     let (seal, sealed) = seal::steps(&given);
@@ -67,12 +66,12 @@ pub fn verify(evidence: &Evidence) -> Result<Report, Unreadable> {
     Ok(Report::of(sealed, seal.into_iter().chain(content).collect()))
 }
 
-/// `verify` for JavaScript: takes and gives plain objects, and throws an `Error` that says what cannot be read.
+/// `verify` for JavaScript: takes and returns plain objects, and throws an `Error` that names the unreadable input.
 #[wasm_bindgen(js_name = verify)]
 pub fn verify_js(evidence: JsValue) -> Result<JsValue, JsError> {
     let evidence: Evidence = serde_wasm_bindgen::from_value(evidence)?;
     let report = verify(&evidence)?;
-    // Null and not undefined, as in every answer of the service.
+    // Writes null rather than undefined, like every answer of the service.
     let plain = serde_wasm_bindgen::Serializer::json_compatible();
     Ok(report.serialize(&plain)?)
 }

@@ -1,6 +1,6 @@
-//! Hashes made again from what was published: the envelope seals positions, findings and the snapshot by them.
+//! Hashes recomputed from published data: positions, findings and the snapshot, which the envelope contains as hashes.
 //!
-//! Fractions and amounts are read by their digits and must be exact: what a reader would have to round was never signed.
+//! Fractions and amounts are read digit by digit and must be exact, because no value that needs rounding was ever signed.
 
 use crate::given::{Members, Unreadable, bounded, inside, member, members, object, read, unreadable};
 use rds_shared::graph::amount::Usd;
@@ -15,18 +15,17 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 
-/// What was asked: a check's body, or its positions alone.
+/// A check's request body, or its positions alone.
 pub struct Request {
-    /// The positions, those in one vault merged.
+    /// The positions, merged by vault.
     pub portfolio: Portfolio,
-    /// The customer's name for them, where it is a whole body.
+    /// The caller's reference; `None` if only positions were given.
     pub reference: Option<String>,
-    /// The limits, where it is a whole body.
+    /// The limits; `None` if only positions were given.
     pub limits: Option<Limits>,
 }
 
 impl Request {
-    /// Reads it.
     pub fn read(text: &str) -> Result<Self, Unreadable> {
         let listed = serde_json::from_str::<Vec<&RawValue>>(bounded(text)?);
         let members = match listed {
@@ -34,15 +33,15 @@ impl Request {
             Err(_) => object(text)?,
         };
         let items = listed.ok().or_else(|| member(&members, "positions"));
-        let Some(items) = items else { return unreadable("it has no list of `positions`") };
+        let Some(items) = items else { return unreadable("it must have a list `positions`") };
         if items.len() > MAX_POSITIONS {
-            return unreadable(format!("it has more than {MAX_POSITIONS} positions"));
+            return unreadable(format!("it must have at most {MAX_POSITIONS} positions"));
         }
         let positions = items.into_iter().enumerate().map(|(place, item)| position(place, item));
         let positions = positions.collect::<Result<Vec<_>, _>>()?;
         let portfolio = Portfolio::new(positions).map_err(|error| Unreadable(format!("`positions` {error}")))?;
         let reference: Option<String> = member(&members, "portfolioRef");
-        // A body without limits asks for none.
+        // A request body without `limits` sets no limits.
         let limits =
             if reference.is_some() || members.get("limits").is_some() { Some(limits(&members)?) } else { None };
         Ok(Request { portfolio, reference, limits })
@@ -50,7 +49,7 @@ impl Request {
 }
 
 fn position(place: usize, item: &RawValue) -> Result<(VaultKey, Usd), Unreadable> {
-    let fault = |name: &str| Unreadable(format!("`positions[{place}].{name}` is not of its form"));
+    let fault = |name: &str| Unreadable(format!("`positions[{place}].{name}` is missing or invalid"));
     let members =
         members(item.get()).map_err(|why| Unreadable(format!("`positions[{place}]` cannot be read: {why}")))?;
     let vault = member::<String>(&members, "vaultKey").and_then(|text| VaultKey::parse(&text));
@@ -68,32 +67,30 @@ fn limits(body: &Members<'_>) -> Result<Limits, Unreadable> {
     };
     let given = members(given).map_err(|why| Unreadable(format!("`limits` cannot be read: {why}")))?;
     for (field, value) in given.iter() {
-        let fault = || Unreadable(format!("`limits.{field}` is no limit"));
+        let fault = || Unreadable(format!("`limits.{field}` is not a valid limit"));
         limits.set(field, value.get()).map_err(|_| fault())?;
     }
     Ok(limits)
 }
 
-/// What was found, as a check's answer tells it.
+/// The findings of a check's answer.
 pub struct Found {
-    /// The hash that the envelope seals.
+    /// The hash to compare with the envelope's `findingsHash`.
     pub hash: ContentHash,
-    /// How many findings there are.
     pub findings: usize,
-    /// Vaults that could not be resolved.
+    /// Number of unresolved vaults.
     pub unresolved: usize,
-    /// The verdict that follows from them.
+    /// The verdict that follows from the findings and the unresolved vaults.
     pub verdict: Verdict,
 }
 
 impl Found {
-    /// Reads it.
     pub fn read(members: &Members<'_>) -> Result<Self, Unreadable> {
         let Some(listed) = member::<Vec<&RawValue>>(members, "findings") else {
-            return unreadable("there is no list of `findings`");
+            return unreadable("it must have a list `findings`");
         };
         let Some(unresolved) = member::<Vec<String>>(members, "unresolvedVaults") else {
-            return unreadable("there is no list of `unresolvedVaults`");
+            return unreadable("it must have a list `unresolvedVaults`");
         };
         let findings = listed.into_iter().enumerate().map(|(place, item)| finding(place, item));
         let (findings, effects): (Vec<_>, Vec<_>) = findings.collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
@@ -107,11 +104,11 @@ impl Found {
     }
 }
 
-/// A published finding as it was hashed, and what follows from it.
+/// A published finding in the form that was hashed, and its effect on the verdict.
 fn finding(place: usize, item: &RawValue) -> Result<(Canonical, Verdict), Unreadable> {
     let members =
         members(item.get()).map_err(|why| Unreadable(format!("`findings[{place}]` cannot be read: {why}")))?;
-    let fault = |name: &str| Unreadable(format!("`findings[{place}].{name}` is not of its form"));
+    let fault = |name: &str| Unreadable(format!("`findings[{place}].{name}` is missing or invalid"));
     let text = |name: &str| member::<String>(&members, name).ok_or_else(|| fault(name));
     let ppm = |name: &str| members.get(name).and_then(|number| exact_ppm(number.get())).ok_or_else(|| fault(name));
     let usd = |name: &str| text(name).and_then(|text| Usd::parse(&text).ok_or_else(|| fault(name)));
@@ -133,23 +130,23 @@ fn finding(place: usize, item: &RawValue) -> Result<(Canonical, Verdict), Unread
     Ok((canonical, kind.effect()))
 }
 
-/// A fraction in parts per million; null where it is none, or says more than those can.
+/// A fraction in parts per million; `None` if it is not a number or has more than six decimals.
 fn exact_ppm(number: &str) -> Option<i64> {
     let (millionths, finer) = (wide_from_json(number, 6).ok()?, wide_from_json(number, 18).ok()?);
     (millionths.checked_mul(1_000_000_000_000) == Some(finer)).then(|| i64::try_from(millionths).ok())?
 }
 
-/// A manifest as it was published.
+/// A published manifest.
 pub struct Manifest {
-    /// The id that it says it has.
+    /// The id that the manifest states.
     pub said: ContentHash,
-    /// The hash of what it says.
+    /// The hash of its content.
     pub hash: ContentHash,
-    /// How many bodies of facts it lists.
+    /// Number of sets of facts in it.
     pub bodies: usize,
 }
 
-/// What of it is hashed. Members are in the order of their names, as canonical JSON has them.
+/// The hashed part of a manifest. Members are in alphabetical order, as canonical JSON requires.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Frozen {
@@ -168,10 +165,9 @@ struct Publication {
 }
 
 impl Manifest {
-    /// Reads it.
     pub fn read(text: &str) -> Result<Self, Unreadable> {
         let members = object(text)?;
-        let fault = |name: &str| Unreadable(format!("`{name}` is not of its form"));
+        let fault = |name: &str| Unreadable(format!("`{name}` is missing or invalid"));
         let said = member::<String>(&members, "snapshotId").and_then(|text| ContentHash::parse(&text));
         let publications: Vec<Publication> = member(&members, "publications").ok_or_else(|| fault("publications"))?;
         let bodies = publications.len();
@@ -188,7 +184,7 @@ impl Manifest {
     }
 }
 
-/// Limits as the envelope writes them.
+/// Limits in the envelope's form.
 pub fn written(limits: &Limits) -> String {
     limits.canonical().to_string()
 }

@@ -1,82 +1,76 @@
-//! The steps of a verification, and what they come to.
+//! The steps of a verification and their overall outcome.
 
 use crate::seal::Sealed;
 use rds_shared::graph::verification::{DecisionRecord, Verification};
 use serde::Serialize;
 
-/// Everything that was found.
+/// The result of a verification.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
-    /// What it comes to.
+    /// The overall outcome.
     pub outcome: Outcome,
-    /// The same in a sentence.
+    /// The outcome in a sentence.
     pub summary: String,
-    /// The SHA-256 of the envelope as it was given.
+    /// The SHA-256 of the given envelope.
     pub decision_id: String,
-    /// What the envelope says; null where something contradicts it.
+    /// The content of the envelope; null if a step failed.
     pub decision: Option<DecisionRecord>,
-    /// What the service's route would answer on this record and registry; null without a registry.
+    /// What `/v1/graph/decision/{id}/verify` would answer for this record and registry; null without a registry.
     pub verification: Option<Verification>,
-    /// Each step, in order.
     pub steps: Vec<Step>,
 }
 
-/// What all steps together come to.
+/// The overall outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// Signed by a signer that the registry lets sign, and nothing contradicts it.
+    /// Signed by a signer that was active according to the registry, and no step failed.
     Genuine,
-    /// Nothing contradicts it, but something that the proof needs is not there.
+    /// No step failed, but an input that the proof needs is missing.
     Unproven,
-    /// Something contradicts it.
+    /// At least one step failed.
     Refuted,
 }
 
-/// What one step came to.
+/// The outcome of one step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepOutcome {
-    /// It holds.
+    /// The check succeeded.
     Ok,
-    /// It does not.
+    /// The check failed.
     Failed,
-    /// There was nothing to check it with.
+    /// An input that the check needs is missing.
     Unchecked,
 }
 
-/// One step.
 #[derive(Clone, Debug, Serialize)]
 pub struct Step {
-    /// Its name; stable.
+    /// Stable name of the step.
     pub name: &'static str,
-    /// What it asks.
+    /// The statement that is checked.
     pub title: &'static str,
-    /// What it came to.
     pub outcome: StepOutcome,
-    /// Why.
+    /// Explanation of the outcome.
     pub said: String,
-    /// What was compared.
+    /// The compared values.
     pub inputs: Vec<Input>,
 }
 
-/// A value that a step looked at.
+/// A value that a step examined.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Input {
-    /// What it is.
     pub label: &'static str,
-    /// The value itself.
     pub value: String,
 }
 
 impl Step {
-    /// A step that came to `outcome`.
     pub fn new(name: &'static str, title: &'static str, outcome: StepOutcome, said: impl Into<String>) -> Self {
         Step { name, title, outcome, said: said.into(), inputs: Vec::new() }
     }
 
-    /// A step that holds, or says why it does not.
+    /// A step that succeeded or failed, with the explanation.
     pub fn judged(name: &'static str, title: &'static str, judgement: Result<String, String>) -> Self {
         match judgement {
             Ok(said) => Self::new(name, title, StepOutcome::Ok, said),
@@ -84,12 +78,12 @@ impl Step {
         }
     }
 
-    /// A step for which something is missing.
+    /// A step for which an input is missing.
     pub fn unchecked(name: &'static str, title: &'static str, said: impl Into<String>) -> Self {
         Self::new(name, title, StepOutcome::Unchecked, said)
     }
 
-    /// The same with a value that it looked at.
+    /// Adds a value that the step examined.
     #[must_use]
     pub fn looking_at(mut self, label: &'static str, value: impl Into<String>) -> Self {
         self.inputs.push(Input { label, value: value.into() });
@@ -98,18 +92,18 @@ impl Step {
 }
 
 impl Report {
-    /// Puts the steps together. Whether the proof is whole is asked of the service's own rule, not of the steps.
+    /// Combines the steps. `Genuine` also requires the service's own verification rule to hold.
     pub fn of(sealed: Sealed, steps: Vec<Step>) -> Self {
         let failed = steps.iter().filter(|step| step.outcome == StepOutcome::Failed).count();
         let proved = sealed.verification.as_ref().is_some_and(Verification::holds);
         let (outcome, summary) = match (failed, proved) {
             (0, true) => (
                 Outcome::Genuine,
-                "This decision is genuine: signed by a signer of the registry while it was allowed to, and nothing that you gave contradicts it.".to_owned(),
+                "This decision is genuine: it was signed by a signer of the registry who was active at that time, and nothing you gave contradicts it.".to_owned(),
             ),
             (0, false) => (
                 Outcome::Unproven,
-                "Nothing contradicts this decision, but it is not proved: what is missing is told below.".to_owned(),
+                "Nothing contradicts this decision, but it is not proved: see below what is missing.".to_owned(),
             ),
             (1, _) => (Outcome::Refuted, "Do not rely on this: one step fails.".to_owned()),
             (more, _) => (Outcome::Refuted, format!("Do not rely on this: {more} steps fail.")),

@@ -1,6 +1,4 @@
-//! The seal: whether the envelope is intact, whose signature it carries, and whether that signer was allowed to sign.
-//!
-//! Source: interface, "Graph structures" (verification result), "Authentication", 11.
+//! Steps for the envelope itself: whether it is intact, who signed it, and whether that signer was active.
 
 use crate::given::{Given, Unreadable, bounded, member, members, read, unreadable};
 use crate::report::Step;
@@ -14,19 +12,18 @@ use rds_shared::wire::hex;
 use rds_shared::wire::time::Timestamp;
 use serde_json::value::RawValue;
 
-/// What the seal comes to.
+/// Result of these steps.
 pub struct Sealed {
     /// The SHA-256 of the envelope's text.
     pub hash: ContentHash,
-    /// The envelope, if its text is one.
+    /// The envelope, if its text is valid.
     pub envelope: Option<Envelope>,
-    /// What it says, if it is the one that the id names.
+    /// The envelope's content, if its hash is the expected id.
     pub decision: Option<DecisionRecord>,
-    /// The five answers of the service's rule; null without a registry.
+    /// The five results of the service's verification rule; `None` without a registry.
     pub verification: Option<Verification>,
 }
 
-/// Looks at the seal.
 pub fn steps(given: &Given<'_>) -> (Vec<Step>, Sealed) {
     let text = given.envelope.as_str();
     let hash = ContentHash::of_text(text);
@@ -52,41 +49,41 @@ pub fn steps(given: &Given<'_>) -> (Vec<Step>, Sealed) {
 fn canonical(text: &str, envelope: &Result<Envelope, EnvelopeFault>) -> Step {
     let judgement = match envelope {
         Ok(_) => {
-            Ok(format!("It has the members of an envelope and no others, in their one spelling: {} bytes.", text.len()))
+            Ok(format!("It has exactly the members of an envelope, in canonical form: {} bytes.", text.len()))
         }
-        Err(fault) => Err(format!("This is not an envelope as the service writes it: {fault}.")),
+        Err(fault) => Err(format!("This is not a valid envelope: {fault}.")),
     };
-    let step = Step::judged("envelope", "The envelope is whole", judgement).looking_at("envelope", text);
+    let step = Step::judged("envelope", "The envelope is valid", judgement).looking_at("envelope", text);
     match envelope {
         Err(EnvelopeFault::OtherSpelling { canonical }) => step
             .looking_at("differs from byte", first_difference(text, canonical).to_string())
-            .looking_at("would be", canonical),
+            .looking_at("canonical form", canonical),
         _ => step,
     }
 }
 
-/// The place, counted from 0, of the first byte in which two texts differ.
+/// Index, from 0, of the first byte in which two texts differ.
 fn first_difference(one: &str, other: &str) -> usize {
     one.bytes().zip(other.bytes()).take_while(|(one, other)| one == other).count()
 }
 
 fn identity(hash: ContentHash, given: Option<ContentHash>) -> Step {
     const NAME: &str = "id";
-    const TITLE: &str = "Its hash is the decision's id";
+    const TITLE: &str = "The envelope's hash is the decision's id";
     let step = match given {
         None => Step::unchecked(
             NAME,
             TITLE,
-            "No id was given to compare with. What follows is of the envelope with this id.",
+            "No id was given to compare with. The following steps use the envelope's own hash.",
         ),
         Some(id) if id == hash => Step::judged(NAME, TITLE, Ok("The SHA-256 of the envelope is the id.".to_owned())),
         Some(_) => {
-            Step::judged(NAME, TITLE, Err("This envelope is not the one that the id names: it was changed.".to_owned()))
+            Step::judged(NAME, TITLE, Err("The envelope's hash is not the id: the envelope was changed.".to_owned()))
         }
     };
     let step = step.looking_at("SHA-256 of the envelope", hash.to_hex());
     match given {
-        Some(id) => step.looking_at("id that was given", id.to_hex()),
+        Some(id) => step.looking_at("given id", id.to_hex()),
         None => step,
     }
 }
@@ -96,9 +93,9 @@ fn form(signature: Option<&str>) -> Step {
     const TITLE: &str = "The signature is well formed";
     let Some(text) = signature else { return Step::unchecked(NAME, TITLE, "No signature was given.") };
     let judgement = match DecisionSignature::parse(text) {
-        None => Err("It is not `0x` and the 130 hex characters of 65 bytes.".to_owned()),
+        None => Err("It must be `0x` and 130 hex characters.".to_owned()),
         Some(signature) => match signature.well_formed() {
-            Err(fault) => Err(format!("It cannot be a signature of the service's: {fault}.")),
+            Err(fault) => Err(format!("It is not a valid signature: {fault}.")),
             Ok(()) => Ok("65 bytes: r, s in the lower half of the group's order, and v.".to_owned()),
         },
     };
@@ -107,43 +104,43 @@ fn form(signature: Option<&str>) -> Step {
 
 fn signer(signature: Option<&str>, hash: ContentHash, envelope: Option<&Envelope>) -> Step {
     const NAME: &str = "signer";
-    const TITLE: &str = "The signer that the envelope names made it";
+    const TITLE: &str = "The signature was made by the signer that the envelope names";
     let signature = signature.and_then(DecisionSignature::parse);
     let Some(signature) = signature.filter(|signature| signature.well_formed().is_ok()) else {
-        return Step::unchecked(NAME, TITLE, "There is no well-formed signature to trace back to a signer.");
+        return Step::unchecked(NAME, TITLE, "There is no well-formed signature to recover a signer from.");
     };
     let traced = signature.trace(hash);
     let named = envelope.map(|envelope| &envelope.signer_address);
     let step = match (&traced, named) {
-        (Err(fault), _) => Step::judged(NAME, TITLE, Err(format!("It leads to nobody: {fault}."))),
-        (Ok(_), None) => Step::unchecked(NAME, TITLE, "The signature leads to an address, but there is no whole envelope that names one."),
+        (Err(fault), _) => Step::judged(NAME, TITLE, Err(format!("No signer can be recovered: {fault}."))),
+        (Ok(_), None) => Step::unchecked(NAME, TITLE, "An address was recovered from the signature, but there is no valid envelope that names one."),
         (Ok(address), Some(named)) if address == named => {
-            Step::judged(NAME, TITLE, Ok("The signature of this id leads back to that address.".to_owned()))
+            Step::judged(NAME, TITLE, Ok("The recovered address is the one that the envelope names.".to_owned()))
         }
-        _ => Step::judged(NAME, TITLE, Err("The signature of this id leads to another address: what was signed is not this envelope, or somebody else signed it.".to_owned())),
+        _ => Step::judged(NAME, TITLE, Err("The recovered address is not the one that the envelope names: another envelope was signed, or somebody else signed this one.".to_owned())),
     };
     let step = step
         .looking_at("signed text (personal_sign)", hash.to_hex())
         .looking_at("its Keccak-256", format!("0x{}", hex(&digest(hash))));
     let step = match traced {
-        Ok(address) => step.looking_at("address recovered", address.as_str()),
+        Ok(address) => step.looking_at("recovered address", address.as_str()),
         Err(_) => step,
     };
     match named {
-        Some(named) => step.looking_at("address named", named.as_str()),
+        Some(named) => step.looking_at("address in the envelope", named.as_str()),
         None => step,
     }
 }
 
-/// What an answer says around the envelope is signed by nobody: it must be what the envelope says.
+/// Fields beside the envelope are not signed, so they must equal the envelope's members.
 fn beside(given: &Given<'_>, hash: ContentHash, envelope: Option<&Envelope>) -> Option<Step> {
     const NAME: &str = "beside";
-    const TITLE: &str = "What stands around the envelope says the same";
+    const TITLE: &str = "The fields beside the envelope match it";
     if given.beside.is_empty() {
         return None;
     }
     let Some(envelope) = envelope else {
-        return Some(Step::unchecked(NAME, TITLE, "There is no whole envelope to compare it with."));
+        return Some(Step::unchecked(NAME, TITLE, "There is no valid envelope to compare them with."));
     };
     let sealed = |name: &str| match name {
         "signerAddress" => envelope.signer_address.as_str().to_owned(),
@@ -156,11 +153,11 @@ fn beside(given: &Given<'_>, hash: ContentHash, envelope: Option<&Envelope>) -> 
     let judgement = match differing.as_slice() {
         [] => {
             let names: Vec<_> = given.beside.iter().map(|(name, _)| format!("`{name}`")).collect();
-            Ok(format!("{} as in the envelope.", names.join(", ")))
+            Ok(format!("Same as in the envelope: {}.", names.join(", ")))
         }
         differing => {
             let names: Vec<_> = differing.iter().map(|(name, _)| format!("`{name}`")).collect();
-            Err(format!("{} differs from what was signed: believe the envelope.", names.join(", ")))
+            Err(format!("Different from the signed envelope: {}. Only the envelope is signed.", names.join(", ")))
         }
     };
     let step = Step::judged(NAME, TITLE, judgement);
@@ -174,7 +171,7 @@ type Registry = Result<Vec<RegisteredSigner>, Unreadable>;
 
 fn known(registry: Option<&Registry>, envelope: Option<&Envelope>) -> Step {
     const NAME: &str = "known";
-    const TITLE: &str = "The registry knows the signer";
+    const TITLE: &str = "The registry lists the signer";
     match (registry, envelope) {
         (None, _) => Step::unchecked(NAME, TITLE, NO_REGISTRY),
         (Some(Err(why)), _) => Step::judged(NAME, TITLE, Err(format!("The registry cannot be read: {why}."))),
@@ -182,10 +179,10 @@ fn known(registry: Option<&Registry>, envelope: Option<&Envelope>) -> Step {
         (Some(Ok(rows)), Some(envelope)) => {
             let judgement = match rows.iter().find(|row| row.address == envelope.signer_address) {
                 _ if rows.iter().any(|row| is_of(row, envelope)) => {
-                    Ok("It lists that address under that key.".to_owned())
+                    Ok("The registry lists this address under this key id.".to_owned())
                 }
-                Some(row) => Err(format!("It lists that address, but as `{}`.", row.key_id)),
-                None => Err(format!("None of its {} rows has that address.", rows.len())),
+                Some(row) => Err(format!("The registry lists this address under another key id, `{}`.", row.key_id)),
+                None => Err(format!("None of the registry's {} rows has this address.", rows.len())),
             };
             let step = Step::judged(NAME, TITLE, judgement);
             step.looking_at("address", envelope.signer_address.as_str()).looking_at("key", envelope.key_id.as_str())
@@ -195,7 +192,7 @@ fn known(registry: Option<&Registry>, envelope: Option<&Envelope>) -> Step {
 
 fn active(registry: Option<&Registry>, envelope: Option<&Envelope>) -> Step {
     const NAME: &str = "active";
-    const TITLE: &str = "The signer was allowed to sign at that time";
+    const TITLE: &str = "The signer was active at the time of signing";
     let (rows, envelope) = match (registry, envelope) {
         (None | Some(Err(_)), _) => return Step::unchecked(NAME, TITLE, NO_REGISTRY),
         (_, None) => return Step::unchecked(NAME, TITLE, NO_ENVELOPE),
@@ -203,13 +200,13 @@ fn active(registry: Option<&Registry>, envelope: Option<&Envelope>) -> Step {
     };
     let of: Vec<_> = rows.iter().filter(|row| is_of(row, envelope)).collect();
     let Some(row) = of.iter().find(|row| row.is_active_at(envelope.created_at)).or(of.first()) else {
-        return Step::unchecked(NAME, TITLE, "The registry says nothing of this signer.");
+        return Step::unchecked(NAME, TITLE, "The registry does not list this signer.");
     };
     let until = row.retired_at.map_or_else(|| "in use".to_owned(), |at| format!("retired at {at}"));
     let judgement = match row.is_active_at(envelope.created_at) {
-        true => Ok("The registry let this key sign at the instant that the envelope states.".to_owned()),
+        true => Ok("The key was active at the time that the envelope states.".to_owned()),
         false if row.activated_at > envelope.created_at => Err("The key was not active yet.".to_owned()),
-        false => Err("The key was retired by then.".to_owned()),
+        false => Err("The key was already retired.".to_owned()),
     };
     Step::judged(NAME, TITLE, judgement)
         .looking_at("signed at", envelope.created_at.to_string())
@@ -217,14 +214,14 @@ fn active(registry: Option<&Registry>, envelope: Option<&Envelope>) -> Step {
         .looking_at("until", until)
 }
 
-const NO_REGISTRY: &str = "There is no registry of signers to look it up in.";
-const NO_ENVELOPE: &str = "There is no whole envelope that names a signer.";
+const NO_REGISTRY: &str = "There is no readable signer registry to look the signer up in.";
+const NO_ENVELOPE: &str = "There is no valid envelope that names a signer.";
 
 fn is_of(row: &RegisteredSigner, envelope: &Envelope) -> bool {
     row.address == envelope.signer_address && row.key_id == envelope.key_id
 }
 
-/// Reads a registry: the rows, or an answer of the service with the rows in its `data`.
+/// Parses a registry: a list of rows, or an answer of the service with the rows in `data`.
 fn registry(text: &str) -> Registry {
     #[derive(serde::Deserialize)]
     struct Answer<'a> {
@@ -233,20 +230,20 @@ fn registry(text: &str) -> Registry {
     }
     let rows = serde_json::from_str::<Vec<&RawValue>>(bounded(text)?);
     let Ok(rows) = rows.or_else(|_| serde_json::from_str::<Answer<'_>>(text).map(|answer| answer.data)) else {
-        return unreadable("it is neither a list of signers nor an answer with one in `data`");
+        return unreadable("it must be a list of signers, or an answer with such a list in `data`");
     };
     if rows.len() > MAX_SIGNERS {
-        return unreadable(format!("it has more than {MAX_SIGNERS} rows"));
+        return unreadable(format!("it must have at most {MAX_SIGNERS} rows"));
     }
     rows.into_iter().enumerate().map(|(place, row)| registered(place, row)).collect()
 }
 
 fn registered(place: usize, row: &RawValue) -> Result<RegisteredSigner, Unreadable> {
     let members = members(row.get()).map_err(|why| Unreadable(format!("row {place} cannot be read: {why}")))?;
-    let fault = |name: &str| Unreadable(format!("`{name}` of row {place} is not of its form"));
+    let fault = |name: &str| Unreadable(format!("`{name}` of row {place} is missing or invalid"));
     let address = member::<String>(&members, "address").and_then(|text| Address::parse(Namespace::Evm, &text).ok());
     let retired_at = match members.get("retiredAt") {
-        // An instant that was left out might be one that was cut out.
+        // Refuse a missing `retiredAt`: it may have been removed to hide a retirement.
         None => None,
         Some(instant) => read::<Option<Timestamp>>(instant),
     };

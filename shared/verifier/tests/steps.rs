@@ -1,4 +1,4 @@
-//! The steps told of the golden decisions: each holds for what was signed, and each change shows where it was made.
+//! Steps for the golden decisions: all succeed for the signed data, and every change fails the step it belongs to.
 
 use rds_shared::graph::snapshot::{Manifest, Publication};
 use rds_shared::scoring::Ppm;
@@ -18,7 +18,7 @@ fn vectors(lines: &'static str) -> impl Iterator<Item = Value> {
     lines.lines().map(|line| serde_json::from_str(line).unwrap())
 }
 
-/// A registry as the service publishes it, out of a vector's.
+/// A vector's registry in the published form.
 fn registry(rows: &Value) -> String {
     let row = |row: &Value| json!({ "address": row["address"], "keyId": row["key_id"], "activatedAt": row["activated_at"], "retiredAt": row["retired_at"] });
     json!({ "data": rows.as_array().unwrap().iter().map(row).collect::<Vec<_>>() }).to_string()
@@ -28,7 +28,7 @@ fn outcomes(report: &Report, outcome: StepOutcome) -> Vec<&'static str> {
     report.steps.iter().filter(|step| step.outcome == outcome).map(|step| step.name).collect()
 }
 
-/// What a caller has of a golden check: its answer, its request, and the registry.
+/// A golden check as a caller has it: answer, request and registry.
 fn checked(vector: &Value) -> (Value, Value, String) {
     let (given, out) = (&vector["in"], &vector["out"]);
     let fraction = |ppm: &Value| serde_json::to_value(Ppm(ppm.as_i64().unwrap())).unwrap();
@@ -75,7 +75,7 @@ fn report(answer: &Value, request: &Value, registry: &str) -> Report {
 }
 
 #[test]
-fn what_the_steps_come_to_is_what_the_services_rule_says() {
+fn the_outcome_agrees_with_the_services_verification_rule() {
     let mut genuine = 0;
     for vector in vectors(VERIFICATIONS) {
         let given = &vector["in"];
@@ -105,7 +105,7 @@ fn what_the_steps_come_to_is_what_the_services_rule_says() {
 }
 
 #[test]
-fn a_check_with_its_request_is_proved_to_the_last_digit() {
+fn a_check_with_its_request_is_fully_proved() {
     for vector in CHECKS.into_iter().flat_map(vectors) {
         let (answer, request, registry) = checked(&vector);
         let report = report(&answer, &request, &registry);
@@ -114,14 +114,14 @@ fn a_check_with_its_request_is_proved_to_the_last_digit() {
     }
 }
 
-/// A golden check whose findings have something to change.
+/// A golden check with more than one finding.
 fn telling() -> (Value, Value, String) {
     let found = |vector: &Value| vector["out"]["findings"].as_array().unwrap().len() > 1;
     checked(&vectors(CHECKS[0]).find(found).unwrap())
 }
 
 #[test]
-fn every_changed_member_of_an_answer_shows_where_it_was_changed() {
+fn every_changed_member_of_an_answer_fails_the_step_it_belongs_to() {
     let (answer, request, registry) = telling();
     let cases: [(&str, Value, &str); 15] = [
         ("/data/snapshotId", json!("0".repeat(64)), "beside"),
@@ -179,7 +179,7 @@ fn every_changed_member_of_an_envelope_breaks_its_id_and_its_signature() {
 }
 
 #[test]
-fn a_changed_request_shows() {
+fn a_changed_request_is_detected() {
     let (answer, request, registry) = telling();
     let text = request.as_str().unwrap();
     for (from, to, step) in [
@@ -194,14 +194,14 @@ fn a_changed_request_shows() {
         let report = report(&answer, &json!(changed), &registry);
         assert!(outcomes(&report, StepOutcome::Failed).contains(&step), "{changed}");
     }
-    // The positions alone will do, however they are spelled.
+    // Positions alone are accepted, in any JSON spelling.
     let positions: Value = serde_json::from_str::<Value>(text).unwrap()["positions"].clone();
     let report = report(&answer, &json!(positions.to_string()), &registry);
     assert_eq!(report.step("positions").unwrap().outcome, StepOutcome::Ok);
     assert!(report.step("terms").is_none());
 }
 
-/// The text with its first member of this name written twice, at first with another value, which most readers of JSON pass over.
+/// The text with the first member of this name repeated: first with another value, which most JSON readers ignore.
 fn doubled(text: &str, member: &str) -> String {
     let name = format!("\"{member}\":");
     let changed = text.replacen(&name, &format!("{name}0,{name}"), 1);
@@ -210,7 +210,7 @@ fn doubled(text: &str, member: &str) -> String {
 }
 
 #[test]
-fn a_member_that_is_there_twice_is_refused_wherever_it_stands() {
+fn a_repeated_member_is_refused_everywhere() {
     let (answer, request, registry) = telling();
     let request = request.as_str().unwrap();
     let whole = || Evidence {
@@ -243,7 +243,7 @@ fn a_member_that_is_there_twice_is_refused_wherever_it_stands() {
 }
 
 #[test]
-fn a_text_that_is_too_long_is_read_nowhere() {
+fn a_text_that_is_too_long_is_refused_everywhere() {
     let (answer, request, registry) = telling();
     let padded = |text: &str| Some(text.replacen(['[', '{'], &format!("{}{}", &text[..1], " ".repeat(MAX_TEXT)), 1));
     let whole = || Evidence { decision: answer.to_string(), ..Evidence::default() };
@@ -276,13 +276,13 @@ fn without_a_registry_or_a_signature_nothing_is_proved_and_nothing_refuted() {
     assert_eq!(bare.decision.unwrap().id.to_hex(), decision["decisionId"].as_str().unwrap());
     let signature = decision["signature"].as_str().map(str::to_owned);
     let signed = Evidence { decision: format!(" {envelope}\n"), signature, ..Evidence::default() };
-    assert_eq!(verify(&signed).unwrap().outcome, Outcome::Unproven, "nobody says whose the key is");
+    assert_eq!(verify(&signed).unwrap().outcome, Outcome::Unproven, "without a registry the signer is unknown");
     let known = verify(&Evidence { signers: Some(registry), ..signed }).unwrap();
     assert_eq!(known.outcome, Outcome::Genuine, "{:#?}", known.steps);
 }
 
 #[test]
-fn a_registry_that_was_cut_is_not_taken() {
+fn a_registry_with_missing_or_invalid_members_is_refused() {
     let (answer, request, registry) = telling();
     let rows: Value = serde_json::from_str(&registry).unwrap();
     for (name, value) in [("retiredAt", None), ("activatedAt", Some(json!("soon"))), ("address", Some(json!("0x12")))] {
@@ -299,7 +299,7 @@ fn a_registry_that_was_cut_is_not_taken() {
 }
 
 #[test]
-fn a_manifest_hashes_to_the_snapshots_id_or_shows() {
+fn a_changed_manifest_is_detected() {
     let instant = Timestamp::parse("2026-11-21T00:00:00Z");
     let publications =
         || [Publication::of("vaults", &[] as &[Nothing], instant), Publication::of("hubs", &[] as &[Nothing], None)];
@@ -329,7 +329,7 @@ fn a_manifest_hashes_to_the_snapshots_id_or_shows() {
     }
 }
 
-/// A row of a body that has none.
+/// Row type of an empty set of facts.
 struct Nothing;
 
 impl rds_shared::scoring::canonical::Canonicalize for Nothing {
@@ -339,15 +339,15 @@ impl rds_shared::scoring::canonical::Canonicalize for Nothing {
 }
 
 #[test]
-fn what_is_no_decision_is_refused_in_words() {
+fn an_input_without_a_decision_is_refused_with_the_reason() {
     for (text, word) in [
-        ("", "no JSON"),
-        ("{", "no JSON"),
-        ("[]", "no object"),
-        ("7", "no object"),
+        ("", "not JSON"),
+        ("{", "not JSON"),
+        ("[]", "must be a JSON object"),
+        ("7", "must be a JSON object"),
         ("{}", "no decision"),
         (r#"{"data":{"decision":null}}"#, "without a signed decision"),
-        (r#"{"decision":{"envelope":{"v":1}}}"#, "must be its text"),
+        (r#"{"decision":{"envelope":{"v":1}}}"#, "must be a string"),
         (r#"{"envelope":"{}","decisionId":"12"}"#, "64 hex"),
         (r#"{"portfolioRef":"p","positions":[]}"#, "no decision"),
     ] {

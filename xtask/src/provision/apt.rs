@@ -1,4 +1,4 @@
-//! Debian packages without root: downloaded with apt, unpacked into a folder, never installed.
+//! Debian packages without root: downloaded with apt and unpacked into a folder, not installed.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -13,9 +13,9 @@ use crate::command;
 use crate::console::Step;
 use crate::workspace;
 
-const PATIENCE: Duration = Duration::from_secs(1800);
+const TIMEOUT: Duration = Duration::from_secs(1800);
 
-/// The folder of an unpacked root's shared libraries: `usr/lib/` and the machine's name, e.g. `x86_64-linux-gnu`.
+/// The folder of shared libraries in an unpacked root: `usr/lib/` and the platform, such as `x86_64-linux-gnu`.
 pub fn libraries(root: &Path) -> Result<PathBuf> {
     std::fs::read_dir(root.join("usr/lib"))?
         .flatten()
@@ -24,18 +24,18 @@ pub fn libraries(root: &Path) -> Result<PathBuf> {
         .with_context(|| format!("no libraries under {}", root.display()))
 }
 
-/// Downloads the packages and what they need beyond the system's own, and unpacks them.
+/// Downloads and unpacks the packages and those dependencies that the system lacks.
 ///
 /// # Errors
-/// On a system that is not Debian's kind, or whose apt does not know the packages.
+/// If the system is not Debian or a derivative, or apt does not know the packages.
 pub fn unpack(step: &mut Step, making: &Path, packages: &[&str]) -> Result<()> {
     if !command::on_path("apt-get") || !command::on_path("dpkg-deb") {
-        bail!("this is not a Debian system");
+        bail!("this system is not Debian or a derivative");
     }
     let log = workspace::log("apt");
     let apt = Apt::new(making.join("apt"))?;
-    // A source that cannot be reached is not fatal as long as the packages are found.
-    let _ = command::run(step, apt.get(&["update"]), &log, PATIENCE);
+    // An unreachable source is not fatal as long as the packages are found.
+    let _ = command::run(step, apt.get(&["update"]), &log, TIMEOUT);
     crate::signals::check()?;
     let mut planned = vec!["install", "--print-uris", "--yes", "--no-install-recommends"];
     planned.extend(packages);
@@ -49,11 +49,11 @@ pub fn unpack(step: &mut Step, making: &Path, packages: &[&str]) -> Result<()> {
     let archives = making.join("packages");
     std::fs::create_dir_all(&archives)?;
     download.current_dir(&archives);
-    command::run(step, download, &log, PATIENCE)?;
+    command::run(step, download, &log, TIMEOUT)?;
     for archive in std::fs::read_dir(&archives)? {
         let mut unpack = Command::new("dpkg-deb");
         unpack.arg("-x").arg(archive?.path()).arg(making);
-        command::run(step, unpack, &log, PATIENCE)?;
+        command::run(step, unpack, &log, TIMEOUT)?;
     }
     remove(&archives)?;
     remove(&making.join("apt"))
@@ -65,7 +65,7 @@ fn package_of(line: &str) -> Option<&str> {
     file.split_once('_').map(|(name, _)| name)
 }
 
-/// apt with lists and caches of its own: an ordinary user may not touch the system's.
+/// apt with its own lists and caches, because an ordinary user cannot write the system's.
 struct Apt {
     settings: Vec<String>,
 }
@@ -84,7 +84,7 @@ impl Apt {
             "Acquire::Retries=2".to_owned(),
         ];
         if user::is_root() {
-            // apt's own sandbox user may not enter a fresh folder of root's.
+            // apt's sandbox user cannot enter a new folder owned by root.
             settings.push("APT::Sandbox::User=root".to_owned());
         }
         Ok(Self { settings })

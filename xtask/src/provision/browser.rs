@@ -1,4 +1,4 @@
-//! A Chromium for the browser tests: an installed one, or Debian's, unpacked into the cache.
+//! Chromium for the browser tests: an installed browser, or Debian's package unpacked into the cache.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -9,21 +9,20 @@ use super::apt;
 use super::cache::Cache;
 use crate::console::Step;
 
-/// The browser, and a font: without any, it cannot lay out a page.
+/// The browser and a font, which it needs to lay out a page.
 const PACKAGES: [&str; 2] = ["chromium", "fonts-dejavu-core"];
 const ENTRY: &str = "chromium/1";
 
 /// A browser that can be started.
 pub struct Browser {
-    /// The program.
     pub program: PathBuf,
-    /// Where its libraries are, for `LD_LIBRARY_PATH`; `None` when the system has them.
+    /// Folders for `LD_LIBRARY_PATH`; `None` when the system has its libraries.
     pub libraries: Option<OsString>,
-    /// Where its font settings are, for `FONTCONFIG_PATH`; `None` when the system has them.
+    /// Folder for `FONTCONFIG_PATH`; `None` when the system has its font settings.
     pub fonts: Option<PathBuf>,
 }
 
-/// The browser that `RDS_CHROMIUM` names, one on the `PATH`, or the unpacked one.
+/// The browser in `RDS_CHROMIUM`, one on the `PATH`, or the unpacked package.
 pub fn find(cache: &Cache) -> Result<Browser> {
     if let Some(program) = installed() {
         Step::start("Chromium").done("installed");
@@ -31,7 +30,7 @@ pub fn find(cache: &Cache) -> Result<Browser> {
     }
     let root = cache
         .install("Chromium", ENTRY, |step, making| apt::unpack(step, making, &PACKAGES))
-        .context("no browser: install Chromium, or set RDS_CHROMIUM to its program")?;
+        .context("no browser found: install Chromium, or set RDS_CHROMIUM to its program")?;
     unpacked(&root)
 }
 
@@ -49,7 +48,7 @@ fn installed() -> Option<PathBuf> {
 
 fn unpacked(root: &Path) -> Result<Browser> {
     let program = root.join("usr/lib/chromium/chromium");
-    // Every library may be installed already; then there is no folder of them.
+    // The folder is missing if every library was already installed.
     let libraries = match apt::libraries(root) {
         Ok(folder) => Some(std::env::join_paths([folder.join("pulseaudio"), folder])?),
         Err(_) => None,

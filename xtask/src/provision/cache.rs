@@ -1,4 +1,4 @@
-//! The cache of tools: one folder an entry, complete or absent, shared by every clone of one user.
+//! The cache of tools: one folder per entry, complete or absent, shared by all clones of a user.
 
 use std::fs::{File, TryLockError};
 use std::os::unix::fs::PermissionsExt;
@@ -11,19 +11,19 @@ use crate::command::POLL;
 use crate::console::Step;
 use crate::signals;
 
-/// Written last into an entry, so that half an installation is never taken for a whole one.
+/// File that is written last into an entry and marks it as complete.
 const COMPLETE: &str = ".complete";
 
 /// The cache folder.
 ///
-/// `RDS_CACHE` names it; otherwise it is `/var/cache/rds` for root, whose home others cannot enter
-/// while Postgres must run as someone else, and `rds` under the user's cache folder for everyone else.
+/// `RDS_CACHE` sets it. The default is `rds` in the user's cache folder, or `/var/cache/rds` for root, because Postgres must run as
+/// another user, who cannot enter root's home.
 pub struct Cache {
     root: PathBuf,
 }
 
 impl Cache {
-    /// Finds the folder and creates it.
+    /// Finds the folder and creates it if needed.
     pub fn open() -> Result<Self> {
         let root = match std::env::var_os("RDS_CACHE") {
             Some(folder) => std::path::absolute(PathBuf::from(folder))?,
@@ -32,13 +32,13 @@ impl Cache {
                 Some(folder) if Path::new(&folder).is_absolute() => Path::new(&folder).join("rds"),
                 _ => {
                     let home =
-                        std::env::var_os("HOME").context("neither HOME nor RDS_CACHE says where the cache may be")?;
+                        std::env::var_os("HOME").context("set RDS_CACHE to a folder, because HOME is not set")?;
                     Path::new(&home).join(".cache/rds")
                 }
             },
         };
         std::fs::create_dir_all(&root).with_context(|| {
-            format!("cannot create the cache {}; RDS_CACHE can name another folder", root.display())
+            format!("cannot create the cache {}; set RDS_CACHE to another folder", root.display())
         })?;
         if user::is_root() {
             std::fs::set_permissions(&root, std::fs::Permissions::from_mode(0o755))?;
@@ -46,7 +46,7 @@ impl Cache {
         Ok(Self { root })
     }
 
-    /// A folder of the cache that is no entry, such as a build folder.
+    /// A folder of the cache that is not an entry, such as a build folder.
     pub fn folder(&self, name: &str) -> PathBuf {
         self.root.join(name)
     }
@@ -57,10 +57,10 @@ impl Cache {
         folder.join(COMPLETE).is_file().then_some(folder)
     }
 
-    /// The folder of `entry`, made by `make` in a temporary place if it is not there yet.
+    /// The folder of `entry`. If it is missing, `make` creates it in a temporary folder.
     ///
-    /// Two runs never make the same entry at once, and an interrupted run leaves nothing behind
-    /// that a later one would trust. `entry` carries the version: a new version is a new entry.
+    /// Concurrent runs do not create the same entry twice, and an interrupted run leaves no entry behind. `entry` contains the version,
+    /// so a new version is a new entry.
     pub fn install(
         &self,
         name: &str,
@@ -93,7 +93,7 @@ impl Cache {
         Ok(folder)
     }
 
-    /// Waits for what only one run at a time may do, and holds it until the file is dropped.
+    /// Waits for a lock between runs. It is held until the returned file is dropped.
     pub fn lock(&self, step: &mut Step, name: &str) -> Result<File> {
         let folder = self.root.join("locks");
         std::fs::create_dir_all(&folder)?;
@@ -112,7 +112,7 @@ impl Cache {
     }
 }
 
-/// Removes a folder that may not be there.
+/// Removes a folder if it exists.
 pub fn remove(folder: &Path) -> Result<()> {
     match std::fs::remove_dir_all(folder) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {

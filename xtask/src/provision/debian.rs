@@ -1,8 +1,8 @@
-//! Debian's rustc, unpacked into a private prefix without root, with std built once for our targets.
+//! Debian's rustc, unpacked into a private prefix without root, with std built once for this project's targets.
 //!
-//! Debian packages compiler and library source of one version. The packages are only unpacked, not
-//! installed, so they never meet the system's own Rust. The std builds need unstable cargo, which
-//! `RUSTC_BOOTSTRAP` allows; later builds find the result in the prefix and need nothing unstable.
+//! Debian packages the compiler and the library source of the same version. The packages are unpacked but not installed, so they do
+//! not affect the system's Rust. Building std needs an unstable cargo feature, which `RUSTC_BOOTSTRAP` allows; later builds use the
+//! result in the prefix and need nothing unstable.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -20,12 +20,12 @@ use crate::workspace;
 
 /// Compiler, cargo, library source, host library, linter.
 const PACKAGES: [&str; 5] = ["rustc-web", "cargo-web", "rust-web-src", "libstd-rust-web-dev", "rust-web-clippy"];
-/// Changes when the recipe below changes, so that an old prefix is not taken for a new one.
+/// Cache entry. Change its number with the code below, so that an old prefix is not reused.
 const ENTRY: &str = "debian-rust/1";
 
-const PATIENCE: Duration = Duration::from_secs(1800);
+const TIMEOUT: Duration = Duration::from_secs(1800);
 
-/// The prefix, if it was made before.
+/// The prefix, if it exists.
 pub fn find(cache: &Cache) -> Option<PathBuf> {
     cache.find(ENTRY).map(|folder| folder.join("usr"))
 }
@@ -35,7 +35,7 @@ pub fn rustc(prefix: &Path) -> PathBuf {
     prefix.join("bin/rustc")
 }
 
-/// What makes cargo and everything it calls use the prefix.
+/// Environment variables that make cargo and its subprocesses use the prefix.
 pub fn environment(prefix: &Path) -> Result<Vec<(OsString, OsString)>> {
     let libraries = apt::libraries(prefix.parent().unwrap_or(prefix))?;
     let mut path = vec![prefix.join("bin")];
@@ -47,7 +47,7 @@ pub fn environment(prefix: &Path) -> Result<Vec<(OsString, OsString)>> {
     ])
 }
 
-/// Makes the prefix.
+/// Creates the prefix.
 pub fn install(cache: &Cache) -> Result<PathBuf> {
     let folder = cache.install("Debian's Rust toolchain", ENTRY, |step, making| {
         apt::unpack(step, making, &PACKAGES)?;
@@ -60,7 +60,7 @@ pub fn install(cache: &Cache) -> Result<PathBuf> {
     Ok(folder.join("usr"))
 }
 
-/// Builds the target's standard library and puts it where the prefix's rustc looks for it.
+/// Builds the target's standard library into the prefix.
 fn build_std(step: &mut Step, prefix: &Path, target: Target) -> Result<()> {
     let seed = prefix.join("seed");
     super::cache::remove(&seed)?;
@@ -83,9 +83,9 @@ fn build_std(step: &mut Step, prefix: &Path, target: Target) -> Result<()> {
         .arg(seed.join("target"))
         .envs(environment(prefix)?)
         .env("RUSTC_BOOTSTRAP", "1")
-        // Whole-program optimisation of a later build reads the library's bitcode.
+        // LTO of later builds reads the library's bitcode.
         .env("RUSTFLAGS", "-Cembed-bitcode=yes");
-    command::run(step, cargo, &workspace::log("debian"), PATIENCE)?;
+    command::run(step, cargo, &workspace::log("debian"), TIMEOUT)?;
     let built = seed.join("target").join(target.triple()).join("release/deps");
     let library = prefix.join("lib/rustlib").join(target.triple()).join("lib");
     std::fs::create_dir_all(&library)?;

@@ -1,4 +1,4 @@
-//! libfaketime, which shifts the time of one process: an installed one, or Debian's, unpacked into the cache.
+//! libfaketime, which shifts the time of a process: the installed library, or Debian's package unpacked into the cache.
 
 use std::path::{Path, PathBuf};
 
@@ -10,10 +10,10 @@ use crate::console::Step;
 
 const PACKAGE: &str = "libfaketime";
 const ENTRY: &str = "faketime/1";
-/// The library for programs with threads, in its folder.
+/// The multithreaded variant, relative to the folder of libraries.
 const LIBRARY: &str = "faketime/libfaketimeMT.so.1";
 
-/// The library, for `LD_PRELOAD`; `None` where there is no package of it.
+/// The library for `LD_PRELOAD`; `None` if it is neither installed nor packaged.
 pub fn find(cache: &Cache) -> Result<Option<PathBuf>> {
     if let Ok(library) = in_root(Path::new("/")) {
         Step::start(PACKAGE).done("installed");

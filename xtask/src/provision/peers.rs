@@ -1,4 +1,4 @@
-//! Servers of others that the service is measured beside, in the cache like every tool.
+//! Third-party servers that the service is benchmarked against, installed into the cache.
 
 use std::path::{Path, PathBuf};
 
@@ -8,29 +8,28 @@ use super::cache::Cache;
 use super::{apt, npm, python, tools};
 use crate::workspace;
 
-/// Debian's nginx and its pub/sub module: whatever release of it the system's apt offers.
+/// Debian's nginx and its pub/sub module, in the release that apt offers.
 const NCHAN: [&str; 2] = ["nginx", "libnginx-mod-nchan"];
-/// Changes when the recipe below changes.
+/// Cache entry. Change its number with the code below.
 const NCHAN_ENTRY: &str = "debian-nchan/2";
 const MODULE: &str = "usr/lib/nginx/modules/ngx_nchan_module.so";
-/// Where Debian has nginx's temporary folders, and the beginning of as many bytes that puts them into the server's own.
+/// Debian's prefix of nginx's temporary folders, and a relative replacement of the same length.
 const FOLDERS: [&[u8]; 2] = [b"/var/lib/nginx/", b"default_folder_"];
 /// nginx with nchan.
 pub struct Nchan {
-    /// The server.
     pub nginx: PathBuf,
-    /// The module that its configuration loads.
+    /// The nchan module.
     pub module: PathBuf,
-    /// Where libraries are that the system lacks.
+    /// Folder of libraries that the system lacks.
     pub libraries: Option<PathBuf>,
 }
 
-/// The modules of `bench/fastify-peer`.
+/// The `node_modules` folder of `bench/fastify-peer`.
 pub fn fastify(cache: &Cache) -> Result<PathBuf> {
     npm::locked(cache, "fastify-peer", &workspace::root().join("bench/fastify-peer"))
 }
 
-/// The interpreter that has what `bench/fastapi-peer` imports.
+/// The Python interpreter with the packages of `bench/fastapi-peer`.
 pub fn fastapi(cache: &Cache) -> Result<PathBuf> {
     python::environment(cache, "fastapi-peer", &workspace::root().join("bench/fastapi-peer/requirements.txt"))
 }
@@ -38,18 +37,18 @@ pub fn fastapi(cache: &Cache) -> Result<PathBuf> {
 /// nginx with nchan, unpacked from Debian's packages.
 ///
 /// # Errors
-/// On a system that is not Debian's kind, or whose apt does not know the packages.
+/// If the system is not Debian or a derivative, or apt does not know the packages.
 pub fn nchan(cache: &Cache) -> Result<Nchan> {
     let root = cache.install("nginx with nchan", NCHAN_ENTRY, |step, making| {
         apt::unpack(step, making, &NCHAN)?;
-        keep_at_home(&making.join(MODULE))
+        make_folder_relative(&making.join(MODULE))
     })?;
     Ok(Nchan { nginx: root.join("usr/sbin/nginx"), module: root.join(MODULE), libraries: apt::libraries(&root).ok() })
 }
 
-/// The module makes a folder of its own choice, whatever the configuration says, and only root may make it where Debian has it. In
-/// the unpacked copy its name is relative.
-fn keep_at_home(module: &Path) -> Result<()> {
+/// Makes the module's temporary folder relative. The module creates a fixed absolute folder regardless of the configuration, which
+/// only root may do.
+fn make_folder_relative(module: &Path) -> Result<()> {
     let mut bytes = std::fs::read(module)?;
     let [there, here] = FOLDERS;
     let found: Vec<usize> =
@@ -60,7 +59,7 @@ fn keep_at_home(module: &Path) -> Result<()> {
     Ok(std::fs::write(module, bytes)?)
 }
 
-/// The `durable-streams-server` program, an append log over HTTP that streams its tail, built as its authors build it.
+/// The `durable-streams-server` program, an append-only log over HTTP that streams its tail, built with its own release profile.
 pub fn durable_streams(cache: &Cache) -> Result<PathBuf> {
     tools::measured(cache, "durable-streams", "durable-streams-server")
 }

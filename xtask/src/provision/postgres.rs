@@ -10,8 +10,8 @@ use super::npm;
 use crate::command;
 use crate::workspace;
 
-/// The oldest server that the migrations are written for.
-const FLOOR: u32 = 15;
+/// Minimum server version that the migrations support.
+const MIN_VERSION: u32 = 15;
 
 /// A server installation.
 pub struct Programs {
@@ -21,10 +21,10 @@ pub struct Programs {
     pub major: u32,
 }
 
-/// The embedded server, or an installed one where the embedded one cannot be had.
+/// The embedded server, or an installed one if the embedded server is unavailable.
 ///
 /// # Errors
-/// When neither is there; the error says what to install.
+/// If neither is available; the error says what to install.
 pub fn find(cache: &Cache) -> Result<Programs> {
     let embedded = npm::postgres(cache).and_then(|folder| match installation(&folder.join("bin")) {
         Some(programs) => Ok(programs),
@@ -37,15 +37,15 @@ pub fn find(cache: &Cache) -> Result<Programs> {
     crate::signals::check()?;
     if let Some(programs) = system() {
         crate::console::heading(&format!(
-            "  the embedded Postgres is not to be had; using {} (why: {})",
+            "  the embedded Postgres is unavailable; using {} (reason: {})",
             programs.bin.display(),
             workspace::log("npm").display()
         ));
         return Ok(programs);
     }
     bail!(
-        "no Postgres {FLOOR} or newer: the embedded one is not to be had ({error:#}), and none is \
-         installed. Install one, or set DATABASE_URL to a database you may use"
+        "no Postgres {MIN_VERSION} or newer: the embedded server is unavailable ({error:#}), and none is \
+         installed. Install one, or set DATABASE_URL to a database for this purpose"
     )
 }
 
@@ -61,11 +61,11 @@ fn system() -> Option<Programs> {
     folders
         .iter()
         .filter_map(|folder| installation(folder))
-        .filter(|programs| programs.major >= FLOOR)
+        .filter(|programs| programs.major >= MIN_VERSION)
         .max_by_key(|programs| programs.major)
 }
 
-/// The installation in a folder, if its server runs and `initdb` lies beside it.
+/// The installation in a folder, if it contains `postgres` and `initdb` and the server runs.
 fn installation(bin: &Path) -> Option<Programs> {
     let server = bin.join("postgres");
     if !server.is_file() || !bin.join("initdb").is_file() {

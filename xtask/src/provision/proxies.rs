@@ -1,4 +1,4 @@
-//! Reverse proxies that streams are tested behind: installed ones, or Debian's, unpacked into the cache.
+//! Reverse proxies for tests of streams: installed ones, or Debian's packages unpacked into the cache.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -9,20 +9,20 @@ use super::apt;
 use super::cache::Cache;
 use crate::console::Step;
 
-/// The program of each, as Debian's package of that name has it.
+/// Debian package and path of each program.
 const PROXIES: [(&str, &str); 3] =
     [("nginx", "usr/sbin/nginx"), ("haproxy", "usr/sbin/haproxy"), ("caddy", "usr/bin/caddy")];
 const ENTRY: &str = "proxies/1";
 
 /// Proxies that can be started.
 pub struct Proxies {
-    /// Name and program of each.
+    /// Name and path of each program.
     pub programs: Vec<(&'static str, PathBuf)>,
-    /// Where their libraries are, for `LD_LIBRARY_PATH`; `None` when the system has them.
+    /// Folder for `LD_LIBRARY_PATH`; `None` when the system has their libraries.
     pub libraries: Option<OsString>,
 }
 
-/// The proxies on the `PATH` if all are there, else the unpacked ones.
+/// The proxies on the `PATH` if all are installed, else the unpacked packages.
 pub fn find(cache: &Cache) -> Result<Proxies> {
     if let Some(programs) = installed() {
         Step::start("nginx, haproxy, caddy").done("installed");
@@ -32,7 +32,7 @@ pub fn find(cache: &Cache) -> Result<Proxies> {
         .install("nginx, haproxy, caddy", ENTRY, |step, making| {
             apt::unpack(step, making, &PROXIES.map(|(name, _)| name))
         })
-        .context("no proxies to test streams behind: install nginx, haproxy and caddy")?;
+        .context("no proxies for the tests of streams: install nginx, haproxy and caddy")?;
     let programs = PROXIES.iter().map(|(name, program)| (*name, root.join(program))).collect();
     Ok(Proxies { programs, libraries: apt::libraries(&root).ok().map(OsString::from) })
 }

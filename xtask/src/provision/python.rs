@@ -1,4 +1,4 @@
-//! Python programs: each in a virtual environment of its own, at the versions and hashes that its `requirements.txt` pins.
+//! Python programs, each in its own virtual environment with the versions and hashes pinned in its `requirements.txt`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,13 +9,13 @@ use anyhow::{Context, Result};
 use super::cache::Cache;
 use crate::{command, workspace};
 
-const PATIENCE: Duration = Duration::from_secs(600);
+const TIMEOUT: Duration = Duration::from_secs(600);
 
-/// The interpreter of an environment that holds what `requirements` lists, and nothing else. Programs are started as its modules:
-/// scripts of an environment name the folder that it was made in, its interpreter finds its own.
+/// The interpreter of an environment with exactly the packages in `requirements`. Start programs as modules of the interpreter: the
+/// environment's scripts contain the temporary folder in which it was created.
 ///
 /// # Errors
-/// Where there is no `python3` with `venv`, or a package is not to be had for it.
+/// If there is no `python3` with `venv`, or a package is unavailable for it.
 pub fn environment(cache: &Cache, name: &str, requirements: &Path) -> Result<PathBuf> {
     let digest = workspace::fingerprint(&[requirements.to_owned()], &version()?)?;
     let entry = format!("python/{name}-{}", digest.get(..12).unwrap_or(&digest));
@@ -23,7 +23,7 @@ pub fn environment(cache: &Cache, name: &str, requirements: &Path) -> Result<Pat
         let log = workspace::log("python");
         let mut venv = Command::new("python3");
         venv.args(["-m", "venv"]).arg(making);
-        command::run(step, venv, &log, PATIENCE)?;
+        command::run(step, venv, &log, TIMEOUT)?;
         let mut pip = Command::new(making.join("bin/python"));
         pip.args([
             "-m",
@@ -36,14 +36,14 @@ pub fn environment(cache: &Cache, name: &str, requirements: &Path) -> Result<Pat
             "--require-hashes",
         ]);
         pip.arg("--requirement").arg(requirements);
-        command::run(step, pip, &log, PATIENCE)
+        command::run(step, pip, &log, TIMEOUT)
     })?;
     Ok(folder.join("bin/python"))
 }
 
-/// Which Python it is: packages that hold compiled code are of one version.
+/// The version of Python; packages with compiled code depend on it.
 fn version() -> Result<String> {
     command::output(Command::new("python3").args(["-c", "import venv, ensurepip, sys; print(sys.version)"])).context(
-        "python3 with its module venv is needed for a peer that is written in Python; install it and try again",
+        "python3 with its module venv is required for a benchmark's Python peer; install it and try again",
     )
 }

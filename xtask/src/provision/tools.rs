@@ -1,8 +1,8 @@
-//! Tools built from crates: `wasm-bindgen`; judges of dependencies; and programs that are measured.
+//! Tools built from crates: `wasm-bindgen`, checkers of dependencies, `cargo-fuzz`, and servers to benchmark against.
 //!
-//! Each has a lock file in `xtask/locks/cargo` that pins it and everything that it needs, with hashes. It is made by
-//! `cargo generate-lockfile` in a package named `lock` that depends on that tool alone: the locks that tools are published with name
-//! releases that are withdrawn sooner or later.
+//! Each has a lock file in `xtask/locks/cargo` that pins it and its dependencies with hashes. Create it with `cargo generate-lockfile`
+//! in a package named `lock` that depends only on that tool. The lock files published with the tools are not used, because releases
+//! they pin may be yanked.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,19 +16,19 @@ use crate::command;
 use crate::console::Step;
 use crate::workspace;
 
-/// Dependencies that the tools have in common are compiled once.
+/// Build folder shared by the tools, so that common dependencies are compiled once.
 const BUILD: &str = "build";
-const PATIENCE: Duration = Duration::from_secs(3600);
+const TIMEOUT: Duration = Duration::from_secs(3600);
 
-/// The version of a tool, as its lock file pins it.
+/// The version of a tool that its lock file pins.
 pub fn version(package: &str) -> Result<String> {
     Ok(locks::version_of(&lock(package)?, package)?.to_owned())
 }
 
-/// The `wasm-bindgen` program of exactly the version in `Cargo.lock`: glue and module must agree.
+/// The `wasm-bindgen` program in exactly the version of `Cargo.lock`, because its glue must match the module.
 pub fn wasm_bindgen(cache: &Cache) -> Result<PathBuf> {
     let (ours, tool) = (workspace::locked_version("wasm-bindgen")?, version("wasm-bindgen-cli")?);
-    ensure!(ours == tool, "Cargo.lock has wasm-bindgen {ours}, and xtask/locks/cargo/wasm-bindgen-cli.lock has {tool}");
+    ensure!(ours == tool, "Cargo.lock has wasm-bindgen {ours}, but xtask/locks/cargo/wasm-bindgen-cli.lock has {tool}");
     install(cache, "wasm-bindgen-cli", "wasm-bindgen")
 }
 
@@ -47,12 +47,12 @@ pub fn cargo_machete(cache: &Cache) -> Result<PathBuf> {
     install(cache, "cargo-machete", "cargo-machete")
 }
 
-/// A program that is measured: compiled with all the optimisation that its own release profile asks for.
+/// A program to benchmark, compiled with its own release profile.
 pub fn measured(cache: &Cache, package: &str, program: &str) -> Result<PathBuf> {
     install_as(cache, package, program, &[])
 }
 
-/// Frees the build folder that the tools share, once nobody compiles in it any more.
+/// Deletes the tools' build folder once no run compiles in it.
 pub fn clear_build_folder(cache: &Cache) -> Result<()> {
     let folder = cache.folder(BUILD);
     if !folder.is_dir() {
@@ -61,11 +61,11 @@ pub fn clear_build_folder(cache: &Cache) -> Result<()> {
     let mut step = Step::start("the tools' build folder");
     let _lock = cache.lock(&mut step, BUILD)?;
     remove(&folder)?;
-    step.done("freed");
+    step.done("deleted");
     Ok(())
 }
 
-/// The tools run for seconds; compiling them at full optimisation would take minutes more.
+/// Profile of tools that run for seconds only; full optimisation would take minutes longer to compile.
 const QUICK: [(&str, &str); 3] = [
     ("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1"),
     ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16"),
@@ -98,20 +98,20 @@ fn install_as(cache: &Cache, package: &str, program: &str, profile: &[(&str, &st
         cargo.args(["install", "--no-track", "--locked", "--bin", program, "--path"]).arg(&source);
         cargo.arg("--root").arg(making);
         cargo.env("CARGO_TARGET_DIR", cache.folder(BUILD)).envs(profile.iter().copied());
-        command::run(step, cargo, &workspace::log("tools"), PATIENCE)?;
+        command::run(step, cargo, &workspace::log("tools"), TIMEOUT)?;
         remove(&source)
     })?;
     Ok(folder.join("bin").join(program))
 }
 
-/// `cargo` outside the clone, whose own settings must not leak into the tools.
+/// `cargo` outside the clone, so that the clone's settings do not affect the tools.
 fn outside(folder: &Path) -> Command {
     let mut cargo = Command::new("cargo");
     cargo.current_dir(folder);
     cargo
 }
 
-/// Fetches a tool and all that it needs, checked against the hashes of its lock; says where the tool's sources are.
+/// Fetches a tool and its dependencies, verified against the hashes in its lock file, and returns the folder of the tool's sources.
 fn fetch(step: &mut Step, making: &Path, package: &str, lock: &str) -> Result<PathBuf> {
     let folder = making.join("fetch");
     std::fs::create_dir_all(folder.join("src"))?;
@@ -126,12 +126,12 @@ fn fetch(step: &mut Step, making: &Path, package: &str, lock: &str) -> Result<Pa
     std::fs::write(folder.join("Cargo.lock"), lock)?;
     let mut cargo = outside(&folder);
     cargo.args(["fetch", "--locked"]);
-    command::run(step, cargo, &workspace::log("tools"), PATIENCE)?;
+    command::run(step, cargo, &workspace::log("tools"), TIMEOUT)?;
     remove(&folder)?;
     unpacked(&format!("{package}-{version}"))
 }
 
-/// Where cargo unpacks what it has fetched. `cargo metadata` does not tell of packages that are programs alone.
+/// The folder into which cargo unpacked a package. `cargo metadata` does not list packages that contain only programs.
 fn unpacked(name: &str) -> Result<PathBuf> {
     let home = match std::env::var_os("CARGO_HOME") {
         Some(home) => PathBuf::from(home),
@@ -143,7 +143,7 @@ fn unpacked(name: &str) -> Result<PathBuf> {
         .flatten()
         .map(|registry| registry.path().join(name))
         .find(|folder| folder.join("Cargo.toml").is_file());
-    found.with_context(|| format!("cargo fetched {name}, and it is not under {}", registries.display()))
+    found.with_context(|| format!("cargo fetched {name}, but it is not in {}", registries.display()))
 }
 
 fn copy(from: &Path, to: &Path) -> Result<()> {

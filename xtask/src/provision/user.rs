@@ -1,4 +1,4 @@
-//! The uid that Postgres runs under. It refuses root, so root hands it to someone else.
+//! The user that runs Postgres. Postgres refuses to run as root, so root switches to another user.
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
@@ -21,8 +21,7 @@ pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// The user to drop to when this process is root: `postgres` where the system has it, else
-/// `nobody`. `None` for an ordinary user, who runs Postgres himself.
+/// The user to switch to when this process is root: `postgres` if it exists, else `nobody`. `None` for an ordinary user.
 pub fn dropped() -> Result<Option<Ids>> {
     if !is_root() {
         return Ok(None);
@@ -32,7 +31,7 @@ pub fn dropped() -> Result<Option<Ids>> {
         .into_iter()
         .find_map(|name| entry(&accounts, name))
         .map(Some)
-        .context("Postgres refuses root, and /etc/passwd has neither `postgres` nor `nobody`")
+        .context("Postgres cannot run as root, and /etc/passwd has neither `postgres` nor `nobody`")
 }
 
 fn entry(accounts: &str, name: &str) -> Option<Ids> {
@@ -45,23 +44,23 @@ fn entry(accounts: &str, name: &str) -> Option<Ids> {
     })
 }
 
-/// Makes the command run as `ids`. The standard library also clears the supplementary groups of root.
+/// Makes the command run as `ids`. The standard library also clears root's supplementary groups.
 pub fn run_as(command: &mut Command, ids: Option<Ids>) {
     if let Some(Ids { uid, gid }) = ids {
         command.uid(uid).gid(gid);
     }
 }
 
-/// Gives a path to `ids`, alone.
+/// Changes the owner of a path to `ids`, and its mode.
 pub fn hand_over(path: &Path, ids: Option<Ids>, mode: u32) -> Result<()> {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))?;
     if let Some(Ids { uid, gid }) = ids {
-        chown(path, Some(uid), Some(gid)).with_context(|| format!("cannot hand {} to uid {uid}", path.display()))?;
+        chown(path, Some(uid), Some(gid)).with_context(|| format!("cannot chown {} to uid {uid}", path.display()))?;
     }
     Ok(())
 }
 
-/// Whether `ids` can enter every folder down to `path`; parts that do not exist yet count as enterable.
+/// Whether `ids` can enter every folder down to `path`. Folders that do not exist yet count as accessible.
 pub fn can_traverse(path: &Path, ids: Option<Ids>) -> bool {
     let Some(Ids { uid, gid }) = ids else {
         return true;
@@ -86,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_account_is_found_by_its_whole_name() {
+    fn an_account_is_found_by_its_full_name() {
         let accounts = "postgresql:x:7:8::/:/bin/sh\npostgres:x:101:104:admin:/var:/bin/bash\n";
         assert_eq!(entry(accounts, "postgres"), Some(Ids { uid: 101, gid: 104 }));
         assert_eq!(entry(accounts, "nobody"), None);

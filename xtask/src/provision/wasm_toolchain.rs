@@ -1,8 +1,7 @@
-//! A compiler that can build for the Worker (wasm32) and prove `shared` free of std (thumbv7em).
+//! A compiler for the Worker (wasm32) and for checking that `shared` builds without std (thumbv7em).
 //!
-//! In this order: the target is installed; the private Debian toolchain was made before;
-//! `rustup target add`; make the Debian toolchain (see [`super::debian`]); else a message that
-//! says what to do. `RDS_WASM_TOOLCHAIN=debian` skips what comes before the Debian toolchain.
+//! Tried in this order: the installed target, a Debian toolchain in the cache, `rustup target add`, installing the Debian toolchain
+//! (see [`super::debian`]). If all fail, the error says what to do. `RDS_WASM_TOOLCHAIN=debian` uses only the Debian toolchain.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -18,23 +17,23 @@ use crate::console::Step;
 use crate::signals;
 use crate::workspace;
 
-/// A download that is still running after this long is taken for a closed network.
-const RUSTUP_PATIENCE: Duration = Duration::from_secs(120);
+/// Time after which a running download is treated as a missing network.
+const RUSTUP_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// What a crate is compiled for.
+/// A compilation target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// The Worker. Has a std, so it proves nothing about `no_std`.
+    /// The Worker. This target has a std, so it does not check `no_std`.
     Wasm,
-    /// Bare metal, no std at all: what compiles here is `no_std`.
+    /// Bare metal without std; a crate that compiles for it is `no_std`.
     BareMetal,
 }
 
 impl Target {
-    /// Both, in the order of their use.
+    /// All targets.
     pub const ALL: [Self; 2] = [Self::Wasm, Self::BareMetal];
 
-    /// The name that rustc knows it by.
+    /// The target triple.
     pub fn triple(self) -> &'static str {
         match self {
             Self::Wasm => "wasm32-unknown-unknown",
@@ -43,26 +42,26 @@ impl Target {
     }
 }
 
-/// How to call cargo for a target.
+/// A toolchain for a target.
 pub struct Toolchain {
-    /// `rustc --version`; part of the fingerprint of what it builds.
+    /// `rustc --version`; part of the fingerprint of its output.
     pub version: String,
-    /// The settings on top of the caller's environment; empty for the caller's own toolchain.
+    /// Additional environment variables; empty for the caller's own toolchain.
     environment: Vec<(OsString, OsString)>,
 }
 
 impl Toolchain {
-    /// Applies the toolchain to a command, and keeps wasm builds out of the host's target folder.
+    /// Applies the toolchain to a command, with a separate target folder for wasm builds.
     pub fn apply(&self, command: &mut Command) {
         command.env("CARGO_TARGET_DIR", workspace::wasm_target());
-        // Flags meant for the caller's own builds may be unknown to this compiler, and would hide those of `.cargo/config.toml`.
+        // The caller's flags may be unknown to this compiler, and would replace those in `.cargo/config.toml`.
         command.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS");
         for (name, value) in &self.environment {
             command.env(name, value);
         }
     }
 
-    /// `cargo` at the top of the clone, with the toolchain applied.
+    /// `cargo` in the root folder, with the toolchain applied.
     pub fn cargo(&self) -> Command {
         let mut cargo = Command::new("cargo");
         cargo.current_dir(workspace::root());
@@ -71,13 +70,13 @@ impl Toolchain {
     }
 }
 
-/// The toolchain for a target, provisioned if need be.
+/// The toolchain for a target, installed if needed.
 ///
 /// # Errors
-/// When none of the ways above works; the error says which would.
+/// If every way fails; the error says what to do.
 pub fn find(cache: &Cache, target: Target) -> Result<Toolchain> {
     let mut step = Step::start(format!("Rust for {}", target.triple()));
-    let debian_only = std::env::var_os("RDS_WASM_TOOLCHAIN").is_some_and(|way| way == "debian");
+    let debian_only = std::env::var_os("RDS_WASM_TOOLCHAIN").is_some_and(|value| value == "debian");
     if !debian_only && installed(target) {
         step.done("installed");
         return own();
@@ -89,7 +88,7 @@ pub fn find(cache: &Cache, target: Target) -> Result<Toolchain> {
     if !debian_only && command::on_path("rustup") {
         let mut rustup = Command::new("rustup");
         rustup.args(["target", "add", target.triple()]);
-        let added = command::run(&mut step, rustup, &workspace::log("rustup"), RUSTUP_PATIENCE);
+        let added = command::run(&mut step, rustup, &workspace::log("rustup"), RUSTUP_TIMEOUT);
         signals::check()?;
         if added.is_ok() && installed(target) {
             step.done("added by rustup");
@@ -102,8 +101,8 @@ pub fn find(cache: &Cache, target: Target) -> Result<Toolchain> {
     match debian::install(cache) {
         Ok(prefix) => private(&prefix),
         Err(error) => bail!(
-            "no Rust for {triple}. On a machine with rustup and its network: `rustup target add \
-             {triple}`. Elsewhere Debian's rustc-web serves, but: {error:#}",
+            "no Rust for {triple}. Run `rustup target add {triple}` if rustup and a network are \
+             available. Installing Debian's rustc-web instead failed: {error:#}",
             triple = target.triple()
         ),
     }
@@ -114,7 +113,7 @@ fn own() -> Result<Toolchain> {
     Ok(Toolchain { version: command::output(Command::new("rustc").arg("--version"))?, environment: Vec::new() })
 }
 
-/// Debian's toolchain in a private prefix, with the linker that rustup ships.
+/// Debian's toolchain in a private prefix, with the linker of the caller's toolchain.
 fn private(prefix: &Path) -> Result<Toolchain> {
     let mut environment = debian::environment(prefix)?;
     environment.push(("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER".into(), linker()?.into_os_string()));
@@ -146,8 +145,8 @@ fn linker() -> Result<PathBuf> {
         }
     }
     bail!(
-        "linking wasm needs lld: {} is not there, and neither rust-lld nor wasm-ld is on the PATH \
-         (Debian's package is `lld`)",
+        "linking wasm needs lld: {} does not exist, and neither rust-lld nor wasm-ld is on the PATH \
+         (install the Debian package `lld`)",
         bundled.display()
     )
 }

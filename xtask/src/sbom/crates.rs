@@ -1,6 +1,7 @@
-//! The crates that a build compiles, as cargo's resolver chooses them for one target and the features in use.
+//! The crates that a build compiles, as selected by cargo's resolver for one target and the enabled features.
 //!
-//! `cargo tree` follows the resolver; `cargo metadata` joins features across targets and development dependencies, and lists too much.
+//! Uses `cargo tree`, which follows the resolver. `cargo metadata` unifies features across targets and development dependencies, so it
+//! lists too much.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,17 +11,16 @@ use super::document::{Component, Kind, Scope};
 use crate::provision::locks;
 use crate::{command, workspace};
 
-/// Components by their reference, and what each depends on.
+/// Components by reference, and their dependencies.
 #[derive(Clone, Default)]
 pub struct Graph {
-    /// Every component.
     pub components: BTreeMap<String, Component>,
-    /// References of the direct dependencies.
+    /// Direct dependencies by reference.
     pub edges: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl Graph {
-    /// The reference of the crate with this name; it must be one of ours, which have one version each.
+    /// The reference of the crate with this name. The crate must belong to the workspace, where each crate has one version.
     pub fn reference(&self, name: &str) -> Result<String> {
         let found = self.components.values().find(|component| component.name == name);
         Ok(found.with_context(|| format!("{name} is not in the graph"))?.bom_ref.clone())
@@ -33,7 +33,7 @@ impl Graph {
         Ok(())
     }
 
-    /// Adds another graph, whose crate `part` is part of the crate `name`.
+    /// Adds another graph and makes its crate `part` a dependency of the crate `name`.
     pub fn includes(&mut self, name: &str, other: &Self, part: &str) -> Result<()> {
         let (whole, part) = (self.reference(name)?, other.reference(part)?);
         for component in other.components.values() {
@@ -46,8 +46,8 @@ impl Graph {
         Ok(())
     }
 
-    /// Keeps the crate `name` and the dependencies of its build script. These are excluded: they render the product and are not part
-    /// of it.
+    /// Keeps only the crate `name` and the dependencies of its build script, with scope `excluded`: they render the product and are not
+    /// part of it.
     pub fn keep_build_dependencies_of(&mut self, name: &str, target: &str) -> Result<()> {
         let root = self.reference(name)?;
         let tree = tree(name, target, &["--edges", "build", "--depth", "1"])?;
@@ -70,7 +70,7 @@ impl Graph {
         Ok(())
     }
 
-    /// Adds a component. One that is in the product stays required, even where a build script needs it as well.
+    /// Adds a component. A component of the product stays required even if a build script also uses it.
     fn add(&mut self, component: Component, parent: Option<&str>) {
         let reference = component.bom_ref.clone();
         if let Some(parent) = parent {
@@ -85,8 +85,8 @@ impl Graph {
     }
 }
 
-/// Every crate that building `package` for `target` compiles. Those that only run during the build (build scripts, procedural macros,
-/// and what these depend on) are excluded from the product.
+/// Every crate compiled when `package` is built for `target`. Crates that run only during the build (build scripts, procedural macros
+/// and their dependencies) get the scope `excluded`.
 pub fn compiled(package: &str, target: &str, lock: &str) -> Result<Graph> {
     let linked = tree(package, target, &["--edges", "normal,no-proc-macro"])?;
     let linked: BTreeSet<_> = linked.into_iter().map(|node| (node.name, node.version)).collect();
@@ -94,7 +94,7 @@ pub fn compiled(package: &str, target: &str, lock: &str) -> Result<Graph> {
     let mut above: Vec<String> = Vec::new();
     for node in tree(package, target, &["--edges", "normal,build"])? {
         let mut component = Component::new(Kind::Library, &node.name, node.version.as_str()).licence(&node.licence);
-        // Our own crates are in no registry: a package URL would name whatever somebody else publishes under that name.
+        // Workspace crates are not in a registry; a package URL could refer to somebody else's package of that name.
         if let Some(checksum) = locks::checksum_of(lock, &node.name, &node.version) {
             component = component.published("cargo").hash("SHA-256", checksum.to_owned());
         }
@@ -125,7 +125,7 @@ fn tree(package: &str, target: &str, options: &[&str]) -> Result<Vec<Node>> {
     command::output(&mut cargo)?.lines().map(node).collect()
 }
 
-/// Reads `<depth><name> v<version>[ (proc-macro)][ (<path>)]|<licence>[ (*)]`; the last mark says that the dependencies stand above.
+/// Parses `<depth><name> v<version>[ (proc-macro)][ (<path>)]|<licence>[ (*)]`; `(*)` marks dependencies that were listed above.
 fn node(line: &str) -> Result<Node> {
     let read = || {
         let name = line.find(|character: char| !character.is_ascii_digit())?;
@@ -136,8 +136,8 @@ fn node(line: &str) -> Result<Node> {
         let depth = depth.parse().ok()?;
         Some(Node { depth, name: name.to_owned(), version: version.to_owned(), licence: licence.to_owned() })
     };
-    let node = read().with_context(|| format!("a line of `cargo tree` that cannot be read: {line}"))?;
-    anyhow::ensure!(!node.licence.is_empty(), "{} {} names no licence", node.name, node.version);
+    let node = read().with_context(|| format!("cannot parse this line of `cargo tree`: {line}"))?;
+    anyhow::ensure!(!node.licence.is_empty(), "{} {} has no licence", node.name, node.version);
     Ok(node)
 }
 
@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_of_the_tree_is_read_with_and_without_its_marks() {
+    fn a_line_of_the_tree_is_parsed_with_and_without_marks() {
         let read = |line| node(line).map(|it| (it.depth, it.name, it.version, it.licence)).unwrap();
         let expected = |depth, name: &str, version: &str, licence: &str| {
             (depth, name.to_owned(), version.to_owned(), licence.to_owned())

@@ -1,4 +1,4 @@
-//! The part of CycloneDX 1.6 that our documents need, as it is written to JSON.
+//! The subset of CycloneDX 1.6 that these documents use, in its JSON form.
 
 use std::collections::BTreeMap;
 
@@ -38,7 +38,7 @@ struct Lifecycle {
     phase: &'static str,
 }
 
-/// What wrote the document; what built the product stands in the formulation.
+/// The program that wrote the document. The tools that build the product are in `formulation`.
 #[derive(Serialize)]
 struct Tools {
     components: [Component; 1],
@@ -56,7 +56,7 @@ struct Dependency {
     depends_on: Vec<String>,
 }
 
-/// What a component is.
+/// The type of a component.
 #[derive(Clone, Copy, Serialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -74,9 +74,9 @@ pub enum Kind {
 pub enum Scope {
     /// In the product.
     Required,
-    /// For another platform than this machine's.
+    /// Used only on other platforms.
     Optional,
-    /// Runs during the build only.
+    /// Used only during the build.
     Excluded,
 }
 
@@ -98,7 +98,7 @@ pub struct Component {
     /// Unique within the document.
     #[serde(rename = "bom-ref")]
     pub bom_ref: String,
-    /// Its name in its ecosystem.
+    /// Name in its ecosystem.
     pub name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     version: Option<String>,
@@ -116,7 +116,7 @@ pub struct Component {
 }
 
 impl Component {
-    /// One that no registry knows.
+    /// A component that is not in a registry.
     pub fn new<'a>(kind: Kind, name: &str, version: impl Into<Option<&'a str>>) -> Self {
         let version = version.into().map(str::to_owned);
         Self {
@@ -133,7 +133,7 @@ impl Component {
         }
     }
 
-    /// With its address in a registry: `ecosystem` is a package URL's type.
+    /// Adds the package URL; `ecosystem` is its type.
     pub fn published(mut self, ecosystem: &str) -> Self {
         let name = self.name.replace('@', "%40");
         let version = self.version.as_deref().unwrap_or_default().replace('+', "%2B");
@@ -143,13 +143,13 @@ impl Component {
         self
     }
 
-    /// With its licence, an SPDX expression. Old manifests write `/` for `OR`.
+    /// Adds the licence, an SPDX expression. Old manifests write `/` for `OR`.
     pub fn licence(mut self, expression: &str) -> Self {
         self.licenses = vec![Licence { expression: expression.replace('/', " OR ") }];
         self
     }
 
-    /// With a hash of its contents in hexadecimal.
+    /// Adds a hash of its content in hexadecimal.
     pub fn hash(mut self, alg: &'static str, content: String) -> Self {
         self.hashes.push(Hash { alg, content });
         self
@@ -157,17 +157,17 @@ impl Component {
 }
 
 impl Document {
-    /// The document about the crate `product` of a graph, made by `tools`.
+    /// The document for the crate `product` of a graph, built with `tools`.
     pub fn new(graph: Graph, product: &str, tools: Vec<Component>) -> Result<Self> {
         let product = graph.reference(product)?;
         let Graph { mut components, edges } = graph;
-        let mut product = components.remove(&product).context("the product is no component")?;
+        let mut product = components.remove(&product).context("the product is not a component of the graph")?;
         product.r#type = Kind::Application;
         let dependencies = edges
             .into_iter()
             .map(|(r#ref, depends_on)| Dependency { r#ref, depends_on: depends_on.into_iter().collect() })
             .collect();
-        // The native and the wasm compiler may be the same.
+        // The native and the wasm compiler can be the same; list it once.
         let tools: BTreeMap<_, _> = tools.into_iter().map(|tool| (tool.bom_ref.clone(), tool)).collect();
         let writer = Component::new(Kind::Application, "cargo xtask sbom", env!("CARGO_PKG_VERSION"));
         let mut document = Self {
@@ -189,12 +189,12 @@ impl Document {
         Ok(document)
     }
 
-    /// As it is written to a file.
+    /// The document's JSON text.
     pub fn to_json(&self) -> Result<String> {
         Ok(serde_json::to_string_pretty(self)? + "\n")
     }
 
-    /// Components that are in the product, and those that only its build needs.
+    /// Numbers of components in the product, and of those that only its build needs.
     pub fn counts(&self) -> [usize; 2] {
         let build_only = self.components.iter().filter(|component| component.scope == Scope::Excluded).count();
         [self.components.len() - build_only, build_only]
@@ -206,15 +206,15 @@ impl Document {
     }
 }
 
-/// The time of `SOURCE_DATE_EPOCH`, if set. The present time would make two runs differ.
+/// The time in `SOURCE_DATE_EPOCH`, if set. The current time is not used, because two runs would then differ.
 fn timestamp() -> Result<Option<String>> {
     let Ok(seconds) = std::env::var("SOURCE_DATE_EPOCH") else { return Ok(None) };
     let instant = seconds.parse().ok().and_then(|seconds| jiff::Timestamp::from_second(seconds).ok());
-    let instant = instant.with_context(|| format!("SOURCE_DATE_EPOCH is `{seconds}`, not a time in seconds"))?;
+    let instant = instant.with_context(|| format!("SOURCE_DATE_EPOCH must be Unix seconds, but is `{seconds}`"))?;
     Ok(Some(instant.to_string()))
 }
 
-/// A UUID (version 8) that follows from the content.
+/// A UUID (version 8) derived from the content.
 fn serial_number(content: &str) -> String {
     let mut digest = Sha256::digest(content);
     digest[6] = digest[6] & 0x0f | 0x80;

@@ -1,8 +1,8 @@
-//! `cargo xtask sbom`: what the origin, the Worker bundle and the pages consist of, as CycloneDX documents.
+//! `cargo xtask sbom`: bills of materials of the origin, the Worker bundle and the pages, as CycloneDX documents.
 //!
-//! Everything comes from the lock files and from cargo's resolver; nothing is built. The same commit and the same compilers give the
-//! same bytes. Not listed: C and assembly sources inside a crate (the crate stands for them), and what the build tools are made of
-//! (`xtask/locks` pins that).
+//! The data comes from the lock files and cargo's resolver; nothing is built. The same commit and compilers give the same bytes.
+//! Not listed are C and assembly sources inside a crate (covered by the crate), and dependencies of the build tools (pinned in
+//! `xtask/locks`).
 
 mod crates;
 mod document;
@@ -21,20 +21,20 @@ use crate::{command, workspace};
 use crates::Graph;
 use document::{Component, Document, Kind};
 
-/// Where the documents go.
+/// Where to write the documents.
 #[derive(Args, Debug)]
 pub struct Options {
-    /// The folder to write to; `target/sbom` by default.
+    /// Output folder; `target/sbom` by default.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }
 
-/// What the pages are made of, in the clone: files that are served as they are, and sources of rendered pages.
+/// Sources of the pages: files served unchanged, and sources of rendered pages.
 const PAGES: [&str; 5] = ["docs/assets", "docs/guides", "docs/pages", "docs/snippets", "openapi/openapi.json"];
-/// Licence of everything that was written here.
+/// Licence of this project's own code.
 const OWN_LICENCE: &str = "Apache-2.0";
 
-/// Writes the three documents and prints what is in them.
+/// Writes the three documents and prints their component counts.
 pub fn run(options: &Options) -> Result<()> {
     let wasm = wasm_toolchain::find(&Cache::open()?, Target::Wasm)?;
     let compilers = Compilers::installed(&wasm.version)?;
@@ -50,30 +50,30 @@ pub fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// The compilers: their standard libraries are part of what they compile.
+/// The compilers, whose standard libraries are part of the products.
 struct Compilers {
-    /// The target that this machine compiles for by default.
+    /// The default target of this machine's compiler.
     host: String,
-    /// Version of the compiler for it.
+    /// Version of the compiler for that target.
     native: String,
     /// Version of the compiler for wasm.
     wasm: String,
 }
 
 impl Compilers {
-    /// `wasm` is what `rustc --version` says for wasm.
+    /// `wasm` is the output of `rustc --version` of the wasm toolchain.
     fn installed(wasm: &str) -> Result<Self> {
         let about = command::output(std::process::Command::new("rustc").arg("-vV"))?;
         let field = |name: &str| {
             let value = about.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
-            value.map(str::to_owned).with_context(|| format!("`rustc -vV` names no {name}"))
+            value.map(str::to_owned).with_context(|| format!("`rustc -vV` prints no {name}"))
         };
         let wasm = wasm.split_whitespace().nth(1).with_context(|| format!("no version in `{wasm}`"))?;
         Ok(Self { host: field("host")?, native: field("release")?, wasm: wasm.to_owned() })
     }
 }
 
-/// Every document, with its file name.
+/// The documents with their file names.
 fn documents(compilers: &Compilers) -> Result<[(&'static str, Document); 3]> {
     let lock = std::fs::read_to_string(workspace::root().join("Cargo.lock")).context("cannot read Cargo.lock")?;
     let wasm = Target::Wasm.triple();
@@ -97,7 +97,7 @@ fn documents(compilers: &Compilers) -> Result<[(&'static str, Document); 3]> {
     }
 
     let rustc = |version: &str| Component::new(Kind::Application, "rustc", version).licence("MIT OR Apache-2.0");
-    // Each of the three compiles the pages for the machine that builds, and contains the verifier.
+    // Each of the three products compiles the pages for the build machine and contains the verifier.
     let common = [vec![rustc(&compilers.native), rustc(&compilers.wasm)], tools::of_verifier()?].concat();
     let worker = [common.clone(), tools::of_worker()?].concat();
     Ok([
@@ -107,8 +107,8 @@ fn documents(compilers: &Compilers) -> Result<[(&'static str, Document); 3]> {
     ])
 }
 
-/// The verifier's module and the script around it. Origin and Worker contain it too: they serve the pages. (An origin that is compiled
-/// before `cargo xtask wasm` ran has pages without it.)
+/// The verifier's module and its script. Origin and Worker contain them too, because they serve the pages. (An origin compiled before
+/// `cargo xtask wasm` was run has pages without the verifier.)
 fn verifier(compilers: &Compilers, lock: &str) -> Result<Graph> {
     let mut verifier = crates::compiled("rds-verifier", Target::Wasm.triple(), lock)?;
     verifier.contains("rds-verifier", std_library(&compilers.wasm))?;
@@ -116,7 +116,7 @@ fn verifier(compilers: &Compilers, lock: &str) -> Result<Graph> {
     Ok(verifier)
 }
 
-/// Rust's standard library. It is in no registry; vulnerability databases know it by its CPE.
+/// Rust's standard library. It is not in a registry; vulnerability databases identify it by its CPE.
 fn std_library(version: &str) -> Component {
     let mut std = Component::new(Kind::Library, "rust-std", version).licence("MIT OR Apache-2.0");
     std.cpe = Some(format!("cpe:2.3:a:rust-lang:rust:{version}:*:*:*:*:*:*:*"));
@@ -133,7 +133,7 @@ fn page_files() -> Result<BTreeSet<PathBuf>> {
     files.iter().map(|file| Ok(file.strip_prefix(&root)?.to_owned())).collect()
 }
 
-/// A file of our own. `path` is relative to the clone.
+/// A file of this project. `path` is relative to the clone.
 fn file(path: &Path) -> Result<Component> {
     let bytes =
         std::fs::read(workspace::root().join(path)).with_context(|| format!("cannot read {}", path.display()))?;

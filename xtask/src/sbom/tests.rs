@@ -1,4 +1,4 @@
-//! What a reader of the documents looks up: a crate, a licence, a hash, a tool.
+//! The content of the documents: crates, licences, hashes and tools.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -31,7 +31,7 @@ fn pages() -> &'static Value {
     &WRITTEN[2]
 }
 
-/// Components that are in the product, or only in its build.
+/// Components with this scope.
 fn components<'a>(document: &'a Value, scope: &str) -> Vec<&'a Value> {
     document["components"].as_array().unwrap().iter().filter(|component| component["scope"] == scope).collect()
 }
@@ -55,7 +55,7 @@ fn crates(document: &Value) -> BTreeSet<String> {
 }
 
 #[test]
-fn every_crate_of_the_origin_and_of_the_bundle_is_listed_and_no_development_dependency() {
+fn every_compiled_crate_is_listed_and_no_development_dependency() {
     let (wasm, host) = (Target::Wasm.triple(), compilers().host);
     let verifier = tree("rds-verifier", wasm, "normal,build");
     for (document, package, target) in [(origin(), "rds-origin", &*host), (edge(), "rds-edge", wasm)] {
@@ -72,7 +72,7 @@ fn every_crate_of_the_origin_and_of_the_bundle_is_listed_and_no_development_depe
 }
 
 #[test]
-fn what_only_the_build_needs_is_excluded_from_the_product() {
+fn build_dependencies_are_excluded_from_the_product() {
     let (contained, build_only) = (names(&components(origin(), "required")), names(&components(origin(), "excluded")));
     for name in ["axum", "sqlx", "ring", "rds-shared", "rust-std"] {
         assert!(contained.contains(name), "{name}");
@@ -82,11 +82,11 @@ fn what_only_the_build_needs_is_excluded_from_the_product() {
     }
     let in_the_bundle = names(&components(edge(), "required"));
     assert!(in_the_bundle.contains("worker") && in_the_bundle.contains("edge/entry.mjs"));
-    assert!(!in_the_bundle.contains("tokio-rustls"), "the bundle speaks no TLS of its own");
+    assert!(!in_the_bundle.contains("tokio-rustls"), "the bundle contains no TLS implementation");
 }
 
 #[test]
-fn every_component_has_a_licence_and_every_published_one_an_address_and_a_hash() {
+fn every_component_has_a_licence_and_every_published_one_a_package_url_and_a_hash() {
     for document in &*WRITTEN {
         let tools = document["formulation"][0]["components"].as_array().unwrap();
         for component in document["components"].as_array().unwrap().iter().chain(tools) {
@@ -103,7 +103,7 @@ fn every_component_has_a_licence_and_every_published_one_an_address_and_a_hash()
                 }
                 None if component["type"] == "file" => 64,
                 None => {
-                    assert!(name.starts_with("rds-") || name.starts_with("rust"), "{name} has no address");
+                    assert!(name.starts_with("rds-") || name.starts_with("rust"), "{name} has no package URL");
                     0
                 }
             };
@@ -113,7 +113,7 @@ fn every_component_has_a_licence_and_every_published_one_an_address_and_a_hash()
 }
 
 #[test]
-fn the_tools_of_the_bundle_are_those_that_the_locks_pin() {
+fn the_tools_of_the_bundle_have_the_locked_versions() {
     let tools = edge()["formulation"][0]["components"].as_array().unwrap();
     let versions: BTreeSet<_> = tools.iter().filter_map(|tool| tool["purl"].as_str()).collect();
     let bindgen = format!("pkg:cargo/wasm-bindgen-cli@{}", workspace::locked_version("wasm-bindgen").unwrap());
@@ -124,7 +124,7 @@ fn the_tools_of_the_bundle_are_those_that_the_locks_pin() {
 }
 
 #[test]
-fn the_pages_are_their_files_and_the_verifier() {
+fn the_pages_contain_their_files_and_the_verifier() {
     let contained = components(pages(), "required");
     let files: BTreeSet<_> = page_files().unwrap().into_iter().collect();
     for asset in ["docs/assets/site.css", "docs/pages/verify.html", "docs/guides/decisions.md", "openapi/openapi.json"]
@@ -134,7 +134,7 @@ fn the_pages_are_their_files_and_the_verifier() {
     let listed: BTreeSet<_> =
         contained.iter().filter(|it| it["type"] == "file").map(|it| Path::new(it["name"].as_str().unwrap())).collect();
     assert_eq!(listed, files.iter().map(PathBuf::as_path).collect());
-    // What wrote the pages is not in them, nor is what unpacks them where they are served.
+    // Neither the tools that render the pages nor the code that decompresses them at run time is part of the pages.
     let names = names(&contained);
     assert!(names.contains("rds-verifier") && names.contains("k256") && names.contains("wasm-bindgen"));
     assert!(!names.contains("pulldown-cmark") && !names.contains("zstd-sys"));
@@ -142,7 +142,7 @@ fn the_pages_are_their_files_and_the_verifier() {
 }
 
 #[test]
-fn every_reference_leads_to_one_component_and_every_component_is_reached() {
+fn references_are_unique_and_every_component_is_reachable() {
     for document in &*WRITTEN {
         let product = document["metadata"]["component"]["bom-ref"].as_str().unwrap();
         let tools = document["formulation"][0]["components"].as_array().unwrap();
@@ -150,7 +150,7 @@ fn every_reference_leads_to_one_component_and_every_component_is_reached() {
         let all: Vec<_> =
             components.iter().chain(tools).map(|it| it["bom-ref"].as_str().unwrap()).chain([product]).collect();
         let unique: BTreeSet<_> = all.iter().copied().collect();
-        assert_eq!(all.len(), unique.len(), "a reference names two components");
+        assert_eq!(all.len(), unique.len(), "a reference belongs to two components");
         let dependencies = document["dependencies"].as_array().unwrap();
         let of = |reference: &str| {
             let found = dependencies.iter().find(|it| it["ref"] == reference).unwrap_or_else(|| panic!("{reference}"));
@@ -167,7 +167,7 @@ fn every_reference_leads_to_one_component_and_every_component_is_reached() {
 }
 
 #[test]
-fn the_same_commit_gives_the_same_bytes_without_a_trace_of_the_machine() {
+fn the_documents_are_reproducible_and_contain_no_local_paths() {
     assert!(texts() == *TEXTS);
     for text in &*TEXTS {
         assert!(!text.contains(workspace::root().to_str().unwrap()));

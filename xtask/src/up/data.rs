@@ -1,4 +1,4 @@
-//! What has been loaded into a database, so that a second run is fast and keeps its data.
+//! Loads data sets, and records them so that a second run is fast and keeps its data.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use super::state::write_private;
 use crate::console::Step;
 use crate::workspace::{collect, hex};
 
-/// What `--data` asks for.
+/// The value of `--data`.
 #[derive(Clone, Debug)]
 pub enum Data {
     /// The simulated market on chain `devnet`.
@@ -30,11 +30,11 @@ pub fn parse(text: &str) -> Result<Data, String> {
         folder if Path::new(folder).is_dir() => {
             std::path::absolute(folder).map(Data::Folder).map_err(|error| error.to_string())
         }
-        other => Err(format!("`{other}` is neither demo, nor none, nor a folder")),
+        other => Err(format!("`{other}` must be `demo`, `none` or an existing folder")),
     }
 }
 
-/// The record of loads beside the database: source to fingerprint.
+/// The record of loaded data sets next to the database: source to fingerprint.
 struct Loaded {
     path: PathBuf,
     sources: BTreeMap<String, String>,
@@ -56,11 +56,11 @@ impl Loaded {
     }
 }
 
-/// Loads what is asked for and not there yet. Without a wish, an empty database gets the demo
-/// market and a filled one stays as it is. `record` is the file beside the database.
-pub fn load(origin: &Origin, wish: Option<&Data>, record: PathBuf) -> Result<()> {
+/// Loads the requested data unless it is loaded already. Without a request, an empty database gets the demo market and a filled one
+/// is kept. `record` is the path of the record.
+pub fn load(origin: &Origin, requested: Option<&Data>, record: PathBuf) -> Result<()> {
     let mut loaded = Loaded::read(record)?;
-    let data = match wish {
+    let data = match requested {
         Some(data) => data,
         None if loaded.sources.is_empty() => &Data::Demo,
         None => &Data::None,
@@ -88,12 +88,12 @@ pub fn load(origin: &Origin, wish: Option<&Data>, record: PathBuf) -> Result<()>
     }
 }
 
-/// SHA-256 over names, sizes and modification times: enough to notice a new delivery of data.
+/// SHA-256 over names, sizes and modification times, which detects changed data sets.
 fn listing(folder: &Path) -> Result<String> {
     let mut files = Vec::new();
     collect(folder, &mut files)?;
     if files.is_empty() {
-        bail!("{} holds no files", folder.display());
+        bail!("{} contains no files", folder.display());
     }
     files.sort();
     let mut hash = Sha256::new();

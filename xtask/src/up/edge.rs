@@ -1,4 +1,4 @@
-//! The Worker on real workerd: the configuration file, the bundle beside it, the running process.
+//! The Worker on workerd: its configuration file, the bundle next to it, and the process.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -16,22 +16,20 @@ use crate::service::{Service, StopRule};
 use crate::wasm::Bundle;
 use crate::workspace;
 
-/// Speaks workerd's cache protocol; plain workerd has no cache of its own.
+/// A service for workerd's cache protocol, because plain workerd has no cache.
 pub const CACHE_STORE: &str = include_str!("../../assets/cache-store.mjs");
-/// V8's garbage holds memory of the runtime's that V8 does not count: the native half of every request, response and header map.
-/// Left to itself V8 collects when its own few MB have grown, and that memory is then several times as much. So it is told to collect
-/// early; `bench soak` measures what that saves. On Cloudflare the platform bounds each isolate.
+/// Makes V8 collect garbage early. Dead JavaScript objects hold native memory that V8 does not count (requests, responses, header
+/// maps), and by default V8 collects only after that memory is several times as large. `bench soak` measures the saving. On
+/// Cloudflare the platform limits each isolate.
 pub const V8_FLAGS: &str = r#"["--optimize-for-size"]"#;
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 const STOP: StopRule = StopRule { signal: Signal::TERM, grace: Duration::from_secs(10) };
 
-/// A value that the Worker finds under its name, as a wrangler var or secret would be.
+/// A named value of the Worker's environment, like a wrangler variable or secret.
 pub struct Binding {
-    /// Its name in the Worker.
     pub name: &'static str,
-    /// Its text.
     pub value: String,
-    /// Secrets reach workerd by its environment, so that no file holds them.
+    /// Secrets are passed to workerd in its environment, so that they are not written to a file.
     pub secret: bool,
 }
 
@@ -51,40 +49,40 @@ impl Binding {
 pub struct DurableObject {
     /// The binding's name.
     pub binding: &'static str,
-    /// The exported class. Its storage is kept under this name too.
+    /// Name of the exported class, and of its storage.
     pub class: &'static str,
 }
 
-/// The service's classes with storage, as in `wrangler.toml`.
+/// The service's Durable Object classes, as in `wrangler.toml`.
 pub const DURABLE_OBJECTS: &[DurableObject] = &[
     DurableObject { binding: "KEYS", class: "KeyGuard" },
     DurableObject { binding: "ADDRESSES", class: "AddressGuard" },
     DurableObject { binding: "EPOCHS", class: "Epochs" },
 ];
 
-/// What the configuration file says.
+/// Content of the configuration file.
 pub struct Worker<'a> {
     /// Variables and secrets.
     pub bindings: &'a [Binding],
-    /// Classes with storage.
+    /// Durable Object classes.
     pub durable_objects: &'a [DurableObject],
-    /// Where the Worker listens, on loopback.
+    /// Loopback port of the Worker.
     pub port: u16,
-    /// A second isolate of the Worker with the same objects and copies, as another place on earth would have one.
+    /// A second isolate with the same Durable Objects and shared cache, as another Cloudflare location would have.
     pub twin: Option<Twin<'a>>,
-    /// As in `wrangler.toml`.
+    /// Compatibility date, as in `wrangler.toml`.
     pub compatibility_date: &'a str,
-    /// Where its modules lie, beside the configuration: empty, or a folder's name with a slash behind it.
+    /// Folder of its modules relative to the configuration: empty, or a name with a trailing slash.
     pub folder: &'a str,
 }
 
 /// A second isolate, for tests.
 pub struct Twin<'a> {
-    /// Its main module in the folder, in front of the Worker's own.
+    /// Its main module in the folder; `None` for the Worker's own.
     pub entry: Option<&'a str>,
-    /// Where it listens, on loopback.
+    /// Its loopback port.
     pub port: u16,
-    /// What runs in it, where that is not what the Worker itself is.
+    /// Its version, if different from the Worker's.
     pub version: Option<Version<'a>>,
 }
 
@@ -93,13 +91,13 @@ pub struct Twin<'a> {
 pub struct Version<'a> {
     /// Variables and secrets.
     pub bindings: &'a [Binding],
-    /// The date that its runtime behaves as of.
+    /// Its compatibility date.
     pub compatibility_date: &'a str,
     /// As [`Worker::folder`].
     pub folder: &'a str,
 }
 
-/// Lays out the folder, starts workerd and waits until the Worker answers `/ready`, which no limit holds back.
+/// Lays out the folder, starts workerd and waits until the Worker answers `/ready`, which is not rate-limited.
 pub fn start(
     workerd: &Path,
     bundle: &Bundle,
@@ -119,12 +117,12 @@ pub fn start(
         .args(["serve", "worker.capnp"])
         .envs(bindings.iter().filter(|binding| binding.secret).map(|binding| (binding.name, &binding.value)));
     let mut service = Service::start("the edge", command, state.log("edge"), STOP)?;
-    service.wait_until(&mut step, PATIENCE, || probe::is_ok(port, "/ready"))?;
+    service.wait_until(&mut step, TIMEOUT, || probe::is_ok(port, "/ready"))?;
     step.done(&format!("port {port}"));
     Ok(service)
 }
 
-/// Copies the bundle, so that a rebuild does not disturb a running stack, and writes the configuration.
+/// Copies the bundle, so that a rebuild does not affect a running stack, and writes the configuration.
 pub fn lay_out(folder: &Path, bundle: &Bundle, worker: &Worker<'_>) -> Result<()> {
     place(&folder.join(worker.folder), bundle)?;
     configure(folder, "worker.capnp", bundle, worker)
@@ -139,7 +137,7 @@ pub fn place(folder: &Path, bundle: &Bundle) -> Result<()> {
     Ok(())
 }
 
-/// Writes the configuration `name` and what stands beside the bundle's files.
+/// Writes the configuration `name`, the cache service and the storage folder.
 pub fn configure(folder: &Path, name: &str, bundle: &Bundle, worker: &Worker<'_>) -> Result<()> {
     std::fs::create_dir_all(folder.join("objects")).with_context(|| format!("cannot create {}", folder.display()))?;
     std::fs::write(folder.join("cache-store.mjs"), CACHE_STORE)?;
@@ -148,7 +146,8 @@ pub fn configure(folder: &Path, name: &str, bundle: &Bundle, worker: &Worker<'_>
     Ok(())
 }
 
-/// The configuration in workerd's format, over a bundle's files, the main module first. Paths are relative to the file.
+/// The configuration in workerd's format. `files` are the bundle's files, the main module first. Paths are relative to the
+/// configuration.
 pub fn render(worker: &Worker<'_>, files: &[&str]) -> String {
     let own_version =
         Version { bindings: worker.bindings, compatibility_date: worker.compatibility_date, folder: worker.folder };
@@ -225,7 +224,7 @@ const cacheStore :Workerd.Worker = (
     )
 }
 
-/// Where a second isolate stands in the configuration; empty without one.
+/// The parts of the configuration for a second isolate; empty without one.
 #[derive(Default)]
 struct TwinText {
     service: String,
@@ -233,18 +232,18 @@ struct TwinText {
     worker: String,
 }
 
-/// The lines of a bundle's modules, which lie in `folder`.
+/// The lines for a bundle's modules in `folder`.
 fn modules(folder: &str, files: &[&str]) -> String {
     files.iter().map(|file| module(folder, file)).collect()
 }
 
-/// A module's line of the configuration: modules import each other by name, wherever they lie.
+/// The line for a module. Modules import each other by name, independent of the folder.
 fn module(folder: &str, file: &str) -> String {
     let kind = if file.ends_with(".wasm") { "wasm" } else { "esModule" };
     format!("    (name = {}, {kind} = embed {}),\n", quoted(file), quoted(&format!("{folder}{file}")))
 }
 
-/// The lines of variables and secrets.
+/// The lines for variables and secrets.
 fn bindings(bindings: &[Binding]) -> String {
     let mut lines = String::new();
     for binding in bindings {
@@ -258,7 +257,7 @@ fn bindings(bindings: &[Binding]) -> String {
     lines
 }
 
-/// The date in `wrangler.toml`, so that here and in production the runtime behaves alike.
+/// The compatibility date in `wrangler.toml`, so that the runtime behaves as in production.
 pub fn compatibility_date() -> Result<String> {
     let path = workspace::root().join("wrangler.toml");
     let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -266,7 +265,7 @@ pub fn compatibility_date() -> Result<String> {
         .find_map(|line| line.strip_prefix("compatibility_date"))
         .and_then(|rest| rest.split('"').nth(1))
         .map(str::to_owned)
-        .context("wrangler.toml names no compatibility_date")
+        .context("wrangler.toml has no compatibility_date")
 }
 
 /// A text literal of the configuration language.
@@ -289,7 +288,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn secrets_stay_out_of_the_file_and_quotes_cannot_end_a_literal() {
+    fn secrets_are_not_written_and_quotes_are_escaped() {
         let worker = Worker {
             bindings: &[
                 Binding::variable("ORIGIN_URL", "http://127.0.0.1:1\"), evil"),
@@ -307,12 +306,12 @@ mod tests {
         assert!(text.contains(r#"fromEnvironment = "ASSERTION_KEY""#));
         assert!(text.contains(r#"text = "http://127.0.0.1:1\"), evil""#));
         assert!(text.contains(r#"className = "KeyGuard", uniqueKey"#));
-        assert!(text.contains(r#"(className = "KeyGuard", serviceName = "main")"#), "one object for both isolates");
-        assert!(text.contains(&format!("v8Flags = {V8_FLAGS}")), "without them memory is several times as much");
+        assert!(text.contains(r#"(className = "KeyGuard", serviceName = "main")"#), "shared by both isolates");
+        assert!(text.contains(&format!("v8Flags = {V8_FLAGS}")), "the memory limit depends on these flags");
     }
 
     #[test]
-    fn another_version_has_its_own_files_and_variables_and_the_same_objects() {
+    fn another_version_has_its_own_files_and_variables_but_shares_the_durable_objects() {
         let (this, other) =
             ([Binding::variable("ORIGIN_URL", "http://a")], [Binding::variable("ORIGIN_URL", "http://b")]);
         let version = Version { bindings: &other, compatibility_date: "2025-12-01", folder: "other/" };

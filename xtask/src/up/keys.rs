@@ -1,4 +1,4 @@
-//! One demo key a plan and one index token, minted once and kept with the state.
+//! A demo key per plan and an index token, minted once and stored with the state.
 
 use anyhow::{Context, Result};
 use serde_json::{Map, Value};
@@ -9,7 +9,7 @@ use crate::console::Step;
 
 const ORG: &str = "demo";
 
-/// A key that `up` hands out: its name in `stack.json` and what is minted for it.
+/// A demo key: its name in `stack.json` and how it is minted.
 struct Demo {
     name: &'static str,
     plan: &'static str,
@@ -25,13 +25,12 @@ const DEMOS: [Demo; 4] = [
 
 /// The credentials of a stack.
 pub struct Credentials {
-    /// Name in `stack.json` to key.
+    /// Keys by name in `stack.json`.
     pub keys: Map<String, Value>,
-    /// The index token.
     pub index_token: String,
 }
 
-/// The kept credentials, after asking the origin that it still knows them; new ones otherwise.
+/// The stored credentials, if the origin still lists them as active; otherwise new ones.
 pub fn ensure(origin: &Origin, secrets: &mut Secrets) -> Result<Credentials> {
     let mut step = Step::start("demo keys");
     let known = ids(&origin.ask(&["keys", "list", "--json"])?);
@@ -57,7 +56,7 @@ pub fn ensure(origin: &Origin, secrets: &mut Secrets) -> Result<Credentials> {
     Ok(Credentials { keys, index_token })
 }
 
-/// A kept credential whose id the origin still lists, or a new one; and whether it is new.
+/// A stored credential whose id the origin still lists, or a new one; and whether it is new.
 fn credential(
     origin: &Origin,
     secrets: &mut Secrets,
@@ -77,17 +76,17 @@ fn credential(
     let value = answer
         .get(field)
         .and_then(Value::as_str)
-        .with_context(|| format!("`rds-origin {}` answered without `{field}`", mint.join(" ")))?;
+        .with_context(|| format!("`rds-origin {}` printed JSON without `{field}`", mint.join(" ")))?;
     let id = answer
         .get("id")
         .and_then(id_text)
-        .with_context(|| format!("`rds-origin {}` answered without `id`", mint.join(" ")))?;
+        .with_context(|| format!("`rds-origin {}` printed JSON without `id`", mint.join(" ")))?;
     secrets.set(entry, value)?;
     secrets.set(&id_entry, &id)?;
     Ok((value.to_owned(), true))
 }
 
-/// The ids of the listed credentials that still work.
+/// The ids of the active credentials in a list.
 fn ids(answer: &Value) -> Vec<String> {
     answer
         .as_array()
@@ -112,7 +111,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_revoked_key_is_not_offered_again() {
+    fn a_revoked_key_is_not_reused() {
         let answer = json!([
             {"id": "a", "is_active": true},
             {"id": 2, "is_active": false},

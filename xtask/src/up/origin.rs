@@ -1,4 +1,4 @@
-//! The origin: built, migrated, fed, served.
+//! The origin of a stack: build, migrations, data and the running service.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -17,34 +17,33 @@ use crate::console::Step;
 use crate::service::{Service, StopRule};
 use crate::workspace;
 
-/// Identifies the assertion key; a rotation adds a second one.
+/// Id of the assertion key; a rotation would add a second key.
 const ASSERTION_KEY_ID: &str = "k1";
-/// The variable of the key that decisions are signed with.
+/// The variable with the key that signs decisions.
 const SIGNING_KEY: &str = "RDS_SIGNING_KEY";
-/// The demo market: enough to fill pages and to run every state, small enough to load in seconds.
+/// Size of the demo market: large enough to fill pages and show every state, small enough to load in seconds.
 const DEMO: [&str; 6] = ["--seed", "7", "--vaults", "60", "--hours", "72"];
-/// SIGTERM drains: no new requests, the running ones finish.
+/// SIGTERM makes the origin drain: it accepts no new requests and finishes the running ones.
 const STOP: StopRule = StopRule { signal: Signal::TERM, grace: Duration::from_secs(30) };
-const BUILD_PATIENCE: Duration = Duration::from_secs(3600);
-const VERB_PATIENCE: Duration = Duration::from_secs(900);
+const BUILD_TIMEOUT: Duration = Duration::from_secs(3600);
+const VERB_TIMEOUT: Duration = Duration::from_secs(900);
 
-/// The built program with the environment it runs in.
+/// The built program and its environment.
 pub struct Origin {
     program: PathBuf,
     environment: Vec<(&'static str, String)>,
     log: PathBuf,
 }
 
-/// How the program is compiled: a profile of `Cargo.toml`.
+/// A build profile in `Cargo.toml`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Profile {
-    /// In a fraction of the time, for trying and testing.
+    /// Compiles quickly, for development and tests.
     Up,
-    /// As it is deployed, and measured.
+    /// As deployed and benchmarked.
     Release,
 }
 
-/// Builds the program.
 pub fn build(profile: Profile) -> Result<PathBuf> {
     let name = match profile {
         Profile::Up => "up",
@@ -53,13 +52,13 @@ pub fn build(profile: Profile) -> Result<PathBuf> {
     let mut step = Step::start("rds-origin");
     let mut cargo = workspace::cargo();
     cargo.args(["build", "--locked", "--profile", name, "--package", "rds-origin"]);
-    command::run(&mut step, cargo, &workspace::log("origin"), BUILD_PATIENCE)?;
+    command::run(&mut step, cargo, &workspace::log("origin"), BUILD_TIMEOUT)?;
     step.done("built");
     Ok(workspace::target().join(name).join("rds-origin"))
 }
 
 impl Origin {
-    /// Settles the environment, drawing the secrets that do not exist yet.
+    /// Composes the environment, and generates missing secrets.
     pub fn new(
         program: PathBuf,
         state: &State,
@@ -79,7 +78,7 @@ impl Origin {
             ("RDS_EDGE_ASSERTION_KEYS", format!("{ASSERTION_KEY_ID}:{assertion}")),
             ("RDS_MASTER_KEY", secrets.or_random("master_key", 32)?),
             ("RDS_GRAPH", "1".to_owned()),
-            // No load balancer stands before this one that would have to notice first.
+            // There is no load balancer that must notice the shutdown first.
             ("RDS_LAME_DUCK_SECONDS", "0".to_owned()),
             ("RDS_FIRST_PARTY_ORIGINS", super::FIRST_PARTY.to_owned()),
         ];
@@ -99,12 +98,12 @@ impl Origin {
         Ok(Self { program, environment, log: state.log("origin") })
     }
 
-    /// The assertion key in the form that the Worker takes: `<kid>:<64 hex>`.
+    /// The assertion key in the Worker's form: `<kid>:<64 hex>`.
     pub fn assertion_key(&self) -> &str {
         self.variable("RDS_EDGE_ASSERTION_KEYS")
     }
 
-    /// The bearer token of the admin door.
+    /// The bearer token of the admin listener.
     pub fn admin_token(&self) -> &str {
         self.variable("RDS_ADMIN_TOKEN")
     }
@@ -114,8 +113,7 @@ impl Origin {
         found.map_or("", |(_, value)| value)
     }
 
-    /// Writes the environment as `NAME=value` lines, so that a person can start the origin again by
-    /// hand after stopping it: `env $(cat <file>) rds-origin serve`.
+    /// Writes the environment as `NAME=value` lines, so that the origin can be restarted by hand: `env $(cat <file>) rds-origin serve`.
     pub fn write_environment(&self, file: &Path) -> Result<()> {
         let lines: String = self.environment.iter().map(|(name, value)| format!("{name}={value}\n")).collect();
         write_private(file, lines.as_bytes())
@@ -135,40 +133,40 @@ impl Origin {
         self.log.with_file_name("origin-verbs.log")
     }
 
-    /// Runs a verb as a step of its own.
+    /// Runs a verb as a step.
     fn step(&self, name: &str, words: &[&str], done: &str) -> Result<()> {
         let mut step = Step::start(name);
-        command::run(&mut step, self.verb(words), &self.verbs_log(), VERB_PATIENCE)?;
+        command::run(&mut step, self.verb(words), &self.verbs_log(), VERB_TIMEOUT)?;
         step.done(done);
         Ok(())
     }
 
-    /// Runs a verb and reads the JSON it prints.
+    /// Runs a verb and parses its JSON output.
     pub fn ask(&self, words: &[&str]) -> Result<Value> {
         let said = command::output(&mut self.verb(words))?;
-        serde_json::from_str(&said).with_context(|| format!("`rds-origin {}` printed no JSON", words.join(" ")))
+        serde_json::from_str(&said).with_context(|| format!("`rds-origin {}` did not print JSON", words.join(" ")))
     }
 
-    /// Brings the schema up to date.
+    /// Applies the migrations.
     pub fn migrate(&self) -> Result<()> {
         self.step("migrations", &["migrate"], "applied")
     }
 
-    /// Freezes what was loaded, so that the graph is there with the first answer.
+    /// Builds the exposure graph snapshot from the loaded data, so that it is available from the first request.
     pub fn build_graph(&self) -> Result<()> {
         self.step("the exposure graph", &["graph", "build"], "built")
     }
 
-    /// Lets the stack's own key sign decisions, where it has one: since long ago, so that a clock that is moved back signs too.
+    /// Activates the stack's signing key, if it has one. The date is far in the past, so that signing also works with a clock set back.
     pub fn activate_signer(&self) -> Result<()> {
         if self.variable(SIGNING_KEY).is_empty() {
             return Ok(());
         }
         let mut step = Step::start("the signing key");
         let mut verb = self.verb(&["signers", "activate", "--at", "2020-01-01T00:00:00Z"]);
-        // The edge is not up yet: there is nobody to wait for.
+        // The edge is not running yet, so the verb must not wait for it.
         verb.env_remove("RDS_EDGE_URL");
-        command::run(&mut step, verb, &self.verbs_log(), VERB_PATIENCE)?;
+        command::run(&mut step, verb, &self.verbs_log(), VERB_TIMEOUT)?;
         step.done("active");
         Ok(())
     }
@@ -185,15 +183,15 @@ impl Origin {
         let name = format!("the data sets of {}", folder.display());
         let folder = folder.display().to_string();
         self.step(&name, &["import", &folder], "imported")?;
-        // A registry of many years is many polls at once.
+        // The registry covers many years, which would otherwise be published over many polls.
         self.step("its security registry", &["security", "autopublish", "--all"], "published")
     }
 
-    /// Starts the service and waits until it says that it is ready.
+    /// Starts the service and waits until it is ready.
     pub fn serve(&self, ports: &Ports) -> Result<Service> {
         let mut step = Step::start("the origin");
         let mut service = Service::start("the origin", self.verb(&["serve"]), self.log.clone(), STOP)?;
-        service.wait_until(&mut step, VERB_PATIENCE, || probe::is_ok(ports.relay, "/ready"))?;
+        service.wait_until(&mut step, VERB_TIMEOUT, || probe::is_ok(ports.relay, "/ready"))?;
         step.done(&format!("ports {} to {}", ports.origin_edge, ports.admin));
         Ok(service)
     }

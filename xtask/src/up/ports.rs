@@ -1,4 +1,4 @@
-//! The loopback ports of a stack: the edge on N, the origin's doors on N+1 to N+3, Postgres from N+4 on.
+//! The loopback ports of a stack: the edge on N, the origin's listeners on N+1 to N+3, Postgres on the first free port from N+4.
 
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener};
 
@@ -9,29 +9,29 @@ use anyhow::{Context, Result, bail};
 pub struct Ports {
     /// The Worker.
     pub edge: u16,
-    /// The origin's door for the Worker.
+    /// The origin's edge listener.
     pub origin_edge: u16,
-    /// The origin's door for backend relays.
+    /// The origin's relay listener.
     pub relay: u16,
-    /// The origin's door for operators.
+    /// The origin's admin listener.
     pub admin: u16,
-    /// Where the search for a Postgres port begins.
+    /// First port to try for Postgres.
     pub postgres_from: u16,
 }
 
 impl Ports {
-    /// The ports counted from the edge's.
+    /// The ports that follow from the edge's port.
     pub fn from(edge: u16) -> Result<Self> {
-        let at = |offset| edge.checked_add(offset).context("--port leaves no room for the ports that follow it");
+        let at = |offset| edge.checked_add(offset).context("--port must be at most 65531");
         Ok(Self { edge, origin_edge: at(1)?, relay: at(2)?, admin: at(3)?, postgres_from: at(4)? })
     }
 
-    /// Ports that are free now, for a stack that nobody has to find by number.
+    /// Ports that are free now, for a stack that is found by `stack.json`.
     pub fn free() -> Result<Self> {
         Self::from(free_row(5)?)
     }
 
-    /// Refuses to start over another program.
+    /// Fails if another program uses one of the ports.
     pub fn require_free(&self) -> Result<()> {
         for (what, port) in self.all() {
             if !is_free(port) {
@@ -44,28 +44,28 @@ impl Ports {
     fn all(&self) -> [(&'static str, u16); 4] {
         [
             ("the edge", self.edge),
-            ("the origin's edge door", self.origin_edge),
-            ("the origin's relay door", self.relay),
-            ("the origin's admin door", self.admin),
+            ("the origin's edge listener", self.origin_edge),
+            ("the origin's relay listener", self.relay),
+            ("the origin's admin listener", self.admin),
         ]
     }
 }
 
-/// The first of `count` ports in a row that are free now.
+/// The first of `count` consecutive ports that are free now.
 pub fn free_row(count: u16) -> Result<u16> {
-    // Above the usual services and below the range from which the kernel picks client ports.
+    // Above the ports of usual services and below the kernel's range of client ports.
     let start = 20_000 + (std::process::id() % 1_000) as u16 * 8;
     (0..200)
         .filter_map(|step| start.checked_add(step * count.max(8)))
         .find(|first| (*first..first.saturating_add(count)).all(is_free))
-        .with_context(|| format!("no {count} free ports in a row from {start} on"))
+        .with_context(|| format!("no {count} consecutive free ports from {start}"))
 }
 
-/// The first free port from `start` on, for what is named.
+/// The first free port from `start`; `what` names its user in the error.
 pub fn first_free(start: u16, what: &str) -> Result<u16> {
     (start..start.saturating_add(200))
         .find(|port| is_free(*port))
-        .with_context(|| format!("no free port for {what} from {start} on"))
+        .with_context(|| format!("no free port for {what} from {start}"))
 }
 
 /// `127.0.0.1:port`.

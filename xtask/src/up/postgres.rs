@@ -1,4 +1,4 @@
-//! A Postgres of our own on loopback: one cluster a state folder, password-protected, no socket file.
+//! A Postgres server on loopback: one cluster per state folder, with a password and without a Unix socket.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -21,29 +21,28 @@ use crate::workspace::hex;
 /// The superuser of the cluster, and the database of the service.
 const ROLE: &str = "rds";
 const DATABASE: &str = "rds";
-const PATIENCE: Duration = Duration::from_secs(120);
-/// SIGINT is Postgres' fast shutdown: sessions are cut, data is flushed.
+const TIMEOUT: Duration = Duration::from_secs(120);
+/// SIGINT requests Postgres' fast shutdown: sessions are disconnected and data is flushed.
 const STOP: StopRule = StopRule { signal: Signal::INT, grace: Duration::from_secs(20) };
 
-/// How much the data is worth.
+/// Whether data must survive a crash.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Durability {
-    /// Survives a crash of the machine.
+    /// Data survives a crash of the machine.
     Kept,
-    /// Lives for one test run: no flushing to disk.
+    /// For one test run: data is not flushed to disk.
     ThrowAway,
 }
 
 /// A running cluster.
 pub struct Postgres {
-    /// The server process.
     pub service: Service,
-    /// `postgres://rds:…@127.0.0.1:port/rds`, a superuser's.
+    /// `postgres://rds:…@127.0.0.1:port/rds`; the role is a superuser.
     pub url: String,
 }
 
-/// Where the cluster of a state folder lives: `<state>/postgres`, unless Postgres must run as
-/// another user who cannot enter the state folder; then a folder of the cache named after it.
+/// Folder of a state folder's cluster: `<state>/postgres`, or, if Postgres must run as a user who cannot enter the state folder, a
+/// folder in the cache named by a hash of that path.
 pub fn home(cache: &Cache, state: &State) -> Result<PathBuf> {
     let inside = state.path("postgres");
     if user::can_traverse(&inside, user::dropped()?) {
@@ -55,7 +54,7 @@ pub fn home(cache: &Cache, state: &State) -> Result<PathBuf> {
     Ok(cache.folder("data").join(name))
 }
 
-/// A cluster that nobody has started yet.
+/// A cluster that is not started.
 pub struct Cluster {
     major: u32,
     port: u16,
@@ -68,7 +67,7 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// The server as a command.
+    /// The command that starts the server.
     pub fn command(&self) -> Command {
         let mut server = Command::new(&self.server);
         server.current_dir(&self.home).args(&self.arguments);
@@ -76,15 +75,15 @@ impl Cluster {
         server
     }
 
-    /// The same for a program that starts and kills the server itself: `{program, arguments, folder, uid, gid}`, the last two
-    /// null where it runs as whoever starts it.
+    /// The command as JSON, for programs that start and kill the server themselves: `{program, arguments, folder, uid, gid}`. `uid` and
+    /// `gid` are null when the server runs as the current user.
     pub fn describe(&self) -> Value {
         let (uid, gid) = (self.ids.map(|ids| ids.uid), self.ids.map(|ids| ids.gid));
         json!({"program": self.server, "arguments": self.arguments, "folder": self.home, "uid": uid, "gid": gid})
     }
 }
 
-/// Starts the cluster in `home`, made first if need be, and waits until it accepts connections.
+/// Starts the cluster in `home`, created if needed, and waits until it accepts connections.
 pub fn start(
     programs: &Programs,
     home: &Path,
@@ -97,8 +96,8 @@ pub fn start(
     let mut step = Step::start(format!("Postgres {}", cluster.major));
     let mut service = Service::start("Postgres", cluster.command(), state.log("postgres"), STOP)?;
     let ready_file = home.join("data/postmaster.pid");
-    service.wait_until(&mut step, PATIENCE, || {
-        // The last line of this file is the server's own word on whether it accepts connections.
+    service.wait_until(&mut step, TIMEOUT, || {
+        // The server writes its status to the last line of this file.
         std::fs::read_to_string(&ready_file)
             .is_ok_and(|text| text.lines().last().is_some_and(|line| line.trim() == "ready"))
     })?;
@@ -106,7 +105,7 @@ pub fn start(
     Ok(Postgres { service, url: cluster.url })
 }
 
-/// The cluster in `home`, made if need be, on the first free port from `port_from` on.
+/// The cluster in `home`, created if needed, on the first free port from `port_from`.
 pub fn prepare(
     programs: &Programs,
     home: &Path,
@@ -118,8 +117,8 @@ pub fn prepare(
     let ids = user::dropped()?;
     if !user::can_traverse(&programs.bin, ids) {
         bail!(
-            "Postgres must run as an ordinary user, who cannot enter {}; name a folder that \
-             everyone can enter in RDS_CACHE",
+            "Postgres must run as an ordinary user, who cannot enter {}; set RDS_CACHE to a \
+             folder that everyone can enter",
             programs.bin.display()
         );
     }
@@ -131,7 +130,7 @@ pub fn prepare(
     let version = std::fs::read_to_string(data.join("PG_VERSION"))?;
     if version.trim() != programs.major.to_string() {
         bail!(
-            "the data in {} belongs to Postgres {}, and the server is Postgres {}; --fresh starts over",
+            "the data in {} belongs to Postgres {}, but the server is Postgres {}; --fresh deletes the data",
             data.display(),
             version.trim(),
             programs.major
@@ -165,7 +164,7 @@ pub fn prepare(
     })
 }
 
-/// Makes a cluster with one superuser and one database.
+/// Creates a cluster with one superuser and one database.
 fn create(programs: &Programs, home: &Path, state: &State, password: &str, ids: Option<Ids>) -> Result<()> {
     let mut step = Step::start("a Postgres cluster");
     let making = home.join("making");
@@ -187,7 +186,7 @@ fn create(programs: &Programs, home: &Path, state: &State, password: &str, ids: 
         .args(["--auth=scram-sha-256", "--encoding=UTF8", "--locale=C", "--no-sync"]);
     user::run_as(&mut initdb, ids);
     let log = state.log("initdb");
-    let made = command::run(&mut step, initdb, &log, PATIENCE);
+    let made = command::run(&mut step, initdb, &log, TIMEOUT);
     std::fs::remove_file(&password_file)?;
     made?;
     create_database(&mut step, programs, home, &making, &log, ids)?;
@@ -198,7 +197,7 @@ fn create(programs: &Programs, home: &Path, state: &State, password: &str, ids: 
     Ok(())
 }
 
-/// Creates the service's database in the server's single-user mode: the npm package ships no client.
+/// Creates the service's database in the server's single-user mode, because the npm package contains no client.
 fn create_database(
     step: &mut Step,
     programs: &Programs,
@@ -214,5 +213,5 @@ fn create_database(
         .arg(programs.bin.join("postgres"))
         .arg(data);
     user::run_as(&mut shell, ids);
-    command::run(step, shell, log, PATIENCE)
+    command::run(step, shell, log, TIMEOUT)
 }

@@ -1,4 +1,4 @@
-//! One small HTTP request over loopback: enough to ask a service whether it is ready.
+//! A minimal HTTP request over loopback, to check whether a service is ready.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use super::ports::local;
 
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The status of `GET path`, or `None` when nothing answers.
 pub fn status(port: u16, path: &str) -> Option<u16> {
-    let mut stream = TcpStream::connect_timeout(&local(port).into(), PATIENCE).ok()?;
-    stream.set_read_timeout(Some(PATIENCE)).ok()?;
+    let mut stream = TcpStream::connect_timeout(&local(port).into(), TIMEOUT).ok()?;
+    stream.set_read_timeout(Some(TIMEOUT)).ok()?;
     write!(stream, "GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n").ok()?;
     let mut answer = Vec::new();
     stream.take(64).read_to_end(&mut answer).ok()?;

@@ -1,4 +1,4 @@
-//! The running stack: started in order, described in `stack.json`, stopped so that clients are told.
+//! The running stack: ordered start and stop, and its description in `stack.json`.
 
 use std::path::PathBuf;
 
@@ -19,7 +19,7 @@ use crate::provision::cache::{Cache, remove};
 use crate::service::{Service, was_stopped_from_outside};
 use crate::{signals, wasm};
 
-/// Everything that runs. The fields drop in the order of [`Stack::stop`].
+/// The running processes. Fields are declared, and therefore dropped, in the order of [`Stack::stop`].
 pub struct Stack {
     origin: Option<Service>,
     edge: Option<Service>,
@@ -34,10 +34,10 @@ pub struct Stack {
 }
 
 impl Stack {
-    /// Provisions, builds, starts and loads everything, and writes `stack.json` when all of it answers.
+    /// Provisions, builds, starts and loads everything, and writes `stack.json` once everything is ready.
     ///
     /// # Errors
-    /// The first step that fails, in words that say what to do. What was started by then is stopped.
+    /// The error of the first step that fails, with what to do. Everything started so far is stopped.
     pub fn start(options: &Options, ports: Ports) -> Result<Self> {
         let state = State::open(&options.state)?;
         let _ = std::fs::remove_file(state.path("stack.json"));
@@ -78,7 +78,7 @@ impl Stack {
         let origin_environment = state.path("origin.env");
         origin.write_environment(&origin_environment)?;
         origin.migrate()?;
-        // First: what is loaded makes baskets, and signs them.
+        // Before loading data, because loading creates baskets and signs them.
         origin.activate_signer()?;
         data::load(&origin, options.data.as_ref(), record)?;
         origin.build_graph()?;
@@ -146,7 +146,7 @@ impl Stack {
             println!("  edge          {}", http(self.ports.edge));
             println!("                curl '{}/v1/vaults?limit=3'", http(self.ports.edge));
         }
-        println!("  origin        {} (edge door)", http(self.ports.origin_edge));
+        println!("  origin        {} (edge listener)", http(self.ports.origin_edge));
         println!("  relay         {}", http(self.ports.relay));
         println!("  admin         {}", http(self.ports.admin));
         for (name, key) in &self.credentials.keys {
@@ -158,10 +158,10 @@ impl Stack {
         println!("\n  Ctrl-C stops everything.");
     }
 
-    /// Watches the services until a stop is asked for.
+    /// Watches the services until a stop is requested.
     ///
-    /// The origin may be taken away from outside: the edge then answers from its copies, and the
-    /// stack goes on. Any other ending is an error.
+    /// The origin may be stopped from outside: the edge then serves cached responses, and the stack keeps running. Any other end of a
+    /// service is an error.
     pub fn watch(&mut self) -> Result<()> {
         while !signals::interrupted() {
             self.look()?;
@@ -170,7 +170,7 @@ impl Stack {
         Ok(())
     }
 
-    /// One look at every service; see [`Stack::watch`].
+    /// Checks every service once; see [`Stack::watch`].
     pub fn look(&mut self) -> Result<()> {
         if let Some(origin) = &mut self.origin
             && let Some(status) = origin.ended()?
@@ -179,7 +179,7 @@ impl Stack {
                 bail!("the origin ended with {status}; {}", origin.last_lines());
             }
             heading(&format!(
-                "  the origin was stopped from outside ({status}); the edge goes on with the copies it has.\n  \
+                "  the origin was stopped from outside ({status}); the edge keeps serving cached responses.\n  \
                  Start it again with: env $(cat {}) {} serve",
                 self.origin_environment.display(),
                 self.origin_program.display()
@@ -195,14 +195,14 @@ impl Stack {
         Ok(())
     }
 
-    /// Prints the ends of the logs, for a run that failed with the stack still up.
+    /// Prints the last lines of the logs, after a failure with the stack still running.
     pub fn show_logs(&self) {
         for service in [&self.origin, &self.edge].into_iter().flatten() {
             eprintln!("  {}", service.last_lines());
         }
     }
 
-    /// Stops everything: the origin first, so that its streams' last frames still pass through the edge, and Postgres last.
+    /// Stops everything: the origin first, so that the last frames of its streams pass through the edge; Postgres last.
     pub fn stop(mut self) {
         eprintln!();
         heading("Stop");
@@ -219,14 +219,14 @@ impl Stack {
     }
 }
 
-/// What the Worker is configured with; `edge/src/config.rs` says what each means.
+/// The Worker's environment; see `edge/src/config.rs`.
 fn bindings(origin: &Origin, ports: &Ports) -> Vec<Binding> {
     vec![
         Binding::variable("ORIGIN_URL", http(ports.origin_edge)),
         Binding::variable("FIRST_PARTY_ORIGINS", FIRST_PARTY),
         Binding::variable("CLIENT_IP_HEADER", "CF-Connecting-IP"),
         Binding::variable("GRAPH", "1"),
-        // Here one thread runs the Worker and all of its objects, on a disk that others use.
+        // Here one thread runs the Worker and all its Durable Objects, on a shared disk.
         Binding::variable("GUARD_TIMEOUT_MS", "5000"),
         Binding::secret("ASSERTION_KEY", origin.assertion_key()),
     ]
@@ -236,12 +236,12 @@ fn http(port: u16) -> String {
     format!("http://{}", local(port))
 }
 
-/// Deletes what earlier runs left: the database that this tool made, the secrets, the edge's storage.
+/// Deletes the state of earlier runs: the database created by this tool, the secrets and the edge's storage.
 fn empty(state: &State, home: &std::path::Path, external: bool) -> Result<()> {
     if external {
         bail!(
-            "--fresh would have to empty the database behind DATABASE_URL, which this tool did not \
-             make; empty it yourself, or unset DATABASE_URL"
+            "--fresh does not empty the database in DATABASE_URL, because this tool did not create it; \
+             empty it yourself, or unset DATABASE_URL"
         );
     }
     let step = Step::start("the old state");

@@ -10,17 +10,17 @@ use serde_json::{Map, Value};
 
 use crate::workspace::random_hex;
 
-/// A state folder, held by one `up` at a time.
+/// A state folder, locked by one `up` at a time.
 pub struct State {
     root: PathBuf,
     _lock: File,
 }
 
 impl State {
-    /// Creates the folder if need be and takes its lock.
+    /// Creates the folder if needed and takes its lock.
     ///
     /// # Errors
-    /// When another run holds it; the error names its process.
+    /// If another run holds the lock; the error names its process.
     pub fn open(folder: &Path) -> Result<Self> {
         let root = std::path::absolute(folder)?;
         std::fs::create_dir_all(&root).with_context(|| format!("cannot create the state folder {}", root.display()))?;
@@ -56,25 +56,25 @@ impl State {
         self.root.join(name)
     }
 
-    /// The log of a service or a step.
+    /// Path of the log of a service or a step.
     pub fn log(&self, name: &str) -> PathBuf {
         self.root.join("logs").join(format!("{name}.log"))
     }
 }
 
-/// What must stay the same from run to run and must not be read by others: `secrets.json`, mode 0600.
+/// Secrets that stay the same between runs, in `secrets.json` with mode 0600.
 pub struct Secrets {
     path: PathBuf,
     values: Map<String, Value>,
 }
 
 impl Secrets {
-    /// Reads the file, or starts an empty set.
+    /// Reads the file; an empty set if there is none.
     pub fn load(state: &State) -> Result<Self> {
         let path = state.path("secrets.json");
         let values = match std::fs::read(&path) {
             Ok(bytes) => serde_json::from_slice(&bytes)
-                .with_context(|| format!("{} is damaged; --fresh starts over without it", path.display()))?,
+                .with_context(|| format!("{} is damaged; --fresh deletes it and the stack's data", path.display()))?,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Map::new(),
             Err(error) => return Err(error.into()),
         };
@@ -86,7 +86,7 @@ impl Secrets {
         self.values.get(name).and_then(Value::as_str)
     }
 
-    /// A value by name, drawn at random (`bytes` bytes, hexadecimal) the first time.
+    /// A value by name; the first time it is generated from `bytes` random bytes, as hexadecimal.
     pub fn or_random(&mut self, name: &str, bytes: usize) -> Result<String> {
         if let Some(value) = self.get(name) {
             return Ok(value.to_owned());
@@ -96,14 +96,14 @@ impl Secrets {
         Ok(value)
     }
 
-    /// Keeps a value, at once and for the next run.
+    /// Stores a value in memory and in the file.
     pub fn set(&mut self, name: &str, value: &str) -> Result<()> {
         self.values.insert(name.to_owned(), Value::String(value.to_owned()));
         write_private(&self.path, &serde_json::to_vec_pretty(&self.values)?)
     }
 }
 
-/// Replaces a file in one step, readable by its owner only.
+/// Replaces a file atomically, with mode 0600.
 pub fn write_private(path: &Path, bytes: &[u8]) -> Result<()> {
     let next = path.with_extension("next");
     let write = || -> std::io::Result<()> {

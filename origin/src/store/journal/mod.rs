@@ -1,8 +1,8 @@
-//! The journal's numbers: how operations get them. [`mod@step`] is how they are stepped over where a restore may have undone some.
+//! How operations of the journal get their sequence numbers. [`mod@step`] skips numbers that a restore may have undone.
 //!
-//! Producers append rows and name their transaction. The state remembers the snapshot up to which all that is visible has a
-//! number; a tick numbers what a later snapshot sees and that one did not. Such a transaction was then either in progress and
-//! listed, or not begun: two look-ups in an index, whatever commits late, rolls back or races.
+//! Producers append rows with their transaction id. The state stores the snapshot up to which every visible row has a number; a tick
+//! numbers the rows that are visible in a later snapshot and were not in that one. The transaction of such a row was then either in
+//! progress, and so listed in the snapshot, or not begun. So two index look-ups find it, regardless of late commits, rollbacks and races.
 
 pub mod read;
 pub mod retention;
@@ -15,11 +15,11 @@ use super::{At, StoreError};
 use rds_shared::wire::Timestamp;
 use sqlx::{Connection, PgConnection, Row};
 
-/// The channel on which a new head is announced. A hint: polling is the truth.
+/// The notification channel for a new head. It only shortens the wait; polling finds every operation.
 pub const CHANNEL: &str = "journal";
 
-/// The rows that are visible in the statement's snapshot `cur.s` and were not in the snapshot `$1`. Asking for what lies at or
-/// above xmin instead would read everything since the oldest open transaction again, at every tick.
+/// Rows that are visible in the statement's snapshot `cur.s` and were not in the snapshot `$1`. A search from xmin on would instead read
+/// everything since the oldest open transaction again at every tick.
 const FRESH: &str = "
     select o.id, o.recorded_at from push_operation o, cur
     where o.xid = any (array(select pg_snapshot_xip($1::pg_snapshot))) and pg_visible_in_snapshot(o.xid, cur.s)
@@ -27,16 +27,16 @@ const FRESH: &str = "
     select o.id, o.recorded_at from push_operation o, cur
     where o.xid >= pg_snapshot_xmax($1::pg_snapshot) and o.xid < pg_snapshot_xmax(cur.s) and pg_visible_in_snapshot(o.xid, cur.s)";
 
-/// What one tick came to.
+/// The result of a tick.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tick {
-    /// Somebody else is at it.
+    /// Another process holds the lock.
     Taken,
-    /// This many operations got their numbers.
+    /// This many operations got a number.
     Numbered(u64),
 }
 
-/// Whether there is anything to number. Reads only: an idle journal costs no transaction ids.
+/// Whether there is anything to number. Read-only, so that an idle journal uses no transaction ids.
 pub async fn is_due(connection: &mut PgConnection) -> Result<bool, StoreError> {
     let snap: String = sqlx::query_scalar("select snap::text from journal_state").fetch_one(&mut *connection).await?;
     let sql = format!(
@@ -46,10 +46,10 @@ pub async fn is_due(connection: &mut PgConnection) -> Result<bool, StoreError> {
     Ok(sqlx::query_scalar(&sql).bind(snap).fetch_one(connection).await?)
 }
 
-/// Numbers everything that became visible since the last tick.
+/// Numbers all operations that became visible since the last tick.
 ///
-/// The second statement takes its snapshot after the lock is held, so it is never older than the one that was read. That needs
-/// read committed, which is why the level is named here.
+/// The second statement takes its snapshot while the lock is held, so it is never older than the stored one. This requires the isolation
+/// level read committed, which is therefore set explicitly.
 pub async fn tick(connection: &mut PgConnection, now: Timestamp) -> Result<Tick, StoreError> {
     let mut tx = connection.begin_with("begin isolation level read committed").await?;
     let sql = "/* journal_turn */ select snap::text from journal_state for update skip locked";
@@ -78,22 +78,22 @@ pub async fn tick(connection: &mut PgConnection, now: Timestamp) -> Result<Tick,
     Ok(Tick::Numbered(numbered.unwrap_or(0).unsigned_abs()))
 }
 
-/// What an operator is shown of the journal.
+/// The state of the journal, for operators.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Standing {
-    /// The last number given.
+    /// The last assigned number.
     pub head: i64,
-    /// Whether the head was given in this cluster, on this timeline.
+    /// Whether this cluster, on this timeline, assigned the head.
     pub here: bool,
-    /// Operations that are visible and have no number yet.
+    /// Number of visible operations without a number.
     pub waiting: u64,
-    /// Jumps of the numbering so far.
+    /// Number of steps so far.
     pub steps: u64,
-    /// Seconds since the oldest transaction began that has written something and is still open.
+    /// Age in seconds of the oldest open transaction that has written something.
     pub oldest_writer_seconds: i64,
 }
 
-/// Reads it.
+/// Reads the state of the journal.
 pub async fn standing(connection: &mut PgConnection) -> Result<Standing, StoreError> {
     let snap: String = sqlx::query_scalar("select snap::text from journal_state").fetch_one(&mut *connection).await?;
     let sql = format!(

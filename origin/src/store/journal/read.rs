@@ -1,4 +1,4 @@
-//! Reading the journal: the window that is retained, and the operations after a place.
+//! Reading the journal: its retained window, and the operations after a position.
 
 use super::super::{At, StoreError};
 use rds_shared::push::Cursor;
@@ -8,18 +8,18 @@ use rds_shared::wire::Timestamp;
 use sqlx::postgres::PgRow;
 use sqlx::{PgExecutor, Row};
 
-/// What the journal holds at one instant.
+/// The range of the journal at one instant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Extent {
-    /// The oldest operation in the window; one above `tail` when there is none.
+    /// The oldest operation in the window; one above `tail` if the window is empty.
     pub floor: Cursor,
     /// The newest operation.
     pub tail: Cursor,
-    /// Every jump of the numbering, oldest first.
+    /// All steps of the numbering, oldest first.
     pub jumps: Vec<Jump>,
 }
 
-/// Reads it, in one snapshot.
+/// Reads the range in one snapshot.
 pub async fn extent(db: impl PgExecutor<'_>, now: Timestamp) -> Result<Extent, StoreError> {
     let sql = "
         -- journal_extent
@@ -44,19 +44,19 @@ fn cursor(number: i64) -> Cursor {
     Cursor::new(number.unsigned_abs())
 }
 
-/// How much one read brings, at most.
+/// Limits of one read.
 #[derive(Debug, Clone, Copy)]
 pub struct Most {
-    /// Operations.
+    /// Maximum number of operations.
     pub rows: u32,
-    /// Bytes of what is told of them; the last one may go over, so that one is always brought.
+    /// Maximum size of their content in bytes. The last operation may exceed it, so that at least one is returned.
     pub bytes: i64,
 }
 
-/// What follows a place.
+/// The operations after a position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stretch {
-    /// In order.
+    /// In order of their numbers.
     pub entries: Vec<Entry>,
     /// Whether more may follow.
     pub more: bool,
@@ -65,34 +65,34 @@ pub struct Stretch {
 /// One numbered operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// Its number.
+    /// Sequence number.
     pub seq: u64,
-    /// What a stream tells of it; nothing where it is not for streams, where its chain has been withheld since, and where the
-    /// question was for a vault that it does not concern.
+    /// What a stream sends for the operation. `None` if it is not for streams, if one of its chains is withheld now, or if it does not concern
+    /// the requested vault.
     pub told: Option<Told>,
-    /// Whether the operation behind the number is there. It is, unless it has left the window or somebody removed it by hand.
+    /// Whether the operation still exists. It is missing only if it has left the window or was removed by hand.
     pub is_whole: bool,
 }
 
-/// What a stream tells of an operation.
+/// What a stream sends for an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Told {
-    /// The frame.
+    /// Kind of frame.
     pub operation: Operation,
-    /// The vaults that it concerns.
+    /// The vaults it concerns.
     pub vaults: Vec<String>,
-    /// JSON: the event as it was captured.
+    /// The event as JSON, as captured.
     pub row: String,
 }
 
-/// The entries above `after`, in order, as many as `most` allows. With `vault`, only operations that concern it are told.
+/// The entries above `after`, in order, within the limits `most`. With `vault`, only operations that concern it have content.
 pub async fn after(
     db: impl PgExecutor<'_>,
     after: u64,
     most: Most,
     vault: Option<&str>,
 ) -> Result<Stretch, StoreError> {
-    // Sizes are known without the bodies: what goes over the bound is not even unpacked.
+    // Sizes are computed without reading the bodies, so bodies beyond the limit are not even decompressed.
     let sql = "
         -- journal_after
         select seq, is_whole, stream_op, vault_ids, body, bytes from (
@@ -140,16 +140,16 @@ fn entry(row: &PgRow) -> Result<Entry, StoreError> {
 
 fn text(body: &[u8]) -> Result<String, StoreError> {
     String::from_utf8(body.to_vec())
-        .map_err(|_| StoreError::Corrupt { column: "push_operation.body", text: "bytes that are no UTF-8".to_owned() })
+        .map_err(|_| StoreError::Corrupt { column: "push_operation.body", text: "not UTF-8".to_owned() })
 }
 
-/// The last number given.
+/// The last assigned number.
 pub async fn head(db: impl PgExecutor<'_>) -> Result<u64, StoreError> {
     let head: i64 = sqlx::query_scalar("select head from journal_state").fetch_one(db).await?;
     Ok(head.unsigned_abs())
 }
 
-/// The chains that the service does not serve publicly: their operations are shown to nobody, whenever they were captured.
+/// The withheld chains. Their operations are not sent to anybody, whenever they were captured.
 pub async fn withheld(db: impl PgExecutor<'_>) -> Result<Vec<i64>, StoreError> {
     let sql = "/* withheld_chains */ select chain_id from chain where not is_served order by chain_id";
     Ok(sqlx::query_scalar(sql).fetch_all(db).await?)

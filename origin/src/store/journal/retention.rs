@@ -1,27 +1,27 @@
-//! The journal's partitions: one an hour, made ahead, dropped whole when their hour has left the window.
+//! Partitions of the journal: one per hour, created ahead and dropped as a whole once the hour has left the window.
 //!
-//! Rows are never deleted one by one. An hour of operations goes before the hours of the journal that number them, so that a
-//! step never takes for new what was numbered long ago; and nothing goes that a consumer has yet to read.
+//! Rows are never deleted one by one. A partition of operations is dropped before the journal partitions that number them; otherwise a step
+//! would number those operations again as new ones. Nothing is dropped that a consumer still has to read.
 //!
-//! Whether an hour is needed is found out before anybody is locked out, by look-ups in indexes that cost the same however much
-//! the window holds. Under the lock only one thing is asked: whether something came in since.
+//! Whether a partition is needed is determined before any lock is taken, by index look-ups whose cost does not depend on the size of the
+//! window. Under the lock, only one check remains: whether rows have arrived since.
 
 use super::super::{At, StoreError};
 use rds_shared::push::cursor::WINDOW_SECONDS;
 use rds_shared::wire::Timestamp;
 use sqlx::{Connection, PgConnection, Row};
 
-/// Seconds in the range of one partition.
+/// Length of a partition's range in seconds.
 pub const HOUR: i64 = 3_600;
-/// How much longer than the window an hour is kept: a replay that began inside the window ends inside what is kept.
+/// How much longer than the window a partition is kept, so that a replay that began inside the window finds all of its rows.
 const GRACE_SECONDS: i64 = 3_600;
-/// The nearest hour to come that a partition is made for. A row that is on its way to the default partition while its own is
-/// attached is refused, so none is made for an hour in which a producer may be writing, whatever its clock says.
-const NEAREST: i64 = 2;
-/// How long a change of partitions waits for producers and readers, who in turn wait behind it.
+/// First hour ahead for which a partition is created. A row on its way to the default partition is refused if its own partition is attached
+/// meanwhile, so none is created for an hour in which a producer may be writing, whatever its clock shows.
+const MIN_HOURS_AHEAD: i64 = 2;
+/// How long a partition change waits for its lock. Producers and readers queue behind it meanwhile.
 const LOCK_TIMEOUT: &str = "set local lock_timeout = '200ms'";
-/// One process at a time; the others have nothing to do.
-const TURN: i64 = 0x7264_735f_6a72_6e6c;
+/// Key of the advisory lock: one process at a time runs a round, the others skip it.
+const ROUND_LOCK: i64 = 0x7264_735f_6a72_6e6c;
 
 /// A partitioned table of the journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,7 +46,7 @@ impl Table {
     }
 }
 
-/// Rows of `{part}` that have no number, given the snapshot `$1` up to which everything visible has one: two look-ups in an index.
+/// Condition: `{part}` has rows without a number. `$1` is the snapshot up to which every visible row has one. Two index look-ups.
 fn unnumbered(part: &str) -> String {
     format!(
         "exists (select from {part} where xid = any (array(select pg_snapshot_xip($1::pg_snapshot)))) \
@@ -54,36 +54,36 @@ fn unnumbered(part: &str) -> String {
     )
 }
 
-/// What one round did.
+/// The result of one round.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Round {
-    /// Partitions that were made.
+    /// Number of partitions created.
     pub made: u32,
-    /// Partitions that were dropped, and default ones that were emptied.
+    /// Number of partitions dropped and of default partitions emptied.
     pub dropped: u32,
-    /// Partitions whose hour is over and that are still needed or were in use; they are tried again.
+    /// Number of expired partitions that are still needed or in use; the next round tries them again.
     pub kept: u32,
 }
 
-/// Makes the partitions of the hours from [`NEAREST`] to `ahead` after `now`, and drops what has left the window.
+/// Creates the partitions of the hours from [`MIN_HOURS_AHEAD`] to `ahead` after `now`, and drops those that have left the window.
 pub async fn round(connection: &mut PgConnection, now: Timestamp, ahead: i64) -> Result<Round, StoreError> {
     let mut round = Round::default();
     let mine: bool =
-        sqlx::query_scalar("select pg_try_advisory_lock($1)").bind(TURN).fetch_one(&mut *connection).await?;
+        sqlx::query_scalar("select pg_try_advisory_lock($1)").bind(ROUND_LOCK).fetch_one(&mut *connection).await?;
     if !mine {
         return Ok(round);
     }
     let done = async {
         let hour = now.as_seconds().div_euclid(HOUR);
         for table in [Table::Operations, Table::Journal] {
-            for hour in hour + NEAREST..=hour + ahead {
+            for hour in hour + MIN_HOURS_AHEAD..=hour + ahead {
                 round.made += u32::from(make(connection, table, hour).await?);
             }
         }
         let floor = now.plus_seconds(-WINDOW_SECONDS);
         let Some(keep) = kept_from(connection, floor).await? else { return Ok(round) };
         let before = floor.plus_seconds(-GRACE_SECONDS);
-        // The last hour that may go has ended this long before.
+        // The last hour that may be dropped ended before `before`.
         let last = before.as_seconds().div_euclid(HOUR) - 1;
         for table in [Table::Operations, Table::Journal] {
             for hour in hours(connection, table).await?.into_iter().filter(|hour| *hour <= last) {
@@ -97,11 +97,11 @@ pub async fn round(connection: &mut PgConnection, now: Timestamp, ahead: i64) ->
         Ok(round)
     }
     .await;
-    sqlx::query("select pg_advisory_unlock($1)").bind(TURN).execute(connection).await?;
+    sqlx::query("select pg_advisory_unlock($1)").bind(ROUND_LOCK).execute(connection).await?;
     done
 }
 
-/// `false` for a partition that somebody held for longer than we wait.
+/// Turns a failed attempt to lock a partition in use into `false`.
 fn unless_used(result: Result<bool, StoreError>) -> Result<bool, StoreError> {
     match result {
         Err(error) if is_in_use(&error) => Ok(false),
@@ -109,7 +109,7 @@ fn unless_used(result: Result<bool, StoreError>) -> Result<bool, StoreError> {
     }
 }
 
-/// Waited in vain for a lock, or for others that wait for us.
+/// Whether the error is a lock timeout or a deadlock.
 fn is_in_use(error: &StoreError) -> bool {
     error.sqlstate().is_some_and(|code| matches!(code.as_str(), "55P03" | "40P01"))
 }
@@ -118,9 +118,9 @@ fn partition(table: Table, hour: i64) -> String {
     format!("{}_{hour}", table.name())
 }
 
-/// Makes an hour's partition, unless it is there, or its rows already lie with the others: there they stay.
+/// Creates an hour's partition unless it exists, or the default partition already contains rows of that hour, which then stay there.
 ///
-/// It is made beside the table and then attached: that waits for no producer.
+/// The table is created separately and then attached, which does not wait for producers.
 async fn make(connection: &mut PgConnection, table: Table, hour: i64) -> Result<bool, StoreError> {
     let (name, parent, instant) = (partition(table, hour), table.name(), table.instant());
     let (from, to) = (Timestamp::from_seconds(hour * HOUR), Timestamp::from_seconds((hour + 1) * HOUR));
@@ -146,13 +146,13 @@ async fn make(connection: &mut PgConnection, table: Table, hour: i64) -> Result<
     }
     .await;
     match made {
-        // A row of that hour came in meanwhile.
+        // A row of that hour was inserted into the default partition meanwhile.
         Err(sqlx::Error::Database(error)) if error.code().as_deref() == Some("23514") => Ok(false),
         result => unless_used(result.map_err(StoreError::from)),
     }
 }
 
-/// The hours that have a partition, oldest first.
+/// The hours with a partition, oldest first.
 async fn hours(connection: &mut PgConnection, table: Table) -> Result<Vec<i64>, StoreError> {
     let sql = "
         -- partitions
@@ -168,8 +168,8 @@ async fn hours(connection: &mut PgConnection, table: Table) -> Result<Vec<i64>, 
     Ok(hours)
 }
 
-/// What was numbered from this instant on is kept, and its operations with it: the window, and what a consumer has yet to read.
-/// `None` while the database is not the one that gave the numbers: until the step is made nobody knows what has one.
+/// Operations numbered from this instant on are kept: those in the window, and those that a consumer still has to read. `None` while this
+/// database is not the one that assigned the numbers, because until the step is made it is unknown which operations have one.
 async fn kept_from(connection: &mut PgConnection, floor: Timestamp) -> Result<Option<Timestamp>, StoreError> {
     let sql = "
         -- journal_kept_from
@@ -181,7 +181,7 @@ async fn kept_from(connection: &mut PgConnection, floor: Timestamp) -> Result<Op
     Ok(row.try_get::<bool, _>("here")?.then_some(keep.0))
 }
 
-/// Drops an hour's partition, if nobody needs it.
+/// Drops an hour's partition unless it is needed.
 async fn drop_partition(
     connection: &mut PgConnection,
     table: Table,
@@ -194,7 +194,7 @@ async fn drop_partition(
     let Some(mark) = spare(connection, table, &name, span, snap, keep).await? else { return Ok(false) };
     let mut tx = connection.begin().await?;
     sqlx::query(LOCK_TIMEOUT).execute(&mut *tx).await?;
-    // Once it is detached nobody can add to it; until then somebody may have.
+    // Rows can be inserted until the partition is detached.
     sqlx::query(&format!("alter table {parent} detach partition {name}")).execute(&mut *tx).await?;
     if !is_as_it_was(&mut tx, table, &name, &mark).await? {
         return Ok(false);
@@ -204,7 +204,7 @@ async fn drop_partition(
     Ok(true)
 }
 
-/// Empties a default partition whose rows have all left the window. `false` where there is nothing to do, or not yet.
+/// Empties a default partition whose rows have all left the window. `false` if it is empty or still needed.
 async fn empty_default(
     connection: &mut PgConnection,
     table: Table,
@@ -212,7 +212,7 @@ async fn empty_default(
     keep: Timestamp,
 ) -> Result<bool, StoreError> {
     let (name, instant) = (format!("{}_other", table.name()), table.instant());
-    // Read before the rows are: what comes in between has no number in this snapshot.
+    // Read before the rows are, so that rows inserted in between count as not numbered in this snapshot.
     let snap = numbered_up_to(connection).await?;
     let sql = format!("select min({instant}), max({instant}) from {name}");
     let (first, last): (Option<At>, Option<At>) = sqlx::query_as(&sql).fetch_one(&mut *connection).await?;
@@ -233,13 +233,13 @@ async fn empty_default(
     Ok(true)
 }
 
-/// The snapshot up to which everything visible has its number.
+/// The snapshot up to which every visible operation has a number.
 async fn numbered_up_to(connection: &mut PgConnection) -> Result<String, StoreError> {
     Ok(sqlx::query_scalar("select snap::text from journal_state").fetch_one(connection).await?)
 }
 
-/// Looks whether a partition may go: operations once they are numbered and their numbers lie before `keep`, numbers once they do
-/// and their operations are gone. If so, what tells its content from a later one.
+/// Whether the partition can be dropped; if so, a fingerprint of its content to be checked again under the lock. Operations can be dropped
+/// once all of them are numbered and none was numbered from `keep` on; numbers, once all are older than `keep` and their operations are gone.
 async fn spare(
     connection: &mut PgConnection,
     table: Table,
@@ -250,7 +250,7 @@ async fn spare(
 ) -> Result<Option<String>, StoreError> {
     match table {
         Table::Operations => {
-            // Partitions of the journal before `keep` are not even opened; in the others nothing is expected.
+            // Partition pruning skips the journal before `keep`; the remaining partitions usually have no match.
             let sql = format!(
                 "/* operations_needed */ select {} or exists ( \
                      select from journal where at >= $2 and recorded_at >= $3 and recorded_at < $4)",
@@ -276,7 +276,7 @@ async fn spare(
     }
 }
 
-/// Whether a partition that is locked holds nothing but what it held when it was found to be spare.
+/// Whether a locked partition is unchanged since its fingerprint was taken.
 async fn is_as_it_was(connection: &mut PgConnection, table: Table, part: &str, mark: &str) -> Result<bool, StoreError> {
     match table {
         Table::Operations => {
@@ -287,7 +287,7 @@ async fn is_as_it_was(connection: &mut PgConnection, table: Table, part: &str, m
     }
 }
 
-/// The last number in a partition of the journal.
+/// The last number in a partition of the journal, or 0.
 async fn newest(connection: &mut PgConnection, part: &str) -> Result<String, StoreError> {
     let sql = format!("select coalesce(max(seq), 0)::text from {part}");
     Ok(sqlx::query_scalar(&sql).fetch_one(connection).await?)

@@ -1,31 +1,31 @@
-//! The step: what is done once a database turns out to be another one, or an older copy, than the one that gave the last numbers.
+//! The step: raises all numbers once this database turns out to be a restored copy, or another database than the one that issued them.
 //!
-//! # What a restore takes back, and who is misled by it
-//! Everything in the database, and with it every count that leaves the service: places in the journal (stream cursors), data versions
-//! (cursors of the change feed, `run-…` ids), versions of tags (copies at the edge), and the ids that rows are given: of keys,
-//! organisations, index tokens, subscriptions, deliveries, captured operations, leases. Whoever holds one of the past that is gone would
-//! take what bears it in the next past for the same thing. One step raises all of them, in one transaction, to where no other past has
-//! any ([`rds_shared::push::past`] says how that is drawn and why it holds):
+//! # What a restore sets back, and who is affected
+//! A restore sets back everything in the database, including all numbers that clients hold: sequence numbers (stream cursors), data
+//! versions (cursors of the change feed, `run-…` ids), tag versions (cached responses at the edge), and row ids (of keys, organisations,
+//! index tokens, subscriptions, deliveries, captured operations, leases). A client with a number of the lost timeline would take the same
+//! number of the next timeline for it. One step raises all of them, in one transaction, to numbers that no other timeline has used
+//! ([`rds_shared::push::past`] explains how they are chosen):
 //!
-//! | what | raised to | proven by |
+//! | number | raised to | how clients notice |
 //! |---|---|---|
-//! | `journal_state.head` | a landing of `OPERATIONS` | the recorded jump, at every stream's beginning |
-//! | `data_version` | a landing of `ROWS` | the recorded jump, at every cursor of the change feed |
-//! | `data_tag` | above all that this database or the edge knows | the edge: versions there only grow |
-//! | every sequence | a landing of `ROWS` | nobody has to: an id is given once |
+//! | `journal_state.head` | a landing of `OPERATIONS` | by the recorded jump, at the start of every stream |
+//! | `data_version` | a landing of `ROWS` | by the recorded jump, for every cursor of the change feed |
+//! | `data_tag` | above every version that this database or the edge knows | at the edge, which accepts only higher versions |
+//! | every sequence | a landing of `ROWS` | they need not: an id is issued once |
 //!
-//! What follows from content needs no step: event ids of webhooks (operation, instant and body), baskets' versions and decisions (digests),
-//! ids of vaults, events and signals (their sources'). The *number* of a basket's version may come again in another past; its id, which is
-//! signed, names the version before it and tells the two apart. A key's versions are its object's at the edge, which takes an older record
-//! from a restored origin once its lease is over, and a revocation always.
+//! Ids derived from content need no step: webhook event ids (operation, instant and body), ids of basket versions and decisions (digests),
+//! ids of vaults, events and signals (their sources'). The *number* of a basket version may repeat in another timeline; its signed id names
+//! the version before it and so distinguishes the two. The versions of a key are those of its Durable Object at the edge, which accepts an
+//! older record from a restored origin once its lease has ended, and a revocation always.
 //!
-//! # Who notices
-//! * Another cluster, timeline or database: [`Cause::Moved`]. Every connection asks before it numbers anything, and until the step is made
-//!   the database refuses new data versions, whoever writes.
-//! * The same cluster, timeline and database, set back on its disk: nothing in it tells. A process that saw a higher number does
-//!   ([`Cause::Behind`]), and so does the edge, whose versions of tags no restore takes back ([`Cause::EdgeAhead`]): the sequencer asks it
-//!   before it numbers on a new connection, and every message to it is answered with them.
-//! * Where no process and no edge was left to notice: an operator ([`Cause::Told`]).
+//! # Detection
+//! * Another cluster, timeline or database: [`Cause::Moved`]. Every connection checks this before it numbers anything, and until the step is
+//! made the database refuses new data versions from every writer.
+//! * The same cluster, timeline and database with its disk set back: nothing in the database shows this. A process that saw a higher number
+//! does ([`Cause::Behind`]), and so does the edge, whose tag versions are not restored ([`Cause::EdgeAhead`]): the sequencer asks the edge
+//! before it numbers on a new connection, and the edge returns its versions with every acknowledgement.
+//! * If neither a process nor an edge could notice: an operator ([`Cause::Told`]).
 
 use super::super::{At, Db, StoreError, Tx, tags};
 use rds_shared::push::Cursor;
@@ -35,51 +35,51 @@ use rds_shared::route::TagVersions;
 use rds_shared::wire::Timestamp;
 use sqlx::{Connection, PgConnection, PgExecutor, Row};
 
-/// Versions of tags are milliseconds. One beyond this (some 140 000 years) is no version but a fault, and nothing follows it.
-const LAST_VERSION: i64 = 1 << 52;
-/// Leases are seconds long. One that ends later than this by the database's clock was given before the clock was set back.
-const LONGEST_LEASE: &str = "interval '2 minutes'";
+/// Tag versions are milliseconds. A version at or above this (about 140 000 years) is an error and is ignored.
+const MAX_TAG_VERSION: i64 = 1 << 52;
+/// Leases last seconds. One that ends later than this, by the database's clock, was taken before the clock was set back.
+const MAX_LEASE: &str = "interval '2 minutes'";
 
-/// A jump of the numbering, as it was made.
+/// A jump of the numbering.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stepped {
-    /// The head before; what was numbered above it may be gone.
+    /// The head before the jump. Operations with higher numbers may be lost.
     pub from: i64,
-    /// The number below the next one that is given.
+    /// The head after the jump, before `numbered` operations.
     pub to: i64,
-    /// Operations without a number that got one in the step.
+    /// Number of operations that got their number in the step.
     pub numbered: u64,
 }
 
-/// Why numbers are stepped over.
+/// The reason for a step.
 #[derive(Debug, Clone, Copy)]
 pub enum Cause<'a> {
-    /// This is another cluster, timeline or database than the one that gave the head; nothing is done where it is not.
+    /// The head was issued by another cluster, timeline or database. Otherwise the step does nothing.
     Moved,
-    /// The head is below a number that was seen; nothing is done where it is not any more.
+    /// The head is below this number, which was seen. Otherwise the step does nothing.
     Behind(i64),
-    /// The edge knows versions of tags that this database has yet to give; nothing is done where it has given them.
+    /// The edge knows tag versions that this database has yet to issue. Otherwise the step does nothing.
     EdgeAhead(TagVersions),
-    /// An operator says so.
+    /// An operator's reason; always steps.
     Told(&'a str),
 }
 
-/// What a cause is judged by.
-struct Standing {
+/// The state by which a cause is checked.
+struct StepState {
     head: i64,
     here: bool,
     tags: TagVersions,
 }
 
 impl Cause<'_> {
-    fn holds(self, standing: &Standing) -> bool {
+    fn applies(self, state: &StepState) -> bool {
         match self {
-            Cause::Moved => !standing.here,
-            Cause::Behind(seen) => standing.head < seen,
-            // A tag that this database has no row of is a later release's.
+            Cause::Moved => !state.here,
+            Cause::Behind(seen) => state.head < seen,
+            // A tag without a row in this database belongs to a later release.
             Cause::EdgeAhead(known) => known.iter().any(|(tag, version)| {
-                let ours = standing.tags.of(tag);
-                ours > 0 && ours < version && version < LAST_VERSION
+                let ours = state.tags.of(tag);
+                ours > 0 && ours < version && version < MAX_TAG_VERSION
             }),
             Cause::Told(_) => true,
         }
@@ -88,51 +88,51 @@ impl Cause<'_> {
     fn reason(&self) -> &str {
         match self {
             Cause::Moved => "another cluster, timeline or database",
-            Cause::Behind(_) => "the head went back",
-            Cause::EdgeAhead(_) => "the edge knows facts that are gone",
+            Cause::Behind(_) => "the head decreased",
+            Cause::EdgeAhead(_) => "the edge has newer tag versions",
             Cause::Told(reason) => reason,
         }
     }
 }
 
-async fn standing(db: impl PgExecutor<'_>) -> Result<Standing, StoreError> {
+async fn step_state(db: impl PgExecutor<'_>) -> Result<StepState, StoreError> {
     let sql = "/* journal_step_standing */ select s.head, s.incarnation = journal_incarnation() as here, \
              (select string_agg(t.tag || '=' || t.version, ';') from data_tag t) as tags \
          from journal_state s";
     let row = sqlx::query(sql).fetch_one(db).await?;
     let tags: Option<&str> = row.try_get("tags")?;
-    Ok(Standing {
+    Ok(StepState {
         head: row.try_get("head")?,
         here: row.try_get("here")?,
         tags: TagVersions::parse(tags.unwrap_or_default()),
     })
 }
 
-/// Whether there is anything to step over. Asked without the turn: where all is well nobody is held up.
+/// Whether a step is needed. Checked without the lock, so that it delays nobody in normal operation.
 pub async fn must_step(connection: &mut PgConnection, cause: Cause<'_>) -> Result<bool, StoreError> {
-    Ok(cause.holds(&standing(connection).await?))
+    Ok(cause.applies(&step_state(connection).await?))
 }
 
-/// Steps over every number that may have been given, and numbers what is retained and has none.
+/// Raises all numbers above any that may have been issued, and numbers retained operations that have no number.
 ///
-/// It reads all that is retained, and after a restore into another cluster writes it: give it a connection that has the time. `draw` is by
-/// this machine's real clock, `now` by what may be a test's.
+/// Reads all retained operations, and after a restore into another cluster updates them, so the connection needs a long statement timeout.
+/// `draw` uses this machine's real clock; `now` may be a test clock's.
 pub async fn step(
     connection: &mut PgConnection,
     cause: Cause<'_>,
     now: Timestamp,
     draw: Draw,
 ) -> Result<Option<Stepped>, StoreError> {
-    // Of the two machines' clocks one may be wrong: the later one is further from what was given before.
+    // One of the two clocks may be wrong; the later one is further from any number issued before.
     let At(theirs) = sqlx::query_scalar("select clock_timestamp()").fetch_one(&mut *connection).await?;
     let seconds = draw.seconds.max(theirs.as_seconds());
     step_at(connection, cause, now, Draw { seconds, ..draw }).await
 }
 
-/// The same by the clock of `draw` alone.
+/// Like [`step`], but only with the clock of `draw`.
 ///
-/// In a restored cluster the transactions of old rows bear numbers that have yet to be given there. What is journalled of them
-/// is therefore assigned to the first transaction of all, so that it is never taken for something new.
+/// In a restored cluster, old rows have transaction ids that the cluster has yet to assign. Journalled rows therefore get the first normal
+/// transaction id, 3, so that they are never taken for new ones.
 pub async fn step_at(
     connection: &mut PgConnection,
     cause: Cause<'_>,
@@ -140,20 +140,20 @@ pub async fn step_at(
     draw: Draw,
 ) -> Result<Option<Stepped>, StoreError> {
     let mut tx = connection.begin_with("begin isolation level read committed").await?;
-    // Read by a statement of its own: one that waits for the turn would still see the tags of before another's step.
+    // A separate statement: one that reads and waits for the lock at once would still see the tags of before another process's step.
     sqlx::query("/* journal_step_turn */ select from journal_state for update").execute(&mut *tx).await?;
-    let standing = standing(&mut *tx).await?;
-    if !cause.holds(&standing) {
+    let state = step_state(&mut *tx).await?;
+    if !cause.applies(&state) {
         return Ok(None);
     }
-    let from = standing.head;
+    let from = state.head;
     let (above, known) = match cause {
         Cause::Behind(seen) => (from.max(seen), TagVersions::default()),
         Cause::EdgeAhead(known) => (from, known),
         Cause::Moved | Cause::Told(_) => (from, TagVersions::default()),
     };
     let to = landing(OPERATIONS, above, draw)?;
-    // Everything is gone through, not looked up.
+    // The next statement reads whole tables.
     sqlx::query("set local enable_seqscan = on").execute(&mut *tx).await?;
     let sql = "
         -- journal_step
@@ -187,7 +187,7 @@ pub async fn step_at(
         values ($1, $2, $3, $4, $5, journal_incarnation(), $6)";
     let jumped = sqlx::query(sql).bind(from).bind(to).bind(data_from).bind(data_to).bind(At(now));
     jumped.bind(cause.reason()).execute(&mut *tx).await?;
-    // What the edge knows of the facts may be of what is gone: from here on every copy from before is to be confirmed.
+    // The edge's responses may be based on lost facts. Raising all tags makes the edge revalidate every response cached before.
     tags::raise_all(&mut tx, &known).await?;
     tx.commit().await?;
     Ok(Some(Stepped { from, to, numbered: numbered.unsigned_abs() }))
@@ -198,8 +198,8 @@ fn landing(numbers: Numbers, above: i64, draw: Draw) -> Result<i64, StoreError> 
     to.ok_or_else(|| StoreError::Corrupt { column: "journal_state.head", text: above.to_string() })
 }
 
-/// Raises the ids that rows get: what was lost has given some, and nobody knows how many. A sequence follows no transaction; one that
-/// is raised by a step which then fails is only further on.
+/// Raises all sequences, because the number of ids issued by the lost timeline is unknown. `setval` is not transactional; if the step fails
+/// afterwards, the sequences are merely further ahead.
 async fn raise_sequences(tx: &mut Tx<'_>, draw: Draw) -> Result<(), StoreError> {
     let last: i64 = sqlx::query_scalar(
         "/* newest_row_id */ select coalesce(max(last_value), 0)::bigint from pg_sequences where schemaname = current_schema()",
@@ -215,7 +215,7 @@ async fn raise_sequences(tx: &mut Tx<'_>, draw: Draw) -> Result<(), StoreError> 
     Ok(())
 }
 
-/// Ends what was taken until later than anybody takes anything: the clock was ahead then, or was set back with the restore.
+/// Ends leases that last longer than any lease is taken for: the clock was ahead when they were taken, or was set back by the restore.
 async fn end_old_leases(tx: &mut Tx<'_>) -> Result<(), StoreError> {
     for (table, end) in [
         ("stream_process", "alive_until"),
@@ -224,15 +224,15 @@ async fn end_old_leases(tx: &mut Tx<'_>) -> Result<(), StoreError> {
         ("edge_tag_message", "not_before"),
     ] {
         let sql = format!(
-            "/* end_old_leases */ update {table} set {end} = clock_timestamp() where {end} > clock_timestamp() + {LONGEST_LEASE}"
+            "/* end_old_leases */ update {table} set {end} = clock_timestamp() where {end} > clock_timestamp() + {MAX_LEASE}"
         );
         sqlx::query(&sql).execute(&mut **tx).await?;
     }
     Ok(())
 }
 
-/// Jumps over the data versions that may have been given; from and to where. Behind the turn of numbering: before it the database
-/// refuses any.
+/// Raises the data version; returns the old and the new one. Called after the head was raised, because until then the database refuses new
+/// data versions.
 async fn raise_data_version(tx: &mut Tx<'_>, draw: Draw) -> Result<(i64, i64), StoreError> {
     let sql = "/* data_version_of_step */ select version from data_version for update";
     let from: i64 = sqlx::query_scalar(sql).fetch_one(&mut **tx).await?;
@@ -241,24 +241,24 @@ async fn raise_data_version(tx: &mut Tx<'_>, draw: Draw) -> Result<(i64, i64), S
     Ok((from, to))
 }
 
-/// The past that the database's facts have.
+/// The timeline of the database's facts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Past {
-    /// Another name means that what was read before may be undone, whatever versions it bears.
+    /// Identifies the timeline. With another name, facts that were read before may have been undone, whatever their version.
     pub name: String,
-    /// The jumps over data versions.
+    /// The jumps of the data version.
     jumps: Vec<Jump>,
 }
 
 impl Past {
-    /// Whether this past, having come as far as `newest`, gave this data version.
+    /// Whether this timeline, whose newest data version is `newest`, issued `version`.
     pub fn gave(&self, newest: i64, version: i64) -> bool {
         let number = |version: i64| Cursor::new(version.unsigned_abs());
         version >= 0 && is_of_this_past(&self.jumps, number(newest), number(version))
     }
 }
 
-/// Reads it, with the newest data version and the newest versions of all tags: all of one instant.
+/// Reads the timeline, the newest data version and the tag versions, all in one snapshot.
 pub async fn past(db: &Db) -> Result<(Past, i64, TagVersions), StoreError> {
     let sql = "
         -- journal_past

@@ -1,8 +1,8 @@
-//! Daily sums of a vault's readings, kept so that a score run reads what changed and not a year of every vault.
+//! Daily sums of a vault's observations, so that a score run reads what changed instead of a year of every vault.
 //!
-//! The database notes every day whose readings change, whoever writes them (`vault_day_change`). [`refresh`] sums those days again
-//! from their readings, so a sum always equals what the readings say: late readings, corrections and deletions take the same way
-//! as new ones. A vault counts as summed once it has a row in `vault_sums`; until then its readings are read as before.
+//! A trigger marks every day whose observations change, whoever writes them (`vault_day_change`). [`refresh`] computes the sums of marked
+//! days again from the observations, so late observations, corrections and deletions are handled like new ones. A vault has sums once it has
+//! a row in `vault_sums`; until then its observations are read directly.
 //!
 //! # Invariants
 //!
@@ -18,25 +18,25 @@ use super::{At, Db, StoreError, Tx};
 use sqlx::PgExecutor;
 use std::collections::HashSet;
 
-/// One process sums vaults for the first time, for two would do the same work: the key of that advisory lock.
-const FILLING: i64 = 0x7264_735f_6461_7973;
+/// Key of the advisory lock for first-time summing: one process does it, because two would do the same work.
+const FILL_LOCK: i64 = 0x7264_735f_6461_7973;
 
-/// Vaults whose changed days one statement sums: it takes a second, and no statement may take minutes.
-const REFRESHED_AT_ONCE: usize = 1_000;
+/// Vaults per statement: summing their changed days takes about a second, and a statement must stay well below minutes.
+const VAULTS_PER_STATEMENT: usize = 1_000;
 
-/// Those of `ids` whose days are summed.
+/// The ids that have daily sums.
 pub async fn summed(executor: impl PgExecutor<'_>, ids: &[String]) -> Result<HashSet<String>, StoreError> {
     let sql = "SELECT vault_id FROM vault_sums WHERE vault_id = ANY($1)";
     let summed: Vec<String> = sqlx::query_scalar(sql).bind(ids).fetch_all(executor).await?;
     Ok(summed.into_iter().collect())
 }
 
-/// Sums again the changed days of those of `ids` that are summed at all. Answers how many days that was.
+/// Computes the marked days of those of `ids` that have daily sums again; returns the number of days.
 ///
-/// The caller holds the writers' turn: two transactions that sum one day would each miss what the other has not committed.
+/// The caller holds the writers' lock: of two transactions that sum one day, each would miss the other's uncommitted rows.
 pub async fn refresh(tx: &mut Tx<'_>, ids: &[String]) -> Result<u64, StoreError> {
     let mut days = 0;
-    for ids in ids.chunks(REFRESHED_AT_ONCE) {
+    for ids in ids.chunks(VAULTS_PER_STATEMENT) {
         days += refresh_some(tx, ids).await?;
     }
     Ok(days)
@@ -47,7 +47,7 @@ async fn refresh_some(tx: &mut Tx<'_>, ids: &[String]) -> Result<u64, StoreError
     if !sqlx::query_scalar::<_, bool>(any).bind(ids).fetch_one(&mut **tx).await? {
         return Ok(0);
     }
-    // The notes and the readings are read as of one instant: a note that is deleted here belongs to readings that are counted here.
+    // Marks and observations are read in one snapshot: a mark that is deleted here belongs to observations that are counted here.
     let sql = format!(
         "WITH told AS ( \
              DELETE FROM vault_day_change c USING vault_sums k \
@@ -74,31 +74,31 @@ async fn refresh_some(tx: &mut Tx<'_>, ids: &[String]) -> Result<u64, StoreError
     Ok(days.len() as u64)
 }
 
-/// Completes days that were just written.
+/// Sets `leapt_at` of days that were just written, if the price leapt since an earlier day.
 async fn note_leaps(tx: &mut Tx<'_>, days: &[(String, i32)]) -> Result<(), StoreError> {
     let (vaults, numbers): (Vec<&str>, Vec<i32>) = days.iter().map(|(vault, number)| (vault.as_str(), *number)).unzip();
     sqlx::query(&sql::note_leaps()).bind(vaults).bind(numbers).execute(&mut **tx).await?;
     Ok(())
 }
 
-/// Sums again every changed day of every summed vault.
+/// Computes all marked days of all vaults with daily sums again; returns the number of days.
 ///
-/// The caller holds the writers' turn.
+/// The caller holds the writers' lock.
 pub async fn refresh_all(tx: &mut Tx<'_>) -> Result<u64, StoreError> {
     let sql = "SELECT DISTINCT vault_id FROM vault_day_change JOIN vault_sums USING (vault_id)";
     let ids: Vec<String> = sqlx::query_scalar(sql).fetch_all(&mut **tx).await?;
     refresh(tx, &ids).await
 }
 
-/// Sums at most `n` vaults for the first time, in one transaction, and closes their days as of `now`. Answers how many; none while another
-/// process does it.
+/// Sums at most `n` vaults for the first time, in one transaction, and closes their days as of `now`. Returns the number of vaults; 0 while
+/// another process does it.
 ///
-/// It waits for no writer, and no writer waits for it: of what is written meanwhile a note stays.
+/// It does not wait for writers and does not block them: the marks of concurrent writes remain.
 pub async fn fill(db: &Db, n: u32, now: At) -> Result<u64, StoreError> {
     db.run_tx("daily sums", move |tx| {
         Box::pin(async move {
             let turn = "SELECT pg_try_advisory_xact_lock($1)";
-            if !sqlx::query_scalar::<_, bool>(turn).bind(FILLING).fetch_one(&mut **tx).await? {
+            if !sqlx::query_scalar::<_, bool>(turn).bind(FILL_LOCK).fetch_one(&mut **tx).await? {
                 return Ok(0);
             }
             let ids: Vec<String> = sqlx::query_scalar(
@@ -111,10 +111,10 @@ pub async fn fill(db: &Db, n: u32, now: At) -> Result<u64, StoreError> {
             if ids.is_empty() {
                 return Ok(0);
             }
-            // Notes first: one that is seen here belongs to readings that the next statement sees.
+            // Marks are deleted first: a mark that is visible here belongs to observations that the next statement sees.
             let forget = "DELETE FROM vault_day_change WHERE vault_id = ANY($1)";
             sqlx::query(forget).bind(&ids).execute(&mut **tx).await?;
-            // Days of a vault that was summed before and is to be summed anew.
+            // Days of vaults that had sums before and are to be summed again.
             let clear = "DELETE FROM vault_day WHERE vault_id = ANY($1)";
             sqlx::query(clear).bind(&ids).execute(&mut **tx).await?;
             let begin = "INSERT INTO vault_sums (vault_id) SELECT unnest($1::text[])";
@@ -131,7 +131,7 @@ pub async fn fill(db: &Db, n: u32, now: At) -> Result<u64, StoreError> {
             );
             let days: Vec<(String, i32)> = sqlx::query_as(&sum).bind(&ids).fetch_all(&mut **tx).await?;
             note_leaps(tx, &days).await?;
-            // A year of days at once is a lot for a score run: here it holds nobody up.
+            // Closing a year of days takes long; here it delays no score run.
             signals::close_days(tx, &ids, now).await?;
             Ok::<u64, StoreError>(ids.len() as u64)
         })

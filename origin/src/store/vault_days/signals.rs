@@ -1,5 +1,5 @@
-//! What the histories of vaults say at an instant, from daily sums: of 365 days, 364 are read as one row each, or all but the last
-//! three as one row.
+//! The signals of vaults at an instant, computed from daily sums: 364 of the 365 days are read as one row each, or all but the last three
+//! days as a single row.
 
 use super::sql::{PART_COLUMNS, fold, midnight, stretch};
 use super::{refresh, summed};
@@ -7,12 +7,12 @@ use crate::store::scoring::{self, Signals};
 use crate::store::{At, StoreError, Tx};
 use std::collections::HashMap;
 
-/// Vaults whose days of a year one statement reads: it takes seconds, and no statement may take minutes.
-const READ_AT_ONCE: usize = 1_000;
+/// Vaults per statement: reading their days of a year takes seconds, and a statement must stay well below minutes.
+const VAULTS_PER_STATEMENT: usize = 1_000;
 
-/// What the histories of `ids` say at `now`, for a score run: sums of what changed are made again on the way.
+/// The signals of `ids` at `now`, for a score run. Computes the sums of changed days first.
 ///
-/// The caller holds the writers' turn.
+/// The caller holds the writers' lock.
 pub async fn signals(tx: &mut Tx<'_>, ids: &[String], now: At) -> Result<HashMap<String, Signals>, StoreError> {
     let (summed, unsummed) = parted(tx, ids).await?;
     if summed.is_empty() {
@@ -20,32 +20,32 @@ pub async fn signals(tx: &mut Tx<'_>, ids: &[String], now: At) -> Result<HashMap
     }
     refresh(tx, &summed).await?;
     close_days(tx, &summed, now).await?;
-    let mut signals = read(tx, &summed, now, &told(Since::Closed)).await?;
+    let mut signals = read(tx, &summed, now, &parts_query(Since::Closed)).await?;
     signals.extend(scoring::signals_from_readings(tx, &unsummed, now).await?);
     Ok(signals)
 }
 
-/// What the histories of `ids` said at `then`, whenever that was. Reads alone: changed days are to be summed before.
+/// The signals of `ids` at any instant `then`. Read-only: changed days must be summed before.
 pub async fn signals_at(tx: &mut Tx<'_>, ids: &[String], then: At) -> Result<HashMap<String, Signals>, StoreError> {
     let (summed, unsummed) = parted(tx, ids).await?;
-    let (mut signals, parts) = (HashMap::new(), told(Since::Window));
-    for ids in summed.chunks(READ_AT_ONCE) {
+    let (mut signals, parts) = (HashMap::new(), parts_query(Since::Window));
+    for ids in summed.chunks(VAULTS_PER_STATEMENT) {
         signals.extend(read(tx, ids, then, &parts).await?);
     }
     signals.extend(scoring::signals_from_readings(tx, &unsummed, then).await?);
     Ok(signals)
 }
 
-/// `ids` with daily sums, and those without.
+/// Splits `ids` into those with daily sums and those without.
 async fn parted(tx: &mut Tx<'_>, ids: &[String]) -> Result<(Vec<String>, Vec<String>), StoreError> {
     let known = summed(&mut **tx, ids).await?;
     Ok(ids.iter().cloned().partition(|id| known.contains(id)))
 }
 
-/// Puts the closed days of `ids` together, up to the day before yesterday, where they end elsewhere or a peak that counts has left the
-/// window. Yesterday stays open: late readings are mostly of the last day.
+/// Combines the days of `ids` up to the day before yesterday into the closed row, if it ends elsewhere or a relevant peak in it has left the
+/// window. Yesterday stays open, because most late observations belong to the last day.
 pub(super) async fn close_days(tx: &mut Tx<'_>, ids: &[String], now: At) -> Result<(), StoreError> {
-    // What was closed before goes on to be used while all of it is in the window: then only the days behind it are added.
+    // The existing closed row is reused while all of it is in the window; then only the days after it are added.
     let parts = format!(
         "SELECT '-infinity'::date AS day, {PART_COLUMNS} FROM ( \
              SELECT k.used_at, k.calm_at, k.priced_at, k.priced_before, k.high, k.high_at, NULL::float8 AS low, k.drawdown_bp, \
@@ -73,26 +73,26 @@ pub(super) async fn close_days(tx: &mut Tx<'_>, ids: &[String], now: At) -> Resu
     Ok(())
 }
 
-/// Where the days are counted from.
+/// Where the 365 days start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Since {
-    /// What is closed, and the days behind it.
+    /// With the closed row, followed by the later days.
     Closed,
-    /// The beginning of the 365 days.
+    /// With the first of the 365 days.
     Window,
 }
 
-/// A query for the stretches that the 365 days before `$2` of the vault `asked.vault_id` consist of.
-fn told(since: Since) -> String {
-    // A day that holds readings of later counts up to the instant. Its readings are asked for by its row, so that none are read
-    // where there is no such day.
+/// A query for the parts that make up the 365 days before `$2` of the vault `asked.vault_id`.
+fn parts_query(since: Since) -> String {
+    // A day that also has later observations counts up to the instant. Its observations are read through its row, so that nothing is read if
+    // there is no such day.
     let right = stretch("d.vault_id", &midnight("d.day"), "$2");
     let (first, behind) = match since {
         Since::Closed => (
             "SELECT '-infinity'::date AS day, used_at, calm_at, priced_at, priced_before, high, high_at, NULL::float8 AS low, \
                     drawdown_bp, drawdown_from FROM vault_sums k WHERE k.vault_id = asked.vault_id"
                 .to_owned(),
-            // Where [`close_days`] has just closed them.
+            // [`close_days`] has just closed the days up to this one.
             "vault_day_of($2) - 2",
         ),
         Since::Window => {
@@ -111,12 +111,12 @@ fn told(since: Since) -> String {
     )
 }
 
-/// Puts `parts` together for each of `ids`, and says of them what [`scoring::signals_from_readings`] says of readings.
+/// Combines `parts` for each of `ids` into the signals that [`scoring::signals_from_readings`] defines.
 async fn read(tx: &mut Tx<'_>, ids: &[String], now: At, parts: &str) -> Result<HashMap<String, Signals>, StoreError> {
     if ids.is_empty() {
         return Ok(HashMap::new());
     }
-    // Without two prices there is no drawdown. A reading of 72 hours ago is looked for only where none since was calm.
+    // Fewer than two prices give no drawdown. The observation 71 to 72 hours ago is looked up only if utilization has been high since then.
     let sql = format!(
         "SELECT asked.vault_id, CASE WHEN it.has_two THEN it.drawdown_bp END AS drawdown_bp, \
                 CASE WHEN it.has_two THEN it.priced_at END AS priced_at, \

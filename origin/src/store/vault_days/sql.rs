@@ -1,15 +1,15 @@
-//! The statements' parts: what a stretch of readings comes to, and how the sums of neighbouring stretches are put together.
+//! Building blocks of the statements: the sums of a range of observations, and the combination of consecutive ranges.
 //!
-//! Everything is exact. Prices are compared and falls are counted as `numeric`, by the expression that reads a whole year at once, and
-//! the greatest fall of two neighbouring stretches is the greatest of both and of the fall from the first one's high to the
-//! second one's low. So it does not matter where a year is cut.
+//! All arithmetic is exact. Prices are compared and falls computed as `numeric`, by the same expression that reads a whole year at once.
+//! The greatest fall over two consecutive ranges is the greatest of each range's own fall and of the fall from the first range's high to
+//! the second's low. So the result does not depend on where a year is split.
 
 use rds_shared::research::outcome::LEAP;
 
-/// A utilization above this counts for `high_util_72h`; what is summed already goes by it, too.
+/// A utilization above this counts for `high_util_72h`. Stored sums depend on it.
 const HIGH_UTILIZATION: &str = "0.95";
 
-/// The columns of a day that are summed up, in the order of [`day_sums`].
+/// The computed columns of a day, in the order of [`day_sums`].
 const DAY_COLUMNS: &[&str] = &[
     "last_at",
     "used_at",
@@ -29,8 +29,8 @@ const DAY_COLUMNS: &[&str] = &[
     "day",
 ];
 
-/// A query for what the readings of `vault` after `after` and up to `upto` come to: one row, of nulls where there are none.
-/// All three are SQL expressions.
+/// A query for the sums of the observations of `vault` after `after` and up to `upto`: one row, with nulls if there are none. All three
+/// arguments are SQL expressions.
 pub fn stretch(vault: &str, after: &str, upto: &str) -> String {
     let readings = format!(
         "SELECT observed_at, utilization, price_per_share FROM vault_snapshot h \
@@ -39,9 +39,9 @@ pub fn stretch(vault: &str, after: &str, upto: &str) -> String {
     sums(&readings, "", "")
 }
 
-/// A query for the sums of the days of `asked (vault_id, day)`, in the columns of `vault_day`; none of a day without readings.
+/// A query for the sums of the days of `asked (vault_id, day)`, in the columns of `vault_day`; days without observations have no row.
 pub fn day_sums(asked: &str) -> String {
-    // The offset keeps it a walk of the key for each day: no estimate of how many days are asked makes it a scan of all readings.
+    // The offset enforces one index range scan per day; no estimate of the number of days can turn it into a scan of all observations.
     let readings = format!(
         "SELECT a.vault_id, a.day, h.* FROM {asked} AS a CROSS JOIN LATERAL ( \
              SELECT observed_at, utilization, price_per_share FROM vault_snapshot h \
@@ -52,11 +52,11 @@ pub fn day_sums(asked: &str) -> String {
     sums(&readings, "vault_id, day, ", "GROUP BY vault_id, day")
 }
 
-/// What `readings` come to, for each value of the columns of `key`.
+/// The sums of `readings`, for each value of the columns of `key`.
 ///
-/// The greatest fall is told with the latest peak that it was counted from: as long as that is in a window, so is the fall.
+/// The greatest fall is stored with the latest peak it was measured from: the fall is in a window exactly as long as that peak is.
 fn sums(readings: &str, key: &str, grouped: &str) -> String {
-    // Readings without a price make a part of their own, so that of two prices in a row the second one sees the first.
+    // Observations without a price are a partition of their own, so that each price is compared with the price before it.
     format!(
         "SELECT {key}max(observed_at) AS last_at, max(observed_at) FILTER (WHERE utilization IS NOT NULL) AS used_at, \
                 max(observed_at) FILTER (WHERE NOT utilization > {HIGH_UTILIZATION}) AS calm_at, \
@@ -81,8 +81,8 @@ fn sums(readings: &str, key: &str, grouped: &str) -> String {
     )
 }
 
-/// A statement that writes the days of `sums`, in place of what was summed of them before, and answers each: its vault, and how many days
-/// after the beginning of 2000 it is. Leaps from one day to another are not in it: see [`note_leaps`].
+/// A statement that replaces the days of `sums` and returns each day's vault and number of days since 2000-01-01. Leaps between two days
+/// are not included; see [`note_leaps`].
 pub fn write_days(sums: &str) -> String {
     let (columns, summed) = (DAY_COLUMNS.join(", "), DAY_COLUMNS.iter().filter(|column| **column != "day"));
     let replaced = summed.map(|column| format!("{column} = EXCLUDED.{column}")).collect::<Vec<_>>().join(", ");
@@ -92,8 +92,8 @@ pub fn write_days(sums: &str) -> String {
     )
 }
 
-/// A statement for days that were just written, given as [`write_days`] answers them: where a day's first price is a leap over the last
-/// price of an earlier day, that is the day's first leap. The days are asked, not the readings: a vault's first price may come after years without one.
+/// A statement for days that were just written, given as [`write_days`] returns them: if a day's first price is a leap over the last price of
+/// an earlier day, it is the day's first leap. It reads days instead of observations, because a price may follow after years without one.
 pub fn note_leaps() -> String {
     format!(
         "UPDATE vault_day d SET leapt_at = d.opened_at \
@@ -110,11 +110,11 @@ pub fn midnight(date: &str) -> String {
     format!("(({date})::timestamp AT TIME ZONE 'UTC')")
 }
 
-/// What [`fold`] reads of each stretch.
+/// The columns that [`fold`] needs from each range.
 pub const PART_COLUMNS: &str =
     "used_at, calm_at, priced_at, priced_before, high, high_at, low, drawdown_bp, drawdown_from";
 
-/// A query that puts the stretches of `parts` together, which follow each other in the order of `day`. One row.
+/// A query that combines the consecutive ranges of `parts`, ordered by `day`, into one row.
 pub fn fold(parts: &str) -> String {
     format!(
         "SELECT max(used_at) AS used_at, max(calm_at) AS calm_at, max(priced_at) AS priced_at, \

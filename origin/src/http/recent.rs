@@ -74,7 +74,11 @@ struct Kept {
 
 impl Default for Recent {
     fn default() -> Self {
-        Recent { places: (0..PLACES).map(|_| Mutex::default()).collect(), held: AtomicUsize::new(0), hashes: RandomState::new() }
+        Recent {
+            places: (0..PLACES).map(|_| Mutex::default()).collect(),
+            held: AtomicUsize::new(0),
+            hashes: RandomState::new(),
+        }
     }
 }
 

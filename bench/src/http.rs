@@ -18,13 +18,11 @@ pub struct Connection {
 
 /// An answer.
 pub struct Answer {
-    /// The status code.
     pub status: u16,
     /// The head in lower case.
     pub head: String,
     /// The ETag in its original spelling.
     pub etag: Option<String>,
-    /// The body.
     pub body: Vec<u8>,
 }
 
@@ -37,7 +35,6 @@ impl Answer {
 }
 
 impl Connection {
-    /// Connects.
     pub fn open(address: SocketAddr) -> Result<Self> {
         let stream = TcpStream::connect(address).with_context(|| format!("cannot connect to {address}"))?;
         stream.set_nodelay(true)?;

@@ -27,7 +27,6 @@
     )
 )]
 
-pub mod admit;
 pub mod answered;
 mod answering;
 #[cfg(any(test, feature = "any-origin"))]

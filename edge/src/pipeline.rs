@@ -1,6 +1,5 @@
 //! The steps of a request: route → identify and meter → query → admit → cached response or origin → finish.
 
-use crate::admit::{admit, is_longer_with_key};
 use crate::answered::Answered;
 use crate::breaker::Breaker;
 use crate::cache::{Memory, key};
@@ -15,7 +14,7 @@ use crate::pages;
 use crate::ports::{BodyFault, Guards, Host, Inbound};
 use crate::respond::{self, Answer, Exchange, Privacy, Reply};
 use rds_shared::access::budget::Verdict;
-use rds_shared::access::{Principal, link};
+use rds_shared::access::{Principal, link, paging};
 use rds_shared::route::unknown::refuse_unknown_values;
 use rds_shared::route::{Body, Found, Matching, Method, Query, Route, RouteId, is_of_graph, match_route};
 use rds_shared::wire::{ApiError, ErrorCode, RequestId, TARGET_BYTES, headers};
@@ -155,7 +154,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         let Identified { verdict, outcome } = self.identify(route).await;
         let text = self.inbound.target().split_once('?').map_or("", |(_, query)| query);
         let query = Query::parse(route.query, text);
-        let longer = query.as_ref().is_ok_and(|query| is_longer_with_key(route.id, query));
+        let longer = query.as_ref().is_ok_and(|query| paging::is_longer_with_key(route, query));
         let privacy = match &outcome {
             _ if !route.depends_on_caller() && !longer => Privacy::Nobodys,
             Ok(Principal::Key { .. } | Principal::IndexToken { .. }) => Privacy::Theirs,
@@ -163,7 +162,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         };
         let ignored = query.as_ref().ok().and_then(Query::ignored);
         let answer = match outcome {
-            Ok(principal) => self.answer(found, query, principal).await,
+            Ok(principal) => self.answer(found, query, principal, longer).await,
             Err(error) => Err(error),
         };
         Outcome { answer, verdict, privacy, route: Some(route), ignored }
@@ -206,19 +205,20 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         mut found: Found,
         query: Result<Query, ApiError>,
         principal: Principal,
+        longer: bool,
     ) -> Result<Answer, ApiError> {
         let route = found.route;
         self.check_body_headers(route.body)?;
         let said = self.said(route, &principal)?;
         let query = query?;
-        admit(&principal, route.id, &query)?;
-        key::fold(&mut found);
+        paging::admit_query(&principal, route, &query)?;
+        found.fold();
         let target = key::target(&found, &query);
         // The canonical target may be longer than the caller's: it percent-encodes characters that callers may send plain.
         if target.len() > TARGET_BYTES {
             return Err(ErrorCode::UriTooLong.into());
         }
-        let key = key::key(&found, &principal, &target, is_longer_with_key(route.id, &query));
+        let key = key::key(&found, &principal, &target, longer);
         let body = self.read_body(route.body).await?;
         let asked = Asked { route, target, principal, key, body, said };
         if matches!(route.id, RouteId::Docs | RouteId::DocsFile) {

@@ -1,4 +1,4 @@
-// Limits and keys on real workerd, in real minutes. The stories share them: each waits for the clock as little as it can.
+// Limits and keys on real workerd, in real minutes. The tests run concurrently and each waits for the clock as little as possible.
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -10,7 +10,7 @@ const [steady, fragile] = JSON.parse(process.env.RDS_EDGE_STACKS);
 const origins = [new Origin(), new Origin()];
 const [origin, fragileOrigin] = origins;
 const edge = new Edge(steady);
-const mortal = new Edge(fragile);
+const fragileEdge = new Edge(fragile);
 const admitted = (replies) => replies.filter((reply) => reply.status === 200);
 const remaining = (replies) => replies.map((reply) => Number(reply.headers["x-ratelimit-remaining"]));
 const countdown = (from, to = 0) => Array.from({ length: from - to + 1 }, (_, n) => from - n);
@@ -19,18 +19,18 @@ const descending = (numbers) => numbers.sort((a, b) => b - a);
 before(async () => {
   await origin.listen(steady.origin);
   await fragileOrigin.listen(fragile.origin);
-  await Promise.all([edge.start(), mortal.start()]);
-  // Stories that stay within one minute take half of one.
+  await Promise.all([edge.start(), fragileEdge.start()]);
+  // Tests that must stay within one minute take up to half of it.
   if (windowEndMillis() - Date.now() < 32_000) await sleep(windowEndMillis() - Date.now());
 });
 after(async () => {
-  for (const one of [edge, mortal]) if (one.said) console.error(`workerd said:\n${one.said.slice(-2_000)}`);
-  await Promise.all([edge.kill(), mortal.kill()]);
+  for (const one of [edge, fragileEdge]) if (one.said) console.error(`workerd said:\n${one.said.slice(-2_000)}`);
+  await Promise.all([edge.kill(), fragileEdge.kill()]);
   for (const one of origins) one.close();
 });
 
 describe("access", { concurrency: true }, () => {
-  test("64 callers on a limit of 50: exactly 50 pass, in each of two minutes", async () => {
+  test("of 64 concurrent callers on a limit of 50 exactly 50 pass, in each of two minutes", async () => {
     const key = origin.mint({ rpm: 50 });
     for (const minute of [1, 2]) {
       const end = windowEndMillis();
@@ -46,26 +46,26 @@ describe("access", { concurrency: true }, () => {
     }
   });
 
-  test("windows survive the death of the runtime, and guessed keys leave nothing on its disk", async () => {
+  test("windows survive a crash of the runtime, and guessed keys store nothing", async () => {
     const key = fragileOrigin.mint({ rpm: 50 });
     const end = windowEndMillis();
     const guess = () => ({ text: `pk_live_${randomBytes(16).toString("hex")}` });
-    const guessed = await Promise.all([1, 2, 3].map(() => mortal.get("/v1/vaults", { key: guess(), ip: "198.51.100.8" })));
+    const guessed = await Promise.all([1, 2, 3].map(() => fragileEdge.get("/v1/vaults", { key: guess(), ip: "198.51.100.8" })));
     assert.deepEqual(guessed.map(({ status }) => status), [401, 401, 401]);
     const keyless = { ip: "198.51.100.9" };
-    const before = [await mortal.crowd(10, 3, "/v1/vaults", { key }), await mortal.crowd(4, 1, "/v1/vaults", keyless)];
+    const before = [await fragileEdge.crowd(10, 3, "/v1/vaults", { key }), await fragileEdge.crowd(4, 1, "/v1/vaults", keyless)];
     assert.deepEqual(before.map((replies) => admitted(replies).length), [30, 4]);
-    assert.equal(mortal.written("KeyGuard"), 2, "the key's object, and the register that lists it");
-    await mortal.kill();
-    await mortal.start();
-    const again = [await mortal.crowd(64, 2, "/v1/vaults", { key }), await mortal.crowd(32, 1, "/v1/vaults", keyless)];
+    assert.equal(fragileEdge.written("KeyGuard"), 2, "the key's Durable Object, and the register that lists it");
+    await fragileEdge.kill();
+    await fragileEdge.start();
+    const again = [await fragileEdge.crowd(64, 2, "/v1/vaults", { key }), await fragileEdge.crowd(32, 1, "/v1/vaults", keyless)];
     assert.ok(Date.now() < end, "all of it in one minute");
     assert.deepEqual(again.map((replies) => descending(remaining(admitted(replies)))), [countdown(19), countdown(5)]);
     const questions = fragileOrigin.questions.filter(({ digest }) => digest === key.digest);
-    assert.equal(questions.length, 2, "the register's and the object's: the record and the list survived, too");
+    assert.equal(questions.length, 2, "the register's and the Durable Object's: the record and the list survived, too");
   });
 
-  test("a window survives eleven idle seconds, after which the object is evicted", async () => {
+  test("a window survives the eviction of its Durable Object after twelve idle seconds", async () => {
     const key = origin.mint({ rpm: 50 });
     const end = windowEndMillis();
     const first = await edge.crowd(10, 3, "/v1/vaults", { key });
@@ -78,7 +78,7 @@ describe("access", { concurrency: true }, () => {
     assert.deepEqual([admitted(keyless).length, admitted(after).length], [4, 6]);
   });
 
-  test("with the origin away a good key keeps its plan and its exact limit, and one that nobody knows opens nothing", async () => {
+  test("while the origin is down a valid key keeps its plan and exact limit, and an unknown key is refused", async () => {
     const [key, hung, untold, unknown] = [origin.mint(), origin.mint({ rpm: 8 }), origin.mint(), origin.mint()];
     origin.untold.add(untold.digest);
     const refused = { text: `pk_live_${randomBytes(16).toString("hex")}`, digest: undefined };
@@ -103,29 +103,29 @@ describe("access", { concurrency: true }, () => {
     }
     const waited = performance.now();
     const first = await edge.get("/v1/vaults", { key: hung });
-    // In the minute of the request before, that one counts, too.
+    // A request before in the same minute counts, too.
     const left = first.headers["x-ratelimit-reset"] === before.headers["x-ratelimit-reset"] ? 6 : 7;
     assert.deepEqual([first.status, first.headers["x-ratelimit-remaining"]], [200, `${left}`]);
     assert.ok(performance.now() - waited < 1_500, `${performance.now() - waited} ms`);
     const more = performance.now();
     const others = await edge.crowd(10, 1, "/v1/vaults", { key: hung });
     assert.deepEqual([admitted(others).length, others.length], [left, 10], "its limit is exact");
-    assert.ok(performance.now() - more < 1_000, `nobody waits again: ${performance.now() - more} ms`);
+    assert.ok(performance.now() - more < 1_000, `no further request waits: ${performance.now() - more} ms`);
     const revoked = { ...key.record, active: false, version: 2 };
     assert.equal((await edge.tell(key.digest, revoked)).status, 204);
-    assert.equal((await edge.get("/v1/me", { key, ip: "198.51.100.23" })).status, 401, "a revocation that was told stays");
+    assert.equal((await edge.get("/v1/me", { key, ip: "198.51.100.23" })).status, 401, "a pushed revocation stays");
     origin.keys.set(hung.digest, { ...hung.record, active: false, version: 2 });
     origin.hanging.delete(hung.digest);
-    await until("a revocation that was not told takes effect", 10, async () => {
+    await until("a revocation that was not pushed takes effect", 10, async () => {
       return (await edge.get("/v1/me", { key: hung, ip: "198.51.100.24" })).status === 401;
     });
     for (const { digest } of [untold, unknown]) origin.silent.delete(digest);
-    await until("the others are known again", 5, async () => (await edge.get("/v1/me", { key: untold })).status === 200);
+    await until("the other keys work again", 5, async () => (await edge.get("/v1/me", { key: untold })).status === 200);
   });
 
-  test("what the edge answers by itself is told to the origin, in totals that only grow", async () => {
+  test("the origin gets counts of the edge's own responses as totals that only grow", async () => {
     for (let n = 0; n < 5; n += 1) assert.equal((await edge.get("/v1/vaults?page=0", { ip: "198.51.100.31" })).status, 400);
-    await until("it is told", 40, () => origin.answers.some(({ minutes }) => minutes.some(({ refused }) => refused >= 5)));
+    await until("the counts arrive", 40, () => origin.answers.some(({ minutes }) => minutes.some(({ refused }) => refused >= 5)));
     assert.equal(new Set(origin.answers.map(({ source }) => source)).size, 1);
     const seen = new Map();
     for (const { minutes } of origin.answers) {
@@ -141,11 +141,11 @@ describe("access", { concurrency: true }, () => {
     const key = origin.mint();
     const first = await edge.crowd(16, 1, "/v1/me", { key });
     assert.equal(admitted(first).length, 16);
-    assert.equal(origin.questions.filter(({ digest }) => digest === key.digest).length, 2, "the register's and the object's");
+    assert.equal(origin.questions.filter(({ digest }) => digest === key.digest).length, 2, "the register's and the Durable Object's");
     assert.deepEqual(new Set(origin.questions.map(({ principal }) => principal)), new Set(['{"kind":"edge"}']));
   });
 
-  test("a thousand networks of one site get what sixteen addresses have, and each of its addresses no more than its own", async () => {
+  test("a thousand networks of one /48 together get the limit of sixteen addresses", async () => {
     const end = windowEndMillis();
     const site = (network) => `2001:db8:77:${network.toString(16)}::1`;
     const caller = async (first) => {
@@ -161,13 +161,13 @@ describe("access", { concurrency: true }, () => {
     assert.equal((await edge.get("/v1/vaults", { ip: "2001:db8:78::1" })).status, 200);
   });
 
-  test("guessed keys leave no file behind, and a good key that was never seen passes between them", async () => {
+  test("guessed keys create no files, and a valid new key passes among them", async () => {
     const guess = () => ({ text: `pk_live_${randomBytes(16).toString("hex")}` });
     const [address, before] = ["198.51.100.61", edge.files("KeyGuard")];
     const replies = await Promise.all(Array.from({ length: 300 }, () => edge.get("/v1/vaults", { key: guess(), ip: address })));
     const seen = (status) => replies.filter((reply) => reply.status === status).length;
     assert.deepEqual([seen(401), seen(429) + seen(503)], [10, 290]);
-    assert.ok(edge.files("KeyGuard") - before <= 16 + 24, "but for the registers, and the keys of the stories beside this one");
+    assert.ok(edge.files("KeyGuard") - before <= 16 + 24, "only registers and the keys of concurrent tests");
     const key = origin.mint();
     const [good] = await Promise.all([
       edge.get("/v1/vaults", { key, ip: address }),
@@ -176,7 +176,7 @@ describe("access", { concurrency: true }, () => {
     assert.equal(good.status, 200);
   });
 
-  test("a body that does not come in time is not waited for", async () => {
+  test("a body that does not arrive in time is refused", async () => {
     const end = (write, gap) =>
       new Promise((resolve, reject) => {
         const headers = { "content-type": "application/json", "content-length": 4_000, "cf-connecting-ip": "198.51.100.41" };
@@ -203,7 +203,7 @@ describe("access", { concurrency: true }, () => {
     }
   });
 
-  test("usage arrives once, and none of it is lost while the origin refuses it", async () => {
+  test("usage arrives once and is not lost while the origin refuses it", async () => {
     const key = origin.mint({ rpm: 20 });
     origin.refusing.add(key.digest);
     const end = windowEndMillis();
@@ -215,9 +215,9 @@ describe("access", { concurrency: true }, () => {
     assert.deepEqual([admitted(replies).length, replies.length], [23, 38]);
     await sleep(end - Date.now());
     const sent = () => origin.batches.filter(({ digest }) => digest === key.digest);
-    await until("a batch came", 40, () => sent().length > 0);
+    await until("a batch arrived", 40, () => sent().length > 0);
     origin.refusing.delete(key.digest);
-    await until("it came again", 60, () => sent().some(({ taken }) => taken));
+    await until("it was sent again", 60, () => sent().some(({ taken }) => taken));
     const [refused] = sent();
     const { taken: _, ...again } = sent().find(({ taken }) => taken);
     assert.deepEqual({ ...again, taken: false }, refused, "the same batch");
@@ -229,16 +229,16 @@ describe("access", { concurrency: true }, () => {
   });
 });
 
-// By itself: it would take the minute from the others.
-test("of ten thousand requests none that began after a revocation was acknowledged is served", async () => {
+// Not concurrent with the others, because it takes their CPU time.
+test("no request that begins after a revocation was acknowledged is served, of ten thousand", async () => {
   const key = origin.mint({ rpm: 1_000_000 });
   let [number, enough] = [0, false];
   const replies = [];
   const caller = async () => {
     while (!enough) {
-      // An address each: the budget for rejected keys is not this story's.
+      // Distinct addresses, so that the limit for rejected keys does not interfere.
       const ip = `10.${(number >> 16) & 255}.${(number >> 8) & 255}.${number++ & 255}`;
-      // A connection that breaks under the load has served nobody.
+      // A connection that breaks under the load was not served.
       const reply = await edge.get("/v1/vaults", { key, ip }).catch(() => undefined);
       if (reply) replies.push(reply);
     }
@@ -246,22 +246,22 @@ test("of ten thousand requests none that began after a revocation was acknowledg
   const crowd = Promise.all(Array.from({ length: 128 }, caller));
   const since = (instant) => replies.filter(({ begun }) => begun > instant);
   try {
-    await until("seven thousand were answered", 120, () => replies.length >= 7_000);
+    await until("seven thousand responses", 120, () => replies.length >= 7_000);
     const revoked = { ...key.record, active: false, version: 2 };
     origin.keys.set(key.digest, revoked);
     assert.equal((await edge.tell(key.digest, revoked)).status, 204);
     const acknowledged = performance.now();
-    await until("three thousand came after", 120, () => since(acknowledged).length >= 3_000);
+    await until("three thousand requests after the acknowledgement", 120, () => since(acknowledged).length >= 3_000);
     assert.deepEqual([...new Set(since(acknowledged).map(({ status }) => status))], [401]);
     const early = replies.filter(({ begun }) => begun <= acknowledged);
-    assert.deepEqual([...new Set(early.map(({ status }) => status))].sort(), [200, 401], "and nothing in between");
+    assert.deepEqual([...new Set(early.map(({ status }) => status))].sort(), [200, 401], "only these two statuses");
   } finally {
     enough = true;
     await crowd;
   }
 });
 
-test("those who come together are written together", async () => {
+test("concurrent requests are written in one commit", async () => {
   const key = origin.mint({ rpm: 1_000 });
   for (const [kind, callers, each, options] of [
     ["KeyGuard", 64, 4, { key }],

@@ -1,4 +1,4 @@
-// Nothing that an anonymous caller sends counts against the origin: whole requests, byte by byte, at a real Worker.
+// No request of an anonymous caller counts against the origin: whole requests, byte by byte, sent to a real Worker.
 // RDS_SEED repeats a run, RDS_FUZZ_REQUESTS makes it longer.
 
 import assert from "node:assert/strict";
@@ -15,11 +15,11 @@ const requests = Number(process.env.RDS_FUZZ_REQUESTS ?? 3_000);
 const edge = new Edge(stack);
 const KEY = `pk_live_${"5".repeat(32)}`;
 const RECORD = { id: 1, org_id: 1, plan: "decisioning", rpm: 100_000, shared: false, active: true, version: 1 };
-/** What the edge told of its own answers, for the status feed and the alerts, by minute. */
-const told = new Map();
+/** The edge's counts of its own responses, by minute, as received for the status feed and the alerts. */
+const counts = new Map();
 let origin;
 
-/** An origin with a real HTTP server's limits: what is not the edge's is refused, and only answers to the edge are signed. */
+/** An origin with the limits of a real HTTP server: it refuses requests that are not the edge's, and signs only answers to the edge. */
 async function answer(incoming, response) {
   const chunks = [];
   for await (const chunk of incoming) chunks.push(chunk);
@@ -38,15 +38,15 @@ async function answer(incoming, response) {
   }
   if (url === "/__edge/answers") {
     const { source, minutes } = JSON.parse(body);
-    // Totals that grow: the newest of a minute stands for it.
-    for (const counts of minutes) told.set(`${source} ${counts.minute}`, counts);
+    // Totals only grow, so the newest of a minute replaces the earlier ones.
+    for (const minute of minutes) counts.set(`${source} ${minute.minute}`, minute);
   }
   if (url.startsWith("/__edge/")) return say(204, "");
-  // The Worker verifies decisions by itself: nobody made any, and most of what strangers ask about can be none's id.
+  // The Worker verifies decisions by itself. None exists here, and most ids that strangers send are malformed.
   const [, id] = /^\/v1\/graph\/decision\/([^?]*)\/verify/.exec(url) ?? [];
   if (/^[0-9a-f]{64}$/.test(id)) return say(200, JSON.stringify({ record: null, signers: [] }));
   if (id !== undefined) return say(400, JSON.stringify({ error: { code: "INVALID_PARAMETER", message: "", request_id: incoming.headers["x-request-id"] } }));
-  // A search that takes longer than anybody waits who has a copy, and an error of any length.
+  // A search slower than the timeout with a stale response, and a very long error.
   if (url.includes("slow")) await sleep(3_000);
   if (incoming.method === "POST" && body.length > 1_500) return say(400, JSON.stringify({ error: { code: "INVALID_BODY", message: "x".repeat(100_000) } }));
   return say(200, "{\"data\":[]}", { "cdn-cache-control": "max-age=1, stale-if-error=86400", etag: "W/\"1\"" });
@@ -63,11 +63,11 @@ after(async () => {
   origin.closeAllConnections();
 });
 
-let asked = 0;
-/** Somebody else reads what nobody has a copy of. */
+let reads = 0;
+/** Another caller reads something that is not cached. */
 async function othersAreServed(what) {
-  asked += 1;
-  const reply = await edge.get(`/v1/vaults?minTvl=${asked}`, { ip: `10.${(asked >> 16) & 255}.${(asked >> 8) & 255}.${asked & 255}` });
+  reads += 1;
+  const reply = await edge.get(`/v1/vaults?minTvl=${reads}`, { ip: `10.${(reads >> 16) & 255}.${(reads >> 8) & 255}.${reads & 255}` });
   assert.equal(reply.status, 200, `after ${what} the others are answered ${reply.status}: ${reply.body}`);
   assert.equal(reply.headers["x-cache"], "MISS");
 }
@@ -86,21 +86,21 @@ const raw = (method, target, lines = "", body = "") =>
   );
 const keyed = `Authorization: Bearer ${KEY}\r\n`;
 
-/** The ways that were found, by what they are. */
-const WAYS = {
-  "a step in the path, escaped": () => raw("GET", "/v1/vaults/%2e%2e"),
-  "half a step, escaped": () => raw("GET", "/v1/curators/.%2e"),
-  "a dot, escaped": () => raw("GET", "/v1/vault/%2e/0x12/snapshots"),
+/** The known attacks, by description. */
+const ATTACKS = {
+  "an escaped .. segment": () => raw("GET", "/v1/vaults/%2e%2e"),
+  "a half-escaped .. segment": () => raw("GET", "/v1/curators/.%2e"),
+  "an escaped . segment": () => raw("GET", "/v1/vault/%2e/0x12/snapshots"),
   "a control byte in Idempotency-Key": () => raw("POST", "/v1/vaults/batch", "Idempotency-Key: a\x01b\r\n", "{\"ids\":[]}"),
   "a delete byte in Idempotency-Key": () => raw("POST", "/v1/vaults/batch", "Idempotency-Key: \x7f\r\n", "{\"ids\":[]}"),
   "a long Idempotency-Key": () => raw("POST", "/v1/vaults/batch", `Idempotency-Key: ${"x".repeat(33_000)}\r\n`, "{\"ids\":[]}"),
   "a control byte in Last-Event-ID": () => raw("GET", "/v1/events/stream", `${keyed}Last-Event-ID: v2:1\x01\r\n`),
   "a control byte in X-Service-Client-Ip": () => raw("GET", "/v1/events/stream", `${keyed}X-Service-Client-Ip: ::1\x01\r\n`),
   "a body with very many faults": () => raw("POST", "/v1/vaults/batch", "", `{"ids":[${"1,".repeat(899)}1]}`),
-  "a search that takes long": () => raw("GET", "/v1/vaults?search=slow"),
+  "a slow search": () => raw("GET", "/v1/vaults?search=slow"),
 };
 
-for (const [what, request] of Object.entries(WAYS)) {
+for (const [what, request] of Object.entries(ATTACKS)) {
   test(`others are served after ${what}`, async () => {
     await Promise.all(Array.from({ length: 6 }, () => sendRaw(stack.port, request())));
     await othersAreServed(what);
@@ -109,30 +109,30 @@ for (const [what, request] of Object.entries(WAYS)) {
   });
 }
 
-test(`others are served whatever ${requests} strangers send (seed ${seed})`, { timeout: 600_000 }, async (story) => {
+test(`others are served after ${requests} hostile requests (seed ${seed})`, { timeout: 600_000 }, async (context) => {
   const dice = new Dice(seed);
   const [statuses, ours] = [new Map(), []];
-  const TOGETHER = 16;
-  for (let sent = 0; sent < requests; sent += TOGETHER) {
-    const batch = Array.from({ length: TOGETHER }, () => hostileRequest(dice, stranger()));
+  const CONCURRENCY = 16;
+  for (let sent = 0; sent < requests; sent += CONCURRENCY) {
+    const batch = Array.from({ length: CONCURRENCY }, () => hostileRequest(dice, stranger()));
     const answered = await Promise.all(batch.map((request) => sendRaw(stack.port, request)));
     for (const [place, status] of answered.entries()) {
       statuses.set(status, (statuses.get(status) ?? 0) + 1);
       if (status >= 500) ours.push(`${status} to ${batch[place].subarray(0, 600).toString("latin1")}`);
     }
-    await othersAreServed(`requests ${sent} to ${sent + TOGETHER}`);
+    await othersAreServed(`requests ${sent} to ${sent + CONCURRENCY}`);
   }
-  story.diagnostic(JSON.stringify(Object.fromEntries(statuses)));
+  context.diagnostic(JSON.stringify(Object.fromEntries(statuses)));
   assert.ok((statuses.get(200) ?? 0) > requests / 20, "some of them reach the origin");
-  assert.deepEqual(ours, [], "none of them is an error of ours");
+  assert.deepEqual(ours, [], "none causes a server error");
 });
 
-test("the status feed is told of no failure", { timeout: 120_000 }, async () => {
-  const sum = (field) => [...told.values()].reduce((total, counts) => total + counts[field], 0);
+test("the status feed counts no failure", { timeout: 120_000 }, async () => {
+  const sum = (field) => [...counts.values()].reduce((total, minute) => total + minute[field], 0);
   const [good, refused] = [sum("good"), sum("refused")];
-  await until("what was answered by now is told", 90, async () => {
+  await until("the counts of these responses arrive", 90, async () => {
     await othersAreServed("all of it");
     return sum("good") > good && sum("refused") >= refused && sum("refused") > 0;
   });
-  assert.equal(sum("failed"), 0, JSON.stringify([...told]));
+  assert.equal(sum("failed"), 0, JSON.stringify([...counts]));
 });

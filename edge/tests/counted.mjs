@@ -1,18 +1,18 @@
-// The Worker of a second isolate, whose ways to the objects are counted, and whose way to that of the versions can be broken.
+// A second isolate of the Worker. Its calls to Durable Objects are counted, and those to the tag versions can be made to fail.
 
 import worker from "./entry.mjs";
 
 const asked = { KEYS: 0, EPOCHS: 0 };
 let broken = false;
 
-/** A namespace whose objects are counted on their way. */
+/** A namespace that counts calls. */
 const counted = (name, namespace) => ({
   getByName(object) {
     const stub = namespace.getByName(object);
     return {
       fetch(url, init) {
         asked[name] += 1;
-        return broken && name === "EPOCHS" ? Promise.reject(new Error("the way is broken")) : stub.fetch(url, init);
+        return broken && name === "EPOCHS" ? Promise.reject(new Error("the connection is broken")) : stub.fetch(url, init);
       },
     };
   },
@@ -28,7 +28,7 @@ export default {
       broken = request.method === "PUT";
       return new Response(null, { status: 204 });
     }
-    const ways = Object.keys(asked).map((name) => [name, counted(name, env[name])]);
-    return worker.fetch(request, { ...env, ...Object.fromEntries(ways) }, ctx);
+    const bindings = Object.keys(asked).map((name) => [name, counted(name, env[name])]);
+    return worker.fetch(request, { ...env, ...Object.fromEntries(bindings) }, ctx);
   },
 };

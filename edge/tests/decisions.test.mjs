@@ -1,4 +1,4 @@
-// Decisions verified on real workerd, by the Worker's own wasm: what was signed natively, tampered with, or never made.
+// Verification of decisions on real workerd, with the Worker's own Wasm: signed natively, tampered with, or missing.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -12,8 +12,8 @@ const VECTORS = readFileSync(new URL("../../fixtures/decisions/verifications.jso
   .trim()
   .split("\n")
   .map((line) => JSON.parse(line));
-const HOLDS = [true, true, true, true, true];
-const good = VECTORS.find(({ out }) => String(out) === String(HOLDS));
+const ALL_TRUE = [true, true, true, true, true];
+const good = VECTORS.find(({ out }) => String(out) === String(ALL_TRUE));
 let callers = 0;
 
 before(async () => {
@@ -26,7 +26,7 @@ after(async () => {
   origin.close();
 });
 
-/** Somebody new asks about a decision. */
+/** Verifies a decision from a new address. */
 async function verify(id) {
   callers += 1;
   const reply = await edge.get(`/v1/graph/decision/${id}/verify`, { ip: `198.19.${callers >> 8}.${callers & 255}` });
@@ -35,13 +35,13 @@ async function verify(id) {
   return { ...reply, data, five };
 }
 
-/** What lies at the origin under a vector's id. */
-const lies = ({ in: { envelope, signature, registry } }) => ({ record: { envelope, signature }, signers: registry });
+/** The origin's evidence of a vector. */
+const evidence = ({ in: { envelope, signature, registry } }) => ({ record: { envelope, signature }, signers: registry });
 
 test("each record gets its five answers", async () => {
   origin.mayKeep = false;
   for (const vector of VECTORS) {
-    origin.decisions.set(vector.in.id, lies(vector));
+    origin.decisions.set(vector.in.id, evidence(vector));
     const { status, five, data } = await verify(vector.in.id);
     assert.equal(status, 200);
     assert.deepEqual(five, vector.out, vector.name);
@@ -51,16 +51,16 @@ test("each record gets its five answers", async () => {
   assert.ok(VECTORS.length > 10);
 });
 
-test("what nobody made is not found, and is found once it is made", async () => {
+test("a missing decision is not found, and is found once it exists", async () => {
   origin.decisions.delete(good.in.id);
   assert.deepEqual((await verify(good.in.id)).five, [false, false, false, false, false]);
-  origin.decisions.set(good.in.id, lies(good));
-  assert.deepEqual((await verify(good.in.id)).five, HOLDS);
+  origin.decisions.set(good.in.id, evidence(good));
+  assert.deepEqual((await verify(good.in.id)).five, ALL_TRUE);
 });
 
-test("a decision that was verified stays verifiable while the origin is away", async () => {
+test("a verified decision stays verifiable while the origin is down", async () => {
   assert.deepEqual((await verify(good.in.id)).headers["x-cache"], "HIT");
-  // A change of the registry makes the copy too old, and nobody is there to confirm it: whose key was retired is not known.
+  // A change of the registry makes the cached response stale, and it cannot be revalidated, so it is unknown whose key was retired.
   origin.registry += 1;
   await edge.tellTags(`signers=${origin.registry}`);
   origin.isAway = true;

@@ -1,4 +1,4 @@
-// The handler in front of the bundle: everyone gets an answer, also when the Wasm instance breaks under them.
+// The handler in front of the bundle: every request is answered, even if the Wasm instance breaks.
 import assert from "node:assert/strict";
 import { copyFile, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { after, before, beforeEach, test } from "node:test";
 
-// What the handler rests on, as wasm-bindgen 0.2.130 makes it: a function that answers, one that puts a new instance in the place of a
-// broken one, and classes whose objects belong to the instance that they were made in.
+// The parts of a wasm-bindgen 0.2.130 bundle that the handler uses: a function that answers, one that replaces a broken instance,
+// and classes whose objects belong to the instance that created them.
 const BUNDLE = `
   const state = { criticalError: false, instanceId: 0 };
   globalThis.instances = 1;
@@ -19,7 +19,7 @@ const BUNDLE = `
       Object.assign(this, { given, madeIn: globalThis.instances });
     }
     fetch(request) {
-      if (this.madeIn !== globalThis.instances) throw new Error("an object of an instance that is gone");
+      if (this.madeIn !== globalThis.instances) throw new Error("an object of a replaced instance");
       return globalThis.object(request, this.given);
     }
   }
@@ -36,7 +36,7 @@ let folder, handler, exported, fireError;
 const env = { FIRST_PARTY_ORIGINS: "https://app.example, https://www.example" };
 const ask = (headers = {}) => handler.fetch(new Request("https://api.example/v1/vaults", { headers }), env, context());
 
-/** A context that remembers what it was told to wait for. */
+/** A context that records what it waits for. */
 function context() {
   const waits = [];
   return { waits, waitUntil: (promise) => waits.push(promise) };
@@ -67,11 +67,11 @@ beforeEach(() => {
   globalThis.bundle = async () => new Response("fine");
 });
 
-test("an answer of the bundle passes untouched, and finishes though its caller has gone", async () => {
+test("an answer of the bundle passes unchanged, and completes after its caller disconnected", async () => {
   const answer = new Response("fine");
   globalThis.bundle = async (request, given, ctx) => {
     assert.equal(given, env);
-    // The first thing that comes from elsewhere.
+    // The first I/O.
     await new Promise(setImmediate);
     assert.equal(ctx.waits.length, 1);
     return answer;
@@ -79,7 +79,7 @@ test("an answer of the bundle passes untouched, and finishes though its caller h
   assert.equal(await ask(), answer);
 });
 
-test("an answer that waits for nothing is not waited for", async () => {
+test("an answer without I/O needs no waitUntil", async () => {
   let given;
   globalThis.bundle = async (request, env, ctx) => {
     given = ctx;
@@ -96,7 +96,7 @@ test("an exception becomes the envelope", async () => {
   await assertEnvelope(response);
 });
 
-test("when the instance breaks, everyone who waits for it is told, and the next request has a new one", async () => {
+test("when the instance breaks, requests in flight get the envelope and the next request a new instance", async () => {
   const instances = globalThis.instances;
   globalThis.bundle = () => new Promise(() => {});
   const waiting = [ask(), ask(), ask()];
@@ -105,10 +105,10 @@ test("when the instance breaks, everyone who waits for it is told, and the next 
   globalThis.bundle = async () => new Response("fine");
   assert.equal(await (await ask()).text(), "fine");
   assert.equal(await (await ask()).text(), "fine");
-  assert.equal(globalThis.instances, instances + 1, "once, and not for every request after");
+  assert.equal(globalThis.instances, instances + 1, "replaced once, not for every later request");
 });
 
-test("callers who went away push out nobody who came after them", async () => {
+test("abandoned requests do not displace later ones", async () => {
   globalThis.bundle = () => new Promise(() => {});
   const [, ...waiting] = Array.from({ length: 10_001 }, () => ask());
   fireError({ error: new Error("unreachable") });
@@ -116,7 +116,7 @@ test("callers who went away push out nobody who came after them", async () => {
   assert.deepEqual([...new Set(statuses)], [500]);
 });
 
-test("a call that breaks at once is answered too", async () => {
+test("a synchronous exception is answered too", async () => {
   globalThis.bundle = () => {
     throw new Error("unreachable");
   };
@@ -125,14 +125,14 @@ test("a call that breaks at once is answered too", async () => {
   assert.equal((await ask()).status, 200);
 });
 
-test("our own pages may read the envelope, other pages may not", async () => {
+test("only first-party pages may read the envelope", async () => {
   globalThis.bundle = () => Promise.reject(new Error());
   const granted = async (origin) => (await ask({ origin })).headers.get("access-control-allow-origin");
   assert.equal(await granted("https://www.example"), "https://www.example");
   assert.equal(await granted("https://evil.example"), null);
 });
 
-test("an object outlives the instance that it was made in, and only some have alarms", async () => {
+test("a Durable Object survives a replaced instance, and only some have alarms", async () => {
   const object = new exported.KeyGuard("state", "env");
   globalThis.object = async (what, given) => [what, ...given];
   assert.deepEqual(await object.fetch("one"), ["one", "state", "env"]);
@@ -148,7 +148,7 @@ test("an object outlives the instance that it was made in, and only some have al
   for (const name of ["AddressGuard", "Epochs"]) assert.equal(new exported[name]().alarm, undefined, name);
 });
 
-test("an object's error that breaks nothing keeps the instance", async () => {
+test("an ordinary error of a Durable Object keeps the instance", async () => {
   const [object, instances] = [new exported.Epochs(), globalThis.instances];
   globalThis.object = () => Promise.reject(new Error("refused"));
   await assert.rejects(object.fetch(), /refused/);

@@ -1,9 +1,9 @@
-// Requests as a hostile stranger makes them: near the interface, odd in one or two places, and written byte by byte.
+// Requests of a hostile stranger: close to valid, wrong in one or two places, and written byte by byte.
 
 import { readFileSync } from "node:fs";
 import { connect } from "node:net";
 
-/** Every operation of the interface: `[method, template, parameters]`. */
+/** Every operation of the API: `[method, template, parameters]`. */
 const OPERATIONS = Object.entries(
   JSON.parse(readFileSync(new URL("../../openapi/openapi.json", import.meta.url), "utf8")).paths,
 ).flatMap(([template, item]) =>
@@ -38,13 +38,13 @@ const BODIES = [
   bytes(0x00, 0xff, 0xfe), "{\"ids\":[\"\\ud800\"]}", "x".repeat(70_000),
 ];
 
-/** One request as bytes, for a stranger at `ip`; `dice` is of `e2e/campaign/dice.mjs`. */
+/** A request as bytes, from a stranger at `ip`; `dice` comes from `e2e/campaign/dice.mjs`. */
 export function hostileRequest(dice, ip) {
   const [method, template, parameters] = dice.pick(OPERATIONS);
   const path = template.replace(/\{[^}]+\}/g, () => dice.pick(SEGMENTS));
   const named = parameters.filter((parameter) => parameter.in === "query" && dice.chance(0.4));
   const query = named.map(({ name }) => `${name}=${dice.pick(VALUES)}`).join("&");
-  // A space or a line break would end the request line: they are what a parser before us would refuse.
+  // A space or a line break would end the request line, which the HTTP parser in front of the Worker refuses.
   const target = (query ? `${path}?${query}` : path).replace(/[ \r\n]/g, "%20");
   const lines = [`${dice.chance(0.05) ? dice.pick(["HEAD", "OPTIONS", "PUT", "PATCH"]) : method} ${target} HTTP/1.1`, "Host: x", `CF-Connecting-IP: ${ip}`];
   for (let count = dice.between(0, 3); count > 0; count -= 1) lines.push(`${dice.pick(HEADER_NAMES)}: ${dice.pick(HEADER_VALUES)}`);
@@ -54,13 +54,13 @@ export function hostileRequest(dice, ip) {
   return Buffer.from(`${[...lines, "Connection: close"].join("\r\n")}\r\n\r\n${body}`, "latin1");
 }
 
-/** What was said so far: the answer's status (0 for none yet) and whether its end has come, as far as lengths tell. */
-function heard(said, isHead) {
-  const end = said.indexOf("\r\n\r\n");
-  const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(said)?.[1] ?? 0);
+/** Parses what was received: the status (0 for none yet) and whether the response is complete, according to its lengths. */
+function parseResponse(response, isHead) {
+  const end = response.indexOf("\r\n\r\n");
+  const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(response)?.[1] ?? 0);
   if (end < 0) return { status, ended: false };
-  const [head, body] = [said.slice(0, end), said.slice(end + 4)];
-  if (status === 100) return heard(body, isHead);
+  const [head, body] = [response.slice(0, end), response.slice(end + 4)];
+  if (status === 100) return parseResponse(body, isHead);
   if (isHead || status === 204 || status === 304) return { status, ended: true };
   if (/^transfer-encoding: *chunked/im.test(head)) return { status, ended: body.endsWith("0\r\n\r\n") };
   const length = /^content-length: *(\d+)/im.exec(head)?.[1];
@@ -68,22 +68,22 @@ function heard(said, isHead) {
 }
 
 /**
- * Sends bytes, and resolves with the answer's status (0 for none) once the answer or the connection ends, or `patience` is over. The runtime
- * keeps a connection that was asked to be closed for seconds.
+ * Sends bytes and resolves with the status (0 for none) once the response or the connection ends, or after `patience` milliseconds. The
+ * runtime keeps a connection that was asked to close open for seconds.
  */
 export function sendRaw(port, request, patience = 5_000) {
   return new Promise((resolve) => {
-    let said = "";
+    let response = "";
     const isHead = request.subarray(0, 5).toString("latin1") === "HEAD ";
     const done = () => {
       socket.destroy();
-      resolve(heard(said, isHead).status);
+      resolve(parseResponse(response, isHead).status);
     };
     const socket = connect({ port, host: "127.0.0.1" }, () => socket.write(request));
     socket.setTimeout(patience, done);
     const hear = (chunk) => {
-      said += chunk.toString("latin1");
-      if (heard(said, isHead).ended) done();
+      response += chunk.toString("latin1");
+      if (parseResponse(response, isHead).ended) done();
     };
     socket.on("data", hear).on("end", done).on("close", done).on("error", done);
   });

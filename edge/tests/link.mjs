@@ -1,14 +1,14 @@
-// The link between edge and origin as a script knows it: what the origin signs, written apart from the code of either.
+// The protocol between edge and origin for test scripts, implemented independently of the Rust code.
 
 import { createHash, createHmac } from "node:crypto";
 
-/** The answer's headers that are signed, in their order; the edge reads no others. */
+/** The signed response headers, in order; the edge reads no others. */
 const SIGNED = [
   "content-type", "cache-control", "cdn-cache-control", "etag", "link", "retry-after", "x-data-version",
   "x-service-failsafe-mode", "x-service-tags",
 ];
 
-/** The signature of an answer to the request that carried `assertion`. `body` is null for a stream. */
+/** The signature of an answer to the request with this `assertion`. `body` is null for a stream. */
 export function signedAnswer(secret, assertion, status, headers, body) {
   const [, id, , nonce] = assertion.split(";");
   const digest = body === null ? "-" : createHash("sha256").update(body).digest("hex");
@@ -18,13 +18,13 @@ export function signedAnswer(secret, assertion, status, headers, body) {
   return `v1;${id};${digest};${createHmac("sha256", Buffer.from(secret, "hex")).update(text).digest("hex")}`;
 }
 
-/** The request's headers that an assertion covers, in their order. */
+/** The request headers covered by an assertion, in order. */
 const FORWARDED = [
   "accept", "content-type", "idempotency-key", "if-none-match", "last-event-id", "x-request-id", "x-service-client-ip",
   "x-service-tags",
 ];
 
-/** Whether a request of the edge's, as it arrived, is what was signed. */
+/** Whether a received request has a valid edge assertion. */
 export function isTheEdges(secret, { method, url, headers }, body) {
   const [version, , seconds, nonce, digest, mac] = (headers["x-service-assertion"] ?? "").split(";");
   const lines = FORWARDED.filter((name) => headers[name] !== undefined).map((name) => `${name}:${headers[name]}\n`);

@@ -1,7 +1,7 @@
 //! Path and query at the edge, and the edge's spelling of them at the origin.
 
 use http::Uri;
-use rds_edge::cache::key::{fold, target};
+use rds_edge::cache::key::target;
 use rds_shared::route::{Matching, Method, Query, match_route};
 use rds_shared::wire::TARGET_BYTES;
 
@@ -17,7 +17,7 @@ pub fn holds(data: &[u8]) {
     }
     let (path, query) = text.split_once('?').unwrap_or((text, ""));
     let Matching::Found(mut found) = match_route(Some(method), path) else { return };
-    fold(&mut found);
+    found.fold();
     let Ok(query) = Query::parse(found.route.query, query) else { return };
     let asked = target(&found, &query);
 
@@ -27,6 +27,6 @@ pub fn holds(data: &[u8]) {
     assert_eq!((there.route.id, &there.path), (found.route.id, &found.path), "{asked}");
     let query_there = Query::parse(there.route.query, uri.query().unwrap_or(""));
     assert_eq!(query_there.as_ref(), Ok(&query), "{asked}");
-    fold(&mut there);
+    there.fold();
     assert_eq!(target(&there, &query), asked, "the spelling is not stable");
 }

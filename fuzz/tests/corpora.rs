@@ -10,7 +10,7 @@ fn inputs(name: &str) -> Vec<PathBuf> {
 }
 
 #[test]
-fn every_property_holds_of_its_corpus() {
+fn every_property_is_satisfied_by_its_corpus() {
     for (name, holds) in PROPERTIES {
         let inputs = inputs(name);
         assert!(!inputs.is_empty(), "{name} has no corpus");

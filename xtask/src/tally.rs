@@ -3,9 +3,7 @@
 /// A count of tests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Tests that passed.
     pub passed: usize,
-    /// Tests that failed.
     pub failed: usize,
 }
 

@@ -11,7 +11,7 @@ use crate::{Plan, load};
 
 const VAULTS: u32 = 10_000;
 const POSITIONS: usize = 200;
-/// Milliseconds.
+/// Maximum median in milliseconds.
 const TARGET: f64 = 1.0;
 const TIMEOUT: Duration = Duration::from_secs(60);
 

@@ -18,7 +18,6 @@ const PAGE: u64 = 1_000;
 
 /// The market with a built graph, and the vaults' ids and keys by ascending depth.
 pub struct Nested {
-    /// The stack.
     pub market: Market,
     ids: Vec<String>,
     keys: Vec<String>,

@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_count_by_value_and_time_passes() {
+    fn numbers_are_compared_by_value_and_ages_may_differ() {
         let theirs = OURS.replace("1e6", "1000000").replace(":7}", ":9}");
         check("/list", OURS.as_bytes(), theirs.as_bytes()).unwrap();
     }

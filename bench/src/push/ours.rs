@@ -24,7 +24,6 @@ const RPM: u32 = 1_000_000;
 
 /// The running service with an empty market.
 pub struct Ours {
-    /// The stack.
     pub market: Market,
     /// A connection pool in addition to the service's own.
     pub db: Db,

@@ -41,7 +41,6 @@ pub struct Poster {
 }
 
 impl Poster {
-    /// Connects.
     pub fn open(address: SocketAddr, target: &'static str) -> Result<Self> {
         Ok(Self { connection: Connection::open(address)?, target })
     }

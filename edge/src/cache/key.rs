@@ -1,143 +1,10 @@
 //! The cache key, and the canonical target sent to the origin.
 
 use rds_shared::access::Principal;
-use rds_shared::model::content_hash::ContentHash;
-use rds_shared::model::ids::{Address, VaultId};
-use rds_shared::route::{Found, Query, RouteId};
+use rds_shared::route::{Found, Query};
 
 /// Increase whenever the stored format or its meaning changes, so that older cached responses are not found.
 const SCHEMA: &str = "3";
-
-/// Normalises path parameters whose case carries no meaning, so that case variants share a cached response.
-///
-/// A malformed value stays unchanged; the origin reports what is wrong with it.
-pub fn fold(found: &mut Found) {
-    match found.route.id {
-        RouteId::VaultById => {
-            if let Some(id) = found.path.first_mut()
-                && let Some(parsed) = VaultId::parse(id)
-            {
-                *id = parsed.to_string();
-            }
-        }
-        RouteId::VaultDetail
-        | RouteId::VaultSnapshots
-        | RouteId::VaultScoreHistory
-        | RouteId::VaultEvents
-        | RouteId::VaultHolders
-        | RouteId::VaultHolderHistory
-        | RouteId::VaultMarkets
-        | RouteId::VaultStrategies
-        | RouteId::VaultStrategy
-        | RouteId::AssetDetail => {
-            fold_address(found.path.get_mut(1));
-        }
-        RouteId::OracleByAddress => fold_address(found.path.get_mut(1)),
-        RouteId::Portfolio => fold_address(found.path.first_mut()),
-        // Market keys are assigned by this service and never differ by case alone.
-        RouteId::MarketById | RouteId::MarketEvents => fold_text(found.path.first_mut(), str::to_lowercase),
-        // A hexadecimal hash.
-        RouteId::GraphSnapshot => fold_text(found.path.first_mut(), str::to_lowercase),
-        RouteId::AssetSymbolHistory | RouteId::RateBySymbol => fold_text(found.path.first_mut(), str::to_uppercase),
-        RouteId::DecisionVerify | RouteId::DecisionById => {
-            if let Some(id) = found.path.first_mut()
-                && let Some(hash) = ContentHash::parse(id)
-            {
-                *id = hash.to_hex();
-            }
-        }
-        RouteId::VaultList
-        | RouteId::VaultScores
-        | RouteId::VaultBatch
-        | RouteId::VaultChanges
-        | RouteId::Chains
-        | RouteId::ProtocolList
-        | RouteId::ProtocolById
-        | RouteId::CuratorList
-        | RouteId::CuratorById
-        | RouteId::CuratorEvents
-        | RouteId::Me
-        | RouteId::MarketList
-        | RouteId::VaultsWithCriticalIncidents
-        | RouteId::EventList
-        | RouteId::EventById
-        | RouteId::EventGroup
-        | RouteId::OracleList
-        | RouteId::Stats
-        | RouteId::AssetSymbols
-        | RouteId::Royco
-        | RouteId::AssetList
-        | RouteId::AssetFacets
-        | RouteId::RwaList
-        | RouteId::RwaFacets
-        | RouteId::RwaCoverage
-        | RouteId::RwaHistory
-        | RouteId::RwaById
-        | RouteId::ReviewerList
-        | RouteId::SecurityEventList
-        | RouteId::LossBoard
-        | RouteId::SignalList
-        | RouteId::SignalById
-        | RouteId::Methodology
-        | RouteId::ValidationReports
-        | RouteId::Claims
-        | RouteId::ResearchSources
-        | RouteId::Predictions
-        | RouteId::Backtests
-        | RouteId::ModelHealth
-        | RouteId::BasketList
-        | RouteId::BasketById
-        | RouteId::BasketVersions
-        | RouteId::BasketVersion
-        | RouteId::BasketChanges
-        | RouteId::BasketMethodologyVersions
-        | RouteId::WebhookCreate
-        | RouteId::WebhookList
-        | RouteId::WebhookById
-        | RouteId::WebhookDelete
-        | RouteId::WebhookTest
-        | RouteId::WebhookDeliveries
-        | RouteId::WebhookReplay
-        | RouteId::WebhookEnable
-        | RouteId::BasketWebhookCreate
-        | RouteId::BasketWebhooksOfAll
-        | RouteId::BasketWebhookList
-        | RouteId::BasketWebhookDelete
-        | RouteId::BasketWebhookReplay
-        | RouteId::BasketWebhookEnable
-        | RouteId::IndexList
-        | RouteId::IndexById
-        | RouteId::IndexLevels
-        | RouteId::RateList
-        | RouteId::LookThrough
-        | RouteId::Breach
-        | RouteId::IncidentExposure
-        | RouteId::IncidentSummary
-        | RouteId::GraphCheck
-        | RouteId::SignerList
-        | RouteId::EventStream
-        | RouteId::Health
-        | RouteId::OpenApi
-        | RouteId::Status
-        | RouteId::Ready
-        | RouteId::Docs
-        | RouteId::DocsFile => {}
-    }
-}
-
-fn fold_address(text: Option<&mut String>) {
-    if let Some(text) = text
-        && let Some((_, parsed)) = Address::parse_any(text)
-    {
-        *text = parsed.into_string();
-    }
-}
-
-fn fold_text(text: Option<&mut String>, fold: impl FnOnce(&str) -> String) {
-    if let Some(text) = text {
-        *text = fold(text);
-    }
-}
 
 /// Canonical path and query, the only form sent to the origin.
 pub fn target(found: &Found, query: &Query) -> String {
@@ -165,7 +32,7 @@ mod tests {
 
     fn spelled(path: &str, text: &str) -> String {
         let Matching::Found(mut found) = match_route(Some(Method::Get), path) else { return String::new() };
-        fold(&mut found);
+        found.fold();
         let query = Query::parse(found.route.query, text).unwrap();
         let target = target(&found, &query);
         key(&found, &Principal::Anonymous, &target, false)

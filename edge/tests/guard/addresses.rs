@@ -1,4 +1,4 @@
-//! Addresses' counters are exact, whatever happens to their object.
+//! The rate limits of addresses are exact, whatever happens to their Durable Object.
 
 use crate::disk::NOW;
 use proptest::prelude::*;
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 type Counts = BTreeMap<(String, AddressBudget), AddressCount>;
 
-/// Rows that only the latest instance can touch.
+/// Rows that only the latest instance can read or write.
 #[derive(Default)]
 struct Rows {
     counts: RefCell<Counts>,
@@ -110,7 +110,7 @@ fn event() -> impl Strategy<Value = Event> {
 
 fn take(address: u8, anonymous: bool) -> AddressTake {
     let budget = if anonymous { AddressBudget::Anonymous } else { AddressBudget::Health };
-    // Two times an address's allowance for all four.
+    // The neighbourhood of all four addresses has twice the limit of one.
     let neighbourhood = Some(Around { name: "nx".to_owned(), times: TIMES, charged: anonymous });
     AddressTake { address: address.to_string(), budget, neighbourhood }
 }
@@ -135,7 +135,7 @@ proptest! {
                 Event::Requests { address, anonymous, times } => for _ in 0..times {
                     let take = take(address, anonymous);
                     let Some(verdict) = live.take(&take, now) else {
-                        prop_assert!(rows.failing.get(), "only a fault of the disk leaves a request without a verdict");
+                        prop_assert!(rows.failing.get(), "only a storage fault leaves a request without a verdict");
                         continue;
                     };
                     if verdict.daily {
@@ -148,7 +148,7 @@ proptest! {
                         continue;
                     }
                     let window = verdict.allowance.reset / 60 - 1;
-                    prop_assert!(window >= window_of(now).max(latest), "no window comes back");
+                    prop_assert!(window >= window_of(now).max(latest), "no earlier window comes back");
                     let used = minutes.entry((window, address, anonymous)).or_default();
                     let shared = around.0.entry(window).or_default();
                     let room = !anonymous || *shared < TIMES * take.budget.limit();
@@ -169,7 +169,7 @@ proptest! {
                 },
                 Event::StaleRequest => {
                     let verdict = stale.as_mut().and_then(|stale| stale.take(&take(0, true), now));
-                    prop_assert!(!verdict.is_some_and(|verdict| verdict.admitted), "it can grant nothing");
+                    prop_assert!(!verdict.is_some_and(|verdict| verdict.admitted), "a replaced instance can admit nothing");
                 }
                 Event::Replace => live = Instance::start(&rows),
                 Event::Double => stale = Some(std::mem::replace(&mut live, Instance::start(&rows))),

@@ -1,5 +1,5 @@
-//! A disk that several instances of one object believe to be theirs. Only the latest of them can read or write it, as the
-//! runtime sees to; and it can be told to fail.
+//! Storage shared by several instances of one Durable Object. As in the runtime, only the latest can read or write it;
+//! writes can be made to fail.
 
 use rds_edge::guard::DiskFault;
 use rds_edge::guard::key::{Change, KeyDisk, KeyGuard, Stored, StoredKey};
@@ -33,13 +33,12 @@ pub struct Platter {
     failing: Cell<bool>,
 }
 
-/// One instance's view.
 pub struct Disk {
     platter: Rc<Platter>,
     instance: u32,
 }
 
-/// An instance of a key's object.
+/// An instance of a key's Durable Object.
 pub struct Instance {
     pub disk: Disk,
     machine: Option<KeyGuard>,
@@ -50,25 +49,25 @@ pub fn record(rpm: u32, shared: bool) -> KeyRecord {
 }
 
 impl Platter {
-    /// A new instance; every earlier one is cut off.
+    /// Starts a new instance; earlier ones lose access.
     pub fn instance(self: &Rc<Self>) -> Instance {
         self.latest.set(self.latest.get() + 1);
         Instance { disk: Disk { platter: Rc::clone(self), instance: self.latest.get() }, machine: None }
     }
 
-    /// Newer code writes a record that this code cannot read, and goes away again.
+    /// A newer release wrote a record that this release cannot read, and was rolled back.
     pub fn forget_record(&self) {
         self.content.borrow_mut().key.as_mut().unwrap().lease = None;
     }
 
-    /// The next changes fail, or succeed again.
+    /// Makes the next writes fail or succeed.
     pub fn fail(&self, failing: bool) {
         self.failing.set(failing);
     }
 }
 
 impl Instance {
-    /// Runs a step as the object's shell does: after a fault the machine is loaded again.
+    /// Runs a step as the runtime does: after a fault the state machine is loaded again.
     pub fn step<T>(&mut self, step: impl FnOnce(&mut KeyGuard, &Disk) -> Result<T, DiskFault>) -> Option<T> {
         let machine = match self.machine.take() {
             Some(machine) => machine,
@@ -81,12 +80,12 @@ impl Instance {
         outcome.ok()
     }
 
-    /// Charges one request, if the disk lets it.
+    /// Charges one request; `None` after a storage fault.
     pub fn take(&mut self, record: KeyRecord, take: &Take, now: i64) -> Option<Verdict> {
         self.step(|machine, disk| machine.take(disk, &[(record, take)], now))?.pop().flatten()
     }
 
-    /// Tells it who the key is, so that there is something to count for.
+    /// Pushes the key's record, so that requests can be counted.
     pub fn introduce(&mut self, record: KeyRecord) {
         self.step(|machine, disk| machine.told(disk, KeyDigest::of("k"), record, (NOW * 1_000, "source".to_owned())))
             .unwrap();
@@ -147,9 +146,9 @@ impl KeyDisk for Disk {
             Change::Create(key) => content.key = Some((*key).clone()),
             Change::Lease(lease) => content.key.as_mut().unwrap().lease = Some(*lease),
             Change::Count(entries) => content.count(entries),
-            Change::Reserve(out) => assert_eq!(content.reserved.insert(out.id, *out), None, "a name is given once"),
+            Change::Reserve(out) => assert_eq!(content.reserved.insert(out.id, *out), None, "reservation ids are unique"),
             Change::Settle(out, spent) => {
-                assert_eq!(content.reserved.remove(&out.id), Some(*out), "what is settled was out");
+                assert_eq!(content.reserved.remove(&out.id), Some(*out), "a settled reservation was outstanding");
                 content.count(spent);
             }
             Change::Fold(fold) => {
@@ -157,7 +156,7 @@ impl KeyDisk for Disk {
                 content.reserved.retain(|_, out| out.window >= fold.before);
                 let open = content.counts.split_off(&(fold.before, "", Subclient::Pooled, String::new()));
                 for entry in std::mem::replace(&mut content.counts, open).into_values() {
-                    assert_eq!(entry.window.div_euclid(WINDOWS_PER_DAY), fold.into.day, "a batch is of one day");
+                    assert_eq!(entry.window.div_euclid(WINDOWS_PER_DAY), fold.into.day, "a batch covers one day");
                     let (day, endpoint) = (fold.into.day, entry.endpoint.clone());
                     let empty = UsageRow { day, endpoint: endpoint.clone(), served: 0, throttled: 0, last_seen: 0 };
                     let row = content.usage.entry((fold.into.sequence, endpoint)).or_insert(empty);

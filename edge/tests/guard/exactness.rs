@@ -1,4 +1,4 @@
-//! Windows are exact, whatever happens to the object.
+//! A key's limits are exact, whatever happens to its Durable Object.
 
 use crate::disk::*;
 use proptest::prelude::*;
@@ -11,19 +11,19 @@ use std::rc::Rc;
 
 #[derive(Debug, Clone)]
 enum Event {
-    /// Requests of clients reach the object together.
+    /// Requests of clients reach the Durable Object together.
     Requests { clients: Vec<u8> },
-    /// A request reaches an instance that another has replaced without its knowing.
+    /// A request reaches an instance that was replaced without its knowledge.
     StaleRequest,
-    /// An isolate reports refusals that the object did not see.
+    /// An isolate reports refusals that the Durable Object did not see.
     Report,
-    /// The instance is gone: evicted, crashed or deployed over.
+    /// The instance ends: evicted, crashed or replaced by a deployment.
     Replace,
-    /// Another instance starts while this one goes on.
+    /// Another instance starts while this one continues.
     Double,
     /// Time passes, or the clock is set back.
     Clock(i64),
-    /// The disk takes nothing, or takes changes again.
+    /// Writes fail, or succeed again.
     Fail(bool),
     /// Closed windows are folded.
     Fold,
@@ -68,12 +68,12 @@ proptest! {
                     let takes: Vec<_> = asking.iter().map(|client| (record, take(*client))).collect();
                     let requests: Vec<_> = takes.iter().map(|(record, take)| (*record, take)).collect();
                     let Some(verdicts) = live.step(|machine, disk| machine.take(disk, &requests, now)) else {
-                        prop_assert!(failing, "only a fault of the disk leaves requests without a verdict");
+                        prop_assert!(failing, "only a storage fault leaves requests without a verdict");
                         continue;
                     };
                     prop_assert_eq!(verdicts.len(), asking.len());
                     for (client, verdict) in asking.into_iter().zip(verdicts.into_iter().flatten()) {
-                        // A clock that was set back counts on in the latest window that anybody was admitted in.
+                        // With the clock set back, requests count in the latest window in which any was admitted.
                         let window = verdict.allowance.reset / 60 - 1;
                         prop_assert!(window >= window_of(now).max(latest));
                         let total = totals.entry(window).or_default();
@@ -93,7 +93,7 @@ proptest! {
                     if let Some(stale) = &mut stale {
                         let stale: &mut Instance = stale;
                         let verdict = stale.take(record, &take(0), now);
-                        prop_assert!(!verdict.is_some_and(|verdict| verdict.admitted), "it can grant nothing");
+                        prop_assert!(!verdict.is_some_and(|verdict| verdict.admitted), "a replaced instance can admit nothing");
                     }
                 }
                 Event::Report => {

@@ -1,5 +1,5 @@
-//! The guards against a brute-force oracle: whatever is evicted, crashes or runs twice, no window admits one request more,
-//! and usage arrives whole and once.
+//! Rate limits and usage against a brute-force oracle: with evictions, crashes and duplicate instances, no window admits an extra
+//! request, and usage is reported completely and once.
 
 mod addresses;
 mod disk;

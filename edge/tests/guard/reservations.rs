@@ -1,4 +1,4 @@
-//! Windows stay exact where isolates hold reservations: never one request more, whatever is lost, and none less where nothing is.
+//! Limits with reservations: never exceeded, whatever messages are lost, and fully usable if none is lost.
 
 use crate::disk::*;
 use proptest::prelude::*;
@@ -19,19 +19,19 @@ const ROUTES: [RouteId; 2] = [RouteId::VaultList, RouteId::Chains];
 
 #[derive(Debug, Clone)]
 enum Event {
-    /// Requests come to an isolate, one after the other.
+    /// Sequential requests to an isolate.
     Requests { isolate: usize, route: usize, count: u32 },
     /// Time passes, in milliseconds, or the clock is set back.
     Clock(i64),
-    /// The object is gone: evicted, crashed or deployed over.
+    /// The Durable Object ends: evicted, crashed or replaced by a deployment.
     Replace,
-    /// An isolate is gone, with what it held.
+    /// An isolate ends and loses its reservations.
     Forget(usize),
-    /// The next message to the object is lost, or its answer.
+    /// The next message to the Durable Object is lost, or its answer.
     Lose { answer: bool },
-    /// From now on reservations are so many milliseconds on their way.
+    /// Latency of reservations in milliseconds, from now on.
     Latency(i64),
-    /// Closed windows are folded, and sent.
+    /// Closed windows are folded and sent.
     Fold,
 }
 
@@ -55,25 +55,25 @@ fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
-/// A key's object, two isolates that hold reservations of it, and the origin that is told what was used.
+/// A key's Durable Object, two isolates with reservations, and the origin that receives the usage.
 struct World {
     key: KeyDigest,
     record: KeyRecord,
     platter: Rc<Platter>,
     object: Instance,
     isolates: [Reserved; 2],
-    /// When an isolate's timer fires.
+    /// Timers of isolates, by due time.
     timers: Vec<(i64, usize)>,
     now: i64,
     lose: Option<bool>,
     latency: i64,
-    /// Requests that the object counted and whose answers were lost.
+    /// Requests that were counted but whose answers were lost.
     unanswered: u64,
-    /// Admitted requests, by window.
+    /// Admitted requests by window.
     admitted: BTreeMap<i64, u32>,
     reserved: u32,
     spent: u32,
-    wishes: i64,
+    reservation_requests: i64,
     batches: BTreeMap<u64, UsageBatch>,
 }
 
@@ -97,7 +97,7 @@ impl World {
             admitted: BTreeMap::new(),
             reserved: 0,
             spent: 0,
-            wishes: 0,
+            reservation_requests: 0,
             batches: BTreeMap::new(),
         };
         world.renew();
@@ -108,14 +108,14 @@ impl World {
         Timestamp::from_millis(self.now)
     }
 
-    /// The origin confirms the record: no reservation outlasts it.
+    /// The origin confirms the record, because a reservation ends with the record's lease.
     fn renew(&mut self) {
         let (answer, at) = (KeyAnswer::Known { record: self.record }.into(), (self.now, self.now));
         self.object.step(|machine, disk| machine.answered(disk, self.key, &answer, at, String::new())).unwrap();
     }
 
     /// Whether a message arrives, and whether its answer does.
-    fn way(&mut self) -> (bool, bool) {
+    fn delivery(&mut self) -> (bool, bool) {
         match self.lose.take() {
             Some(answer) => (answer, false),
             None => (true, true),
@@ -135,7 +135,7 @@ impl World {
         let due: Vec<_> = due;
         for (_, isolate) in due {
             let settled = self.isolates[isolate].over(&self.key, self.at());
-            if !settled.is_empty() && self.way().0 {
+            if !settled.is_empty() && self.delivery().0 {
                 self.settle(&settled);
             }
         }
@@ -143,17 +143,17 @@ impl World {
 
     fn reserve(&mut self, isolate: usize) {
         let (key, at) = (self.key, self.at());
-        let Some(wish) = self.isolates[isolate].begin(&key, at, PATIENCE) else { return };
+        let Some(request) = self.isolates[isolate].begin(&key, at, PATIENCE) else { return };
         let settled = self.isolates[isolate].over(&key, at);
-        let (arrives, answered) = self.way();
+        let (arrives, answered) = self.delivery();
         let mut answer: Option<(KeyRecord, Reservation)> = None;
         if arrives {
             self.settle(&settled);
             let ask =
                 KeyAsk { digest: key, shown: String::new(), text: None, take: None, tally: vec![], settled: vec![] };
-            let asked = ReserveAsk { ask, family: FAMILY, want: wish.want, lasts: wish.lasts };
-            self.wishes += 1;
-            let (record, instant) = (self.record, (self.now, self.wishes));
+            let asked = ReserveAsk { ask, family: FAMILY, want: request.want, lasts: request.lasts };
+            self.reservation_requests += 1;
+            let (record, instant) = (self.record, (self.now, self.reservation_requests));
             let reservation =
                 self.object.step(|machine, disk| machine.reserve(disk, &record, &asked, instant)).unwrap();
             answer = reservation.filter(|_| answered).map(|reservation| (record, reservation));
@@ -165,10 +165,10 @@ impl World {
         }
     }
 
-    /// Asks the object; a refusal is given once nothing is out that it would have to wait for.
+    /// Asks the Durable Object; a refusal is returned once no reservation has to be awaited.
     fn ask(&mut self, isolate: usize, route: RouteId) -> Option<Verdict> {
         let settled = self.isolates[isolate].over(&self.key, self.at());
-        let (arrives, answered) = self.way();
+        let (arrives, answered) = self.delivery();
         if !arrives {
             return None;
         }
@@ -186,7 +186,7 @@ impl World {
         }
     }
 
-    /// A request; `None` when the object gave no answer.
+    /// Makes a request; `None` if the Durable Object did not answer.
     fn request(&mut self, isolate: usize, route: RouteId) -> Option<Verdict> {
         let verdict = match self.isolates[isolate].spend(&self.key, FAMILY, route, self.at()) {
             Some(spent) => {
@@ -225,10 +225,10 @@ impl World {
         true
     }
 
-    /// What the origin has been told of, when everything was.
-    fn told(&mut self) -> u64 {
+    /// Total usage received by the origin after everything was sent.
+    fn reported(&mut self) -> u64 {
         self.pass(1_000);
-        // Later than any window that a clock which was set back since had reached.
+        // Later than any window reached before the clock was set back.
         self.pass(20_000_000);
         while self.fold() {}
         assert_eq!(self.object.step(|machine, disk| machine.owes(disk)), Some(false));
@@ -240,7 +240,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn where_nothing_is_lost_exactly_the_limit_is_admitted_and_told(
+    fn without_losses_exactly_the_limit_is_admitted_and_reported(
         limit in 300u32..3_000, events in prop::collection::vec(harmless(), 1..90),
     ) {
         let mut world = World::new(limit);
@@ -250,7 +250,7 @@ proptest! {
                     let begun = world.now;
                     let verdict = world.request(isolate, ROUTES[route]).unwrap();
                     let admitted = world.in_window(&verdict);
-                    prop_assert!(verdict.allowance.reset * 1_000 > begun, "of the window that runs");
+                    prop_assert!(verdict.allowance.reset * 1_000 > begun, "the verdict is of the current window");
                     prop_assert!(admitted <= limit);
                     prop_assert!(verdict.admitted || admitted == limit, "refused at {} of {}", admitted, limit);
                 },
@@ -260,11 +260,11 @@ proptest! {
             }
         }
         let admitted: u32 = world.admitted.values().sum();
-        prop_assert_eq!(world.told(), u64::from(admitted));
+        prop_assert_eq!(world.reported(), u64::from(admitted));
     }
 
     #[test]
-    fn whatever_is_lost_never_more_than_the_limit_is_admitted(
+    fn with_losses_never_more_than_the_limit_is_admitted(
         limit in 300u32..3_000, events in prop::collection::vec(event(), 1..90),
     ) {
         let mut world = World::new(limit);
@@ -285,12 +285,12 @@ proptest! {
         }
         world.lose = None;
         let admitted: u32 = world.admitted.values().sum();
-        prop_assert!(world.told() <= u64::from(admitted) + world.unanswered, "none is told that was not served");
+        prop_assert!(world.reported() <= u64::from(admitted) + world.unanswered, "usage never exceeds the served requests");
     }
 }
 
 #[test]
-fn of_a_busy_key_few_requests_reach_its_object() {
+fn few_requests_of_a_busy_key_reach_its_durable_object() {
     let mut world = World::new(1_000_000);
     for _ in 0..2_000 {
         for _ in 0..8 {
@@ -301,11 +301,11 @@ fn of_a_busy_key_few_requests_reach_its_object() {
     let asked = 16_000 - world.spent;
     assert!(asked < 100, "{asked} of 16000 asked");
     assert!(world.reserved < 20_000, "{} reserved", world.reserved);
-    assert_eq!(world.told(), 16_000);
+    assert_eq!(world.reported(), 16_000);
 }
 
 #[test]
-fn of_a_key_that_is_asked_for_now_and_then_nothing_is_reserved() {
+fn nothing_is_reserved_for_a_key_used_now_and_then() {
     let mut world = World::new(1_000_000);
     for _ in 0..1_000 {
         world.request(0, ROUTES[0]);
@@ -325,7 +325,7 @@ fn one_isolate_counts_down_by_one() {
 }
 
 #[test]
-fn a_refusal_waits_for_what_another_isolate_may_give_back() {
+fn a_refusal_waits_for_reservations_of_another_isolate() {
     let mut world = World::new(600);
     while world.reserved == 0 {
         world.request(0, ROUTES[0]);
@@ -337,13 +337,13 @@ fn a_refusal_waits_for_what_another_isolate_may_give_back() {
 }
 
 #[test]
-fn a_windows_usage_is_told_once_its_last_reservations_are_back() {
+fn a_windows_usage_is_sent_after_its_last_reservations_are_settled() {
     let mut world = World::new(6_000);
     world.pass(54_900);
     while world.spent == 0 {
         world.request(0, ROUTES[0]);
     }
-    // The minute ends, and what was reserved is still on its way back.
+    // The minute ends before the reservation is settled.
     world.now += 1_000;
     assert!(!world.fold());
     world.pass(1);
@@ -353,7 +353,7 @@ fn a_windows_usage_is_told_once_its_last_reservations_are_back() {
 }
 
 #[test]
-fn no_reservation_outlasts_the_record_that_it_rests_on() {
+fn a_reservation_ends_with_the_lease_of_its_record() {
     let mut world = World::new(6_000);
     let (key, record, begun) = (world.key, world.record, world.now);
     let mut lasts = |after: i64| {
@@ -367,7 +367,7 @@ fn no_reservation_outlasts_the_record_that_it_rests_on() {
 }
 
 #[test]
-fn what_comes_back_twice_is_taken_once() {
+fn a_reservation_settled_twice_is_given_back_once() {
     let mut world = World::new(1_000);
     while world.reserved == 0 {
         world.request(0, ROUTES[0]);

@@ -1,4 +1,4 @@
-//! Usage arrives whole and once, however often it has to be sent.
+//! Usage is reported completely and once, however often it is sent.
 
 use crate::disk::*;
 use proptest::prelude::*;
@@ -14,7 +14,7 @@ use std::rc::Rc;
 
 const ENDPOINTS: [&str; 3] = ["GET /v1/vaults", "GET /v1/chains", "GET /v1/me"];
 
-/// The origin: it applies a number once, in order.
+/// The origin: it applies each sequence number once, in order.
 #[derive(Default)]
 struct Ledger {
     last: u64,
@@ -26,9 +26,9 @@ struct Ledger {
 impl Ledger {
     fn apply(&mut self, batch: &UsageBatch) {
         let first = self.seen.entry(batch.sequence).or_insert_with(|| batch.clone());
-        assert_eq!(first, batch, "a batch that is repeated says the same");
+        assert_eq!(first, batch, "a repeated batch is identical");
         if batch.sequence > self.last {
-            assert_eq!(batch.sequence, self.last + 1, "none is left out");
+            assert_eq!(batch.sequence, self.last + 1, "sequence numbers have no gaps");
             self.last = batch.sequence;
             self.served += batch.rows.iter().map(|row| row.served).sum::<u64>();
             self.throttled += batch.rows.iter().map(|row| row.throttled).sum::<u64>();
@@ -42,7 +42,7 @@ enum Event {
     Report(u8, bool),
     Replace,
     Clock(i64),
-    /// Usage is sent: does it arrive, and does its acknowledgement?
+    /// Usage is sent; the batch or its acknowledgement may be lost.
     Send {
         arrives: bool,
         acknowledged: bool,
@@ -114,7 +114,7 @@ proptest! {
 }
 
 #[test]
-fn a_record_that_only_newer_code_can_read_costs_neither_the_counts_nor_the_key() {
+fn a_record_of_a_newer_release_loses_neither_the_counts_nor_the_key() {
     let platter = Rc::<Platter>::default();
     let (mut instance, record) = (platter.instance(), record(10, false));
     instance.introduce(record);
@@ -126,20 +126,20 @@ fn a_record_that_only_newer_code_can_read_costs_neither_the_counts_nor_the_key()
     let mut instance = platter.instance();
     let standing =
         |instance: &mut Instance| instance.step(|machine, _| Ok(machine.standing(NOW * 1_000, false))).unwrap();
-    assert_eq!(standing(&mut instance), Standing::Ask, "the origin knows");
+    assert_eq!(standing(&mut instance), Standing::Ask, "the origin is asked");
     let batch = instance.step(|machine, disk| machine.next_batch(disk, NOW + 60)).unwrap().unwrap();
-    assert_eq!(batch.rows.iter().map(|row| row.served).sum::<u64>(), 1, "what was used is told");
+    assert_eq!(batch.rows.iter().map(|row| row.served).sum::<u64>(), 1, "usage is still reported");
     let (answer, at) = (KeyAnswer::Known { record }.into(), NOW * 1_000);
     let take_in = |machine: &mut KeyGuard, disk: &Disk| {
         machine.answered(disk, KeyDigest::of("k"), &answer, (at, at), String::new())
     };
     instance.step(take_in).unwrap();
     assert!(matches!(standing(&mut instance), Standing::Live { .. }));
-    assert!(matches!(standing(&mut platter.instance()), Standing::Live { .. }), "and it is on disk");
+    assert!(matches!(standing(&mut platter.instance()), Standing::Live { .. }), "the record is stored");
 }
 
 #[test]
-fn of_a_key_that_never_was_nothing_is_kept() {
+fn nothing_is_stored_for_a_key_that_never_existed() {
     let platter = Rc::<Platter>::default();
     let mut instance = platter.instance();
     let tally = [Tally { endpoint: ENDPOINTS[0].to_owned(), served: 1, throttled: 0 }];

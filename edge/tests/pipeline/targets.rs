@@ -9,7 +9,7 @@ use worker::Url;
 fn called(method: Method, path: &str, text: &str) -> Option<String> {
     let Matching::Found(mut found) = match_route(Some(method), path) else { return None };
     let query = Query::parse(found.route.query, text).ok()?;
-    key::fold(&mut found);
+    found.fold();
     Some(key::target(&found, &query))
 }
 

@@ -10,7 +10,6 @@ use crate::app::App;
 use crate::attestation::proven;
 use crate::catalog::assets::{Asset, FoundAssets};
 use crate::store::{StoreError, assets, attestations, word};
-use rds_shared::access::paging;
 use rds_shared::model::EncodedAsset;
 use rds_shared::model::asset::{
     AssetDetail, AssetHistory, AssetRow, Freshness, RESTRICTED_IN_DETAIL, Renewal, VersionPoint,
@@ -35,7 +34,7 @@ const MAX_VERIFIED: u32 = 200;
 
 /// `GET /v1/assets/enriched`.
 pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let page = paging::admit(&call.principal, call.query.page())?;
+    let page = call.page()?;
     let catalog = app.catalog.get()?;
     let found = catalog.assets.select(&AssetFilter::from_query(&call.query), page);
     Ok(rows(call, catalog.version, &found, page))

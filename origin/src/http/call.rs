@@ -6,11 +6,12 @@ use super::signing::Whole;
 use crate::store::catalog::ChainFacts;
 use axum::body::Bytes;
 use axum::http::HeaderValue;
-use rds_shared::access::Principal;
+use rds_shared::access::{Principal, paging};
 use rds_shared::model::ids::{Address, AddressError};
 use rds_shared::route::{Found, Query, Route};
 use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::etag::{self, EtagBuilder};
+use rds_shared::wire::page::PageRequest;
 use rds_shared::wire::{ApiError, ErrorCode, Timestamp, headers};
 
 /// One admitted request.
@@ -65,6 +66,14 @@ impl Call {
             etag.add(unknown.as_bytes());
         }
         etag
+    }
+
+    /// The numbered page that the query asks for, as far as the caller may have it. A page beyond the last one is empty and needs no key.
+    pub fn page(&self) -> Result<PageRequest, ApiError> {
+        match self.route().pages.and_then(|pages| pages.page(&self.query)) {
+            Some(page) => paging::admit(&self.principal, page),
+            None => Ok(self.query.page()),
+        }
     }
 
     /// 304 if `If-None-Match` contains `etag`; else the body, which is computed only then.

@@ -15,7 +15,7 @@ const EVENTS_IN_DETAIL: u32 = 5;
 
 /// Every known curator, paged and sorted.
 pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let page = paging::admit(&call.principal, call.query.page())?;
+    let page = call.page()?;
     let catalog = app.catalog.get()?;
     let (rows, total) = catalog.rollup.curators(&call.query, page);
     Ok(encoded::page(call, catalog.version, &rows, page, total as u64))
@@ -23,7 +23,7 @@ pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
 
 /// One curator with a page of its active vaults, their distribution over chains, and its newest events.
 pub async fn by_id(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let page = paging::admit(&call.principal, call.query.page_of("vaultPage", "vaultLimit"))?;
+    let page = call.page()?;
     let catalog = app.catalog.get()?;
     let curator = catalog.rollup.curator(call.found.param(0)).ok_or_else(|| ApiError::not_found("curator"))?;
     let events = event_pages::of_curator(&app.db, &curator.row.id, 0, EVENTS_IN_DETAIL).await?;

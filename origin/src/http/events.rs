@@ -7,7 +7,6 @@ use crate::app::App;
 use crate::catalog::Catalog;
 use crate::store::event_pages::{FeedFilter, FeedOrder};
 use crate::store::{At, StoreError, event_detail, event_feed, event_pages, events};
-use rds_shared::access::paging;
 use rds_shared::model::event::{Feed, FeedMeta, PublicationState};
 use rds_shared::route::table::FEED_DAYS;
 use rds_shared::wire::page::PageRequest;
@@ -18,7 +17,7 @@ const WINDOWS: [i64; 5] = [7, 30, 90, 365, FEED_DAYS];
 
 /// A page of the feed.
 pub async fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let page = paging::admit(&call.principal, call.query.page())?;
+    let page = call.page()?;
     let catalog = app.catalog.get()?;
     let filter = filter(&catalog, call);
     let filter = FeedFilter { since: At(since(app, call, &filter, page).await?), ..filter };

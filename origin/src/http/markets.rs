@@ -5,13 +5,12 @@ use super::call::Call;
 use super::encoded::{self, Spliced};
 use crate::app::App;
 use crate::store::{hubs, mappings, markets};
-use rds_shared::access::paging;
 use rds_shared::model::market::MarketPage;
 use rds_shared::wire::{ApiError, Data};
 
 /// Every served market, filtered, sorted and paged.
 pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let page = paging::admit(&call.principal, call.query.page())?;
+    let page = call.page()?;
     let catalog = app.catalog.get()?;
     let (rows, total) = catalog.markets.select(&call.query, page);
     Ok(encoded::page(call, catalog.version, &rows, page, total as u64))

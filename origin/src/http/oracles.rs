@@ -6,12 +6,11 @@ use super::answer::{Answer, Failure};
 use super::call::Call;
 use super::encoded;
 use crate::app::App;
-use rds_shared::access::paging;
 use rds_shared::wire::{ApiError, PageMeta};
 
 /// Every feed by chain and address, filtered and paged.
 pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let page = paging::admit(&call.principal, call.query.page())?;
+    let page = call.page()?;
     let catalog = app.catalog.get()?;
     let (feeds, total) = catalog.feeds.select(&call.query, call.now, page);
     let meta = PageMeta::new(page, total as u64);

@@ -5,7 +5,6 @@ use super::call::Call;
 use super::encoded::{self, Spliced};
 use crate::app::App;
 use crate::store::events;
-use rds_shared::access::paging;
 use rds_shared::model::protocol::{ProtocolIdentity, ProtocolPage};
 use rds_shared::select::vault_query::{VaultFilter, VaultSort};
 use rds_shared::wire::{ApiError, Data};
@@ -24,7 +23,7 @@ pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
 
 /// One protocol with a page of its active vaults, its deployed version and its incidents.
 pub async fn by_id(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let page = paging::admit(&call.principal, call.query.page_of("vaultPage", "vaultLimit"))?;
+    let page = call.page()?;
     let catalog = app.catalog.get()?;
     let protocol = catalog.rollup.protocol(call.found.param(0)).ok_or_else(|| ApiError::not_found("protocol"))?;
     let facts = &protocol.facts;

@@ -72,7 +72,11 @@ struct Kept {
 
 impl Default for Recent {
     fn default() -> Self {
-        Recent { slots: (0..SLOTS).map(|_| Mutex::default()).collect(), held: AtomicUsize::new(0), hashes: RandomState::new() }
+        Recent {
+            slots: (0..SLOTS).map(|_| Mutex::default()).collect(),
+            held: AtomicUsize::new(0),
+            hashes: RandomState::new(),
+        }
     }
 }
 

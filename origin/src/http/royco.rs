@@ -5,12 +5,11 @@ use super::call::Call;
 use super::encoded;
 use crate::app::App;
 use crate::catalog::REWARDED_PROTOCOL;
-use rds_shared::access::paging;
 use rds_shared::select::vault_query::{VaultFilter, VaultSort};
 
 /// A page of the protocol's vaults, largest value first.
 pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let page = paging::admit(&call.principal, call.query.page())?;
+    let page = call.page()?;
     let catalog = app.catalog.get()?;
     let wanted = [REWARDED_PROTOCOL.to_owned()];
     let filter = VaultFilter { protocols: &wanted, ..VaultFilter::default() };

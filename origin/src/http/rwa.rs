@@ -9,7 +9,6 @@ use crate::catalog::assets::census::source_mix;
 use crate::rwa::totals::day_of;
 use crate::store::At;
 use crate::store::rwa::{self, SnapshotRow};
-use rds_shared::access::paging;
 use rds_shared::model::asset::{AssetRow, Freshness, RESTRICTED_IN_DETAIL, age_hours};
 use rds_shared::model::ids::ChainId;
 use rds_shared::model::rwa::{Cents, Coverage, Day, RwaRow};
@@ -22,7 +21,7 @@ use rds_shared::wire::time::{Micros, Timestamp};
 
 /// `GET /v1/rwa`.
 pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let page = paging::admit(&call.principal, call.query.page())?;
+    let page = call.page()?;
     let catalog = app.catalog.get()?;
     let found = catalog.assets.select_rwa(&AssetFilter::from_query(&call.query), page);
     Ok(rows(call, catalog.version, &found, page))

@@ -3,11 +3,9 @@
 use super::answer::{Answer, Failure};
 use super::call::Call;
 use crate::app::App;
-use rds_shared::access::paging;
 use rds_shared::model::EncodedRow;
 use rds_shared::model::security::MoreMeta;
 use rds_shared::model::status::Severity;
-use rds_shared::select::security::reached;
 use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::page::PageRequest;
 use rds_shared::wire::{ApiError, ErrorCode};
@@ -22,7 +20,7 @@ pub fn events(app: &App, call: &Call) -> Result<Answer, Failure> {
         return losses(app, call);
     }
     check(call)?;
-    let admitted = admit(call)?;
+    let admitted = call.page()?;
     let catalog = app.catalog.get()?;
     let (rows, total) = catalog.security.events(&call.query);
     page(call, catalog.version, served(&rows, admitted), &MoreMeta::new(admitted, total))
@@ -30,15 +28,10 @@ pub fn events(app: &App, call: &Call) -> Result<Answer, Failure> {
 
 /// The loss board.
 pub fn losses(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let admitted = admit(call)?;
+    let admitted = call.page()?;
     let catalog = app.catalog.get()?;
     let (rows, total, lost) = catalog.security.losses(&call.query);
     page(call, catalog.version, served(&rows, admitted), &catalog.security.coverage.meta(admitted, total, lost))
-}
-
-/// Admits the page. A page beyond the last one contains no rows, so it needs no key.
-fn admit(call: &Call) -> Result<PageRequest, ApiError> {
-    reached(&call.query).map_or(Ok(call.query.page()), |page| paging::admit(&call.principal, page))
 }
 
 fn served<'r>(rows: &'r [&'r EncodedRow], page: PageRequest) -> &'r [&'r EncodedRow] {

@@ -1,14 +1,14 @@
-//! The journal: one dense order of everything that left the service, given after the fact and never taken back.
+//! The journal: a dense numbering of everything that the service publishes, assigned after the commit and never changed.
 //!
 //! | file | does |
 //! |---|---|
-//! | [`sequence`] | gives operations their numbers; every process tries, a row's lock is the safety |
-//! | [`tail`] | follows the numbers in this process, encodes each operation once, keeps it in the ring |
+//! | [`sequence`] | assigns numbers to operations; every process tries, a row lock lets one at a time |
+//! | [`tail`] | reads new operations in this process, encodes each once, and appends it to the ring |
 //! | [`ring`] | the newest frames, shared by every stream |
-//! | [`retention`] | partitions made ahead and dropped behind |
+//! | [`retention`] | creates partitions ahead and drops expired ones |
 //!
-//! Producers append to `push_operation` in their own transactions and say nothing. The notice that facts have changed wakes the
-//! sequencer ([`Journal::committed`]); nothing depends on it.
+//! Producers append to `push_operation` in their own transactions and do nothing else. The notification about changed facts wakes the
+//! sequencer ([`Journal::committed`]); it is an optimisation only.
 //!
 //! # Invariants
 //!
@@ -37,20 +37,18 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use tokio::sync::{Notify, watch};
 
-/// How long making a connection of the journal's own may take.
-const CONNECT: Duration = Duration::from_secs(2);
+/// Timeout for opening a connection of the journal.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Where a step of the numbers may land, by this machine: its real time, whatever a test did to `clock`, and bits of its own.
+/// The random input of a step: this machine's real time, even if a test has moved `clock`, and random bits.
 pub fn draw(clock: &Clock) -> Draw {
     Draw { seconds: clock.wall().as_seconds(), random: u64::from_be_bytes(entropy::random_bytes()) }
 }
 
-/// The journal as this process knows it.
+/// The state of the journal in this process.
 #[derive(Debug)]
 pub struct Journal {
-    /// The newest frames.
     pub ring: Ring,
-    /// What is counted.
     pub meters: JournalMeters,
     due: Notify,
     moved: Notify,
@@ -65,27 +63,27 @@ impl Default for Journal {
 }
 
 impl Journal {
-    /// Operations may have been committed: they are numbered at once instead of at the next look.
+    /// Wakes the sequencer, because operations may have been committed.
     pub fn committed(&self) {
         self.due.notify_one();
     }
 
-    /// Numbers were given, here or elsewhere: they are read at once instead of at the next look.
+    /// Wakes the tailer, because this or another process has assigned numbers.
     pub fn numbered(&self) {
         self.moved.notify_one();
     }
 
-    /// Resolves at the next signal: the ring has grown, or something else that every stream must look at has changed.
+    /// A receiver that changes with every signal: the ring has grown, or something else has changed that every stream must check.
     pub fn signals(&self) -> watch::Receiver<u64> {
         self.signal.subscribe()
     }
 
-    /// Has every stream look.
+    /// Wakes every stream.
     pub fn signal(&self) {
         self.signal.send_modify(|count| *count = count.wrapping_add(1));
     }
 
-    /// Forgets what was read, and has every stream find out for itself what follows its place.
+    /// Clears the ring and restarts it after `place`; every stream determines its own continuation.
     pub fn begin_after(&self, place: u64) {
         self.ring.begin_after(place);
         self.meters.tail.store(place, Relaxed);
@@ -101,7 +99,7 @@ impl Journal {
     }
 }
 
-/// The number that follows `last`: the next one, or the one behind the jumps that begin there.
+/// The number after `last`: the next one, or the one after the jumps that begin there.
 pub fn successor(jumps: &[Jump], last: u64) -> u64 {
     let mut last = Cursor::new(last);
     while let Some(jump) = jumps.iter().find(|jump| jump.from == last && jump.to > last) {
@@ -110,10 +108,10 @@ pub fn successor(jumps: &[Jump], last: u64) -> u64 {
     last.get().saturating_add(1)
 }
 
-/// A connection of the journal's own: a pool that is used up, or a reader that is slow, must not hold it up. A statement may take
-/// `statement`; the server gives up a transaction or a peer that says nothing for two seconds, and with it the lock it holds.
+/// Opens a connection for the journal only, so that an exhausted pool or a slow reader cannot delay it. `statement` is the statement timeout.
+/// The server ends an idle transaction, or the session of an unreachable client, after two seconds, which releases its locks.
 ///
-/// What is asked on it finds a few rows among very many, by an index. An hour that has just begun has statistics that say otherwise.
+/// Sequential scans are off: queries find few rows among many by index, but the statistics of a new partition suggest a scan.
 pub async fn connect(db: &Db, name: &str, statement: Duration) -> Result<PgConnection, StoreError> {
     let statement = statement.as_millis().to_string();
     let options: PgConnectOptions = (*db.pool.connect_options()).clone().application_name(name).options([
@@ -123,13 +121,13 @@ pub async fn connect(db: &Db, name: &str, statement: Duration) -> Result<PgConne
         ("client_connection_check_interval", "2000"),
         ("enable_seqscan", "off"),
     ]);
-    match tokio::time::timeout(CONNECT, PgConnection::connect_with(&options)).await {
+    match tokio::time::timeout(CONNECT_TIMEOUT, PgConnection::connect_with(&options)).await {
         Ok(connected) => Ok(connected?),
         Err(_) => Err(StoreError::Unavailable(sqlx::Error::PoolTimedOut)),
     }
 }
 
-/// A database call that ends in time even if nobody answers: the connection is then given up, by the caller or by the pool.
+/// Limits the time of a database call. After a timeout the caller or the pool closes the connection.
 pub(crate) async fn in_time<T>(
     limit: Duration,
     call: impl Future<Output = Result<T, StoreError>>,
@@ -145,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_follow_each_other_but_for_the_jumps() {
+    fn numbers_are_consecutive_except_at_jumps() {
         let jump = |from, to| Jump { from: Cursor::new(from), to: Cursor::new(to) };
         let jumps = [jump(7, 100), jump(100, 200), jump(205, 300)];
         assert_eq!(successor(&jumps, 6), 7);

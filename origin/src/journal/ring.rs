@@ -1,29 +1,29 @@
-//! The newest frames, encoded once and shared by every stream. A stream holds a place in it, never a queue.
+//! The newest frames, encoded once and shared by every stream. A stream has a position in the ring, never a queue of its own.
 //!
-//! It is a copy: whatever it does not hold any more is read from the journal.
+//! The ring is a cache: operations that it no longer contains are read from the journal.
 
 use axum::body::Bytes;
 use std::collections::VecDeque;
 use std::sync::{PoisonError, RwLock};
 
-/// Operations held, at most.
-const MOST: usize = 8_192;
-/// Bytes of frames held, at most.
-const MOST_BYTES: usize = 32 << 20;
+/// Maximum number of operations.
+const MAX_OPERATIONS: usize = 8_192;
+/// Maximum size of the frames in bytes.
+const MAX_BYTES: usize = 32 << 20;
 
-/// An operation as streams see it.
+/// An operation with its frame.
 #[derive(Debug, Clone)]
 pub struct Slot {
-    /// Its number.
+    /// Sequence number.
     pub seq: u64,
-    /// Its frame; none where it is for nobody's stream.
+    /// The frame; `None` if streams do not get the operation.
     pub frame: Option<Bytes>,
-    /// The vaults that it concerns.
+    /// The vaults it concerns.
     pub vaults: Box<[String]>,
 }
 
 impl Slot {
-    /// The frame, if a stream with this filter gets it.
+    /// The frame, if a stream with this vault filter gets it.
     fn shown(&self, vault: Option<&str>) -> Option<&Bytes> {
         let concerns = vault.is_none_or(|vault| self.vaults.iter().any(|own| own == vault));
         self.frame.as_ref().filter(|_| concerns)
@@ -34,34 +34,33 @@ impl Slot {
     }
 }
 
-/// Some frames that follow a place.
+/// Frames after a position.
 #[derive(Debug, Default)]
 pub struct Batch {
-    /// Each with its number, in order.
+    /// Frames with their sequence numbers, in order.
     pub frames: Vec<(u64, Bytes)>,
-    /// The place behind them and behind whatever was passed over.
+    /// The position after these frames and after skipped operations.
     pub upto: u64,
-    /// Whether more is known to follow.
+    /// Whether more frames are known to follow.
     pub more: bool,
-    /// Operations that were fetched from the journal for it, shown or not.
+    /// Number of operations fetched from the journal, including those without a frame for the stream.
     pub fetched: u32,
 }
 
 #[derive(Debug, Default)]
-struct Held {
+struct RingState {
     slots: VecDeque<Slot>,
-    /// Everything after this place is held.
+    /// The ring contains every operation after this position.
     floor: u64,
     tail: u64,
     bytes: usize,
 }
 
-/// The shared ring.
 #[derive(Debug, Default)]
-pub struct Ring(RwLock<Held>);
+pub struct Ring(RwLock<RingState>);
 
 impl Ring {
-    /// Appends operations that follow the last ones, and lets the oldest go. What lies behind the tail is not taken any more.
+    /// Appends operations after the tail and drops the oldest ones beyond the limits. Operations at or below the tail are ignored.
     pub fn append(&self, slots: impl IntoIterator<Item = Slot>) {
         let mut held = self.0.write().unwrap_or_else(PoisonError::into_inner);
         for slot in slots {
@@ -72,31 +71,31 @@ impl Ring {
             held.bytes += slot.bytes();
             held.slots.push_back(slot);
         }
-        while held.slots.len() > MOST || held.bytes > MOST_BYTES {
+        while held.slots.len() > MAX_OPERATIONS || held.bytes > MAX_BYTES {
             let Some(oldest) = held.slots.pop_front() else { break };
             held.bytes -= oldest.bytes();
             held.floor = oldest.seq;
         }
     }
 
-    /// Forgets everything and begins after `place`.
+    /// Clears the ring and restarts it after `place`.
     pub fn begin_after(&self, place: u64) {
         let mut held = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        *held = Held { floor: place, tail: place, ..Held::default() };
+        *held = RingState { floor: place, tail: place, ..RingState::default() };
     }
 
-    /// The last number held.
+    /// The newest sequence number.
     pub fn tail(&self) -> u64 {
         self.0.read().unwrap_or_else(PoisonError::into_inner).tail
     }
 
-    /// Operations held, and the bytes of their frames.
+    /// Number of operations, and the size of their frames in bytes.
     pub fn size(&self) -> (usize, usize) {
         let held = self.0.read().unwrap_or_else(PoisonError::into_inner);
         (held.slots.len(), held.bytes)
     }
 
-    /// At most `most` frames after `place`; `None` when it reaches back further than the ring.
+    /// At most `most` frames after `place`; `None` if the ring no longer contains everything after `place`.
     pub fn after(&self, place: u64, vault: Option<&str>, most: usize) -> Option<Batch> {
         let held = self.0.read().unwrap_or_else(PoisonError::into_inner);
         if place < held.floor {
@@ -117,7 +116,7 @@ impl Ring {
         Some(batch)
     }
 
-    /// Whether more than `most` frames after `place` wait in the ring.
+    /// Whether the ring contains more than `most` frames after `place`.
     pub fn is_behind(&self, place: u64, vault: Option<&str>, most: usize) -> bool {
         let held = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let from = held.slots.partition_point(|slot| slot.seq <= place);
@@ -140,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_filter_hides_is_passed_over_and_counted_as_read() {
+    fn filtered_operations_are_skipped_and_advance_the_position() {
         let ring = Ring::default();
         ring.begin_after(10);
         ring.append([slot(11, "a"), slot(12, "b"), slot(13, ""), slot(14, "a"), slot(15, "b")]);
@@ -149,27 +148,27 @@ mod tests {
         let batch = ring.after(10, Some("a"), 1).unwrap();
         assert_eq!((numbers(&batch), batch.upto, batch.more), (vec![11], 13, true));
         assert_eq!(numbers(&ring.after(12, None, 8).unwrap()), [14, 15]);
-        assert_eq!(ring.after(99, None, 8).unwrap().upto, 99, "a place the ring has yet to reach");
-        assert!(ring.after(9, None, 8).is_none(), "a place it has left behind");
+        assert_eq!(ring.after(99, None, 8).unwrap().upto, 99, "a position above the tail");
+        assert!(ring.after(9, None, 8).is_none(), "a position below the floor");
     }
 
     #[test]
-    fn it_is_bounded_in_number_and_in_bytes() {
+    fn the_ring_is_bounded_in_operations_and_bytes() {
         let ring = Ring::default();
-        ring.append((1..=3 * MOST as u64).map(|seq| slot(seq, "v")));
-        assert_eq!(ring.size().0, MOST);
+        ring.append((1..=3 * MAX_OPERATIONS as u64).map(|seq| slot(seq, "v")));
+        assert_eq!(ring.size().0, MAX_OPERATIONS);
         assert!(ring.after(0, None, 1).is_none());
-        assert_eq!(numbers(&ring.after(2 * MOST as u64, None, 1).unwrap()), [2 * MOST as u64 + 1]);
+        assert_eq!(numbers(&ring.after(2 * MAX_OPERATIONS as u64, None, 1).unwrap()), [2 * MAX_OPERATIONS as u64 + 1]);
         let large = |seq| Slot { frame: Some(Bytes::from(vec![b' '; 1 << 20])), ..slot(seq, "v") };
-        ring.append((0..200).map(|more| large(3 * MOST as u64 + 1 + more)));
-        assert!(ring.size().1 <= MOST_BYTES);
+        ring.append((0..200).map(|more| large(3 * MAX_OPERATIONS as u64 + 1 + more)));
+        assert!(ring.size().1 <= MAX_BYTES);
         ring.begin_after(7);
-        ring.append([slot(6, "read before it began anew"), slot(7, "v")]);
+        ring.append([slot(6, "read before the restart"), slot(7, "v")]);
         assert_eq!((ring.size(), ring.tail()), ((0, 0), 7));
     }
 
     #[test]
-    fn a_jump_of_the_numbers_is_only_a_jump() {
+    fn a_jump_of_the_numbers_hides_no_frame() {
         let ring = Ring::default();
         ring.append([slot(1, "v"), slot(2, "v"), slot(1 << 40, "v")]);
         assert_eq!(numbers(&ring.after(2, None, 8).unwrap()), [1 << 40]);
@@ -177,7 +176,7 @@ mod tests {
     }
 
     proptest! {
-        /// However a stream is fed, it gets every frame of its filter once, in order.
+        /// Whatever the batch size, a stream gets every frame of its filter once and in order.
         #[test]
         fn batches_of_any_size_add_up_to_the_whole(kinds in proptest::collection::vec(0..3u8, 0..60), most in 1..7usize) {
             let names = ["", "a", "b"];

@@ -1,7 +1,7 @@
-//! The sequencer: gives operations their numbers, in whichever process gets the turn.
+//! The sequencer: assigns sequence numbers to operations, in whichever process gets the lock.
 //!
-//! A tick is one short transaction on a connection of its own. A process that freezes with the turn in its hands loses it by the
-//! server's timeouts; one whose tick is longer than the timeout, after a long standstill, doubles it until the tick succeeds.
+//! A tick is one short transaction on a dedicated connection. A process that freezes while it has the lock loses it by the server's timeouts.
+//! If a tick exceeds its time limit, for example after a long outage, the limit is doubled until a tick succeeds.
 
 use super::{connect, in_time};
 use crate::app::App;
@@ -13,40 +13,40 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
 
-/// How soon it looks again while operations come in.
-const BUSY: Duration = Duration::from_millis(5);
-/// How soon when nothing has come for a while: the longest that an operation of another process waits.
-const IDLE: Duration = Duration::from_millis(50);
-/// What a tick may take, and what it may take at most after it was doubled.
-const TICK: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
-/// What a step over lost numbers may take: it goes through everything that is retained, and nothing can be numbered before it.
-const STEP: Duration = Duration::from_secs(3_600);
-/// How long the edge is waited for, on a new connection, to say which facts it knows.
-const EDGE: Duration = Duration::from_secs(2);
-/// The pause after a failure.
-const PAUSE: Duration = Duration::from_millis(200);
-/// How much longer than the server we wait for the end of a statement.
-const MARGIN: Duration = Duration::from_secs(1);
+/// Pause between ticks while operations arrive.
+const BUSY_PAUSE: Duration = Duration::from_millis(5);
+/// Longest pause between ticks: the maximum delay of an operation from another process.
+const IDLE_PAUSE: Duration = Duration::from_millis(50);
+/// Time limit of a tick, and its maximum after doubling.
+const TICK_LIMITS: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
+/// Timeout of a step. It reads all retained operations, and nothing can be numbered before it.
+const STEP_TIMEOUT: Duration = Duration::from_secs(3_600);
+/// How long a new connection waits for the edge to report its tag versions.
+const EDGE_TIMEOUT: Duration = Duration::from_secs(2);
+/// Pause after a failure.
+const RETRY_PAUSE: Duration = Duration::from_millis(200);
+/// Time that the client waits beyond the server's statement timeout.
+const CLIENT_MARGIN: Duration = Duration::from_secs(1);
 
-/// Numbers operations until the process ends. Says once when that stops working, and once when it works again.
+/// Numbers operations until the process ends. Logs once when this fails, and once when it works again.
 pub async fn keep_numbering(app: &App, link: Option<&EdgeLink>) {
-    let (mut limit, mut working) = (TICK.0, true);
+    let (mut limit, mut working) = (TICK_LIMITS.0, true);
     loop {
         let Err(error) = number(app, link, &mut limit, &mut working).await else { continue };
         app.journal.meters.ticks_failed.fetch_add(1, Relaxed);
         if error.sqlstate().as_deref() == Some("57014") {
             app.journal.meters.ticks_timed_out.fetch_add(1, Relaxed);
-            limit = (limit * 2).min(TICK.1);
-            tracing::warn!(seconds = limit.as_secs(), "numbering took longer than it may; it may take longer now");
+            limit = (limit * 2).min(TICK_LIMITS.1);
+            tracing::warn!(seconds = limit.as_secs(), "numbering exceeded its time limit; the limit is now longer");
         }
         if std::mem::replace(&mut working, false) {
-            tracing::warn!(%error, "operations cannot be numbered; streams and webhooks stand still");
+            tracing::warn!(%error, "operations cannot be numbered; streams and webhooks are stalled");
         }
-        sleep(PAUSE).await;
+        sleep(RETRY_PAUSE).await;
     }
 }
 
-/// Numbers on one connection, until it fails or is to be made anew.
+/// Runs the sequencer on one connection, until it fails or must be reopened.
 async fn number(
     app: &App,
     link: Option<&EdgeLink>,
@@ -55,24 +55,24 @@ async fn number(
 ) -> Result<(), StoreError> {
     let mut connection = connect(&app.db, "rds-sequencer", *limit).await?;
     check_past(app, link, &mut connection).await?;
-    let mut pause = BUSY;
+    let mut pause = BUSY_PAUSE;
     loop {
-        let numbered = tick(app, &mut connection, *limit + MARGIN).await?;
+        let numbered = tick(app, &mut connection, *limit + CLIENT_MARGIN).await?;
         app.journal.meters.current_at.store(app.clock.wall().as_seconds(), Relaxed);
         if !std::mem::replace(working, true) {
             tracing::info!("operations are numbered again");
         }
-        if *limit > TICK.0 {
-            // The backlog is gone: from the next connection on a tick may take no longer than usual.
-            *limit = TICK.0;
+        if *limit > TICK_LIMITS.0 {
+            // The backlog is numbered; a new connection gets the normal time limit.
+            *limit = TICK_LIMITS.0;
             return Ok(());
         }
-        pause = if numbered > 0 { BUSY } else { (pause * 2).min(IDLE) };
+        pause = if numbered > 0 { BUSY_PAUSE } else { (pause * 2).min(IDLE_PAUSE) };
         let _ = timeout(pause, app.journal.until_due()).await;
     }
 }
 
-/// One look, and one tick if there is something to number. How many operations were numbered, here or by whoever has the turn.
+/// Runs a tick if there is something to number; returns the number of operations numbered. Returns 1 if another process has the lock.
 async fn tick(app: &App, connection: &mut PgConnection, limit: Duration) -> Result<u64, StoreError> {
     if !in_time(limit, table::is_due(connection)).await? {
         return Ok(0);
@@ -87,30 +87,30 @@ async fn tick(app: &App, connection: &mut PgConnection, limit: Duration) -> Resu
     }
 }
 
-/// Whether the numbers may go on where they are. A restore or a change of primary always breaks the connection, so it is asked
-/// on each, before anything is numbered on it.
+/// Makes a step if the numbering may not continue. A restore or a change of primary always breaks the connection, so each new connection
+/// is checked before anything is numbered on it.
 async fn check_past(app: &App, link: Option<&EdgeLink>, connection: &mut PgConnection) -> Result<(), StoreError> {
     let seen = i64::try_from(app.journal.ring.tail()).unwrap_or(i64::MAX);
     for cause in [Cause::Moved, Cause::Behind(seen)] {
         step_over(app, connection, cause).await?;
     }
-    // An edge that says nothing now is heard at its next acknowledgement.
+    // An edge that does not answer now reports its versions with its next acknowledgement.
     if let Some(link) = link
-        && let Some(known) = link.known_tags(EDGE).await
+        && let Some(known) = link.known_tags(EDGE_TIMEOUT).await
     {
         step_over(app, connection, Cause::EdgeAhead(known)).await?;
     }
     Ok(())
 }
 
-/// Steps over what may be lost, where `cause` holds by what `connection` reads.
+/// Makes a step if `cause` applies to the database behind `connection`.
 pub async fn step_over(app: &App, connection: &mut PgConnection, cause: Cause<'_>) -> Result<(), StoreError> {
-    if !in_time(TICK.0 + MARGIN, table::must_step(connection, cause)).await? {
+    if !in_time(TICK_LIMITS.0 + CLIENT_MARGIN, table::must_step(connection, cause)).await? {
         return Ok(());
     }
-    let mut patient = connect(&app.db, "rds-sequencer-step", STEP).await?;
+    let mut stepping = connect(&app.db, "rds-sequencer-step", STEP_TIMEOUT).await?;
     let Some(stepped) =
-        in_time(STEP, table::step(&mut patient, cause, app.clock.now(), super::draw(&app.clock))).await?
+        in_time(STEP_TIMEOUT, table::step(&mut stepping, cause, app.clock.now(), super::draw(&app.clock))).await?
     else {
         return Ok(());
     };
@@ -120,9 +120,9 @@ pub async fn step_over(app: &App, connection: &mut PgConnection, cause: Cause<'_
         to = stepped.to,
         numbered = stepped.numbered,
         ?cause,
-        "the database is not the one that gave the last number, or an older copy of it: numbers were stepped over"
+        "the database was restored or replaced: the numbering continues above every number that may have been issued"
     );
-    // What was read of the numbers that are gone is shown to nobody any more.
+    // Frames of lost operations must not reach a stream.
     app.journal.begin_after(stepped.to.unsigned_abs());
     app.journal.numbered();
     Ok(())

@@ -1,7 +1,7 @@
-//! The tailer: one reader a process, which follows the numbers, encodes each operation once and puts it into the ring.
+//! The tailer: one reader per process, which reads new operations, encodes each once and appends it to the ring.
 //!
-//! A notice only shortens the wait; polling is the truth. Where numbers do not follow each other the ring begins anew, and streams
-//! find out for themselves what their place is worth: behind a recorded jump, and, with an alarm, where there is none.
+//! A notification only shortens the wait; polling finds every operation. Where the numbering has a gap, the ring is restarted and each stream
+//! determines its own continuation: after a recorded jump, or, with an error in the log, where none is recorded.
 
 use super::ring::Slot;
 use super::{connect, in_time, successor};
@@ -17,21 +17,21 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
 
-/// How often the head is looked at.
-const POLL: Duration = Duration::from_millis(100);
-/// How long more is waited for after something was read: operations that come within this time of each other leave together, so
-/// that a stream is woken, and its socket written, once for several of them. What comes after a quiet moment leaves at once.
+/// How often the head is read.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+/// Pause after a read: operations that arrive within this time are sent together, so that a stream is woken and its socket written once for
+/// several of them. An operation after a quiet period is sent at once.
 const GATHER: Duration = Duration::from_millis(10);
-/// How often it is asked whether a chain was withheld.
+/// How often the withheld chains are read.
 const WITHHELD_POLL: Duration = Duration::from_secs(1);
-/// What is read at a time: far less than the ring holds.
-const AT_ONCE: Most = Most { rows: 1_000, bytes: 8 << 20 };
-/// What one statement may take.
-const STATEMENT: Duration = Duration::from_secs(10);
-/// The pause after a failure.
-const PAUSE: Duration = Duration::from_millis(200);
+/// Limits of one read, far below those of the ring.
+const READ_LIMITS: Most = Most { rows: 1_000, bytes: 8 << 20 };
+/// Statement timeout.
+const STATEMENT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Pause after a failure.
+const RETRY_PAUSE: Duration = Duration::from_millis(200);
 
-/// Follows until the process ends. Says once when that stops working, and once when it works again.
+/// Follows the journal until the process ends. Logs once when this fails, and once when it works again.
 pub async fn keep_following(app: &App) {
     let (mut withheld, mut working) = (None, true);
     loop {
@@ -40,22 +40,22 @@ pub async fn keep_following(app: &App) {
             Err(error) => error,
         };
         if std::mem::replace(&mut working, false) {
-            tracing::warn!(%error, "the journal cannot be followed; streams stand still");
+            tracing::warn!(%error, "the journal cannot be read; event streams are stalled");
         }
-        sleep(PAUSE).await;
+        sleep(RETRY_PAUSE).await;
     }
 }
 
 enum Never {}
 
-/// Chains that are withheld, in ascending order.
+/// The withheld chains, ascending.
 type Withheld = Vec<i64>;
 
-/// Follows on one connection. `withheld` are the chains that were withheld when it was last asked, on whichever connection: what the
-/// ring holds was read when no more than these were. None before the ring has begun.
+/// Follows the journal on one connection. `withheld` are the chains that were withheld at the latest check on any connection; the ring
+/// contains nothing of them. `None` before the ring was started.
 async fn follow(app: &App, withheld: &mut Option<Withheld>, working: &mut bool) -> Result<Never, StoreError> {
-    let limit = STATEMENT + Duration::from_secs(1);
-    let mut connection = connect(&app.db, "rds-tailer", STATEMENT).await?;
+    let limit = STATEMENT_TIMEOUT + Duration::from_secs(1);
+    let mut connection = connect(&app.db, "rds-tailer", STATEMENT_TIMEOUT).await?;
     let now = in_time(limit, table::withheld(&mut connection)).await?;
     if withheld.is_none() {
         let extent = in_time(limit, table::extent(&mut connection, app.clock.now())).await?;
@@ -77,17 +77,17 @@ async fn follow(app: &App, withheld: &mut Option<Withheld>, working: &mut bool) 
             grew = Some(Stopwatch::start());
         }
         if !std::mem::replace(working, true) {
-            tracing::info!("the journal is followed again");
+            tracing::info!("the journal is read again");
         }
         if !full {
-            let _ = timeout(POLL, app.journal.until_moved()).await;
+            let _ = timeout(POLL_INTERVAL, app.journal.until_moved()).await;
             sleep(grew.map_or(Duration::ZERO, |grew| GATHER.saturating_sub(Duration::from_micros(grew.micros()))))
                 .await;
         }
     }
 }
 
-/// Begins the ring anew where other chains are withheld now: what it holds may be of one of them. The journal tells which.
+/// Restarts the ring if the withheld chains have changed, because its frames may concern one of them. Streams then read the journal.
 fn compare(app: &App, known: &mut Option<Withheld>, now: Withheld) {
     if known.as_ref().is_some_and(|known| *known != now) {
         app.journal.begin_after(app.journal.ring.tail());
@@ -95,26 +95,26 @@ fn compare(app: &App, known: &mut Option<Withheld>, now: Withheld) {
     *known = Some(now);
 }
 
-/// Reads what is new. `true` when there may be more.
+/// Reads new operations into the ring. `true` if there may be more.
 async fn read_on(app: &App, connection: &mut PgConnection) -> Result<bool, StoreError> {
     let (head, tail) = (table::head(&mut *connection).await?, app.journal.ring.tail());
     app.journal.meters.head.store(head, Relaxed);
     if head < tail {
-        // An older copy of the database, and nobody has stepped over the lost numbers yet: the sequencer will, by the place that
-        // was reached here. What had been read up to there may be lost.
+        // The database is an older copy and no step was made yet. The sequencer makes it, because this process has seen a higher number. The
+        // frames in the ring may be of lost operations.
         if app.journal.ring.size().0 > 0 {
             app.journal.begin_after(tail);
         }
-        tracing::error!(head, tail, "the head of the journal went back");
+        tracing::error!(head, tail, "the head of the journal decreased");
         return Err(StoreError::Unavailable(sqlx::Error::RowNotFound));
     }
     if head == tail {
         return Ok(false);
     }
     let watch = Stopwatch::start();
-    let Stretch { entries, more } = table::after(&mut *connection, tail, AT_ONCE, None).await?;
+    let Stretch { entries, more } = table::after(&mut *connection, tail, READ_LIMITS, None).await?;
     let Some(last) = entries.last().map(|entry| entry.seq).filter(|_| is_dense(&[], tail, &entries)) else {
-        // Jumps are rare, so they are read only where one may be.
+        // Jumps are rare, so they are only read when the numbers are not consecutive.
         let jumps = table::extent(&mut *connection, app.clock.now()).await?.jumps;
         pass_over(app, &jumps, tail, head, &entries);
         return Ok(true);
@@ -126,18 +126,18 @@ async fn read_on(app: &App, connection: &mut PgConnection) -> Result<bool, Store
     if missing > 0 {
         app.journal.meters.broken.fetch_add(missing as u64, Relaxed);
         tracing::error!(missing, tail, last, "operations of the journal are missing");
-        // Streams are told of that where they read the journal themselves.
+        // Streams notice the missing operations when they read the journal themselves.
         app.journal.begin_after(last);
     }
     app.journal.signal();
     Ok(more)
 }
 
-/// Begins anew behind numbers that do not follow `tail` or each other.
+/// Restarts the ring after numbers that do not follow `tail` or each other.
 fn pass_over(app: &App, jumps: &[Jump], tail: u64, head: u64, entries: &[Entry]) {
     let before = std::iter::once(tail).chain(entries.iter().map(|entry| entry.seq));
     let behind = entries.iter().zip(before).filter(|(entry, before)| entry.seq != before.saturating_add(1)).last();
-    // Without entries nothing is between the two: whatever comes gets a number above the head.
+    // Without entries there is nothing in between; the next operation gets a number above the head.
     let place = behind.map_or(head, |(entry, _)| entry.seq.saturating_sub(1));
     let is_recorded = match entries {
         [] => successor(jumps, tail) == head.saturating_add(1),
@@ -150,7 +150,7 @@ fn pass_over(app: &App, jumps: &[Jump], tail: u64, head: u64, entries: &[Entry])
     app.journal.begin_after(place);
 }
 
-/// Whether the entries follow `last` and each other.
+/// Whether the entries follow `last` and each other without gaps, except for recorded jumps.
 pub fn is_dense(jumps: &[Jump], last: u64, entries: &[Entry]) -> bool {
     let mut last = last;
     entries.iter().all(|entry| {
@@ -160,7 +160,7 @@ pub fn is_dense(jumps: &[Jump], last: u64, entries: &[Entry]) -> bool {
     })
 }
 
-/// An entry as streams see it.
+/// An entry in the form of the ring.
 pub fn slot(entry: Entry) -> Slot {
     let Entry { seq, told, .. } = entry;
     match told {

@@ -1,7 +1,7 @@
-//! Places: how many streams a key and an end viewer hold, counted in the database, so that it holds over all processes.
+//! Stream leases: how many streams a key and an end viewer have open, counted in the database across all processes.
 //!
-//! A place is given back when its stream is dropped, however that comes about. The number of a place is made up before it is
-//! asked for, so that one whose answer got lost is given back too.
+//! A lease is released when its stream is dropped, for whatever reason. Its id is chosen before the request, so that a lease is also
+//! released if the database's response was lost.
 
 use super::meters::StreamMeters;
 use crate::entropy;
@@ -12,19 +12,18 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Notify, Semaphore};
 
-/// Pages of the journal that are read for streams at once: a crowd that reconnects must not take every connection.
-const PAGES_AT_ONCE: usize = 3;
-/// Places that wait to be given back, at most: while the database is away clients come and go.
-const GIVEN_BACK: usize = 4_096;
+/// Maximum number of concurrent reads of journal pages, so that many clients reconnecting at once do not use up the connection pool.
+const MAX_CONCURRENT_PAGES: usize = 3;
+/// Maximum number of leases that wait for their release, because clients come and go while the database is unavailable.
+const MAX_UNRELEASED: usize = 4_096;
 
 /// The streams of this process.
 #[derive(Debug)]
 pub struct Streams {
-    /// What is counted.
     pub meters: StreamMeters,
     /// Whether callers without a key are admitted.
     pub anonymous: bool,
-    /// The turns of those who read pages.
+    /// Permits for reading journal pages.
     pub pages: Semaphore,
     process: i64,
     announced: AtomicBool,
@@ -36,26 +35,26 @@ pub struct Streams {
 #[derive(Debug, Default)]
 struct Held {
     open: HashMap<i64, Open>,
-    given_back: Vec<i64>,
+    unreleased: Vec<i64>,
 }
 
 impl Held {
-    /// Notes what is to be given back. What there is no room for is leaked, and so found later.
+    /// Queues leases for release. Leases beyond the maximum are found later by `reconcile`.
     fn give_back(&mut self, ids: impl IntoIterator<Item = i64>) {
-        let room = GIVEN_BACK.saturating_sub(self.given_back.len());
-        self.given_back.extend(ids.into_iter().take(room));
+        let room = MAX_UNRELEASED.saturating_sub(self.unreleased.len());
+        self.unreleased.extend(ids.into_iter().take(room));
     }
 }
 
 #[derive(Debug)]
 struct Open {
     key: Option<i64>,
-    /// Whether the database has said yes.
+    /// Whether the database has granted the lease.
     settled: bool,
     ended: Arc<AtomicBool>,
 }
 
-/// A stream's place.
+/// The lease of a stream; dropping it releases the lease.
 #[derive(Debug)]
 pub struct Place {
     id: i64,
@@ -64,12 +63,12 @@ pub struct Place {
 }
 
 impl Place {
-    /// Whether the stream is to end: its key was revoked, or its place was taken for that of a process that had died.
+    /// Whether the stream must end: its key was revoked, or its lease was deleted because this process was considered dead.
     pub fn is_over(&self) -> bool {
         self.ended.load(Relaxed)
     }
 
-    /// A number that differs from stream to stream.
+    /// A number that differs between streams.
     pub fn number(&self) -> u64 {
         self.id.unsigned_abs()
     }
@@ -86,12 +85,12 @@ impl Drop for Place {
 }
 
 impl Streams {
-    /// No stream yet. `anonymous` admits callers without a key.
+    /// Without streams. `anonymous` admits callers without a key.
     pub fn new(anonymous: bool) -> Self {
         Streams {
             meters: StreamMeters::default(),
             anonymous,
-            pages: Semaphore::new(PAGES_AT_ONCE),
+            pages: Semaphore::new(MAX_CONCURRENT_PAGES),
             process: random(),
             announced: AtomicBool::new(false),
             held: Mutex::default(),
@@ -100,12 +99,12 @@ impl Streams {
         }
     }
 
-    /// This process, as rows of others name it too.
+    /// The id of this process in the database.
     pub fn process(&self) -> i64 {
         self.process
     }
 
-    /// Asks for a place for a stream of `key`, or of nobody's, and of `viewer`. No place is `Err` with whose there is none of.
+    /// Requests a lease for a stream of `key`, if any, and `viewer`, if any. `Err` contains the limit that was reached.
     pub async fn admit(
         self: &Arc<Self>,
         db: &Db,
@@ -129,12 +128,12 @@ impl Streams {
         }
     }
 
-    /// Streams that are open.
+    /// Number of open streams.
     pub fn open(&self) -> usize {
         self.held().open.len()
     }
 
-    /// A key may have been revoked: this is looked into at once instead of at the next look.
+    /// Wakes the check for revoked keys, because a key may have been revoked.
     pub fn keys_changed(&self) {
         self.keys.notify_one();
     }
@@ -147,32 +146,32 @@ impl Streams {
         self.work.notified().await;
     }
 
-    /// Says that this process is alive.
+    /// Renews this process's liveness.
     pub(super) async fn announce(&self, db: &Db) -> Result<(), StoreError> {
         table::alive(db, self.process).await?;
         self.announced.store(true, Relaxed);
         Ok(())
     }
 
-    /// Takes this process out of the count, at its end.
+    /// Removes this process and its leases when it ends.
     pub async fn withdraw(&self, db: &Db) -> Result<(), StoreError> {
         table::gone(db, self.process).await
     }
 
-    /// Tells the database what was given back. What cannot be told stays to be told, also where this is cut off. By one caller at a time.
+    /// Releases queued leases in the database. Those that could not be released stay queued, also if this call is cancelled. One caller at a time.
     pub(super) async fn give_back(&self, db: &Db) -> Result<(), StoreError> {
-        let ids = self.held().given_back.clone();
+        let ids = self.held().unreleased.clone();
         if ids.is_empty() {
             return Ok(());
         }
         table::release(db, &ids).await?;
-        // Others are only appended meanwhile.
-        self.held().given_back.drain(..ids.len());
+        // Other callers only append meanwhile.
+        self.held().unreleased.drain(..ids.len());
         Ok(())
     }
 
-    /// Compares what is open with what the database counts. A stream whose place is gone ends: this process was taken for dead,
-    /// and somebody else may have the place. A place without a stream is given back. How many streams were ended.
+    /// Compares open streams with the leases in the database. A stream without its lease ends: this process was considered dead, and another
+    /// stream may have taken the lease. A lease without a stream is released. Returns the number of streams ended.
     pub(super) async fn reconcile(&self, db: &Db) -> Result<usize, StoreError> {
         let settled: Vec<i64> = self.held().open.iter().filter(|(_, open)| open.settled).map(|(id, _)| *id).collect();
         let counted: HashMap<i64, bool> = table::held_by(db, self.process).await?.into_iter().collect();
@@ -189,7 +188,7 @@ impl Streams {
         Ok(ended)
     }
 
-    /// Ends the streams of keys that hold no more. How many.
+    /// Ends the streams of revoked keys; returns their number.
     pub(super) async fn end_revoked(&self, db: &Db) -> Result<usize, StoreError> {
         let mut keys: Vec<i64> = self.held().open.values().filter_map(|open| open.key).collect();
         keys.sort_unstable();
@@ -217,14 +216,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_given_back_for_now_takes_a_bounded_amount_of_memory() {
+    fn unreleased_leases_take_a_bounded_amount_of_memory() {
         let streams = Arc::new(Streams::new(false));
-        for id in 0..3 * GIVEN_BACK as i64 {
+        for id in 0..3 * MAX_UNRELEASED as i64 {
             let ended = Arc::default();
             streams.held().open.insert(id, Open { key: None, settled: true, ended: Arc::clone(&ended) });
             drop(Place { id, streams: streams.clone(), ended });
         }
         let held = streams.held();
-        assert_eq!((held.open.len(), held.given_back.len()), (0, GIVEN_BACK));
+        assert_eq!((held.open.len(), held.unreleased.len()), (0, MAX_UNRELEASED));
     }
 }

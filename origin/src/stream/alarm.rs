@@ -1,11 +1,11 @@
-//! The timer of a stream. What it waits for is put off with every frame, and that must cost nothing.
+//! The timer of a stream. Every frame postpones its deadline, so postponing must be cheap.
 
 use crate::clock::Stopwatch;
 use std::pin::Pin;
 use std::time::Duration;
 use tokio::time::{Sleep, sleep};
 
-/// Rings in time, and perhaps too early: whoever waits looks what is due.
+/// Wakes no later than required, possibly earlier; the caller checks what is due.
 #[derive(Debug)]
 pub struct Alarm {
     age: Stopwatch,
@@ -20,7 +20,7 @@ impl Default for Alarm {
 }
 
 impl Alarm {
-    /// Rings after `wait` at the latest. It is set anew only when it has rung, or would ring too late.
+    /// Returns after `wait` at the latest. The timer is reset only if it has fired, or would fire too late.
     pub async fn within(&mut self, wait: Duration) {
         let now = self.age.micros();
         let at = now.saturating_add(u64::try_from(wait.as_micros()).unwrap_or(u64::MAX));
@@ -37,13 +37,13 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn it_rings_no_later_than_it_should_however_often_it_is_set() {
+    async fn the_alarm_never_rings_late_however_often_it_is_set() {
         let (mut alarm, watch) = (Alarm::default(), Stopwatch::start());
         let long = tokio::time::timeout(Duration::from_millis(20), alarm.within(Duration::from_secs(60))).await;
         assert!(long.is_err(), "not yet");
         alarm.within(Duration::from_millis(20)).await;
         assert!(watch.micros() >= 40_000, "set to ring earlier");
-        // Put off, it rings when it was to ring at first; then it is set anew.
+        // When postponed, it still fires at the first deadline and is reset then.
         let put_off = tokio::time::timeout(Duration::from_millis(10), alarm.within(Duration::from_millis(30))).await;
         assert!(put_off.is_err());
         alarm.within(Duration::from_secs(60)).await;

@@ -1,5 +1,5 @@
-//! A delivery as an HTTP body: it makes the next frame when the last one was taken, and holds no other. Once the answer has begun, the
-//! connection takes the frames without it (see [`wire`](crate::http::wire)).
+//! A delivery as an HTTP body: it produces the next frame once the last one was taken, and buffers no other. After the response has begun,
+//! the connection takes the frames directly (see [`wire`](crate::http::wire)).
 
 use crate::clock::Stopwatch;
 use axum::body::{Bytes, HttpBody};
@@ -11,17 +11,17 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 
-/// Where a delivery puts its frames.
+/// The slot through which a delivery hands over its frames.
 #[derive(Debug, Clone, Default)]
 pub struct Outlet(Arc<Mutex<Option<Bytes>>>);
 
 impl Outlet {
-    /// Hands over `frame` and waits until the connection asks for the next one. The microseconds that took: long when the client
-    /// does not read.
+    /// Hands over `frame` and waits until the connection requests the next one. Returns the microseconds it took: many if the client does not
+    /// read.
     pub async fn send(&self, frame: Bytes) -> u64 {
         let watch = Stopwatch::start();
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(frame);
-        // Whoever takes the frame polls again before it waits for anything else: nobody is to be woken.
+        // The taker of a frame polls again before it waits for anything else, so no waker is needed.
         poll_fn(|_| match self.is_empty() {
             true => Poll::Ready(()),
             false => Poll::Pending,
@@ -39,14 +39,14 @@ impl Outlet {
     }
 }
 
-/// A delivery, and the frames it hands over. Dropping it ends the delivery, and with it the stream's place.
+/// A delivery and its outlet. Dropping it ends the delivery and releases the stream's lease.
 pub struct Flow {
     outlet: Outlet,
     delivery: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
 }
 
 impl Flow {
-    /// The next frame; none after the last one.
+    /// The next frame; `None` after the last one.
     pub fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         let over = match &mut self.delivery {
             Some(delivery) => delivery.as_mut().poll(cx).is_ready(),
@@ -69,11 +69,11 @@ impl fmt::Debug for Flow {
     }
 }
 
-/// Where a flow is, for those who may take it out of the body that began it.
+/// Shared access to a flow, for taking it out of the body that began it.
 #[derive(Debug, Clone, Default)]
 pub struct Source(Arc<Mutex<Held>>);
 
-/// A flow that has begun or not, until somebody takes it.
+/// A flow, until it is taken, and whether it has begun.
 #[derive(Debug, Default)]
 struct Held {
     flow: Option<Flow>,
@@ -85,23 +85,23 @@ impl Source {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the first frame was taken.
+    /// Whether the first frame was taken from the body.
     pub fn has_begun(&self) -> bool {
         self.held().has_begun
     }
 
-    /// The flow, to be gone on with where the body left it.
+    /// Takes the flow, to continue where the body stopped.
     pub fn take(&self) -> Option<Flow> {
         self.held().flow.take()
     }
 }
 
-/// The body that a stream's answer begins with.
+/// The body with which the response of a stream begins.
 #[derive(Debug)]
 pub struct EventBody(Source);
 
 impl EventBody {
-    /// The body that `deliver` fills.
+    /// A body filled by `deliver`.
     pub fn new<F: Future<Output = ()> + Send + 'static>(deliver: impl FnOnce(Outlet) -> F) -> Self {
         let outlet = Outlet::default();
         let delivery = deliver(outlet.clone());
@@ -109,7 +109,7 @@ impl EventBody {
         EventBody(Source(Arc::new(Mutex::new(Held { flow, has_begun: false }))))
     }
 
-    /// Where its flow can be taken from.
+    /// Access to the body's flow.
     pub fn source(&self) -> Source {
         self.0.clone()
     }
@@ -125,7 +125,7 @@ impl HttpBody for EventBody {
         let frame = ready!(flow.poll_frame(cx));
         held.has_begun = true;
         if frame.is_none() {
-            // The end has been told: nobody is to tell it again.
+            // The end was reported; it must not be reported again.
             held.flow = None;
         }
         Poll::Ready(frame.map(|frame| Ok(Frame::data(frame))))
@@ -133,7 +133,7 @@ impl HttpBody for EventBody {
 }
 
 impl Drop for EventBody {
-    /// Nobody is left to give the frames to, unless somebody took them over.
+    /// Drops the flow, unless it was taken.
     fn drop(&mut self) {
         drop(self.0.take());
     }

@@ -1,8 +1,7 @@
 //! One stream, from `ready` to its end.
 //!
-//! It holds a place in the journal and nothing else. Replay and live frames come from the same place on, first from the journal
-//! where the ring does not reach back that far, then from the ring: there is no moment between the two at which an operation
-//! could be lost or come twice.
+//! A stream has a position in the journal and no other state of its own. Replayed and live frames continue from the same position, first from
+//! the journal while the ring does not go back that far, then from the ring. So no operation is lost or repeated between the two.
 
 use super::Place;
 use super::alarm::Alarm;
@@ -24,76 +23,76 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// A frame that is not taken for so long, in microseconds, waits for a client that does not read; less is a burst on its way.
-const STALLED: u64 = 100_000;
-/// Frames taken from the ring at a time.
-const AT_ONCE: usize = 32;
-/// How soon a client learns that operations were passed over; a crowd of them is one cursor.
-const CHECKPOINT: Duration = Duration::from_secs(1);
-/// The longest that a stream says nothing.
-const SILENCE: Duration = Duration::from_secs(HEARTBEAT_SECONDS as u64);
-/// Operations that are fetched from the journal for one stream before it is sent on its way with a cursor: what concerns few
-/// vaults is looked for in turns, like everything else that takes long.
-const FETCHED: u32 = 50_000;
-/// Streams end over so many milliseconds when the service stops, so that clients do not all come back at once.
-const STAGGER: u64 = 2_000;
+/// A frame that takes at least this many microseconds to be taken is waiting for a client that does not read; less is a burst.
+const STALLED_MICROS: u64 = 100_000;
+/// Maximum number of frames taken from the ring at once.
+const BATCH_FRAMES: usize = 32;
+/// Delay after which a client learns that operations were skipped; many skipped operations share one checkpoint frame.
+const CHECKPOINT_DELAY: Duration = Duration::from_secs(1);
+/// Longest time without a frame.
+const MAX_SILENCE: Duration = Duration::from_secs(HEARTBEAT_SECONDS as u64);
+/// Number of operations fetched from the journal for one stream before it is ended with a cursor. A search for the operations of few vaults
+/// thus continues in another request.
+const MAX_FETCHED: u32 = 50_000;
+/// When the service stops, streams end spread over this many milliseconds, so that clients do not all reconnect at once.
+const SPREAD_MILLIS: u64 = 2_000;
 
-/// The shortest wait.
-const SHORTEST: Duration = Duration::from_millis(10);
+/// Shortest wait.
+const MIN_WAIT: Duration = Duration::from_millis(10);
 
-/// What a stream delivers.
+/// The parameters of a stream.
 #[derive(Debug)]
 pub struct Subscription {
-    /// Only operations that concern this vault.
+    /// Only operations that concern this vault; `None` for all.
     pub vault: Option<String>,
-    /// The same as the client wrote it.
+    /// `vault` as the client wrote it.
     pub asked: Option<String>,
-    /// Where it begins.
+    /// The start position.
     pub start: Start,
-    /// What the journal held when it was opened.
+    /// The range of the journal when the stream was opened.
     pub extent: Extent,
-    /// Its place among the streams.
+    /// The stream's lease.
     pub place: Place,
 }
 
-/// A stream under way.
+/// A running stream.
 struct Delivery {
     app: Arc<App>,
     out: Outlet,
     vault: Option<String>,
     extent: Extent,
     place: Place,
-    /// Everything up to here was delivered or passed over.
+    /// Everything up to this position was delivered or skipped.
     at: u64,
-    /// The last position that the client was told.
-    told: u64,
-    /// Up to here operations are a replay.
+    /// The last position that the client knows.
+    announced: u64,
+    /// Operations up to this position are a replay.
     replay_to: u64,
-    /// Operations replayed.
+    /// Number of operations replayed.
     replayed: u32,
-    /// Operations fetched from the journal since the ring was last reached.
+    /// Number of operations fetched from the journal since the stream last read from the ring.
     fetched: u32,
     /// When the next heartbeat is due.
-    beat: Timestamp,
-    /// Since when nothing was sent, as of the last rest.
+    heartbeat_at: Timestamp,
+    /// Time since the last frame, as of the latest rest.
     silent: Stopwatch,
-    /// Whether something was sent since then.
-    beaten: bool,
-    /// Rings when a heartbeat is due, or something else is.
+    /// Whether a frame was sent since the latest rest.
+    has_sent: bool,
+    /// Wakes the stream when a heartbeat or anything else is due.
     alarm: Alarm,
-    /// Since when operations were passed over that the client was not told of.
+    /// Time since the first skipped operation that the client does not know of.
     passing: Option<Stopwatch>,
 }
 
-/// Why a stream ends by itself.
+/// The stream ends; everything to be sent was sent.
 struct Over;
 
-/// Delivers `subscription` until the client goes, or there is a reason to end.
+/// Delivers `subscription` until the client disconnects or the stream must end.
 pub async fn deliver(app: Arc<App>, subscription: Subscription, out: Outlet) {
     let Subscription { vault, asked, start, extent, place } = subscription;
     let signals = app.journal.signals();
     let at = start.after.get();
-    let (replay_to, beat) = (extent.tail.get(), app.clock.now().plus_seconds(i64::from(HEARTBEAT_SECONDS)));
+    let (replay_to, heartbeat_at) = (extent.tail.get(), app.clock.now().plus_seconds(i64::from(HEARTBEAT_SECONDS)));
     let mut delivery = Delivery {
         app,
         out,
@@ -101,20 +100,20 @@ pub async fn deliver(app: Arc<App>, subscription: Subscription, out: Outlet) {
         extent,
         place,
         at,
-        told: at,
+        announced: at,
         replay_to,
         replayed: 0,
         fetched: 0,
-        beat,
+        heartbeat_at,
         silent: Stopwatch::start(),
-        beaten: false,
+        has_sent: false,
         alarm: Alarm::default(),
         passing: None,
     };
     if let Some(gap) = &start.gap {
         delivery.count(gap);
     }
-    // However it ends, what is to be said about it has been said.
+    // Every way to end has already sent its last frame.
     let _ = delivery.run(Bytes::from(frames::opening(asked.as_deref(), &start)), signals).await;
 }
 
@@ -126,13 +125,13 @@ impl Delivery {
             if self.place.is_over() {
                 return Err(Over);
             }
-            // Seen before the ring is read: what is appended after that is a new signal.
+            // Before the ring is read: an operation appended later is a new signal.
             signals.mark_unchanged();
             let batch = self.next().await?;
             let more = batch.more;
             self.hand_out(batch).await?;
             if self.app.is_draining() && leaving.is_none() {
-                leaving = Some((Stopwatch::start(), Duration::from_millis(self.place.number() % STAGGER)));
+                leaving = Some((Stopwatch::start(), Duration::from_millis(self.place.number() % SPREAD_MILLIS)));
                 self.send(Bytes::from_static(frames::DRAINING)).await?;
             }
             let left = leaving.map(|(since, wait)| wait.saturating_sub(since.elapsed()));
@@ -148,11 +147,11 @@ impl Delivery {
     /// The next frames, from the ring or from the journal.
     async fn next(&mut self) -> Result<Batch, Over> {
         loop {
-            if let Some(batch) = self.app.journal.ring.after(self.at, self.vault.as_deref(), AT_ONCE) {
+            if let Some(batch) = self.app.journal.ring.after(self.at, self.vault.as_deref(), BATCH_FRAMES) {
                 self.fetched = 0;
                 return Ok(batch);
             }
-            // In a box, because a stream that waits would keep its place.
+            // Boxed, so that idle streams do not carry this large future.
             match Box::pin(pages::read(&self.app, &mut self.extent, self.at, self.vault.as_deref())).await {
                 Ok(Page::Frames(batch)) => {
                     self.fetched = self.fetched.saturating_add(batch.fetched);
@@ -165,15 +164,15 @@ impl Delivery {
         }
     }
 
-    /// Goes on from the window's floor where the journal has moved on from under the stream, or behind what is `missing` in it.
+    /// Continues at the window's floor if the journal no longer contains the position, or after operations that are `missing` in it.
     async fn begin_again(&mut self, missing: Option<Cursor>) -> Result<(), Over> {
         let (Extent { floor, tail, jumps }, at) = (&self.extent, Cursor::new(self.at));
         let start = Window { floor: *floor, tail: *tail, jumps }.start(Resume::After(at));
-        // What is missing inside the window is no position that one could be given anything from.
+        // Nothing can be delivered from a position whose operations are missing, even inside the window.
         let hole = missing.map(|to| Gap { reason: GapReason::CursorUnknown, from: Some(at), to: Some(to), cursor: to });
         let Some(gap) = start.gap.or(hole) else {
             self.app.journal.meters.broken.fetch_add(1, Relaxed);
-            tracing::error!(%at, "the journal holds a place, but not what follows it");
+            tracing::error!(%at, "the journal has the position of a stream, but not the operations after it");
             return self.end_with(Gap::replay_failed(at)).await;
         };
         self.count(&gap);
@@ -192,28 +191,28 @@ impl Delivery {
                 self.replayed += 1;
             }
             let micros = self.send(frame).await?;
-            (self.at, self.told) = (seq, seq);
-            if micros >= STALLED && seq > self.replay_to && self.is_behind() {
+            (self.at, self.announced) = (seq, seq);
+            if micros >= STALLED_MICROS && seq > self.replay_to && self.is_behind() {
                 return self.overflow().await;
             }
         }
         self.app.streams.meters.frames.fetch_add(frames, Relaxed);
         self.at = self.at.max(batch.upto);
-        if self.at == self.told {
+        if self.at == self.announced {
             self.passing = None;
         } else if batch.more && frames == 0 {
-            // A replay that finds nothing to show says how far it is, page by page.
+            // A replay without matching operations reports its progress page by page.
             self.checkpoint().await?;
         } else if self.passing.is_none() {
             self.passing = Some(Stopwatch::start());
         }
-        match batch.more && self.fetched >= FETCHED {
+        match batch.more && self.fetched >= MAX_FETCHED {
             true => self.truncate().await,
             false => Ok(()),
         }
     }
 
-    /// Ends a replay that is longer than one connection gives: the client comes back with the cursor.
+    /// Ends a replay that exceeds the limit of one connection; the client reconnects with the cursor.
     async fn truncate(&mut self) -> Result<(), Over> {
         self.checkpoint().await?;
         let tail = self.app.journal.ring.tail().max(self.replay_to);
@@ -224,11 +223,11 @@ impl Delivery {
         self.app.journal.ring.is_behind(self.at, self.vault.as_deref(), QUEUE_FRAMES)
     }
 
-    /// A client that does not read: it gets what a queue would have held for it, the gap, and the end.
+    /// Ends the stream of a client that does not read, after the frames that a queue would have contained and a gap frame.
     async fn overflow(&mut self) -> Result<(), Over> {
         let mut room = QUEUE_FRAMES;
         while room > 0 {
-            // A page may bring nothing for this stream, and then nothing else looks.
+            // A page may have no frames for this stream, and then nothing else checks this.
             if self.place.is_over() {
                 return Err(Over);
             }
@@ -236,14 +235,14 @@ impl Delivery {
             let is_whole = batch.frames.len() <= room;
             for (seq, frame) in batch.frames.into_iter().take(room) {
                 self.send(frame).await?;
-                (self.at, self.told) = (seq, seq);
+                (self.at, self.announced) = (seq, seq);
                 room -= 1;
             }
             if is_whole {
                 self.at = self.at.max(batch.upto);
             }
-            // What concerns few vaults is looked for in turns here too, and not while the service goes.
-            if !batch.more || self.fetched >= FETCHED || self.app.is_draining() {
+            // A long search for few operations ends here too, and so does any search while the service stops.
+            if !batch.more || self.fetched >= MAX_FETCHED || self.app.is_draining() {
                 break;
             }
         }
@@ -251,42 +250,42 @@ impl Delivery {
         self.end_with(Gap::queue_overflow(Cursor::new(self.at), Cursor::new(tail))).await
     }
 
-    /// Waits for a signal, or for the next thing that is due by time.
+    /// Waits for a signal, or until something is due.
     async fn rest(&mut self, signals: &mut watch::Receiver<u64>, left: Option<Duration>) -> Result<(), Over> {
         let now = self.app.clock.now();
-        if std::mem::take(&mut self.beaten) {
-            self.beat = now.plus_seconds(i64::from(HEARTBEAT_SECONDS));
+        if std::mem::take(&mut self.has_sent) {
+            self.heartbeat_at = now.plus_seconds(i64::from(HEARTBEAT_SECONDS));
             self.silent = Stopwatch::start();
         }
-        let silence = silence_left(now, self.beat, self.silent.elapsed());
+        let silence = silence_left(now, self.heartbeat_at, self.silent.elapsed());
         if silence.is_zero() {
             return self.send(Bytes::from_static(frames::HEARTBEAT)).await.map(drop);
         }
         let mut wait = silence.min(left.unwrap_or(silence));
         if let Some(passing) = self.passing {
             let passed = passing.elapsed();
-            if passed >= CHECKPOINT {
+            if passed >= CHECKPOINT_DELAY {
                 return self.checkpoint().await;
             }
-            wait = wait.min(CHECKPOINT.saturating_sub(passed));
+            wait = wait.min(CHECKPOINT_DELAY.saturating_sub(passed));
         }
-        // Whatever it was that ended the wait, the next round finds it. A clock that stands still keeps nobody busy.
+        // The next round determines what ended the wait. The minimum wait avoids a busy loop while a test clock is stopped.
         tokio::select! {
             biased;
             _ = signals.changed() => {}
-            () = self.alarm.within(wait.max(SHORTEST)) => {}
+            () = self.alarm.within(wait.max(MIN_WAIT)) => {}
         }
         Ok(())
     }
 
     async fn checkpoint(&mut self) -> Result<(), Over> {
-        (self.told, self.passing) = (self.at, None);
+        (self.announced, self.passing) = (self.at, None);
         self.send(Bytes::from(frames::checkpoint(Cursor::new(self.at)))).await.map(drop)
     }
 
     async fn failed<T>(&mut self, error: &StoreError) -> Result<T, Over> {
         tracing::warn!(%error, at = self.at, "a replay could not be read");
-        self.end_with(Gap::replay_failed(Cursor::new(self.told))).await
+        self.end_with(Gap::replay_failed(Cursor::new(self.announced))).await
     }
 
     async fn end_with<T>(&mut self, gap: Gap) -> Result<T, Over> {
@@ -299,21 +298,21 @@ impl Delivery {
         self.app.streams.meters.gap(gap.reason, self.app.clock.now());
     }
 
-    /// Sends a frame, and puts the heartbeat off. Whoever is to get nothing more gets not even what had been read for it.
+    /// Sends a frame, which also postpones the heartbeat. A stream that must end sends nothing more, not even frames already read.
     async fn send(&mut self, frame: Bytes) -> Result<u64, Over> {
         if self.place.is_over() {
             return Err(Over);
         }
-        self.beaten = true;
+        self.has_sent = true;
         Ok(self.out.send(frame).await)
     }
 }
 
-/// How much longer a stream may say nothing that has said nothing for so long: until its heartbeat is due by the service's clock,
-/// and no longer than it may by anybody's, for that clock may have been set back.
-fn silence_left(now: Timestamp, beat: Timestamp, silent: Duration) -> Duration {
-    let by_clock = beat.as_micros().saturating_sub(now.as_micros()).max(0);
-    Duration::from_micros(by_clock.unsigned_abs()).min(SILENCE.saturating_sub(silent))
+/// Time until a heartbeat is due for a stream that has been silent for `silent`: by the service's clock, but never more than the maximum
+/// silence in real time, because that clock may have been set back.
+fn silence_left(now: Timestamp, heartbeat_at: Timestamp, silent: Duration) -> Duration {
+    let by_clock = heartbeat_at.as_micros().saturating_sub(now.as_micros()).max(0);
+    Duration::from_micros(by_clock.unsigned_abs()).min(MAX_SILENCE.saturating_sub(silent))
 }
 
 #[cfg(test)]
@@ -321,10 +320,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_heartbeat_is_due_by_whichever_clock_says_so_first() {
+    fn a_heartbeat_is_due_by_the_earlier_of_two_clocks() {
         let at = Timestamp::from_seconds;
         let after = Duration::from_secs;
-        assert_eq!(silence_left(at(100), at(120), after(0)), SILENCE);
+        assert_eq!(silence_left(at(100), at(120), after(0)), MAX_SILENCE);
         assert_eq!(silence_left(at(115), at(120), after(15)), after(5));
         assert_eq!(silence_left(at(120), at(120), after(3)), Duration::ZERO, "moved ahead");
         assert_eq!(silence_left(at(900), at(120), after(3)), Duration::ZERO);

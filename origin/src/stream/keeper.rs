@@ -1,5 +1,5 @@
-//! What open streams need beside their deliveries: places given back, this process kept in the count, revoked keys noticed, and
-//! heartbeats that follow a clock that was moved.
+//! Background tasks for open streams: release of leases, liveness of this process, detection of revoked keys, and heartbeats that follow a
+//! moved test clock.
 
 use crate::app::App;
 use crate::journal::in_time;
@@ -10,30 +10,30 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
 
-/// How often this process says that it is alive; a third of how long it is believed.
-const ALIVE: Duration = Duration::from_secs(5);
-/// How often it is asked whether a key was revoked. A notice of a changed key shortens the wait.
-const KEYS: Duration = Duration::from_secs(1);
-/// How often what could not be given back is tried again.
-const RETRY: Duration = Duration::from_secs(1);
-/// What one question to the database may take: one that nobody answers must not keep a revoked key's streams open.
-const ANSWER: Duration = Duration::from_secs(5);
-/// How often the clock is compared with the wall's.
-const CLOCK: Duration = Duration::from_millis(250);
-/// A difference that changed by this many microseconds was changed by somebody.
-const MOVED: i64 = 1_000_000;
+/// How often this process renews its liveness: a third of the time for which it is valid.
+const ALIVE_INTERVAL: Duration = Duration::from_secs(5);
+/// How often revoked keys are checked. A notification about a changed key shortens the wait.
+const KEYS_POLL_INTERVAL: Duration = Duration::from_secs(1);
+/// Pause before a failed release is tried again.
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
+/// Timeout of one database call. A call without an answer must not keep a revoked key's streams open.
+const QUERY_TIMEOUT: Duration = Duration::from_secs(5);
+/// How often the service's clock is compared with the wall clock.
+const CLOCK_POLL_INTERVAL: Duration = Duration::from_millis(250);
+/// A change of their difference by at least this many microseconds means that the clock was moved.
+const MIN_MOVE_MICROS: i64 = 1_000_000;
 
-/// Gives places back as streams end.
+/// Releases leases as streams end.
 pub async fn keep_giving_back(app: &App) {
     loop {
-        let _ = timeout(RETRY, app.streams.until_given_back()).await;
-        if in_time(ANSWER, app.streams.give_back(&app.db)).await.is_err() {
-            sleep(RETRY).await;
+        let _ = timeout(RETRY_INTERVAL, app.streams.until_given_back()).await;
+        if in_time(QUERY_TIMEOUT, app.streams.give_back(&app.db)).await.is_err() {
+            sleep(RETRY_INTERVAL).await;
         }
     }
 }
 
-/// Keeps this process in the count, and the count true.
+/// Renews this process's liveness, and reconciles its streams with their leases.
 pub async fn keep_alive(app: &App) {
     loop {
         let kept = async {
@@ -44,30 +44,30 @@ pub async fn keep_alive(app: &App) {
             }
             Ok::<_, StoreError>(ended)
         };
-        // The sequencer says when the database is down; once is enough.
-        if let Ok(ended @ 1..) = in_time(ANSWER, kept).await {
+        // The sequencer already logs that the database is down.
+        if let Ok(ended @ 1..) = in_time(QUERY_TIMEOUT, kept).await {
             tracing::warn!(
                 ended,
-                "streams were ended: this process had been taken for dead and their places given away"
+                "streams were ended: this process had been considered dead, so their leases were deleted"
             );
             app.journal.signal();
         }
-        sleep(ALIVE).await;
+        sleep(ALIVE_INTERVAL).await;
     }
 }
 
-/// Ends the streams of keys that are revoked.
+/// Ends the streams of revoked keys.
 pub async fn keep_revoking(app: &App) {
     loop {
-        let _ = timeout(KEYS, app.streams.until_keys_change()).await;
-        if let Ok(ended @ 1..) = in_time(ANSWER, app.streams.end_revoked(&app.db)).await {
+        let _ = timeout(KEYS_POLL_INTERVAL, app.streams.until_keys_change()).await;
+        if let Ok(ended @ 1..) = in_time(QUERY_TIMEOUT, app.streams.end_revoked(&app.db)).await {
             app.streams.meters.revoked.fetch_add(ended as u64, Relaxed);
             app.journal.signal();
         }
     }
 }
 
-/// Has every stream look at the clock when it was moved.
+/// Wakes every stream when the test clock was moved.
 pub async fn keep_time(app: &App) {
     if !app.clock.is_movable() {
         return;
@@ -75,16 +75,16 @@ pub async fn keep_time(app: &App) {
     let difference = || app.clock.now().as_micros().saturating_sub(app.clock.wall().as_micros());
     let mut known = difference();
     loop {
-        sleep(CLOCK).await;
+        sleep(CLOCK_POLL_INTERVAL).await;
         let now = difference();
-        if now.saturating_sub(known).abs() >= MOVED {
+        if now.saturating_sub(known).abs() >= MIN_MOVE_MICROS {
             known = now;
             app.journal.signal();
         }
     }
 }
 
-/// Whether a stream of any process overflowed in the `seconds` before `now`: what the status page asks.
+/// Whether a stream of any process overflowed in the `seconds` before `now`, for the status page.
 pub async fn overflowed_within(app: &App, now: Timestamp, seconds: i64) -> Result<bool, StoreError> {
     let since = now.plus_seconds(-seconds);
     let here = app.streams.meters.overflowed_at().is_some_and(|at| at >= since);

@@ -1,4 +1,4 @@
-//! What streams tell about themselves.
+//! Metrics of event streams.
 
 use crate::metrics::{head, metric};
 use rds_shared::push::gap::GapReason;
@@ -6,20 +6,20 @@ use rds_shared::wire::Timestamp;
 use std::fmt::Write;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 
-/// Counters of one process.
+/// Counters of this process.
 #[derive(Debug, Default)]
 pub struct StreamMeters {
     /// Streams that were opened.
     pub opened: AtomicU64,
-    /// Streams that were refused for want of a place.
+    /// Streams that were refused because a limit was reached.
     pub refused: AtomicU64,
     /// Streams that were ended because their key was revoked.
     pub revoked: AtomicU64,
     /// Operation frames handed to connections.
     pub frames: AtomicU64,
-    /// Pages read from the journal for streams that the ring did not reach back to.
+    /// Pages read from the journal for streams whose position the ring no longer contained.
     pub pages: AtomicU64,
-    /// Callers who came with a cursor above the head: an older copy of the database would show so.
+    /// Clients with a cursor above the head; a database restored to an older state causes them.
     pub ahead: AtomicU64,
     gaps: [AtomicU64; GapReason::ALL.len()],
     overflowed_at: AtomicI64,
@@ -42,20 +42,20 @@ impl StreamMeters {
         (at != 0).then(|| Timestamp::from_micros(at))
     }
 
-    /// How many gap frames of a reason were sent.
+    /// Number of gap frames sent with this reason.
     pub fn gaps(&self, reason: GapReason) -> u64 {
         self.gaps.get(reason as usize).map_or(0, |count| count.load(Relaxed))
     }
 
-    /// Appends them as Prometheus text; `open` is the number of open streams.
+    /// Appends the metrics as Prometheus text; `open` is the number of open streams.
     pub fn render(&self, out: &mut String, open: usize) {
         for (name, help, value) in [
             ("rds_streams_opened_total", "Event streams opened.", &self.opened),
-            ("rds_streams_refused_total", "Event streams refused for want of a place.", &self.refused),
-            ("rds_streams_revoked_total", "Event streams ended with their key.", &self.revoked),
+            ("rds_streams_refused_total", "Event streams refused because a limit was reached.", &self.refused),
+            ("rds_streams_revoked_total", "Event streams ended because their key was revoked.", &self.revoked),
             ("rds_stream_frames_total", "Operation frames handed to connections.", &self.frames),
             ("rds_stream_pages_total", "Pages read from the journal for streams.", &self.pages),
-            ("rds_stream_cursors_ahead_total", "Callers whose cursor was above the head.", &self.ahead),
+            ("rds_stream_cursors_ahead_total", "Clients with a cursor above the head.", &self.ahead),
         ] {
             metric(out, name, help, "counter", value.load(Relaxed) as f64);
         }

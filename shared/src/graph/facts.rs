@@ -74,7 +74,6 @@ pub struct AssetRoute {
 /// What a part of a vault consists of.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Holding {
-    /// An asset.
     Asset(AssetRoute),
     /// Another vault.
     Vault(VaultKey),

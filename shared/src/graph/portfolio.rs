@@ -1,4 +1,4 @@
-//! A portfolio: positions by vault, merged, with a total above zero.
+//! A portfolio: positions merged by vault, with a total above zero.
 
 use super::amount::Usd;
 use crate::model::content_hash::ContentHash;

@@ -18,7 +18,7 @@ pub struct StoredDecision<'a> {
     pub signature: &'a str,
 }
 
-/// A row of the signer registry: a key and the time in which it may sign.
+/// A row of the signer registry: a key and its signing period.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegisteredSigner {
     pub address: Address,

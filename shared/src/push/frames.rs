@@ -176,7 +176,7 @@ mod tests {
     }
 
     proptest! {
-        /// Neither a row nor a filter can end a frame, start a field, or forge an id.
+        /// A row or filter cannot end a frame, start a field, or forge an id.
         #[test]
         fn no_text_escapes_its_data_line(body in "[\\x00-\\x7f\u{85}\u{2028}]{0,60}", title in "[\\x00-\\x7f\u{2028}]{0,60}") {
             let row = serde_json::to_string(&title).unwrap();

@@ -1,4 +1,4 @@
-//! The rules of push: the event stream's cursors and frames, and signed webhooks.
+//! Rules of the event stream (cursors, frames) and of signed webhooks.
 //!
 //! | module | rule |
 //! |---|---|

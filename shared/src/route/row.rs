@@ -2,6 +2,8 @@
 
 use super::deprecation::Deprecated;
 use super::family::Family;
+use super::fold::Fold;
+use super::pages::Pages;
 use super::param::Param;
 use super::table::RouteId;
 use super::tag::Tag;
@@ -161,6 +163,10 @@ pub struct Route {
     pub door: Door,
     /// The body it takes.
     pub body: Body,
+    /// How its query asks for rows, where callers without a key reach only the first ones.
+    pub pages: Option<Pages>,
+    /// The path parameters, by place, whose spellings share a cached response.
+    pub fold: &'static [(usize, Fold)],
     /// The query parameters it knows.
     pub query: &'static [Param],
     /// The type of its success body.

@@ -1,8 +1,11 @@
 //! The parameters of the security registry, the loss board and the signals. Source: interface, "Security events" and "Signals".
 
+use super::pages::Pages;
 use super::param::{Param, Registry};
 use crate::model::spelling;
 
+/// Pages of the registry and of the loss board; those beyond the ten-thousandth are empty.
+pub const SECURITY_PAGES: Pages = Pages::numbered().up_to(10_000);
 /// A source's id has at most so many characters.
 const SOURCE_CHARS: usize = 64;
 

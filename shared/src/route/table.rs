@@ -7,8 +7,10 @@ use super::deprecation::*;
 use super::event_params::*;
 pub use super::event_params::{EVENT_SORT_FIELDS, FEED_DAYS};
 use super::family::Family;
+use super::fold::Fold;
 use super::graph_params::*;
 use super::index_params::*;
+use super::pages::Pages;
 use super::param::{Above::Clamp, Param};
 use super::push_params::*;
 use super::research_params::*;
@@ -17,6 +19,7 @@ use super::rows::{
     assets_rows, findings_rows, graph_rows, happenings_rows, indices_rows, push_rows, registry_rows, routes,
     service_rows,
 };
+pub use super::security_params::SECURITY_PAGES;
 use super::security_params::*;
 use super::service_params::*;
 use super::tag::Tag;

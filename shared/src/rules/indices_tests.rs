@@ -58,11 +58,7 @@ fn a_gap_is_not_filled_and_does_not_affect_the_days_around_it() {
     let chain = chain(&versions, &prices(&["a", "b"], &[&[0, 1], &[1, 1], &[5, 0], &[], &[2, 2]]), day(5));
     let unread = Err(Gap::Unread);
     assert_eq!(levels(&chain), [unread, Ok(1_000_000_000), unread, unread, Ok(2_000_000_000), unread]);
-    assert_eq!(
-        (chain.links[0].day, chain.days[0].held),
-        (day(1), None),
-        "the base date is the first complete day"
-    );
+    assert_eq!((chain.links[0].day, chain.days[0].held), (day(1), None), "the base date is the first complete day");
 }
 
 #[test]

@@ -204,8 +204,8 @@ mod tests {
     }
 
     fn counted() -> impl Strategy<Value = Vec<Counted>> {
-        let one = (1..=MAX_CENTS, -MAX_RATE..=MAX_RATE)
-            .prop_map(|(tvl, rate)| Counted { tvl: Cents(tvl), rate: Rate(rate) });
+        let one =
+            (1..=MAX_CENTS, -MAX_RATE..=MAX_RATE).prop_map(|(tvl, rate)| Counted { tvl: Cents(tvl), rate: Rate(rate) });
         prop::collection::vec(one, 1..12)
     }
 

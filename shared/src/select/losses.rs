@@ -4,11 +4,10 @@
 
 use alloc::{string::ToString, vec::Vec};
 
-use super::security::reached;
 use super::{Condition, FlagColumn, Index, Selection, Sort, SortColumn, WordColumn};
 use crate::model::loss::LossRow;
 use crate::model::money::Cents;
-use crate::route::Query;
+use crate::route::{Query, SECURITY_PAGES};
 
 /// Every case of the board, ready to be filtered, sorted, added up and paged. Row numbers are positions in what it was
 /// built from.
@@ -53,7 +52,7 @@ impl LossIndex {
     pub fn select(&self, query: &Query) -> (Selection, Cents) {
         let nothing =
             ["source", "search", "severity", "affectsTrackedUniverse"].iter().any(|name| query.selects_nothing(name));
-        let Some(page) = reached(query).filter(|_| !nothing) else { return Default::default() };
+        let Some(page) = SECURITY_PAGES.page(query).filter(|_| !nothing) else { return Default::default() };
         let mut conditions: Vec<Condition<'_>> = Vec::new();
         conditions.extend(query.text("source").map(|source| Condition::AnyOf(self.source, [source].into())));
         if let chains @ [_, ..] = query.names("chainId") {

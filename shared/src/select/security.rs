@@ -6,16 +6,7 @@ use alloc::{string::ToString, vec::Vec};
 
 use super::{Condition, FlagColumn, Index, Selection, Sort, SortColumn, WordColumn};
 use crate::model::security::SecurityEvent;
-use crate::route::Query;
-use crate::wire::page::PageRequest;
-
-/// Pages beyond this one are empty. Source: interface, "Parameter bounds".
-pub const LAST_PAGE: u64 = 10_000;
-
-/// The page as far as it reaches for rows at all; `None` beyond [`LAST_PAGE`].
-pub fn reached(query: &Query) -> Option<PageRequest> {
-    Some(query.page()).filter(|page| page.number <= LAST_PAGE)
-}
+use crate::route::{Query, SECURITY_PAGES};
 
 /// Published rows, ready to be filtered, sorted and paged. Row numbers are positions in what it was built from.
 #[derive(Debug, Clone)]
@@ -56,7 +47,7 @@ impl SecurityIndex {
         let nothing = ["source", "search", "severity", "published_by", "affectsTrackedUniverse"]
             .iter()
             .any(|name| query.selects_nothing(name));
-        let Some(page) = reached(query).filter(|_| !nothing) else { return Selection::default() };
+        let Some(page) = SECURITY_PAGES.page(query).filter(|_| !nothing) else { return Selection::default() };
         let mut conditions: Vec<Condition<'_>> = Vec::new();
         conditions.extend(query.text("source").map(|source| Condition::AnyOf(self.source, [source].into())));
         if let chains @ [_, ..] = query.names("chainId") {

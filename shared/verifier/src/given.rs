@@ -63,13 +63,10 @@ impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
 pub struct Given<'a> {
     /// The decision's stated id.
     pub id: Option<ContentHash>,
-    /// The envelope's text.
     pub envelope: String,
-    /// The signature's text.
     pub signature: Option<String>,
     /// Members beside the envelope that must equal its own: name and value.
     pub beside: Vec<(&'static str, String)>,
-    /// The registry's text.
     pub signers: Option<&'a str>,
     /// The check's request body, or its positions alone.
     pub request: Option<&'a str>,
@@ -77,7 +74,6 @@ pub struct Given<'a> {
     pub found: Option<Members<'a>>,
     /// Why `found` is `None` although an answer was given.
     pub found_fault: Option<Unreadable>,
-    /// The manifest's text.
     pub snapshot: Option<&'a str>,
 }
 

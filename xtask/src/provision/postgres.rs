@@ -17,7 +17,6 @@ const MIN_VERSION: u32 = 15;
 pub struct Programs {
     /// The folder with `postgres` and `initdb`.
     pub bin: PathBuf,
-    /// Major version.
     pub major: u32,
 }
 

@@ -15,22 +15,26 @@ macro_rules! assets_rows {
             }
             AssetSymbolHistory: Get "/v1/assets/{symbol}/history" {
                 access: Public, family: Public, cache: Cache::public(60), tags: [Vaults],
+                fold: [0: Upper],
                 query: [RANGE], answers: "SymbolHistory", errors: [],
                 about: "Daily investable value and net rate of one exact symbol, in any case; missing days stay missing.",
             }
             Portfolio: Get "/v1/portfolio/{address}" {
                 access: Public, family: Public, cache: Cache::public(15), tags: [Vaults], scores: true,
+                fold: [0: Address],
                 query: [], answers: "Data<Portfolio>", errors: [InvalidAddress],
                 about: "Vault positions that an address is known to hold, their value and their weighted score.",
             }
             Royco: Get "/v1/royco" {
                 access: Public, family: Public, cache: Cache::public(15), tags: [Vaults], scores: true,
+                pages: Pages::numbered(),
                 query: [Param::page("page"), Param::size("limit", 20, 100)],
                 answers: "Paged<Vec<RewardedVault>>", errors: [Forbidden],
                 about: "Vaults of the protocol royco with their rewards, largest value first; an empty list where it is not tracked.",
             }
             AssetList: Get "/v1/assets/enriched" {
                 access: Public, family: Public, cache: Cache::by_class(15), tags: [Assets], scores: true,
+                pages: Pages::numbered(),
                 query: [Param::page("page"), Param::size("limit", 20, 100), CHAIN, CATEGORY, INSTRUMENT_TYPE, DEFI_INSTRUMENT, INCLUDE_QUALITY,
                         REVIEW_STATUS, ASSET_TIER, REGULATORY_WRAPPER, KYC_GATE, ASSET_SEARCH],
                 answers: "Paged<Vec<AssetRow>>", errors: [Forbidden],
@@ -43,11 +47,13 @@ macro_rules! assets_rows {
             }
             AssetDetail: Get "/v1/assets/{chain_id}/{address}" {
                 access: Public, family: Public, cache: Cache::by_class(15), tags: [Assets, Vaults], scores: true,
+                fold: [1: Address],
                 query: [], answers: "Data<AssetDetail<AssetRow>>", errors: [InvalidAddress, AddressNamespaceMismatch],
                 about: "One asset with its versions, attestations and the breakdown of its score. Evidence needs a key. A chain's own coin has no contract: its address is written native.",
             }
             RwaList: Get "/v1/rwa" {
                 access: Public, family: Public, cache: Cache::by_class(15), tags: [Assets], scores: true,
+                pages: Pages::numbered(),
                 query: [Param::page("page"), Param::size("limit", 20, 100), CHAIN, RWA_CATEGORY, REVIEW_STATUS, ASSET_TIER, REGULATORY_WRAPPER,
                         KYC_GATE, ASSET_SEARCH],
                 answers: "Paged<Vec<RwaRow>>", errors: [Forbidden],

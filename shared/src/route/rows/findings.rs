@@ -50,6 +50,7 @@ macro_rules! findings_rows {
             }
             BasketVersions: Get "/v1/baskets/{id}/versions" {
                 access: Public, family: Public, cache: Cache::by_class(60), tags: [Baskets],
+                pages: Pages::named("page", "pageSize"),
                 query: [Param::page("page"), Param::size("pageSize", 50, 200).alias(&["limit"])], answers: "Paged<Vec<ListedBasketVersion>>", errors: [Forbidden],
                 about: "Every version of a basket, newest first, each linked to the one before it.",
             }

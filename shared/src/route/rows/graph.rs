@@ -26,6 +26,7 @@ macro_rules! graph_rows {
             }
             GraphSnapshot: Get "/v1/graph/snapshot/{id}" {
                 access: Public, family: GraphRead, cache: Cache::public(60), tags: [Graph],
+                fold: [0: Lower],
                 query: [], answers: "Data<Manifest>", errors: [InvalidParameter, MaterializationUnavailable],
                 about: "The manifest of a frozen snapshot: its bodies of facts with their hashes, and from when the newest fact of each is. Before the first build the answer is 503, as on every graph route.",
             }
@@ -39,6 +40,7 @@ macro_rules! graph_rows {
             }
             DecisionById: Get "/v1/graph/decision/{id}" {
                 access: Public, family: GraphRead, cache: Cache::public(60), tags: [Signers],
+                fold: [0: Hash],
                 query: [], answers: "Data<SealedDecision>", errors: [InvalidParameter, NotFound],
                 about: "A signed decision as it was issued: the envelope's text and its signature, for whoever verifies it alone.",
             }
@@ -49,6 +51,7 @@ macro_rules! graph_rows {
             }
             DecisionVerify: Get "/v1/graph/decision/{id}/verify" {
                 access: Public, family: GraphRead, cache: Cache::public(60), tags: [Signers],
+                fold: [0: Hash],
                 query: [], answers: "Data<Verification>", errors: [InvalidParameter],
                 about: "Whether a decision is ours and as it was made: recomputed at the edge from the stored envelope, its signature and the signer registry. While the origin is away the last good copy answers, marked stale; if the registry is known to have changed since, signerActiveAtIssuance is false until it can be read.",
             }

@@ -5,6 +5,7 @@ macro_rules! happenings_rows {
         $next! { $($later),*; $($before)*
             EventList: Get "/v1/events" {
                 access: Public, family: Public, cache: Cache::public(15), tags: [Events],
+                pages: Pages::numbered(),
                 query: [Param::page("page"), Param::size("limit", 20, 100), EVENT_TYPE, SEVERITY, PROTOCOL_ID, CURATOR_ID, CHAIN_ID, INCIDENT_SEVERITY,
                         REMEDIATION_STATUS, EVENT_SEARCH, EXCLUDE_SOURCE, EVENT_SORT, SORT_ORDER, DAYS_BACK],
                 answers: "Feed<EventRow>", errors: [Forbidden],
@@ -22,6 +23,7 @@ macro_rules! happenings_rows {
             }
             SecurityEventList: Get "/v1/security-events" {
                 access: Public, family: Public, cache: Cache::public(15), tags: [Security],
+                pages: SECURITY_PAGES,
                 query: [Param::page("page"), Param::size("limit", 50, 100), LOSS_SOURCE, IN_UNIVERSE, PUBLISHED_BY, ONE_CHAIN, LOSS_SEVERITY,
                         TITLE_SEARCH, BY_LOSS, HAS_LOSS, MIN_LOSS],
                 answers: "WithMeta<Vec<SecurityEvent>, MoreMeta> | WithMeta<Vec<LossRow>, LossMeta>", errors: [Forbidden],
@@ -30,6 +32,7 @@ macro_rules! happenings_rows {
             }
             LossBoard: Get "/v1/security-events/losses" {
                 access: Public, family: Public, cache: Cache::public(15), tags: [Security],
+                pages: SECURITY_PAGES,
                 query: [Param::page("page"), Param::size("limit", 50, 100), LOSS_SOURCE, IN_UNIVERSE, ONE_CHAIN, LOSS_SEVERITY, TITLE_SEARCH, BY_LOSS,
                         MIN_LOSS],
                 answers: "WithMeta<Vec<LossRow>, LossMeta>", errors: [Forbidden],
@@ -37,6 +40,7 @@ macro_rules! happenings_rows {
             }
             SignalList: Get "/v1/signals" {
                 access: Public, family: Public, cache: Cache::public(15), tags: [Signals],
+                pages: Pages::numbered(),
                 query: [Param::page("page"), Param::size("limit", 30, 100), SIGNAL_SEVERITY, ENTITY, VAULT_KEY, SIGNAL_CATEGORY, SINCE_INSTANT],
                 answers: "WithMeta<Vec<Signal>, SignalMeta>", errors: [Forbidden, AddressNamespaceMismatch],
                 about: "Risk signals with the vaults that they touch, newest first; those of the latest 30 days where since is absent.",

@@ -25,6 +25,7 @@ macro_rules! indices_rows {
             }
             RateBySymbol: Get "/v1/rates/{symbol}" {
                 access: Index, family: Public, cache: Cache::by_class(15), tags: [Vaults], scores: true,
+                fold: [0: Upper],
                 query: [], answers: "Data<ReferenceRateDetail>", errors: [],
                 about: "One asset's rate with the vaults that it is made of and those that do not count.",
             }

@@ -24,6 +24,7 @@ macro_rules! routes {
     (; $($id:ident: $method:ident $path:literal {
         access: $access:expr, family: $family:ident, cache: $cache:expr,
         $(tags: [$($tag:ident),* $(,)?],)? $(scores: $scores:literal,)? $(door: $door:ident,)? $(body: $body:expr,)?
+        $(pages: $pages:expr,)? $(fold: [$($index:literal: $fold:ident),* $(,)?],)?
         query: [$($param:expr),* $(,)?], answers: $answers:literal, errors: [$($error:ident),* $(,)?],
         $(deprecated: [$($deprecated:expr),* $(,)?],)? about: $about:literal $(,)?
     })*) => {
@@ -48,7 +49,8 @@ macro_rules! routes {
         pub static ROUTES: &[Route] = &[$(
             Route {
                 id: RouteId::$id, method: Method::$method, path: $path, access: $access, family: Family::$family, cache: $cache,
-                tags: &[$($(Tag::$tag),*)?], scores: routes!(@scores $($scores)?), door: routes!(@door $($door)?), body: routes!(@body $($body)?), query: &[$($param),*],
+                tags: &[$($(Tag::$tag),*)?], scores: routes!(@scores $($scores)?), door: routes!(@door $($door)?), body: routes!(@body $($body)?),
+                pages: routes!(@pages $($pages)?), fold: &[$($(($index, Fold::$fold)),*)?], query: &[$($param),*],
                 answers: $answers, errors: &[$($error),*],
                 deprecated: &[$($($deprecated),*)?], about: $about,
             },
@@ -58,6 +60,8 @@ macro_rules! routes {
     (@scores $scores:literal) => { $scores };
     (@door) => { Door::Edge };
     (@door $door:ident) => { Door::$door };
+    (@pages) => { None };
+    (@pages $pages:expr) => { Some($pages) };
     (@body) => { Body::None };
     (@body $body:expr) => { $body };
 }

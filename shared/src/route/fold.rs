@@ -1,0 +1,47 @@
+//! Path parameters whose case carries no meaning are folded into one spelling, so that all spellings share a cached response.
+
+use super::matching::Found;
+use crate::model::content_hash::ContentHash;
+use crate::model::ids::{Address, VaultId};
+use alloc::string::{String, ToString};
+
+/// How one path parameter of a route is folded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fold {
+    /// An address of any namespace. EVM addresses become lower-case.
+    Address,
+    /// A vault id: the address inside it is folded.
+    VaultId,
+    /// A SHA-256 in hexadecimal becomes lower-case.
+    Hash,
+    /// Text becomes lower-case.
+    Lower,
+    /// Text becomes upper-case.
+    Upper,
+}
+
+impl Fold {
+    /// The folded text; `None` if it is malformed. The origin then answers with the error.
+    fn apply(self, text: &str) -> Option<String> {
+        match self {
+            Fold::Address => Address::parse_any(text).map(|(_, address)| address.into_string()),
+            Fold::VaultId => VaultId::parse(text).map(|id| id.to_string()),
+            Fold::Hash => ContentHash::parse(text).map(|hash| hash.to_hex()),
+            Fold::Lower => Some(text.to_lowercase()),
+            Fold::Upper => Some(text.to_uppercase()),
+        }
+    }
+}
+
+impl Found {
+    /// Folds the path parameters that the route's row names. Malformed values stay as they are.
+    pub fn fold(&mut self) {
+        for (index, fold) in self.route.fold {
+            if let Some(value) = self.path.get_mut(*index)
+                && let Some(folded) = fold.apply(value)
+            {
+                *value = folded;
+            }
+        }
+    }
+}

@@ -25,10 +25,12 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
             Peer::At(peer) => peer,
             Peer::Platform if header == PLATFORM_HEADER => return named(),
             // Another proxy is in front of Cloudflare: its header counts if Cloudflare was called from that proxy's address.
-            Peer::Platform => match self.inbound.header(PLATFORM_HEADER).and_then(|text| text.trim().parse::<IpAddr>().ok()) {
-                Some(peer) => peer,
-                None => return UNKNOWN_CALLER,
-            },
+            Peer::Platform => {
+                match self.inbound.header(PLATFORM_HEADER).and_then(|text| text.trim().parse::<IpAddr>().ok()) {
+                    Some(peer) => peer,
+                    None => return UNKNOWN_CALLER,
+                }
+            }
             Peer::Unknown => return UNKNOWN_CALLER,
         };
         if proxies.contains(peer) { named() } else { ClientNet::of(peer) }

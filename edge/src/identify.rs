@@ -281,7 +281,8 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
                 verdict
             }
             Err(unreachable) => {
-                self.host.log(&format!("{} an address's Durable Object did not answer: {}", self.request_id, unreachable.0));
+                self.host
+                    .log(&format!("{} an address's Durable Object did not answer: {}", self.request_id, unreachable.0));
                 let mut stand_in = self.isolate.guards.stand_in.borrow_mut();
                 stand_in.take((net, budget), shared, &self.config.salt, now.as_seconds())
             }

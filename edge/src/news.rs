@@ -27,13 +27,15 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         };
         let reply = self.host.key(&digest, &KeyMessage::News { digest, record }).await;
         if reply != Ok(KeyReply::Done) {
-            self.host.log(&format!("{} the update of key {} could not be stored: {reply:?}", self.request_id, record.id));
+            self.host
+                .log(&format!("{} the update of key {} could not be stored: {reply:?}", self.request_id, record.id));
             return Err(ErrorCode::ServiceUnavailable.into());
         }
         // If the register cannot be told, it asks the origin when the key is first used.
         let listed = self.host.register(&digest, &KeyMessage::List { digest }).await;
         if listed != Ok(KeyReply::Done) {
-            self.host.log(&format!("{} key {} could not be added to its register: {listed:?}", self.request_id, record.id));
+            self.host
+                .log(&format!("{} key {} could not be added to its register: {listed:?}", self.request_id, record.id));
         }
         // A refusal or reservation that an isolate remembers is older than this message and expires within the key lease.
         self.host.wait(KEY_LEASE).await;
@@ -74,7 +76,10 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         let signed = SignedRequest { method: "POST", target, body: &body, principal: &principal };
         let verified = assertion.verify(&self.config.verification_keys, &signed, self.host.now().as_seconds());
         if let Err(fault) = verified {
-            self.host.log(&format!("{} a message that claims to be from the origin failed verification: {fault:?}", self.request_id));
+            self.host.log(&format!(
+                "{} a message that claims to be from the origin failed verification: {fault:?}",
+                self.request_id
+            ));
             return None;
         }
         serde_json::from_slice(&body).ok()

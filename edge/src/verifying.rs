@@ -29,7 +29,8 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
                         Answer::Content(Content { headers, body: body.into(), ..evidence })
                     }
                     None => {
-                        self.host.log(&format!("{} the origin's evidence of a decision cannot be read", self.request_id));
+                        self.host
+                            .log(&format!("{} the origin's evidence of a decision cannot be read", self.request_id));
                         Answer::Error(ErrorCode::ServiceUnavailable.into())
                     }
                 }

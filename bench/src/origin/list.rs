@@ -84,10 +84,7 @@ pub fn checked_list(market: &Market) -> Result<Vec<u8>> {
     let mut last = f64::INFINITY;
     for row in rows {
         let score = number(row, "total_score")?;
-        ensure!(
-            score <= last && score >= 5.0 && number(row, "tvl_usd")? >= 1e6,
-            "not the requested list: {row}"
-        );
+        ensure!(score <= last && score >= 5.0 && number(row, "tvl_usd")? >= 1e6, "not the requested list: {row}");
         last = score;
     }
     Ok(answer.body)

@@ -19,8 +19,7 @@ pub fn check(target: &str, ours: &[u8], theirs: &[u8]) -> Result<()> {
         same_fields(row, other, &names).with_context(|| format!("{target}, row {at}"))?;
         for name in names {
             let (value, told) = (&row[name], &other[name]);
-            let close =
-                name == AGE.0 && value.as_f64().zip(told.as_f64()).is_some_and(|(a, b)| (a - b).abs() <= AGE.1);
+            let close = name == AGE.0 && value.as_f64().zip(told.as_f64()).is_some_and(|(a, b)| (a - b).abs() <= AGE.1);
             ensure!(close || same(value, told), "{target}, row {at}: {name} is {told}, not {value}");
         }
     }

@@ -133,7 +133,11 @@ fn stale_responses_are_served_within_stale_if_error() {
 #[test]
 fn a_must_revalidate_response_is_never_served_stale() {
     let scenario = Scenario::new();
-    scenario.then(200, &[("cache-control", "max-age=10, must-revalidate, stale-if-error=20"), ("etag", "\"a\"")], "one");
+    scenario.then(
+        200,
+        &[("cache-control", "max-age=10, must-revalidate, stale-if-error=20"), ("etag", "\"a\"")],
+        "one",
+    );
     scenario.get();
     scenario.at(10);
     scenario.then_nothing();
@@ -242,7 +246,11 @@ fn a_head_response_refreshes_or_invalidates_the_cached_response() {
     scenario.said("HEAD", "/x", &[]);
     scenario.then(200, &[], "two");
     assert_eq!(scenario.get(), whole("two"));
-    assert_eq!(scenario.script.asked.borrow()[3].fields.get("if-none-match"), None, "nothing is cached, so the request is unconditional");
+    assert_eq!(
+        scenario.script.asked.borrow()[3].fields.get("if-none-match"),
+        None,
+        "nothing is cached, so the request is unconditional"
+    );
 }
 
 #[test]

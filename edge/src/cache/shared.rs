@@ -68,7 +68,10 @@ impl Exchange<'_> {
         let must_understand = said.has("must-understand");
         // With `must-understand`, a cache that understands the status ignores `no-store` (section 5.2.2.3).
         let no_store = said.has("no-store") && !(must_understand && understood);
-        if Directives::of(&wanted).has("no-store") || no_store || said.has("private") || (must_understand && !understood)
+        if Directives::of(&wanted).has("no-store")
+            || no_store
+            || said.has("private")
+            || (must_understand && !understood)
         {
             return false;
         }
@@ -155,7 +158,11 @@ mod tests {
         assert_eq!(fresh(&[DATE, expires]), Some(3_600));
         assert_eq!(fresh(&[("cache-control", "no-store"), targeted]), Some(30));
         assert_eq!(fresh(&[("cache-control", "max-age=9"), ("cdn-cache-control", "no-store")]), None);
-        assert_eq!(fresh(&[DATE, expires, ("cdn-cache-control", "public")]), None, "CDN-Cache-Control overrides Expires");
+        assert_eq!(
+            fresh(&[DATE, expires, ("cdn-cache-control", "public")]),
+            None,
+            "CDN-Cache-Control overrides Expires"
+        );
     }
 
     #[test]

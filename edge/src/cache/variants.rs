@@ -137,7 +137,8 @@ mod tests {
     #[test]
     fn the_oldest_variant_is_evicted() {
         let of = |number: usize| fields(&[("a", &number.to_string())]);
-        let variants = (0..=MAX_VARIANTS).fold(Variants::default(), |all, n| all.with(&of(n), variant("a", &of(n), "x")));
+        let variants =
+            (0..=MAX_VARIANTS).fold(Variants::default(), |all, n| all.with(&of(n), variant("a", &of(n), "x")));
         assert_eq!(
             (variants.0.len(), variants.find(&of(0)).is_none(), variants.find(&of(MAX_VARIANTS)).is_some()),
             (MAX_VARIANTS, true, true)

@@ -140,7 +140,10 @@ impl Inner {
                 false
             }
             outcome => {
-                console_error!("the edge's response counts could not be sent: {}", outcome.log_line().unwrap_or_default());
+                console_error!(
+                    "the edge's response counts could not be sent: {}",
+                    outcome.log_line().unwrap_or_default()
+                );
                 false
             }
         }

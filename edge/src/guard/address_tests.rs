@@ -205,7 +205,11 @@ fn a_place_depends_on_the_address_and_a_secret() {
     let one = place(&net("192.0.2.7"), &salt);
     assert_eq!(one, place(&net("::ffff:192.0.2.7"), &salt));
     let neighbour = place(&net("192.0.2.8"), &salt);
-    assert_eq!((one.shard, &one.neighbourhood), (neighbour.shard, &neighbour.neighbourhood), "one Durable Object counts both");
+    assert_eq!(
+        (one.shard, &one.neighbourhood),
+        (neighbour.shard, &neighbour.neighbourhood),
+        "one Durable Object counts both"
+    );
     assert_ne!(one.address, neighbour.address);
     assert_ne!(one.address, place(&net("192.0.2.7"), &other).address);
     let shards = |salt: &Salt| (0..64).map(|n| place(&net(&format!("192.0.{n}.7")), salt).shard).collect::<Vec<_>>();

@@ -59,7 +59,11 @@ impl Inner {
                 Ok(true) => "; using the key's last confirmed record",
                 _ => "",
             };
-            console_error!("{:?}: the origin did not answer the key look-up: {}{kept}", question.digest, describe(&answered));
+            console_error!(
+                "{:?}: the origin did not answer the key look-up: {}{kept}",
+                question.digest,
+                describe(&answered)
+            );
         }
         drop(ticket);
     }

@@ -30,15 +30,11 @@ pub enum KeyMessage {
     /// Reserve requests → [`KeyReply::Reserved`].
     Reserve(ReserveAsk),
     /// Settle reservations that have ended → [`KeyReply::Done`].
-    Settle {
-        settled: Vec<Settled>,
-    },
+    Settle { settled: Vec<Settled> },
     /// To a register: does the origin know this key? → [`KeyReply::Listed`], `Rejected`, `TextNeeded` or `Unable`.
     LookUp(LookUp),
     /// To a register: list a key that the origin knows → [`KeyReply::Done`].
-    List {
-        digest: KeyDigest,
-    },
+    List { digest: KeyDigest },
 }
 
 /// A look-up of a key that is new to an isolate.
@@ -145,10 +141,7 @@ pub enum KeyReply {
     /// The key cannot be judged: the origin did not answer and no confirmed record can be used, or storage failed.
     Unable,
     /// The key is valid; the reservation is `None` if too few requests are left or the key is shared.
-    Reserved {
-        record: KeyRecord,
-        reservation: Option<Reservation>,
-    },
+    Reserved { record: KeyRecord, reservation: Option<Reservation> },
     /// The origin knows the key, live or revoked; ask the key's own Durable Object.
     Listed,
     /// The message was processed.

@@ -70,7 +70,11 @@ fn an_unknown_revocation_takes_effect_with_the_origins_first_answer() {
     let mut known = told();
     known.answered(&KeyAnswer::Unknown.into(), T + 61_000, T + 61_005);
     known.unanswered(T + 70_000);
-    assert_eq!(known.standing(T + 70_001, false), Standing::Rejected, "a key that the origin no longer knows stays rejected");
+    assert_eq!(
+        known.standing(T + 70_001, false),
+        Standing::Rejected,
+        "a key that the origin no longer knows stays rejected"
+    );
     assert_eq!(known.kept(T + 70_001), None);
 }
 

@@ -183,6 +183,10 @@ mod tests {
             register.list(&disk, &KeyDigest::of(&format!("key {number}"))).unwrap();
         }
         assert!(register.refused.len() <= MAX_REFUSED && register.listed.len() <= MAX_MIRRORED);
-        assert_eq!(register.entry(&disk, &KeyDigest::of("key 1"), NOW), Ok(Entry::Listed), "storage has all listed keys");
+        assert_eq!(
+            register.entry(&disk, &KeyDigest::of("key 1"), NOW),
+            Ok(Entry::Listed),
+            "storage has all listed keys"
+        );
     }
 }

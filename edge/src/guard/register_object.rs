@@ -48,7 +48,8 @@ impl Default for Question {
 
 impl Shelf {
     pub(super) fn new(state: &State) -> Self {
-        let (places, spent_places) = (Share::new(LOOK_UPS.0, LOOK_UPS.1), Share::new(SPENT_LOOK_UPS.0, SPENT_LOOK_UPS.1));
+        let (places, spent_places) =
+            (Share::new(LOOK_UPS.0, LOOK_UPS.1), Share::new(SPENT_LOOK_UPS.0, SPENT_LOOK_UPS.1));
         let (disk, machine) = (Table::of(state, TABLE), Reloaded::new("storage of a register"));
         Shelf { disk, machine, places, spent_places, out: RefCell::default() }
     }

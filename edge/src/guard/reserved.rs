@@ -169,7 +169,8 @@ impl Reserved {
     pub fn begin(&mut self, digest: &KeyDigest, now: Timestamp, patience: Duration) -> Option<ReservationRequest> {
         let (demand, now) = (self.keys.get_mut(digest)?, now.as_millis());
         let patience = i64::try_from(patience.as_millis()).unwrap_or(i64::MAX);
-        if demand.is_asking(now) || (demand.backoff.0..demand.backoff.1).contains(&now) || demand.held.len() >= MAX_HELD {
+        if demand.is_asking(now) || (demand.backoff.0..demand.backoff.1).contains(&now) || demand.held.len() >= MAX_HELD
+        {
             return None;
         }
         demand.out = Some((now, now.saturating_add(patience)));

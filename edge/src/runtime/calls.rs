@@ -113,6 +113,7 @@ extern "C" {
 
 async fn digest(buffer: &JsValue) -> Result<BodyDigest, JsValue> {
     let digest = JsFuture::from(subtle_digest("SHA-256", buffer)?).await?;
-    let bytes = <[u8; 32]>::try_from(Uint8Array::new(&digest).to_vec()).map_err(|_| JsValue::from("the runtime's SHA-256 digest is not 32 bytes long"))?;
+    let bytes = <[u8; 32]>::try_from(Uint8Array::new(&digest).to_vec())
+        .map_err(|_| JsValue::from("the runtime's SHA-256 digest is not 32 bytes long"))?;
     Ok(BodyDigest::from_bytes(bytes))
 }

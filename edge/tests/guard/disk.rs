@@ -146,7 +146,9 @@ impl KeyDisk for Disk {
             Change::Create(key) => content.key = Some((*key).clone()),
             Change::Lease(lease) => content.key.as_mut().unwrap().lease = Some(*lease),
             Change::Count(entries) => content.count(entries),
-            Change::Reserve(out) => assert_eq!(content.reserved.insert(out.id, *out), None, "reservation ids are unique"),
+            Change::Reserve(out) => {
+                assert_eq!(content.reserved.insert(out.id, *out), None, "reservation ids are unique")
+            }
             Change::Settle(out, spent) => {
                 assert_eq!(content.reserved.remove(&out.id), Some(*out), "a settled reservation was outstanding");
                 content.count(spent);

@@ -197,6 +197,8 @@ mod tests {
     fn an_unacknowledged_change_is_hidden_no_longer_than_the_longest_fresh_time() {
         let all = ROUTES.iter().map(|route| route.cache.fresh).max();
         assert_eq!((Some(max_fresh_seconds(&Tag::ALL)), max_fresh_seconds(&[])), (all, 0));
-        assert!(max_fresh_seconds(&[Tag::Feeds]) > 0 && max_fresh_seconds(&[Tag::Feeds]) <= max_fresh_seconds(&Tag::ALL));
+        assert!(
+            max_fresh_seconds(&[Tag::Feeds]) > 0 && max_fresh_seconds(&[Tag::Feeds]) <= max_fresh_seconds(&Tag::ALL)
+        );
     }
 }

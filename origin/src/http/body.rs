@@ -30,7 +30,8 @@ async fn next_within(patience: Duration, body: &mut Body) -> Result<Option<Bytes
     while let Some(frame) =
         timeout(patience, poll_fn(|cx| Pin::new(&mut *body).poll_frame(cx))).await.map_err(|_| late())?
     {
-        let frame = frame.map_err(|_| ApiError::new(ErrorCode::InvalidBody, "the body ended before it was complete"))?;
+        let frame =
+            frame.map_err(|_| ApiError::new(ErrorCode::InvalidBody, "the body ended before it was complete"))?;
         // Other frames are trailers, which no route reads.
         if let Ok(data) = frame.into_data() {
             return Ok(Some(data));

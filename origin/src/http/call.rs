@@ -95,7 +95,11 @@ impl Call {
         body: impl FnOnce() -> Result<Vec<u8>, Failure>,
     ) -> Result<Answer, Failure> {
         let etag = etag.weak();
-        Ok(if self.is_current(&etag) { Answer::not_modified(etag, version) } else { Answer::tagged(etag, version, body()?) })
+        Ok(if self.is_current(&etag) {
+            Answer::not_modified(etag, version)
+        } else {
+            Answer::tagged(etag, version, body()?)
+        })
     }
 
     /// A response that is compiled into the program, with its own ETag.
@@ -107,7 +111,10 @@ impl Call {
     pub fn address_on(&self, chain: &ChainFacts, index: usize) -> Result<Address, ApiError> {
         let fault = |code, reason: &str| ApiError::invalid(code, vec![Detail::new(In::Path, "address", reason)]);
         Address::parse(chain.namespace, self.found.param(index)).map_err(|error| match error {
-            AddressError::Malformed => fault(ErrorCode::InvalidAddress, "must be an EVM or Solana address: 0x and 40 hex digits, or base58 of 32 bytes"),
+            AddressError::Malformed => fault(
+                ErrorCode::InvalidAddress,
+                "must be an EVM or Solana address: 0x and 40 hex digits, or base58 of 32 bytes",
+            ),
             AddressError::WrongNamespace(_) => {
                 let (slug, namespace) = (&chain.slug, chain.namespace.as_str());
                 let reason = format!("must be an address of the namespace of {slug} ({namespace})");

@@ -36,7 +36,9 @@ pub async fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
             true => journal::past(&app.db).await.map(|(past, newest, _)| gave(&past, newest))?,
         };
         if !is_ours {
-            return Err(invalid_cursor("belongs to data that this service does not have; start again from an instant").into());
+            return Err(
+                invalid_cursor("belongs to data that this service does not have; start again from an instant").into()
+            );
         }
     }
     let limit = call.query.int("limit").unsigned_abs();
@@ -53,9 +55,9 @@ fn since(text: &str, clock: ChangeClock) -> Result<Since, ApiError> {
     }
     match ChangeCursor::decode(text, clock) {
         Ok(cursor) => Ok(Since::Cursor(cursor)),
-        Err(CursorError::OtherClock) => {
-            Err(invalid_cursor("is a cursor of the other clock; send it with the value of `changed` that it was issued for"))
-        }
+        Err(CursorError::OtherClock) => Err(invalid_cursor(
+            "is a cursor of the other clock; send it with the value of `changed` that it was issued for",
+        )),
         // An instant starts with the digits of its year; a cursor never starts with a digit.
         Err(CursorError::Unknown) if text.starts_with(|first: char| first.is_ascii_digit()) => {
             let reason = "must be an ISO 8601 instant such as 2026-11-21T00:00:00Z, or a cursor of this feed";

@@ -77,7 +77,8 @@ pub async fn deliveries(app: &App, call: &Call) -> Result<Answer, Failure> {
     let signing = signing(app, &subscription, &sealed, call.now)?;
     let listed = webhook_lists::deliveries(&app.db, subscription.id, None, call.query.int("limit")).await?;
     let now = app.clock.wall();
-    let data: Vec<_> = listed.into_iter().map(|delivery| shown_delivery(delivery, &subscription, &signing, now)).collect();
+    let data: Vec<_> =
+        listed.into_iter().map(|delivery| shown_delivery(delivery, &subscription, &signing, now)).collect();
     Answer::value(&Data { data })
 }
 
@@ -183,7 +184,12 @@ fn shown(subscription: Subscription, now: Timestamp) -> WebhookSubscription {
 }
 
 /// A delivery as its owner sees it, with its request signed at `wall`, the receiver's time.
-fn shown_delivery(listed: Listed, subscription: &Subscription, signing: &SigningSecrets, wall: Timestamp) -> WebhookDelivery {
+fn shown_delivery(
+    listed: Listed,
+    subscription: &Subscription,
+    signing: &SigningSecrets,
+    wall: Timestamp,
+) -> WebhookDelivery {
     let headers = attempt_headers(signing, &listed.event_id, listed.attempt, listed.body.as_bytes(), wall);
     WebhookDelivery {
         id: listed.id,

@@ -14,7 +14,7 @@
 //!
 //! - Sequence numbers are dense and follow the order in which operations became visible. None is given twice: not after a rollback, a race, a crash or a
 //!   restore. Only a recorded step may lie between two of them (`tests/it/journal_numbers.rs`, `tests/it/journal_pasts.rs`).
-//! - Producers number nothing, lock nothing and wait for nobody. The journal's rows are dropped with their partition, never one by one
+//! - Producers assign no numbers, take no locks and do not wait. The journal's rows are dropped with their partition, never one by one
 //!   (`tests/it/journal_retention.rs`).
 
 pub mod meters;

@@ -162,7 +162,11 @@ impl Metrics {
             ("rds_usage_batches_repeated_total", "Usage batches that had been added before.", &self.usage_repeated),
             ("rds_usage_gaps_total", "Usage batches after a missing one, or of an unknown key.", &self.usage_lost),
             ("rds_edge_news_acknowledged_total", "Key changes the edge acknowledged.", &self.edge_news_acknowledged),
-            ("rds_edge_news_failed_total", "Rounds of key changes not acknowledged completely.", &self.edge_news_failed),
+            (
+                "rds_edge_news_failed_total",
+                "Rounds of key changes not acknowledged completely.",
+                &self.edge_news_failed,
+            ),
             (
                 "rds_edge_tags_acknowledged_total",
                 "Messages of changed facts the edge acknowledged.",
@@ -226,7 +230,11 @@ impl Metrics {
                 "Age of the oldest change of facts that the edge may not know.",
                 gauges.edge_tags_lag_seconds as f64,
             ),
-            ("rds_bcrypt_proofs", "Verifications of older keys requested since the start.", gauges.bcrypt_proofs as f64),
+            (
+                "rds_bcrypt_proofs",
+                "Verifications of older keys requested since the start.",
+                gauges.bcrypt_proofs as f64,
+            ),
             (
                 "rds_fail_safe_mode",
                 "0 normal, 1 degraded (the last good scores are served), 2 fail_closed (no scores are served).",
@@ -254,12 +262,7 @@ impl Metrics {
     }
 
     fn render_score_runs(&self, out: &mut String) {
-        head(
-            out,
-            "rds_score_runs_total",
-            "Full score runs of this process, by outcome.",
-            "counter",
-        );
+        head(out, "rds_score_runs_total", "Full score runs of this process, by outcome.", "counter");
         for (outcome, count) in RunOutcome::ALL.iter().zip(&self.score_runs) {
             let _ = writeln!(out, "rds_score_runs_total{{outcome=\"{}\"}} {}", outcome.name(), count.load(Relaxed));
         }

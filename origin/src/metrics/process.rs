@@ -82,7 +82,11 @@ pub(super) fn render(out: &mut String, started_at: Timestamp, delay: &LoopDelay)
     for (name, help, value) in [
         ("rds_runtime_tasks", "Running requests, streams and jobs.", tasks as f64),
         ("rds_runtime_queued", "Tasks that wait for a thread.", queued as f64),
-        ("rds_runtime_delay_seconds", "Worst scheduling delay of the last 15 to 30 seconds.", delay.worst() as f64 / 1e6),
+        (
+            "rds_runtime_delay_seconds",
+            "Worst scheduling delay of the last 15 to 30 seconds.",
+            delay.worst() as f64 / 1e6,
+        ),
     ] {
         metric(out, name, help, "gauge", value);
     }

@@ -58,18 +58,22 @@ pub(super) fn render(out: &mut String, known: &Known, now: i64) {
         ("rds_db_up", "1 while the database answers.", f64::from(u8::from(micros > 0))),
         ("rds_db_answer_seconds", "Duration of the last query for these figures; 0 if it failed.", micros as f64 / 1e6),
         ("rds_db_size_bytes", "Size of the database on its disk.", standing.size_bytes as f64),
-        ("rds_db_server_connections", "Open connections of all clients to the database server.", standing.connections as f64),
-        ("rds_db_server_connections_limit", "Maximum connections of the database server.", standing.connections_limit as f64),
+        (
+            "rds_db_server_connections",
+            "Open connections of all clients to the database server.",
+            standing.connections as f64,
+        ),
+        (
+            "rds_db_server_connections_limit",
+            "Maximum connections of the database server.",
+            standing.connections_limit as f64,
+        ),
         (
             "rds_db_oldest_writer_seconds",
             "Age of the oldest open transaction that has written.",
             standing.oldest_writer_seconds as f64,
         ),
-        (
-            "rds_score_run_age_seconds",
-            "Age of the latest full score run, or of the first scores.",
-            run_age as f64,
-        ),
+        ("rds_score_run_age_seconds", "Age of the latest full score run, or of the first scores.", run_age as f64),
         ("rds_score_run_vaults", "Vaults evaluated by the latest full score run.", vaults as f64),
         ("rds_score_run_changes", "Published scores changed by the latest full score run.", changes as f64),
     ] {

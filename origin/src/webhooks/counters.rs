@@ -55,21 +55,36 @@ impl Counters {
             let _ = writeln!(out, "{name}{{outcome=\"{outcome}\"}} {}", count.load(Relaxed));
         }
         for (name, help, kind, value) in [
-            ("rds_webhook_given_up_total", "Webhook deliveries given up.", "counter", self.given_up.load(Relaxed) as f64),
+            (
+                "rds_webhook_given_up_total",
+                "Webhook deliveries given up.",
+                "counter",
+                self.given_up.load(Relaxed) as f64,
+            ),
             (
                 "rds_webhook_fenced_total",
                 "Webhook attempts that ended after their lease had expired.",
                 "counter",
                 self.fenced.load(Relaxed) as f64,
             ),
-            ("rds_webhook_enqueued_total", "Webhook deliveries enqueued from the journal.", "counter", self.enqueued.load(Relaxed) as f64),
+            (
+                "rds_webhook_enqueued_total",
+                "Webhook deliveries enqueued from the journal.",
+                "counter",
+                self.enqueued.load(Relaxed) as f64,
+            ),
             (
                 "rds_webhook_in_flight",
                 "Running webhook attempts of this process.",
                 "gauge",
                 self.in_flight.load(Relaxed) as f64,
             ),
-            ("rds_webhook_waiting", "Webhook deliveries that wait for an attempt.", "gauge", self.waiting.load(Relaxed) as f64),
+            (
+                "rds_webhook_waiting",
+                "Webhook deliveries that wait for an attempt.",
+                "gauge",
+                self.waiting.load(Relaxed) as f64,
+            ),
             (
                 "rds_webhook_lag_seconds",
                 "Time for which the oldest due webhook delivery has been waiting.",

@@ -62,7 +62,11 @@ pub async fn step(db: &Db, now: Timestamp) -> Result<Step, StoreError> {
             // No operations, although the head is farther on: the sequence numbers up to it were skipped.
             let last = stretch.last.unwrap_or(head);
             if stretch.lost > 0 {
-                tracing::error!(stretch.lost, after, "operations were removed from the journal before they were fanned out to webhooks");
+                tracing::error!(
+                    stretch.lost,
+                    after,
+                    "operations were removed from the journal before they were fanned out to webhooks"
+                );
             }
             let told: Vec<Told> = stretch.operations.iter().filter_map(told).collect();
             let enqueued = if told.is_empty() { 0 } else { table::enqueue(tx, &told, now).await? };

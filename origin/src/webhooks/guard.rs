@@ -103,7 +103,9 @@ impl Resolvers {
         }
         match self.alive.lookup(".", RecordType::NS).await {
             Ok(_) | Err(NetError::Dns(_)) => classified(error),
-            Err(silence) => LookupError::Ours(format!("the name servers do not answer, not even for the root: {silence}")),
+            Err(silence) => {
+                LookupError::Ours(format!("the name servers do not answer, not even for the root: {silence}"))
+            }
         }
     }
 }

@@ -27,7 +27,11 @@ pub struct Slots {
 
 impl Default for Slots {
     fn default() -> Self {
-        Slots { prompt: Arc::new(Semaphore::new(PROMPT_SLOTS)), slow: Arc::new(Semaphore::new(SLOW_SLOTS)), moment: PROMPT_TIMEOUT }
+        Slots {
+            prompt: Arc::new(Semaphore::new(PROMPT_SLOTS)),
+            slow: Arc::new(Semaphore::new(SLOW_SLOTS)),
+            moment: PROMPT_TIMEOUT,
+        }
     }
 }
 

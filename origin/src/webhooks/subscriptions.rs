@@ -180,8 +180,10 @@ async fn created_before(
         return reused("this Idempotency-Key was used with another API key; use a new one for another subscription");
     }
     if is_rotated {
-        let message =
-            format!("webhook {} was created with this Idempotency-Key; its secret has been rotated since", subscription.id);
+        let message = format!(
+            "webhook {} was created with this Idempotency-Key; its secret has been rotated since",
+            subscription.id
+        );
         return Err(ApiError::new(ErrorCode::Conflict, message).into());
     }
     let secret = sealer.open(subscription.id, &secrets.current).map_err(|error| {

@@ -75,6 +75,9 @@ fn gauge(app: &App, standing: Standing, now: Timestamp) {
     let offset = app.clock.wall().as_millis().saturating_sub(standing.database_now.as_millis());
     counters.clock_offset_ms.store(offset, Relaxed);
     if offset.abs() > MAX_OFFSET_MS {
-        tracing::warn!(offset, "this process's clock differs from the database's by more than a minute: receivers may refuse webhooks");
+        tracing::warn!(
+            offset,
+            "this process's clock differs from the database's by more than a minute: receivers may refuse webhooks"
+        );
     }
 }

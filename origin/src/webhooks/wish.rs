@@ -102,7 +102,10 @@ fn pinned(value: Option<Value>) -> Result<Option<String>, Detail> {
         None | Some(Value::Null) => Ok(None),
         // No version has such an id, and the database refuses such text.
         Some(Value::String(text)) if text.chars().any(char::is_control) || text.chars().count() > VERSION_ID_CHARS => {
-            Err(fault("pinned_version_id", format!("must have at most {VERSION_ID_CHARS} characters and no control characters")))
+            Err(fault(
+                "pinned_version_id",
+                format!("must have at most {VERSION_ID_CHARS} characters and no control characters"),
+            ))
         }
         Some(Value::String(text)) => Ok(Some(text)),
         Some(_) => Err(fault("pinned_version_id", "must be a string or null")),
@@ -129,7 +132,11 @@ fn families(value: Option<Value>, faults: &mut Vec<Detail>) -> Vec<EventType> {
             Some(family) => wanted.push(family),
             None => faults.push(Detail {
                 allowed: Some(FAMILIES),
-                ..Detail::new(In::Body, format!("families[{position}]"), "must be an event type that can be subscribed to")
+                ..Detail::new(
+                    In::Body,
+                    format!("families[{position}]"),
+                    "must be an event type that can be subscribed to",
+                )
             }),
         }
     }

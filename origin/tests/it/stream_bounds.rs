@@ -3,9 +3,10 @@
 use crate::stream_client::{Ask, Client};
 use crate::streaming::{eventually, key, operation, publish_rows, published, service, vault};
 use crate::testapp::TestApp;
+use rds_origin::clock::Stopwatch;
 use rds_origin::store::journal::read::{self as journal, Most};
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Longer than the service waits before it takes a client for one that does not read (`STALLED` in `stream/delivery.rs`).
 const STALLED: Duration = Duration::from_millis(200);
@@ -115,7 +116,7 @@ async fn a_client_that_does_not_read_is_told_so_though_pages_bring_nothing_for_i
     publish_rows(&test, (0..40).map(|_| own(&text)).collect()).await;
     // One it reads, and then nothing: its delivery has begun, and stands.
     assert_eq!(deaf.operation().await.number(), 1);
-    let blocked = Instant::now();
+    let blocked = Stopwatch::start();
     of_others(&test, 2_500).await;
     eventually("all are read", async || test.app.journal.ring.tail() == 2_540).await;
     // The ring moves on: what the client has not read of these is in the journal only.

@@ -21,7 +21,7 @@ fn facts(nestings: &[(u8, &[(u8, i64)])]) -> Facts {
                 .map(|(inner, share)| Part { share: Ppm(*share), holding: Holding::Vault(key(*inner)) })
                 .collect(),
         ),
-        ..nesting_alone(
+        ..with_incidents_as_clusters(
             &VaultFacts {
                 key: key(*number),
                 curator: None,

@@ -73,7 +73,7 @@ impl Policy {
 named_enum! {
     /// Why a URL is refused. Reveals nothing about the internal network.
     pub enum Refusal {
-        /// More than [`LONGEST_URL`] bytes.
+        /// Longer than 2048 bytes.
         TooLong = "too_long",
         /// Not a URL, or one that only a lenient parser accepts.
         Malformed = "malformed",

@@ -67,7 +67,7 @@ fn found(given: &Given<'_>, subject: Option<&Subject>) -> Vec<Step> {
         return vec![Step::judged(NAME, TITLE, Err(format!("The check's answer cannot be read: {why}.")))];
     }
     let Some(members) = &given.found else {
-        return missing("The findings were not given: they are in the whole answer of the check.");
+        return missing("The findings were not given. They are in the complete answer of the check.");
     };
     let found = match Found::read(members) {
         Err(why) => return vec![Step::judged(NAME, TITLE, Err(format!("The findings cannot be read: {why}.")))],

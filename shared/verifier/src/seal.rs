@@ -48,9 +48,7 @@ pub fn steps(given: &Given<'_>) -> (Vec<Step>, Sealed) {
 
 fn canonical(text: &str, envelope: &Result<Envelope, EnvelopeFault>) -> Step {
     let judgement = match envelope {
-        Ok(_) => {
-            Ok(format!("It has exactly the members of an envelope, in canonical form: {} bytes.", text.len()))
-        }
+        Ok(_) => Ok(format!("It has exactly the members of an envelope, in canonical form: {} bytes.", text.len())),
         Err(fault) => Err(format!("This is not a valid envelope: {fault}.")),
     };
     let step = Step::judged("envelope", "The envelope is valid", judgement).looking_at("envelope", text);

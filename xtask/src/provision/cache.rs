@@ -37,9 +37,8 @@ impl Cache {
                 }
             },
         };
-        std::fs::create_dir_all(&root).with_context(|| {
-            format!("cannot create the cache {}; set RDS_CACHE to another folder", root.display())
-        })?;
+        std::fs::create_dir_all(&root)
+            .with_context(|| format!("cannot create the cache {}; set RDS_CACHE to another folder", root.display()))?;
         if user::is_root() {
             std::fs::set_permissions(&root, std::fs::Permissions::from_mode(0o755))?;
         }

@@ -43,7 +43,6 @@ pub fn environment(cache: &Cache, name: &str, requirements: &Path) -> Result<Pat
 
 /// The version of Python; packages with compiled code depend on it.
 fn version() -> Result<String> {
-    command::output(Command::new("python3").args(["-c", "import venv, ensurepip, sys; print(sys.version)"])).context(
-        "python3 with its module venv is required for a benchmark's Python peer; install it and try again",
-    )
+    command::output(Command::new("python3").args(["-c", "import venv, ensurepip, sys; print(sys.version)"]))
+        .context("python3 with its module venv is required for a benchmark's Python peer; install it and try again")
 }

@@ -94,7 +94,7 @@ pub fn run(options: &Options) -> Result<()> {
     stack.stop();
     outcome?;
     if !signals::interrupted() {
-        bail!("the stack ended by itself");
+        bail!("the stack stopped although no stop was requested");
     }
     Ok(())
 }

@@ -20,11 +20,12 @@
 //! older record from a restored origin once its lease has ended, and a revocation always.
 //!
 //! # Detection
+//!
 //! * Another cluster, timeline or database: [`Cause::Moved`]. Every connection checks this before it numbers anything, and until the step is
-//! made the database refuses new data versions from every writer.
+//!   made the database refuses new data versions from every writer.
 //! * The same cluster, timeline and database with its disk set back: nothing in the database shows this. A process that saw a higher number
-//! does ([`Cause::Behind`]), and so does the edge, whose tag versions are not restored ([`Cause::EdgeAhead`]): the sequencer asks the edge
-//! before it numbers on a new connection, and the edge returns its versions with every acknowledgement.
+//!   does ([`Cause::Behind`]), and so does the edge, whose tag versions are not restored ([`Cause::EdgeAhead`]): the sequencer asks the edge
+//!   before it numbers on a new connection, and the edge returns its versions with every acknowledgement.
 //! * If neither a process nor an edge could notice: an operator ([`Cause::Told`]).
 
 use super::super::{At, Db, StoreError, Tx, tags};

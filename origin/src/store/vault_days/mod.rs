@@ -6,8 +6,8 @@
 //!
 //! # Invariants
 //!
-//! - Daily sums follow from `vault_snapshot` alone. A trigger notes every day whose readings change, whoever writes them; a run sums noted days again under
-//!   the writers' lock. A vault without sums is scored from its readings (`tests/it/vault_days.rs`).
+//! - Daily sums follow from `vault_snapshot` alone. A trigger marks every day whose observations change, whoever writes them; a run computes marked
+//!   days again under the writers' lock. A vault without sums is scored from its observations (`tests/it/vault_days.rs`).
 
 mod signals;
 mod sql;

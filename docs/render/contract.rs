@@ -1,6 +1,6 @@
 //! The OpenAPI document as the pages need it: operations in families, with what the route table knows beside it.
 
-use rds_shared::route::{Access, Family, Method, ROUTES, Route};
+use rds_shared::route::{Access, RateLimitClass, Method, ROUTES, Route};
 use serde_json::Value;
 use std::error::Error;
 
@@ -228,12 +228,12 @@ impl Operation {
     /// The allowance that a call is charged to, where it is not the general one.
     pub fn budget_text(&self) -> Option<&'static str> {
         match self.route?.family {
-            Family::Public => None,
-            Family::GraphRead => Some("Counts against the allowance for graph reads"),
-            Family::GraphCheck => Some("Counts against the allowance for checks"),
-            Family::BasketWebhooks => Some("Counts against the allowance for basket webhooks"),
-            Family::Status | Family::Health => Some("Has an allowance of its own"),
-            Family::Unmetered => Some("Not counted"),
+            RateLimitClass::Public => None,
+            RateLimitClass::GraphRead => Some("Counts against the allowance for graph reads"),
+            RateLimitClass::GraphCheck => Some("Counts against the allowance for checks"),
+            RateLimitClass::BasketWebhooks => Some("Counts against the allowance for basket webhooks"),
+            RateLimitClass::Status | RateLimitClass::Health => Some("Has an allowance of its own"),
+            RateLimitClass::Unmetered => Some("Not counted"),
         }
     }
 

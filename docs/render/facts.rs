@@ -11,7 +11,7 @@ use rds_shared::push::schedule::{ATTEMPTS, DELAYS_SECONDS, LIST_LIMIT, REPLAY_WI
 use rds_shared::push::signature::TOLERANCE_SECONDS;
 use rds_shared::push::webhook::EventType;
 use rds_shared::push::{STREAMS_PER_KEY, STREAMS_PER_VIEWER, breaker};
-use rds_shared::route::{Family, ROUTES};
+use rds_shared::route::{RateLimitClass, ROUTES};
 use rds_shared::rules::tiers::Tier;
 use rds_shared::wire::{ErrorCode, TARGET_BYTES};
 use std::fmt::Write;
@@ -102,9 +102,9 @@ fn budgets() -> String {
     row("With an index token", INDEX_TOKEN_RPM.to_string(), "the token");
     let family = |family| key_limit(family, 0).unwrap_or_default().to_string();
     let both = "the key, and the address it is used from";
-    row("Graph reads", format!("{}, or the key's own if that is more", family(Family::GraphRead)), both);
-    row("Checks of a portfolio", family(Family::GraphCheck), both);
-    row("Changes to basket webhooks", family(Family::BasketWebhooks), both);
+    row("Graph reads", format!("{}, or the key's own if that is more", family(RateLimitClass::GraphRead)), both);
+    row("Checks of a portfolio", family(RateLimitClass::GraphCheck), both);
+    row("Changes to basket webhooks", family(RateLimitClass::BasketWebhooks), both);
     row("`/v1/status`", AddressBudget::Status.limit().to_string(), "the address, apart from everything else");
     row("`/v1/health`", AddressBudget::Health.limit().to_string(), "the address, apart from everything else");
     row("`/ready`, `/v1/docs`", "not counted".into(), "");

@@ -4,7 +4,7 @@
 //! reports them to the origin. An isolate repeats a report unchanged until it is acknowledged; the Durable Object counts each
 //! (isolate, sequence number) once.
 
-use crate::pipeline::Walk;
+use crate::pipeline::RequestContext;
 use crate::ports::{Guards, Host, Inbound};
 use crate::respond::Answer;
 use rds_shared::access::link::AnsweredMinute;
@@ -86,7 +86,7 @@ impl Answered {
     }
 }
 
-impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
+impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
     /// Whether to count a response: it reflects the service's health and the origin did not count it. Scores withheld in fail-closed
     /// mode are not counted as a failure.
     pub(crate) fn is_counted(&self, route: &Route, answer: &Answer) -> bool {

@@ -1,8 +1,8 @@
 //! Selects the source of a response: a fresh cached response, the origin, or a stale cached response while the origin fails.
 
 use crate::cache::{Condition, Entry, policy};
-use crate::origin::{OriginAnswer, Passed};
-use crate::pipeline::{Asked, Walk};
+use crate::origin::{OriginAnswer, ReadHeaders};
+use crate::pipeline::{OriginRequest, RequestContext};
 use crate::ports::{Guards, Host, Inbound};
 use crate::respond::{Answer, Content, Served};
 use rds_shared::route::{Route, RouteId, TagVersions};
@@ -25,9 +25,9 @@ pub(crate) enum Failure {
     Unable(OriginAnswer),
 }
 
-impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
+impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
     /// The response of a cached route.
-    pub(crate) async fn kept(&self, asked: &Asked) -> Answer {
+    pub(crate) async fn kept(&self, asked: &OriginRequest) -> Answer {
         self.hold_lease().await;
         if self.is_closed(asked.route) {
             return self.closed(asked).await;
@@ -57,13 +57,13 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
                 self.failed(failure, XCache::Miss)
             }
             Err(_) if self.is_closed(asked.route) => Answer::Error(ErrorCode::FailClosed.into()),
-            Err(failure) => self.stand_in(asked, copy, failure),
+            Err(failure) => self.stale_if_error(asked, copy, failure),
         }
     }
 
     /// The stale response, if one may be served, for a failed request. Uses the tag versions known now, since other requests may have
     /// learned of changes meanwhile.
-    fn stand_in(&self, asked: &Asked, copy: Option<Rc<Entry>>, failure: Failure) -> Answer {
+    fn stale_if_error(&self, asked: &OriginRequest, copy: Option<Rc<Entry>>, failure: Failure) -> Answer {
         let known = self.known(asked.route);
         match copy.filter(|copy| !asked.route.cache.withdrawable || copy.covers(&known)) {
             Some(copy) => stale(&copy, &failure, self.host.now(), &known),
@@ -77,7 +77,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
     }
 
     /// The response of an uncached route: always from the origin.
-    pub(crate) async fn passed_through(&self, asked: &Asked) -> Answer {
+    pub(crate) async fn passed_through(&self, asked: &OriginRequest) -> Answer {
         match self.ask(asked, None, &TagVersions::default()).await {
             Ok(answer) => hand_on(answer, XCache::Bypass),
             Err(failure) => self.failed(failure, XCache::Bypass),
@@ -85,13 +85,13 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
     }
 
     /// Opens a stream at the origin, or returns the origin's refusal.
-    pub(crate) async fn streamed(&self, asked: &Asked) -> Answer {
+    pub(crate) async fn streamed(&self, asked: &OriginRequest) -> Answer {
         if self.inbound.method() == "HEAD" {
             // The origin is not called: it would open a stream that nobody reads.
-            return Answer::Stream(Passed::read(stream_header));
+            return Answer::Stream(ReadHeaders::read(stream_header));
         }
         match self.ask(asked, None, &TagVersions::default()).await {
-            Ok(answer) if answer.is_stream() => Answer::Stream(Passed::from(&answer)),
+            Ok(answer) if answer.is_stream() => Answer::Stream(ReadHeaders::from(&answer)),
             Ok(answer) if answer.status < 400 => self.failed(Failure::Unreachable, XCache::Bypass),
             Ok(answer) => hand_on(answer, XCache::Bypass),
             Err(failure) => self.failed(failure, XCache::Bypass),
@@ -99,7 +99,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
     }
 
     /// This isolate's cached response, unless it has expired entirely.
-    fn remembered(&self, asked: &Asked, now: Timestamp) -> Option<Rc<Entry>> {
+    fn remembered(&self, asked: &OriginRequest, now: Timestamp) -> Option<Rc<Entry>> {
         let mut memory = self.isolate.memory.borrow_mut();
         let copy = memory.get(&asked.key)?;
         if copy.is_expired(now) {
@@ -110,7 +110,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
     }
 
     /// The data centre's cached response if the origin confirmed it later than `ours`, else `ours`.
-    async fn newer(&self, asked: &Asked, ours: Option<Rc<Entry>>) -> Option<Rc<Entry>> {
+    async fn newer(&self, asked: &OriginRequest, ours: Option<Rc<Entry>>) -> Option<Rc<Entry>> {
         let now = self.host.now();
         let found = self.host.load(&asked.key).await.filter(|found| !found.is_expired(now));
         match (found, ours) {
@@ -125,14 +125,14 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
     }
 
     /// Serves the origin's answer, and stores it or removes the cached response.
-    pub(crate) fn keep(&self, asked: &Asked, answer: OriginAnswer, copy: Option<Rc<Entry>>) -> Answer {
+    pub(crate) fn keep(&self, asked: &OriginRequest, answer: OriginAnswer, copy: Option<Rc<Entry>>) -> Answer {
         let now = self.host.now();
         let lifetime = policy::lifetime(asked.route, &answer);
         // The versions stated by the origin, not those known when it was called: the answer may predate a change made meanwhile.
         let tags = self.hear(asked.route, &answer);
         match (lifetime, copy) {
             (_, Some(copy)) if answer.status == 304 => {
-                let fresher = Passed::from(&answer);
+                let fresher = ReadHeaders::from(&answer);
                 let renewed = policy::consent(asked.route, &answer);
                 let confirmed = Rc::new(copy.confirmed(fresher, renewed, tags, now));
                 self.remember(asked, &confirmed);
@@ -140,7 +140,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
                 Answer::Content(copied(&confirmed, now, XCache::Hit, how))
             }
             (Some(lifetime), _) => {
-                let entry = Rc::new(Entry::new(Passed::from(&answer), answer.body, lifetime, tags, now));
+                let entry = Rc::new(Entry::new(ReadHeaders::from(&answer), answer.body, lifetime, tags, now));
                 self.remember(asked, &entry);
                 Answer::Content(Content {
                     status: answer.status,
@@ -163,12 +163,12 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         }
     }
 
-    fn remember(&self, asked: &Asked, entry: &Rc<Entry>) {
+    fn remember(&self, asked: &OriginRequest, entry: &Rc<Entry>) {
         self.isolate.memory.borrow_mut().insert(&asked.key, Rc::clone(entry));
         self.host.store(&asked.key, entry);
     }
 
-    fn forget(&self, asked: &Asked) {
+    fn forget(&self, asked: &OriginRequest) {
         self.isolate.memory.borrow_mut().remove(&asked.key);
         self.host.forget(&asked.key);
     }
@@ -227,6 +227,6 @@ fn hand_on(answer: OriginAnswer, x_cache: XCache) -> Answer {
     let how = if x_cache == XCache::Bypass { "bypass" } else { "miss" };
     let cache_status = format!("{EDGE}; fwd={how}; fwd-status={}", answer.status);
     let served = Served { x_cache, age: None, cache_status, is_outdated: false };
-    let headers = Passed::from(&answer);
+    let headers = ReadHeaders::from(&answer);
     Answer::Content(Content { status: answer.status, headers, body: answer.body.into(), served })
 }

@@ -1,14 +1,14 @@
 //! Calls the origin for a caller, and probes the origin when a call is slow or fails.
 //!
 //! A caller's request may be slow or fail for reasons of its own, so it never counts against the origin. It only triggers a probe
-//! ([`Question::alive`]), and the probe's outcome opens or closes the breaker.
+//! ([`UnsignedCall::alive`]), and the probe's outcome opens or closes the breaker.
 
 use crate::answering::Failure;
 use crate::breaker::{Breaker, Permit};
 use crate::cache::Entry;
 use crate::exchange::{Outcome, exchange};
-use crate::origin::{Meaning, OriginAnswer, Question, Seal};
-use crate::pipeline::{Asked, Walk};
+use crate::origin::{ResponseKind, OriginAnswer, UnsignedCall, CallStamp};
+use crate::pipeline::{OriginRequest, RequestContext};
 use crate::ports::{Guards, Host, Inbound, LONG, NoAnswer};
 use core::future::{Future, poll_fn};
 use core::pin::{Pin, pin};
@@ -73,12 +73,12 @@ async fn first<L: Future, R: Future>(mut left: Pin<&mut L>, mut right: Pin<&mut 
     .await
 }
 
-impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
+impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
     /// Calls the origin if the breaker allows it; the answer must include the changes up to `known`. With a cached `copy` the call is
     /// conditional and has the shorter timeout.
     pub(crate) async fn ask(
         &self,
-        asked: &Asked,
+        asked: &OriginRequest,
         copy: Option<&Entry>,
         known: &TagVersions,
     ) -> Result<OriginAnswer, Failure> {
@@ -105,12 +105,12 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         // The origin counts its own answers.
         self.uncounted.set(true);
         match answer.meaning(etag.is_some()) {
-            Meaning::Word | Meaning::Unchanged => Ok(answer),
-            Meaning::Unable => {
+            ResponseKind::Authoritative | ResponseKind::NotModified => Ok(answer),
+            ResponseKind::OriginError => {
                 self.host.log(&format!("{} the origin answered {}", self.request_id, answer.status));
                 Err(Failure::Unable(answer))
             }
-            Meaning::Unclear => {
+            ResponseKind::Unexpected => {
                 self.host.log(&format!(
                     "{} the origin answered with the unexpected status {}",
                     self.request_id, answer.status
@@ -121,9 +121,9 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
     }
 
     /// Builds the request to the origin for this caller.
-    fn question(&self, asked: &Asked, etag: Option<&str>, known: &TagVersions) -> Question {
+    fn question(&self, asked: &OriginRequest, etag: Option<&str>, known: &TagVersions) -> UnsignedCall {
         let (method, principal) = (asked.route.method, asked.principal.to_json());
-        let mut question = Question::new(method, &asked.target, asked.body.clone(), principal, self.request_id)
+        let mut question = UnsignedCall::new(method, &asked.target, asked.body.clone(), principal, self.request_id)
             .unless(etag)
             .not_older_than(&known.with(Tag::FailSafe, self.isolate.epochs.borrow().known().of(Tag::FailSafe)));
         if asked.route.streams() {
@@ -165,7 +165,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
     }
 
     /// Calls the origin, and probes it if the answer is slow or the call fails, so that a caller does not wait long for a dead origin.
-    async fn ask_while_alive(&self, question: &Question, limit: Duration) -> Outcome {
+    async fn ask_while_alive(&self, question: &UnsignedCall, limit: Duration) -> Outcome {
         let (patience, _) = self.patience();
         let patience = patience.min(limit);
         let mut asking = pin!(self.exchange(question, limit));
@@ -208,15 +208,15 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
     /// Sends a probe and reports its outcome to the breaker.
     async fn send_probe(&self) -> Probed {
         let (_, limit) = self.patience();
-        let outcome = self.exchange(&Question::alive(self.request_id), limit).await;
+        let outcome = self.exchange(&UnsignedCall::alive(self.request_id), limit).await;
         if let Some(line) = probe_line(self.request_id, &outcome) {
             self.host.log(&line);
         }
         tell_breaker(&mut self.isolate.breaker.borrow_mut(), self.host.now(), &outcome)
     }
 
-    async fn exchange(&self, question: &Question, limit: Duration) -> Outcome {
-        let seal = || Seal { now: self.host.now(), nonce: self.host.random() };
+    async fn exchange(&self, question: &UnsignedCall, limit: Duration) -> Outcome {
+        let seal = || CallStamp { now: self.host.now(), nonce: self.host.random() };
         let send = async |call: &_, limit| self.host.call(call, limit).await;
         exchange(&self.config.assertion_key, question, limit, seal, send).await
     }

@@ -4,7 +4,7 @@
 //! may send any header, so the header counts only from peers listed in `TRUSTED_PROXIES`.
 
 use crate::config::Trust;
-use crate::pipeline::Walk;
+use crate::pipeline::RequestContext;
 use crate::ports::{Guards, Host, Inbound, Peer};
 use core::net::{IpAddr, Ipv4Addr};
 use rds_shared::access::ClientNet;
@@ -15,7 +15,7 @@ const UNKNOWN_CALLER: ClientNet = ClientNet::V4(Ipv4Addr::UNSPECIFIED);
 /// The header set by Cloudflare.
 const PLATFORM_HEADER: &str = "cf-connecting-ip";
 
-impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
+impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
     /// The caller's address. Callers with a missing or unusable header share one placeholder address.
     pub(crate) fn client(&self) -> ClientNet {
         let header = self.config.client_ip_header.as_str();

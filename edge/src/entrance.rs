@@ -3,7 +3,7 @@
 //! They are answered without the origin and are not rate-limited.
 
 use crate::pages;
-use crate::pipeline::Walk;
+use crate::pipeline::RequestContext;
 use crate::ports::{Guards, Host, Inbound};
 use crate::respond::{Answer, Plain};
 use rds_shared::VERSION;
@@ -47,7 +47,7 @@ pub(crate) fn find(path: &str) -> Option<Entrance> {
     })
 }
 
-impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
+impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
     /// Answers such a request.
     pub(crate) fn entered(&self, entrance: Entrance) -> Answer {
         match entrance {

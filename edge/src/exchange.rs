@@ -13,7 +13,7 @@
 //! - Callers cannot open the breaker: a failed request only makes the edge probe the origin, and only probes count
 //!   (`edge/tests/pipeline/what_counts.rs`, `edge/tests/anonymous.test.mjs`).
 
-use crate::origin::{Call, OriginAnswer, Question, Seal};
+use crate::origin::{Call, OriginAnswer, UnsignedCall, CallStamp};
 use crate::ports::NoAnswer;
 use core::time::Duration;
 use rds_shared::access::{AnswerError, AssertionKey};
@@ -54,7 +54,7 @@ impl Outcome {
     }
 
     /// Whether a retry is safe and likely to help.
-    fn deserves_another(&self, question: &Question) -> bool {
+    fn deserves_another(&self, question: &UnsignedCall) -> bool {
         match self {
             Outcome::Answered(_) | Outcome::None(NoAnswer::Timeout) => false,
             Outcome::Refused { is_signed: true } => true,
@@ -98,9 +98,9 @@ impl Outcome {
 /// Sends `question` with timeout `limit`, which includes a retry. `seal` makes each attempt's time and nonce.
 pub async fn exchange(
     key: &AssertionKey,
-    question: &Question,
+    question: &UnsignedCall,
     limit: Duration,
-    seal: impl Fn() -> Seal,
+    seal: impl Fn() -> CallStamp,
     send: impl AsyncFn(&Call, Duration) -> Result<OriginAnswer, NoAnswer>,
 ) -> Outcome {
     let first = seal();

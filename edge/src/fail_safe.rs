@@ -5,8 +5,8 @@
 //! messages learns when the mode ends.
 
 use crate::answering::Failure;
-use crate::origin::{OriginAnswer, Passed};
-use crate::pipeline::{Asked, Walk};
+use crate::origin::{OriginAnswer, ReadHeaders};
+use crate::pipeline::{OriginRequest, RequestContext};
 use crate::ports::{Guards, Host, Inbound};
 use crate::respond::{Answer, Content, Served};
 use rds_shared::model::health::FailSafeMode;
@@ -15,7 +15,7 @@ use rds_shared::rules::platform;
 use rds_shared::wire::ErrorCode;
 use rds_shared::wire::headers::{self, XCache};
 
-impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
+impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
     /// The fail-safe mode as this isolate knows it. If `None`, the mode stated in the origin's answer counts.
     pub(crate) fn fail_safe(&self) -> Option<FailSafeMode> {
         self.isolate.epochs.borrow().known().fail_safe()
@@ -27,7 +27,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
     }
 
     /// The response of a route in fail-closed mode: an error, unless the origin's answer says that the mode has ended.
-    pub(crate) async fn closed(&self, asked: &Asked) -> Answer {
+    pub(crate) async fn closed(&self, asked: &OriginRequest) -> Answer {
         match self.ask(asked, None, &TagVersions::default()).await {
             Ok(answer) => {
                 self.hear(asked.route, &answer);
@@ -57,7 +57,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         match serde_json::to_vec(&feed) {
             Ok(body) => Answer::Content(Content {
                 status: 200,
-                headers: Passed::read(json),
+                headers: ReadHeaders::read(json),
                 body: body.into(),
                 served: Served {
                     x_cache: XCache::Bypass,

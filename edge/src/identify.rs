@@ -7,7 +7,7 @@ use crate::guard::address::{Place, place};
 use crate::guard::denials::SpentKey;
 use crate::guard::message::{AddressTake, Around, KeyAsk, KeyMessage, KeyReply, Take};
 use crate::guard::subclient::Subclient;
-use crate::pipeline::Walk;
+use crate::pipeline::RequestContext;
 use crate::ports::{Guards, Host, Inbound};
 use crate::registering::Registered;
 use rds_shared::access::budget::{
@@ -49,7 +49,7 @@ enum Judged {
     Unknown,
 }
 
-impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
+impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
     /// Identifies the caller of `route`, charges the request, and admits or refuses it.
     pub async fn identify(&self, route: &Route) -> Identified {
         if cfg!(feature = "unmetered") {
@@ -283,7 +283,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
             Err(unreachable) => {
                 self.host
                     .log(&format!("{} an address's Durable Object did not answer: {}", self.request_id, unreachable.0));
-                let mut stand_in = self.isolate.guards.stand_in.borrow_mut();
+                let mut stand_in = self.isolate.guards.fallback.borrow_mut();
                 stand_in.take((net, budget), shared, &self.config.salt, now.as_seconds())
             }
         }

@@ -1,7 +1,7 @@
 //! The tag-version lease of a request's isolate: renewed in the background, awaited if it has lapsed.
 
 use crate::epochs::lease::State;
-use crate::pipeline::Walk;
+use crate::pipeline::RequestContext;
 use crate::ports::{Guards, Host, Inbound};
 use core::time::Duration;
 
@@ -9,7 +9,7 @@ use core::time::Duration;
 const MIN_POLL_INTERVAL: Duration = Duration::from_millis(1);
 const MAX_POLL_INTERVAL: Duration = Duration::from_millis(8);
 
-impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
+impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
     /// Starts a background renewal if one is due and none is out in this isolate.
     pub(crate) fn renew_lease(&self) {
         let now = self.host.now();

@@ -5,7 +5,7 @@
 use crate::epochs::lease::LEASE_MILLIS;
 use crate::guard::denials::KEY_LEASE_MILLIS;
 use crate::guard::message::{KeyMessage, KeyReply};
-use crate::pipeline::Walk;
+use crate::pipeline::RequestContext;
 use crate::ports::{Guards, Host, Inbound};
 use crate::respond::Answer;
 use core::time::Duration;
@@ -19,7 +19,7 @@ const MAX_BODY_BYTES: usize = 4_096;
 const KEY_LEASE: Duration = Duration::from_millis(KEY_LEASE_MILLIS.unsigned_abs());
 const TAG_LEASE: Duration = Duration::from_millis(LEASE_MILLIS.unsigned_abs());
 
-impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
+impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
     /// Receives a changed key. A replay is harmless, because a record carries its version.
     pub(crate) async fn receive_key_news(&self) -> Result<Answer, ApiError> {
         let Some(KeyNews { digest, record }) = self.read_news(KEY_NEWS).await else {
@@ -31,7 +31,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
                 .log(&format!("{} the update of key {} could not be stored: {reply:?}", self.request_id, record.id));
             return Err(ErrorCode::ServiceUnavailable.into());
         }
-        // If the register cannot be told, it asks the origin when the key is first used.
+        // If the register cannot be reached, it asks the origin when the key is first used.
         let listed = self.host.register(&digest, &KeyMessage::List { digest }).await;
         if listed != Ok(KeyReply::Done) {
             self.host

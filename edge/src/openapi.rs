@@ -1,6 +1,6 @@
 //! The OpenAPI document. It is compiled in, so it is served even while the origin is down.
 
-use crate::origin::Passed;
+use crate::origin::ReadHeaders;
 use crate::pages;
 use crate::respond::{Answer, Content, Served};
 use rds_shared::route::Route;
@@ -17,7 +17,7 @@ thread_local! {
 /// The OpenAPI document as a response of `route`.
 pub fn answer(route: &Route) -> Answer {
     let (etag, body) = DOCUMENT.with(|(etag, body)| (etag.clone(), Rc::clone(body)));
-    let headers = Passed::read(|name| match name {
+    let headers = ReadHeaders::read(|name| match name {
         "content-type" => Some(headers::JSON.to_owned()),
         "cache-control" => route.cache.beyond.map(str::to_owned),
         "etag" => Some(etag.clone()),

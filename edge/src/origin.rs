@@ -23,7 +23,7 @@ pub const READ: [&str; 10] = SIGNED;
 
 /// An unsigned request to the origin. Each attempt is signed separately.
 #[derive(Debug, Clone)]
-pub struct Question {
+pub struct UnsignedCall {
     method: Method,
     target: String,
     principal: String,
@@ -36,10 +36,10 @@ pub struct Question {
     pub is_repeatable: bool,
 }
 
-impl Question {
+impl UnsignedCall {
     /// A request for `target`. `principal` is the caller as JSON.
     pub fn new(method: Method, target: &str, body: Vec<u8>, principal: String, request_id: RequestId) -> Self {
-        let question = Question {
+        let question = UnsignedCall {
             method,
             target: target.to_owned(),
             principal,
@@ -60,7 +60,7 @@ impl Question {
 
     /// The probe: a request that depends on no caller.
     pub fn alive(request_id: RequestId) -> Self {
-        Question::new(Method::Get, link::ALIVE, Vec::new(), link::EDGE.to_owned(), request_id)
+        UnsignedCall::new(Method::Get, link::ALIVE, Vec::new(), link::EDGE.to_owned(), request_id)
     }
 
     /// Sets a forwarded header; a value that the filter rejects is dropped.
@@ -82,7 +82,7 @@ impl Question {
 
     /// Asks for an event stream.
     pub fn streaming(self) -> Self {
-        Question { streams: true, ..self.with("accept", headers::EVENT_STREAM) }
+        UnsignedCall { streams: true, ..self.with("accept", headers::EVENT_STREAM) }
     }
 
     /// Requires the answer to include every change up to `known`.
@@ -91,7 +91,7 @@ impl Question {
     }
 
     /// The complete request, signed with `key` and `seal`.
-    pub fn sign(&self, key: &AssertionKey, seal: Seal) -> Call {
+    pub fn sign(&self, key: &AssertionKey, seal: CallStamp) -> Call {
         let forwarded: Vec<_> = self.forwarded.iter().map(|(name, value)| (*name, value.as_str())).collect();
         let head = SignedHead {
             method: self.method.as_str(),
@@ -132,7 +132,7 @@ pub struct Call {
 
 /// Time and nonce of one attempt.
 #[derive(Debug, Clone, Copy)]
-pub struct Seal {
+pub struct CallStamp {
     /// Wall-clock time; the origin accepts a difference of 30 seconds.
     pub now: Timestamp,
     /// Random bytes; the origin accepts each nonce once.
@@ -155,15 +155,15 @@ pub struct OriginAnswer {
 
 /// The meaning of an origin answer for the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Meaning {
+pub enum ResponseKind {
     /// Authoritative: a success, or an error caused by the request.
-    Word,
+    Authoritative,
     /// The cached response is still valid (304).
-    Unchanged,
+    NotModified,
     /// The origin is alive but failed (5xx).
-    Unable,
+    OriginError,
     /// A status that this edge does not handle, such as a redirect.
-    Unclear,
+    Unexpected,
 }
 
 impl OriginAnswer {
@@ -193,12 +193,12 @@ impl OriginAnswer {
     }
 
     /// The meaning of a verified answer; `asked` is whether the call was conditional.
-    pub fn meaning(&self, asked: bool) -> Meaning {
+    pub fn meaning(&self, asked: bool) -> ResponseKind {
         match self.status {
-            304 if asked => Meaning::Unchanged,
-            200..=299 | 400..=499 => Meaning::Word,
-            500..=599 => Meaning::Unable,
-            _ => Meaning::Unclear,
+            304 if asked => ResponseKind::NotModified,
+            200..=299 | 400..=499 => ResponseKind::Authoritative,
+            500..=599 => ResponseKind::OriginError,
+            _ => ResponseKind::Unexpected,
         }
     }
 }
@@ -210,12 +210,12 @@ pub fn is_json(content_type: &str) -> bool {
 
 /// The origin's headers that are passed on to the caller.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Passed(Vec<(&'static str, String)>);
+pub struct ReadHeaders(Vec<(&'static str, String)>);
 
-impl Passed {
+impl ReadHeaders {
     /// Reads the allowed headers, and no others.
     pub fn read(header: impl Fn(&'static str) -> Option<String>) -> Self {
-        Passed(PASSED.into_iter().filter_map(|name| header(name).map(|value| (name, value))).collect())
+        ReadHeaders(PASSED.into_iter().filter_map(|name| header(name).map(|value| (name, value))).collect())
     }
 
     pub fn get(&self, name: &str) -> Option<&str> {
@@ -234,13 +234,13 @@ impl Passed {
     }
 }
 
-impl Headers for Passed {
+impl Headers for ReadHeaders {
     /// These headers, updated with those of a 304 except the content type.
-    fn updated(&self, fresher: Passed) -> Self {
+    fn updated(&self, fresher: ReadHeaders) -> Self {
         let kept = |name: &str| name == "content-type" || fresher.get(name).is_none();
         let mut all: Vec<_> = self.0.iter().filter(|(name, _)| kept(name)).cloned().collect();
         all.extend(fresher.0.into_iter().filter(|(name, _)| *name != "content-type"));
-        Passed(all)
+        ReadHeaders(all)
     }
 
     /// 0: the headers are few and short.
@@ -249,9 +249,9 @@ impl Headers for Passed {
     }
 }
 
-impl From<&OriginAnswer> for Passed {
+impl From<&OriginAnswer> for ReadHeaders {
     fn from(answer: &OriginAnswer) -> Self {
-        Passed::read(|name| answer.header(name).map(str::to_owned))
+        ReadHeaders::read(|name| answer.header(name).map(str::to_owned))
     }
 }
 
@@ -264,8 +264,8 @@ mod tests {
     #[test]
     fn only_the_origins_answer_to_this_call_is_accepted() {
         let key = AssertionKey::parse(KEY).unwrap();
-        let question = Question::alive(RequestId::from_random([7; 16]));
-        let seal = |nonce| Seal { now: Timestamp::from_seconds(0), nonce };
+        let question = UnsignedCall::alive(RequestId::from_random([7; 16]));
+        let seal = |nonce| CallStamp { now: Timestamp::from_seconds(0), nonce };
         let call = question.sign(&key, seal([1; 16]));
         let mut answer = OriginAnswer { status: 404, digest: Some(BodyDigest::of(b"{}")), ..OriginAnswer::default() };
         assert_eq!(answer.verify(&key, &call), Err(AnswerError::Unsigned), "a proxy's page");
@@ -281,7 +281,7 @@ mod tests {
     #[test]
     fn a_request_forwards_only_headers_that_pass_the_filter() {
         let question =
-            Question::new(Method::Get, "/v1/x", Vec::new(), "{}".to_owned(), RequestId::from_random([7; 16]))
+            UnsignedCall::new(Method::Get, "/v1/x", Vec::new(), "{}".to_owned(), RequestId::from_random([7; 16]))
                 .with(headers::LAST_EVENT_ID, "v2:1\u{1}")
                 .with("if-none-match", "\u{7f}")
                 .with("cookie", "a=b")
@@ -293,7 +293,7 @@ mod tests {
     #[test]
     fn a_304_renews_the_headers_but_not_the_content_type() {
         let passed = |pairs: &[(&str, &str)]| {
-            Passed::read(|name| pairs.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()))
+            ReadHeaders::read(|name| pairs.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()))
         };
         let before = passed(&[("content-type", "application/json"), ("etag", "W/\"a\""), (headers::DATA_VERSION, "7")]);
         let after = before.updated(passed(&[

@@ -12,7 +12,7 @@ use crate::openapi;
 use crate::origin;
 use crate::pages;
 use crate::ports::{BodyFault, Guards, Host, Inbound};
-use crate::respond::{self, Answer, Exchange, Privacy, Reply};
+use crate::respond::{self, Answer, Exchange, CacheScope, Reply};
 use rds_shared::access::budget::Verdict;
 use rds_shared::access::{Principal, link, paging};
 use rds_shared::route::unknown::refuse_unknown_values;
@@ -36,7 +36,7 @@ pub struct Isolate {
 }
 
 /// One request in progress.
-pub(crate) struct Walk<'a, I, H> {
+pub(crate) struct RequestContext<'a, I, H> {
     pub(crate) inbound: &'a I,
     pub(crate) isolate: &'a Isolate,
     pub(crate) config: &'a Config,
@@ -67,14 +67,14 @@ struct Outcome {
     answer: Result<Answer, ApiError>,
     /// The rate-limit verdict, if the request was metered.
     verdict: Option<Verdict>,
-    privacy: Privacy,
+    privacy: CacheScope,
     route: Option<&'static Route>,
     /// Unknown parameters, as text for the response header.
     ignored: Option<String>,
 }
 
 /// A request that passed every check, ready to be sent to the origin.
-pub(crate) struct Asked {
+pub(crate) struct OriginRequest {
     pub(crate) route: &'static Route,
     /// Canonical path and query.
     pub(crate) target: String,
@@ -86,7 +86,7 @@ pub(crate) struct Asked {
     pub(crate) said: Vec<(&'static str, String)>,
 }
 
-impl Asked {
+impl OriginRequest {
     /// Whether the caller sent an idempotency key.
     pub(crate) fn is_named(&self) -> bool {
         self.said.iter().any(|(name, _)| *name == headers::IDEMPOTENCY_KEY)
@@ -99,7 +99,7 @@ pub async fn handle<I: Inbound, H: Host + Guards>(inbound: &I, isolate: &Isolate
     let origin = inbound.header("origin");
     let own_origin = origin.as_deref().and_then(|origin| config.first_party.find(origin));
     let uncounted = Cell::new(false);
-    let walk = Walk { inbound, isolate, config, host, request_id, own_origin, uncounted };
+    let walk = RequestContext { inbound, isolate, config, host, request_id, own_origin, uncounted };
     let Outcome { answer, verdict, privacy, route, ignored } = walk.outcome().await;
     let fail_safe =
         route.filter(|route| route.cache.is_kept() && route.tells_fail_safe()).and_then(|_| walk.fail_safe());
@@ -124,7 +124,7 @@ pub fn unconfigured(inbound: &impl Inbound, random: [u8; 16]) -> Reply {
         request_id: RequestId::from_random(random),
         own_origin: None,
         verdict: None,
-        privacy: Privacy::Nobodys,
+        privacy: CacheScope::Public,
         head: inbound.method() == "HEAD",
         if_none_match: None,
         route: None,
@@ -134,10 +134,10 @@ pub fn unconfigured(inbound: &impl Inbound, random: [u8; 16]) -> Reply {
     respond::finish(Answer::Error(ErrorCode::ServiceUnavailable.into()), exchange)
 }
 
-impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
+impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
     async fn outcome(&self) -> Outcome {
         let unmetered =
-            |answer| Outcome { answer, verdict: None, privacy: Privacy::Nobodys, route: None, ignored: None };
+            |answer| Outcome { answer, verdict: None, privacy: CacheScope::Public, route: None, ignored: None };
         let found = match self.destination() {
             Ok(Destination::Route(found)) => found,
             Ok(Destination::Preflight) => return unmetered(Ok(Answer::Preflight)),
@@ -156,9 +156,9 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         let query = Query::parse(route.query, text);
         let longer = query.as_ref().is_ok_and(|query| paging::is_longer_with_key(route, query));
         let privacy = match &outcome {
-            _ if !route.depends_on_caller() && !longer => Privacy::Nobodys,
-            Ok(Principal::Key { .. } | Principal::IndexToken { .. }) => Privacy::Theirs,
-            _ => Privacy::Classed,
+            _ if !route.depends_on_caller() && !longer => CacheScope::Public,
+            Ok(Principal::Key { .. } | Principal::IndexToken { .. }) => CacheScope::PerCaller,
+            _ => CacheScope::PerClass,
         };
         let ignored = query.as_ref().ok().and_then(Query::ignored);
         let answer = match outcome {
@@ -220,7 +220,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         }
         let key = key::key(&found, &principal, &target, longer);
         let body = self.read_body(route.body).await?;
-        let asked = Asked { route, target, principal, key, body, said };
+        let asked = OriginRequest { route, target, principal, key, body, said };
         if matches!(route.id, RouteId::Docs | RouteId::DocsFile) {
             return self.page(found.path.first().map(String::as_str));
         }

@@ -4,16 +4,16 @@
 //! all bounded, and the field `cache` is `open`. That never makes the service unready.
 
 use crate::epochs::lease::State;
-use crate::pipeline::{Asked, Walk};
+use crate::pipeline::{OriginRequest, RequestContext};
 use crate::ports::{Guards, Host, Inbound};
 use crate::respond::{Answer, Content};
 use rds_shared::model::health::CacheBreaker;
 use rds_shared::wire::{ApiError, ErrorCode};
 use serde_json::{Map, Value};
 
-impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
+impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
     /// The origin's answer with the edge's value in the field `cache`.
-    pub(crate) async fn ready(&self, asked: &Asked) -> Answer {
+    pub(crate) async fn ready(&self, asked: &OriginRequest) -> Answer {
         self.hold_lease().await;
         let cache = self.stores();
         match self.probed(asked).await {
@@ -26,7 +26,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
     }
 
     /// The origin's answer about its health; a timeout becomes 503.
-    pub(crate) async fn probed(&self, asked: &Asked) -> Answer {
+    pub(crate) async fn probed(&self, asked: &OriginRequest) -> Answer {
         match self.passed_through(asked).await {
             Answer::Error(ApiError { code: ErrorCode::DeadlineExceeded, .. }) => {
                 Answer::Error(ErrorCode::ServiceUnavailable.into())
@@ -39,7 +39,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
     fn stores(&self) -> CacheBreaker {
         let now = self.host.now();
         let has_lease = self.isolate.epochs.borrow().state(now) == State::Held;
-        let uses_fallback = self.isolate.guards.stand_in.borrow().is_used(now.as_seconds());
+        let uses_fallback = self.isolate.guards.fallback.borrow().is_used(now.as_seconds());
         if has_lease && !uses_fallback { CacheBreaker::Closed } else { CacheBreaker::Open }
     }
 }

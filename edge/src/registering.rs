@@ -4,7 +4,7 @@
 //! Guessing uses up the address's limit for requests without a key, and only few look-ups for such addresses run at once.
 
 use crate::guard::message::{KeyMessage, KeyReply, LookUp};
-use crate::pipeline::Walk;
+use crate::pipeline::RequestContext;
 use crate::ports::{Guards, Host, Inbound};
 use rds_shared::access::KeyDigest;
 use rds_shared::access::budget::AddressBudget;
@@ -21,7 +21,7 @@ pub(crate) enum Registered {
     Unknown,
 }
 
-impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
+impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
     /// Looks up a key that is new to this isolate.
     pub(crate) async fn registered(&self, text: CredentialText<'_>, digest: KeyDigest) -> Registered {
         let (net, now) = (self.client(), self.host.now());

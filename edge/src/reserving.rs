@@ -2,14 +2,14 @@
 
 use crate::guard::message::{KeyAsk, ReserveAsk};
 use crate::guard::reserved;
-use crate::pipeline::Walk;
+use crate::pipeline::RequestContext;
 use crate::ports::{Guards, Host, Inbound};
 use rds_shared::access::budget::Verdict;
 use rds_shared::access::credential::CredentialText;
 use rds_shared::access::{KeyDigest, KeyRecord};
 use rds_shared::route::Route;
 
-impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
+impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
     /// Admits this request from a reservation, if there is one.
     pub(crate) fn spend_reserved(
         &self,

@@ -1,6 +1,6 @@
 //! Builds every response; the only place that sets response headers.
 
-use crate::origin::Passed;
+use crate::origin::ReadHeaders;
 use crate::pages;
 use rds_docs::Document;
 use rds_shared::access::budget::Verdict;
@@ -26,7 +26,7 @@ pub enum Answer {
     /// The origin's answer, fresh or cached.
     Content(Content),
     /// Headers of the origin's stream; the host keeps its body.
-    Stream(Passed),
+    Stream(ReadHeaders),
     /// A page of the documentation.
     Document(&'static Document),
     /// The documentation's page for a missing page, with status 404.
@@ -74,13 +74,13 @@ impl Plain {
 
 /// Which callers may share a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Privacy {
+pub enum CacheScope {
     /// All callers.
-    Nobodys,
+    Public,
     /// Callers of one content class; the same URL may give another caller a different response.
-    Classed,
+    PerClass,
     /// Callers with a key only: shared caches must not store it.
-    Theirs,
+    PerCaller,
 }
 
 /// The origin's answer.
@@ -88,7 +88,7 @@ pub enum Privacy {
 pub struct Content {
     pub status: u16,
     /// Headers passed on to the caller.
-    pub headers: Passed,
+    pub headers: ReadHeaders,
     pub body: Rc<[u8]>,
     /// The source of the response.
     pub served: Served,
@@ -119,7 +119,7 @@ pub struct Exchange<'a> {
     /// The rate-limit verdict, if the request was metered.
     pub verdict: Option<&'a Verdict>,
     /// Which callers may share the response.
-    pub privacy: Privacy,
+    pub privacy: CacheScope,
     /// The route, if one matched.
     pub route: Option<&'static Route>,
     /// Unknown parameters, as text for the response header.
@@ -159,7 +159,7 @@ pub fn finish(answer: Answer, exchange: Exchange<'_>) -> Reply {
     reply.put(headers::REQUEST_ID, exchange.request_id.to_string());
     // `Vary: Origin` is also set without an Origin: a cache must not give a first-party page a response that lacks the CORS headers.
     // The same applies to Authorization where responses depend on it.
-    reply.put("vary", if exchange.privacy == Privacy::Nobodys { "Origin" } else { "Origin, Authorization" });
+    reply.put("vary", if exchange.privacy == CacheScope::Public { "Origin" } else { "Origin, Authorization" });
     if let Some(verdict) = exchange.verdict {
         for (name, value) in gate::metered_headers(verdict) {
             reply.put(name, value);
@@ -270,7 +270,7 @@ fn represent(content: Content, exchange: Exchange<'_>) -> Reply {
     }
     let cache_control = match (status, served.x_cache, passed.get("cache-control")) {
         (400.., _, _) => Cow::Borrowed(headers::NO_STORE),
-        (_, XCache::Hit | XCache::Miss | XCache::StaleError, _) if exchange.privacy == Privacy::Theirs => {
+        (_, XCache::Hit | XCache::Miss | XCache::StaleError, _) if exchange.privacy == CacheScope::PerCaller => {
             Cow::Borrowed(PRIVATE)
         }
         // A stale response may have been withdrawn meanwhile, so it gets no longer browser lifetime.
@@ -292,7 +292,7 @@ fn represent(content: Content, exchange: Exchange<'_>) -> Reply {
 }
 
 /// A stream is not cacheable and must not be buffered.
-fn stream(passed: &Passed, exchange: Exchange<'_>) -> Reply {
+fn stream(passed: &ReadHeaders, exchange: Exchange<'_>) -> Reply {
     let mut reply = Reply { status: 200, headers: Vec::new(), body: None, streams: !exchange.head };
     for (name, value) in passed.iter() {
         reply.put(name, value.to_owned());

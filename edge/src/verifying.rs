@@ -8,7 +8,7 @@
 //! signer was authorised: a key is often retired because it leaked, and the origin may be taken down for the same reason. That one
 //! answer is then "no" until the registry can be read; the answers about the envelope and its signature do not change.
 
-use crate::pipeline::{Asked, Walk};
+use crate::pipeline::{OriginRequest, RequestContext};
 use crate::ports::{Guards, Host, Inbound};
 use crate::respond::{Answer, Content};
 use rds_shared::graph::evidence::Evidence;
@@ -16,9 +16,9 @@ use rds_shared::model::content_hash::ContentHash;
 use rds_shared::wire::etag::EtagBuilder;
 use rds_shared::wire::{Data, ErrorCode};
 
-impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
+impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
     /// The five verification answers about decision `id`.
-    pub(crate) async fn verified(&self, asked: &Asked, id: &str) -> Answer {
+    pub(crate) async fn verified(&self, asked: &OriginRequest, id: &str) -> Answer {
         match self.kept(asked).await {
             Answer::Content(evidence) if evidence.status == 200 => {
                 match verdict(id, &evidence.body, evidence.served.is_outdated) {

@@ -1,4 +1,4 @@
-// Keys that are asked for very often, on real workerd, at two isolates with one object: as exact as others, and told as exactly.
+// Busy keys on real workerd, at two isolates with one Durable Object: limits and usage stay exact.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -22,11 +22,11 @@ after(async () => {
   origin.close();
 });
 
-/** At both isolates `callers` at once, `each` requests one after the other; by isolate. */
+/** Sends from both isolates concurrently: `callers` callers with `each` sequential requests; replies by isolate. */
 const crowds = (key, callers, each) =>
   Promise.all(isolates.map((port) => edge.crowd(callers, each, "/v1/vaults", { key, port })));
 
-/** A minute with so much left of it. */
+/** Waits for a minute with at least `millis` left; returns its end. */
 async function room(millis) {
   const left = windowEndMillis() - Date.now();
   if (left < millis) await sleep(left + 20);
@@ -36,7 +36,7 @@ async function room(millis) {
 const busy = origin.mint({ rpm: LIMIT });
 let replies, end;
 
-test("of a crowd at two isolates exactly the limit passes, and few of them ask the object", async () => {
+test("with concurrent callers at two isolates exactly the limit passes, with few calls to the Durable Object", async () => {
   end = await room(25_000);
   const before = await calls();
   const [one, other] = await crowds(busy, 32, 115);
@@ -54,20 +54,20 @@ test("of a crowd at two isolates exactly the limit passes, and few of them ask t
   assert.ok(asked < served(other).length / 2, `${asked} calls for ${served(other).length} requests`);
 });
 
-test("usage tells of each that was served, and of no other", async () => {
-  const told = () => origin.usage(busy.digest);
-  await until("it is told", 90, () => Date.now() > end && told().served + told().throttled >= replies.length);
-  const { served: count, throttled, rows } = told();
+test("usage counts exactly the served requests", async () => {
+  const usage = () => origin.usage(busy.digest);
+  await until("the usage arrives", 90, () => Date.now() > end && usage().served + usage().throttled >= replies.length);
+  const { served: count, throttled, rows } = usage();
   assert.deepEqual([count, throttled], [LIMIT, replies.length - LIMIT]);
   assert.deepEqual([...new Set(rows.map(({ endpoint }) => endpoint))], ["GET /v1/vaults"]);
 });
 
-// Last: it takes the timer of the others' usage away.
-test("what was reserved when the runtime died stays counted, and is given to nobody again", async () => {
+// Runs last, because restarting the runtime delays the usage reports of the other tests.
+test("requests reserved before a crash stay counted and are not admitted again", async () => {
   const key = origin.mint({ rpm: LIMIT });
   const minute = await room(25_000);
   const before = await crowds(key, 32, 50);
-  // The last of them had some reserved a moment ago.
+  // Some were reserved a moment ago.
   await edge.kill();
   await edge.start();
   const after = await crowds(key, 32, 100);

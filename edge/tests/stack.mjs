@@ -1,4 +1,4 @@
-// A Worker on real workerd before a scripted origin. The folder comes laid out from `cargo xtask test bundle`.
+// A Worker on real workerd in front of a scripted origin. `cargo xtask test bundle` prepares the folder.
 
 import { createHash, createHmac, randomBytes } from "node:crypto";
 import { spawn } from "node:child_process";
@@ -8,56 +8,55 @@ import { join } from "node:path";
 import { signedAnswer } from "./link.mjs";
 
 export const SECRET = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
-// workerd closes a connection that was idle for five seconds: ours go first.
+// workerd closes connections after five idle seconds; this agent closes them earlier.
 const agent = new Agent({ keepAlive: true, maxSockets: 256, timeout: 3_000 });
 
 export const WINDOW_MILLIS = 60_000;
 export const sha256 = (text) => createHash("sha256").update(text).digest("hex");
 export const sleep = (millis) => new Promise((resolve) => setTimeout(resolve, millis));
-/** When the running window ends, as Date.now() counts. */
+/** End of the current window, as in Date.now(). */
 export const windowEndMillis = () => (Math.floor(Date.now() / WINDOW_MILLIS) + 1) * WINDOW_MILLIS;
 
-/** Waits until something holds; fails after `seconds`. */
+/** Waits until `holds` returns a value; fails after `seconds`. */
 export async function until(what, seconds, holds) {
   const deadline = Date.now() + seconds * 1000;
   for (;;) {
     const value = await holds();
     if (value) return value;
-    if (Date.now() > deadline) throw new Error(`it never came about that ${what}`);
+    if (Date.now() > deadline) throw new Error(`timed out waiting until ${what}`);
     await sleep(50);
   }
 }
 
-/** The origin, as far as the edge can tell: it knows some keys, takes usage, and has one page. */
+/** A scripted origin: it knows some keys, accepts usage and serves one page. */
 export class Origin {
   keys = new Map();
-  /** Digests for whose questions nobody is there behind the proxy. */
+  /** Digests whose look-ups get an error of the proxy instead of an answer. */
   silent = new Set();
-  /** Digests whose questions are taken and never answered. */
+  /** Digests whose look-ups are never answered. */
   hanging = new Set();
-  /** Digests of whose changes the edge is not told. */
+  /** Digests whose changes are not pushed to the edge. */
   untold = new Set();
-  /** What the edge told of its own answers. */
+  /** The edge's reports of its own responses. */
   answers = [];
-  /** Digests whose usage is refused for now. */
   refusing = new Set();
   questions = [];
   batches = [];
-  /** Whether every version of the basket is retired, and what is committed of baskets. */
+  /** Whether every basket version is retired, and the committed tag version of baskets. */
   retired = false;
   baskets = 1;
-  /** What is committed of vaults, and what every answer is made of. */
+  /** The committed tag version of vaults, which every answer is made from. */
   version = 1;
-  /** Pages that were asked for. */
+  /** Number of pages requested. */
   pages = 0;
-  /** What lies under ids of decisions, and how often the registry of signers has changed. */
+  /** Evidence by decision id, and the tag version of the signer registry. */
   decisions = new Map();
   registry = 1;
-  /** Whether that may be kept. */
+  /** Whether evidence may be cached. */
   mayKeep = true;
-  /** Whether there is only a proxy's word instead of answers to callers. */
+  /** Whether callers' requests get an error of the proxy instead of an answer. */
   isAway = false;
-  /** Called when a page was read from what is committed, before it is answered. */
+  /** Called after the committed state was read and before the answer is sent. */
   beforeAnswer = async () => {};
 
   async listen(port) {
@@ -70,7 +69,6 @@ export class Origin {
     this.server.closeAllConnections();
   }
 
-  /** A key of the given kind. */
   mint(fields = {}) {
     const text = `pk_live_${randomBytes(16).toString("hex")}`;
     const id = this.keys.size + 1;
@@ -79,7 +77,7 @@ export class Origin {
     return { text, digest: sha256(text), record };
   }
 
-  /** What the origin was told of a key, every batch once, however often it came. */
+  /** The usage reported for a key; each batch is counted once. */
   usage(digest) {
     const once = new Map();
     for (const batch of this.batches.filter((batch) => batch.taken && batch.digest === digest)) {
@@ -142,7 +140,7 @@ export class Origin {
     return say(200, { data: [], version }, kept);
   }
 
-  /** A version of a basket: the same for a year, until it is gone. */
+  /** A basket version: immutable until it is retired. */
   #basket(incoming, say) {
     if (this.retired) {
       const request_id = incoming.headers["x-request-id"];
@@ -157,7 +155,7 @@ export class Origin {
   }
 }
 
-/** A workerd process over a laid-out folder. */
+/** A workerd process in a prepared folder. */
 export class Edge {
   constructor({ folder, port, twin }) {
     Object.assign(this, { folder, port, twin, said: "" });
@@ -171,14 +169,14 @@ export class Edge {
     await until("the Worker answers", 30, () => this.get("/ready").then((reply) => reply.status === 200, () => false));
   }
 
-  /** Ends it without a word of warning. */
+  /** Kills it with SIGKILL. */
   async kill() {
     const ended = new Promise((resolve) => this.child.once("exit", resolve));
     this.child.kill("SIGKILL");
     await ended;
   }
 
-  /** One request: its status, headers, and when it was begun. */
+  /** One request: its status, headers, body and start time. */
   get(path, { key, ip = "192.0.2.1", port = this.port, ...headers } = {}) {
     if (key) headers.authorization = `Bearer ${key.text}`;
     return this.send("GET", path, { "cf-connecting-ip": ip, ...headers }, undefined, port);
@@ -194,19 +192,19 @@ export class Edge {
         response.once("end", () => resolve({ status: response.statusCode, headers: response.headers, body, begun }));
         response.once("error", reject);
       });
-      // It may still close one at the moment of its reuse; then nothing was read of the request.
+      // workerd may close a connection just as it is reused; then it has read nothing of the request.
       const again = () => this.send(method, path, headers, body, port).then(resolve, reject);
       outgoing.once("error", (error) => (outgoing.reusedSocket && error.code === "ECONNRESET" ? again() : reject(error)));
       outgoing.end(body);
     });
   }
 
-  /** Tells of a changed key as the origin would; resolves when it is acknowledged. */
+  /** Sends a key update as the origin would; resolves when it is acknowledged. */
   tell(digest, record) {
     return this.#told("/__origin/keys", { digest, record });
   }
 
-  /** The same of changed facts, as `vaults=7`. */
+  /** Sends changed tag versions, such as `vaults=7`. */
   tellTags(versions) {
     return this.#told("/__origin/tags", { versions });
   }
@@ -222,7 +220,7 @@ export class Edge {
     return this.send("POST", path, { "x-service-assertion": assertion, "x-service-principal": principal }, body);
   }
 
-  /** `callers` at once, `each` requests one after the other: all replies. */
+  /** `callers` concurrent callers with `each` sequential requests; all replies. */
   async crowd(callers, each, path, options) {
     const caller = async () => {
       const replies = [];
@@ -232,23 +230,23 @@ export class Edge {
     return (await Promise.all(Array.from({ length: callers }, caller))).flat();
   }
 
-  /** Objects of a class that left a file. */
+  /** Number of Durable Objects of a class that have a file. */
   files(kind) {
     return readdirSync(join(this.folder, "objects", kind)).filter((name) => /^[0-9a-f]{64}\.sqlite$/.test(name)).length;
   }
 
-  /** Objects of a class that have written anything. */
+  /** Number of Durable Objects of a class that have written anything. */
   written(kind) {
     return this.#logs(kind).filter((bytes) => bytes > 0).length;
   }
 
-  /** Pages that objects of a class have written: each commit writes one at least. */
+  /** Pages written by the Durable Objects of a class; each commit writes at least one. */
   pages(kind) {
     const page = 4_096 + 24;
     return this.#logs(kind).reduce((total, bytes) => total + Math.floor(bytes / page), 0);
   }
 
-  /** Bytes in the write-ahead log of each. */
+  /** Sizes of their write-ahead logs, in bytes. */
   #logs(kind) {
     const folder = join(this.folder, "objects", kind);
     const logs = readdirSync(folder).filter((name) => /^[0-9a-f]{64}\.sqlite-wal$/.test(name));

@@ -1,4 +1,4 @@
-// A change of facts on real workerd: two isolates with one object and one store of copies.
+// Tag changes on real workerd: two isolates with one Durable Object and one shared cache.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -22,7 +22,7 @@ after(async () => {
   origin.close();
 });
 
-/** A read by somebody new at an isolate. */
+/** A read from a new address at an isolate. */
 const read = (page, port = stack.port) => {
   callers += 1;
   return edge.get(`/v1/vaults?limit=${page}`, { port, ip: `198.18.${callers >> 8}.${callers & 255}` });
@@ -37,7 +37,7 @@ async function publish() {
 
 const asked = async () => Number((await edge.get("/counted", { port: stack.twin })).headers["x-asked"]);
 
-test("what is published shows on the next request at every isolate, of their own copies and the shared ones", async () => {
+test("a change shows on the next request at every isolate, despite its own and shared cached responses", async () => {
   for (const port of isolates) await read(1, port);
   for (const port of isolates) assert.equal(cache(await read(1, port)), "HIT");
   await read(2);
@@ -47,12 +47,12 @@ test("what is published shows on the next request at every isolate, of their own
       const [first, second] = [await read(1, port), await read(1, port)];
       assert.deepEqual([versionOf(first), versionOf(second), cache(second)], [origin.version, origin.version, "HIT"]);
     }
-    // Read by the other isolate only: this one finds it in the shared store, where it is too old.
+    // Read by the other isolate only: this one finds an outdated response in the shared cache.
     assert.equal(versionOf(await read(2, stack.twin)), origin.version);
   }
 });
 
-test("a retired version of a basket is 410 at once, at every isolate, however warm its copies are", async () => {
+test("a retired basket version is 410 at once at every isolate, despite cached responses", async () => {
   const version = (port, headers = {}) => {
     callers += 1;
     return edge.get("/v1/baskets/b/version/v1", { port, ip: `198.18.${callers >> 8}.${callers & 255}`, ...headers });
@@ -74,7 +74,7 @@ test("a retired version of a basket is 410 at once, at every isolate, however wa
   }
 });
 
-test("under a storm of changes no request that began after an acknowledgement sees what was before", async () => {
+test("under frequent changes no request that begins after an acknowledgement sees the earlier state", async () => {
   let over = false;
   const seen = [];
   const reader = async (port, page) => {
@@ -91,7 +91,7 @@ test("under a storm of changes no request that began after an acknowledgement se
       acknowledged.push({ at: performance.now(), version: origin.version });
     }
     const enough = seen.length + 100;
-    await until("a hundred more were read", 20, () => seen.length >= enough);
+    await until("a hundred more responses arrived", 20, () => seen.length >= enough);
   } finally {
     over = true;
     await readers;
@@ -101,10 +101,10 @@ test("under a storm of changes no request that began after an acknowledgement se
     assert.ok(late.length > 0);
     assert.deepEqual(late.filter((reply) => reply.version < version), [], `after ${version} was acknowledged`);
   }
-  assert.ok(origin.pages < seen.length, `${origin.pages} pages for ${seen.length} requests: copies were served between`);
+  assert.ok(origin.pages < seen.length, `${origin.pages} pages for ${seen.length} requests: cached responses were served in between`);
 });
 
-test("an answer that was read before a change and came after it is not kept as new", async () => {
+test("an answer read before a change and sent after it is not cached as newer", async () => {
   let release;
   const held = new Promise((resolve) => (release = resolve));
   origin.beforeAnswer = () => held;
@@ -119,7 +119,7 @@ test("an answer that was read before a change and came after it is not kept as n
   assert.deepEqual([versionOf(first), versionOf(second), cache(second)], [before + 1, before + 1, "HIT"]);
 });
 
-test("the object is asked about once a second by an isolate, however many copies it serves", async () => {
+test("an isolate asks the Durable Object about once a second under any load", async () => {
   await read(1, stack.twin);
   const [begun, before] = [performance.now(), await asked()];
   let served = 0;
@@ -134,15 +134,15 @@ test("the object is asked about once a second by an isolate, however many copies
   assert.ok(calls >= Math.floor(seconds) - 1 && calls <= Math.ceil(seconds / 0.7) + 1, `${calls} calls`);
 });
 
-test("versions survive eleven idle seconds, after which the object is evicted, and the death of the runtime", async () => {
+test("versions survive the eviction of the Durable Object and a crash of the runtime", async () => {
   await publish();
   await sleep(12_000);
-  // Told again late and out of order: nothing goes back.
+  // A late repetition does not decrease the version.
   assert.equal((await edge.tellTags("vaults=1")).status, 204);
   for (const port of isolates) assert.equal(versionOf(await read(20, port)), origin.version);
   await edge.kill();
   await edge.start();
-  // What the origin answers now is behind what the object remembers: it is never taken for current.
+  // The origin's state is now older than the Durable Object's version, so it is never treated as current.
   const newest = origin.version;
   origin.version = newest - 1;
   await read(21);
@@ -154,26 +154,26 @@ test("versions survive eleven idle seconds, after which the object is evicted, a
   assert.equal(cache(await read(21)), "HIT");
 });
 
-test("the fail-safe mode shows at every isolate once it is acknowledged, on copies from before, and goes as it came", async () => {
+test("the fail-safe mode shows at every isolate once acknowledged, also on cached responses, and ends likewise", async () => {
   const mode = ({ status, headers }) => [status, headers["x-service-failsafe-mode"]];
-  const told = async (version) => assert.equal((await edge.tellTags(`fail_safe=${version}`)).status, 204);
+  const setMode = async (version) => assert.equal((await edge.tellTags(`fail_safe=${version}`)).status, 204);
   for (const port of isolates) await read(40, port);
-  await told(4 * 100 + 1);
+  await setMode(4 * 100 + 1);
   for (const port of isolates) {
     const reply = await read(40, port);
     assert.deepEqual([...mode(reply), cache(reply)], [200, "degraded", "HIT"]);
   }
-  await told(4 * 101 + 2);
+  await setMode(4 * 101 + 2);
   for (const port of [...isolates, ...isolates]) {
     const reply = await read(40, port);
     assert.deepEqual([...mode(reply), JSON.parse(reply.body).error.code], [503, "fail_closed", "FAIL_CLOSED"]);
     assert.equal(reply.headers["retry-after"], "60");
   }
-  await told(4 * 102);
+  await setMode(4 * 102);
   for (const port of isolates) assert.deepEqual(mode(await read(40, port)), [200, undefined]);
 });
 
-test("a service that cannot be asked has a status all the same: it is down", async () => {
+test("the status feed reports down while the origin cannot be reached", async () => {
   origin.isAway = true;
   for (const port of isolates) {
     const { status, headers, body } = await edge.get("/v1/status", { port, ip: "198.19.0.1" });
@@ -184,7 +184,7 @@ test("a service that cannot be asked has a status all the same: it is down", asy
   origin.isAway = false;
 });
 
-test("where the object cannot be reached, reads go on by the age of copies", async () => {
+test("without the Durable Object cached responses are judged by age", async () => {
   await read(30, stack.twin);
   await edge.send("PUT", "/broken", {}, undefined, stack.twin);
   const before = await asked();
@@ -195,9 +195,9 @@ test("where the object cannot be reached, reads go on by the age of copies", asy
     assert.deepEqual([reply.status, cache(reply)], [200, "HIT"]);
   }
   const calls = (await asked()) - before;
-  assert.ok(calls <= 2 + (performance.now() - begun) / 700, `${calls} calls: not each request pays`);
+  assert.ok(calls <= 2 + (performance.now() - begun) / 700, `${calls} calls: requests do not each call it`);
   await edge.send("DELETE", "/broken", {}, undefined, stack.twin);
   await sleep(1_100);
   await publish();
-  assert.equal(versionOf(await read(30, stack.twin)), origin.version, "and by the object again once it is back");
+  assert.equal(versionOf(await read(30, stack.twin)), origin.version, "tag versions count again once it is back");
 });

@@ -2,7 +2,7 @@
 
 use crate::examples::{Example, Examples};
 use crate::{bodies, parameters, responses, sections};
-use rds_shared::route::{Access, Family, Route};
+use rds_shared::route::{Access, RateLimitClass, Route};
 use schemars::SchemaGenerator;
 use serde_json::{Value, json};
 
@@ -63,12 +63,12 @@ fn access(route: &Route) -> String {
         Access::Index => "Needs an index token; no API key opens it",
     };
     let budget = match route.family {
-        Family::Public => "charged to the general allowance",
-        Family::GraphRead => "charged to the graph's allowance of reads",
-        Family::GraphCheck => "charged to the allowance of checks",
-        Family::BasketWebhooks => "charged to the allowance of basket webhooks",
-        Family::Status | Family::Health => "charged to an allowance of its own",
-        Family::Unmetered => "not metered",
+        RateLimitClass::Public => "charged to the general allowance",
+        RateLimitClass::GraphRead => "charged to the graph's allowance of reads",
+        RateLimitClass::GraphCheck => "charged to the allowance of checks",
+        RateLimitClass::BasketWebhooks => "charged to the allowance of basket webhooks",
+        RateLimitClass::Status | RateLimitClass::Health => "charged to an allowance of its own",
+        RateLimitClass::Unmetered => "not metered",
     };
     format!("{who}; {budget}.")
 }

@@ -4,7 +4,7 @@ use crate::examples::Example;
 use crate::responses::is_conditional;
 use rds_shared::model::spelling;
 use rds_shared::route::bounds::{IDEMPOTENCY_KEY_BYTES, LIST_NAMES, SUBCLIENT_BYTES};
-use rds_shared::route::param::{Above, Default, Kind, Misfit, Param};
+use rds_shared::route::param::{OnOverflow, Default, Kind, OnInvalid, Param};
 use rds_shared::route::unknown::STRICT;
 use rds_shared::route::{Access, Method, Route};
 use rds_shared::wire::ErrorCode;
@@ -119,19 +119,19 @@ fn names(param: &Param) -> Option<String> {
 /// for programs in `x-clamped-to`. The same goes for words that are ignored or match nothing: the schema takes any text.
 fn schema_of(param: &Param) -> (Value, Option<String>) {
     let (mut schema, hint) = match param.kind {
-        Kind::Int { min, max, above: Above::Clamp } if max >= i64::from(u32::MAX) => {
+        Kind::Int { min, max, above: OnOverflow::Clamp } if max >= i64::from(u32::MAX) => {
             (json!({"type": "integer", "minimum": min}), None)
         }
-        Kind::Int { min, max, above: Above::Clamp } => {
+        Kind::Int { min, max, above: OnOverflow::Clamp } => {
             (json!({"type": "integer", "minimum": min, "x-clamped-to": max}), Some(format!("From {min} to {max}.")))
         }
-        Kind::Int { min, max, above: Above::Reject } => {
+        Kind::Int { min, max, above: OnOverflow::Reject } => {
             (json!({"type": "integer", "minimum": min, "maximum": max}), None)
         }
-        Kind::Decimal { .. } if param.misfit != Misfit::Reject => (json!({"type": "string"}), None),
+        Kind::Decimal { .. } if param.misfit != OnInvalid::Reject => (json!({"type": "string"}), None),
         Kind::Decimal { min, max } => (json!({"type": "number", "minimum": min, "maximum": max}), None),
         Kind::Flag => (json!({"type": "boolean"}), None),
-        Kind::Choice(words) | Kind::Word(words) if param.misfit != Misfit::Reject => {
+        Kind::Choice(words) | Kind::Word(words) if param.misfit != OnInvalid::Reject => {
             (json!({"type": "string", "examples": words}), None)
         }
         Kind::Choice(words) => (json!({"type": "string", "enum": words}), None),
@@ -143,7 +143,7 @@ fn schema_of(param: &Param) -> (Value, Option<String>) {
             json!({"type": "array", "items": {"type": "string", "pattern": spelling::TEXT}, "maxItems": LIST_NAMES}),
             Some(format!("At most {LIST_NAMES} different ones.")),
         ),
-        Kind::Text { .. } if param.misfit != Misfit::Reject => (json!({"type": "string"}), None),
+        Kind::Text { .. } if param.misfit != OnInvalid::Reject => (json!({"type": "string"}), None),
         Kind::Text { max } if param.pattern == Some(spelling::CHANGE_CURSOR) => {
             let cursor = json!({"type": "string", "pattern": spelling::CHANGE_CURSOR, "maxLength": max});
             let instants = ["date-time", "date"].map(|format| json!({"type": "string", "format": format}));

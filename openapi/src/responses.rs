@@ -6,7 +6,7 @@ use crate::push;
 use crate::schemas::published;
 use rds_shared::route::deprecation::Place;
 use rds_shared::route::param::Default;
-use rds_shared::route::{Access, Family, ROUTES, Route, RouteId, is_of_graph};
+use rds_shared::route::{Access, RateLimitClass, ROUTES, Route, RouteId, is_of_graph};
 use rds_shared::wire::error::legacy;
 use rds_shared::wire::{ErrorCode, headers};
 use schemars::SchemaGenerator;
@@ -27,7 +27,7 @@ struct Kind {
 
 impl Kind {
     fn of(route: &Route) -> Self {
-        Kind { metered: route.family != Family::Unmetered, tells_mode: route.tells_fail_safe() }
+        Kind { metered: route.family != RateLimitClass::Unmetered, tells_mode: route.tells_fail_safe() }
     }
 
     /// What its components' names end with.
@@ -147,7 +147,7 @@ fn headers_of_success(route: &Route) -> Vec<&'static str> {
     }
     if !is_file(route) {
         // `/ready` is answered by the origin's own door too, which keeps nothing.
-        let is_edges = route.family != Family::Unmetered;
+        let is_edges = route.family != RateLimitClass::Unmetered;
         names.extend([if is_edges { "X-Cache" } else { "X-Cache-If-Asked" }, "Cache-Status"]);
     }
     match route.id {
@@ -159,7 +159,7 @@ fn headers_of_success(route: &Route) -> Vec<&'static str> {
     if route.cache.is_kept() {
         names.extend(["Age", "Warning", "X-Data-Version"]);
     }
-    if route.family != Family::Unmetered {
+    if route.family != RateLimitClass::Unmetered {
         names.extend(BUDGET);
     }
     if route.streams() {

@@ -9,11 +9,11 @@ use crate::graph::Graph;
 use crate::http::admin_door::AdminToken;
 use crate::http::assertion::Nonces;
 use crate::http::doors::Doors;
-use crate::http::recent::Recent;
-use crate::http::relay_lookups::Lookups;
-use crate::http::relay_meter::Meter;
+use crate::http::recent::MicroCache;
+use crate::http::relay_lookups::KeyLookups;
+use crate::http::relay_meter::RelayLimiter;
 use crate::journal::Journal;
-use crate::keys::bcrypt_rows::Prover;
+use crate::keys::bcrypt_rows::LegacyKeyVerifier;
 use crate::metrics::{Gauges, Metrics};
 use crate::status::heartbeat::Heartbeat;
 use crate::status::traffic::Traffic;
@@ -22,7 +22,7 @@ use crate::store::Db;
 use crate::store::health::HealthFacts;
 use crate::stream::Streams;
 use crate::telemetry::AccessLog;
-use crate::webhooks::{Outward, Webhooks};
+use crate::webhooks::{Egress, Webhooks};
 use anyhow::Context;
 use arc_swap::ArcSwapOption;
 use rds_shared::access::{AssertionKey, Refused, TrustedProxies};
@@ -43,7 +43,7 @@ pub struct App {
     /// The read model, built from the database and kept in memory.
     pub catalog: Holder,
     /// Micro-cache of list pages.
-    pub recent: Recent,
+    pub recent: MicroCache,
     /// The exposure graph: whether it is enabled, and its snapshot.
     pub graph: Graph,
     /// Cache of recently requested vault histories.
@@ -53,7 +53,7 @@ pub struct App {
     /// The open event streams of this process.
     pub streams: Arc<Streams>,
     pub metrics: Arc<Metrics>,
-    /// Recent responses of this process, counted for the status feed.
+    /// MicroCache responses of this process, counted for the status feed.
     pub traffic: Traffic,
     /// Whether the database accepts writes.
     pub writes: Writes,
@@ -65,11 +65,11 @@ pub struct App {
     /// Connections and request bodies held by the listeners.
     pub doors: Doors,
     /// Verifies older keys, of which only a bcrypt hash is stored.
-    pub prover: Prover,
+    pub prover: LegacyKeyVerifier,
     /// Rate limits of the relay listener.
-    pub relay_meter: Meter,
+    pub relay_meter: RelayLimiter,
     /// Key look-ups of the relay listener.
-    pub relay_lookups: Lookups,
+    pub relay_lookups: KeyLookups,
     /// Keys refused lately on the relay listener, for when the database cannot verify them.
     pub relay_refused: Mutex<Refused>,
     /// Proxies whose forwarded client addresses the relay listener trusts.
@@ -103,7 +103,7 @@ impl App {
     ///
     /// Fails only if `RDS_WEBHOOK_CA` contains an invalid certificate.
     pub fn new(config: &Config, db: Db, clock: Clock, access_log: AccessLog) -> anyhow::Result<Arc<Self>> {
-        Self::reaching(config, db, clock, access_log, Outward::of_system())
+        Self::reaching(config, db, clock, access_log, Egress::of_system())
     }
 
     /// The same with another network egress.
@@ -112,7 +112,7 @@ impl App {
         db: Db,
         clock: Clock,
         access_log: AccessLog,
-        outward: Outward,
+        outward: Egress,
     ) -> anyhow::Result<Arc<Self>> {
         Ok(Arc::new(App {
             started_at: clock.wall(),
@@ -120,7 +120,7 @@ impl App {
             clock,
             db,
             catalog: Holder::default(),
-            recent: Recent::default(),
+            recent: MicroCache::default(),
             graph: Graph::new(config.graph, config.graph_every_seconds),
             histories: Histories::default(),
             journal: Journal::default(),
@@ -132,9 +132,9 @@ impl App {
             assertion_keys: config.assertion_keys.clone(),
             nonces: Nonces::default(),
             doors: Doors::new(config),
-            prover: Prover::default(),
-            relay_meter: Meter::default(),
-            relay_lookups: Lookups::default(),
+            prover: LegacyKeyVerifier::default(),
+            relay_meter: RelayLimiter::default(),
+            relay_lookups: KeyLookups::default(),
             relay_refused: Mutex::default(),
             relay_proxies: config.trusted_proxies.clone(),
             edge_seen: EdgeSeen::default(),

@@ -2,7 +2,7 @@
 
 /// A listener, which decides how a caller is authenticated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Door {
+pub enum Listener {
     /// Requests from the edge only, each with an edge assertion.
     Edge,
     /// Backends that connect directly.
@@ -11,15 +11,15 @@ pub enum Door {
     Admin,
 }
 
-impl Door {
-    pub const ALL: [Door; 3] = [Door::Edge, Door::Relay, Door::Admin];
+impl Listener {
+    pub const ALL: [Listener; 3] = [Listener::Edge, Listener::Relay, Listener::Admin];
 
     /// The listener's name in logs.
     pub const fn name(self) -> &'static str {
         match self {
-            Door::Edge => "edge",
-            Door::Relay => "relay",
-            Door::Admin => "admin",
+            Listener::Edge => "edge",
+            Listener::Relay => "relay",
+            Listener::Admin => "admin",
         }
     }
 }

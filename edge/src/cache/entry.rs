@@ -2,7 +2,7 @@
 
 use super::freshness::Figures;
 use super::policy::{Condition, Lifetime};
-use crate::origin::Passed;
+use crate::origin::ReadHeaders;
 use rds_shared::route::TagVersions;
 use rds_shared::wire::{Timestamp, headers};
 use std::cell::RefCell;
@@ -28,7 +28,7 @@ pub trait Headers: Clone {
 
 /// A cached response, with everything needed to serve it again.
 #[derive(Debug, Clone)]
-pub struct Entry<H = Passed> {
+pub struct Entry<H = ReadHeaders> {
     /// Headers sent to the caller.
     pub headers: H,
     pub lifetime: Lifetime,
@@ -48,7 +48,7 @@ pub struct Entry<H = Passed> {
 
 impl Entry {
     /// A response that the origin gave at `now`, made from the tag versions `tags`.
-    pub fn new(headers: Passed, body: Vec<u8>, lifetime: Lifetime, tags: TagVersions, now: Timestamp) -> Self {
+    pub fn new(headers: ReadHeaders, body: Vec<u8>, lifetime: Lifetime, tags: TagVersions, now: Timestamp) -> Self {
         Entry { figures: Figures::find(&body), tags, ..Entry::verbatim(headers, body, lifetime, now) }
     }
 }
@@ -171,9 +171,9 @@ impl Entry {
                 stale_if_error: seconds(STALE_IF_ERROR)?,
                 ..Lifetime::default()
             },
-            headers: Passed::read(|name| header(&format!("{PASSED_PREFIX}{name}"))),
+            headers: ReadHeaders::read(|name| header(&format!("{PASSED_PREFIX}{name}"))),
             tags: TagVersions::parse(&header(TAGS)?),
-            ..Entry::new(Passed::default(), body, Lifetime::default(), TagVersions::default(), instant(CONFIRMED_AT)?)
+            ..Entry::new(ReadHeaders::default(), body, Lifetime::default(), TagVersions::default(), instant(CONFIRMED_AT)?)
         })
     }
 }
@@ -190,8 +190,8 @@ mod tests {
         Timestamp::from_seconds(1_795_219_200 + seconds)
     }
 
-    fn passed(version: &str) -> Passed {
-        Passed::read(|name| match name {
+    fn passed(version: &str) -> ReadHeaders {
+        ReadHeaders::read(|name| match name {
             "etag" => Some("W/\"abc\"".to_owned()),
             DATA_VERSION => Some(version.to_owned()),
             _ => None,

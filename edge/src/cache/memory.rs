@@ -154,7 +154,7 @@ impl<T: Weigh> Memory<T> {
 mod tests {
     use super::super::Lifetime;
     use super::*;
-    use crate::origin::Passed;
+    use crate::origin::ReadHeaders;
     use proptest::prelude::*;
     use rds_shared::route::TagVersions;
     use rds_shared::wire::Timestamp;
@@ -164,7 +164,7 @@ mod tests {
     fn copy(bytes: usize) -> Rc<Entry> {
         let lifetime = Lifetime { fresh: 15, ..Lifetime::default() };
         Rc::new(Entry::new(
-            Passed::default(),
+            ReadHeaders::default(),
             vec![b'x'; bytes],
             lifetime,
             TagVersions::default(),

@@ -20,18 +20,18 @@ impl Selection {
         names.sort_unstable();
         names.dedup();
         let chosen =
-            |name: String| (name != "*").then(|| (said(&name, request), name)).map(|(said, name)| (name, said));
+            |name: String| (name != "*").then(|| (field_value(&name, request), name)).map(|(said, name)| (name, said));
         names.into_iter().map(chosen).collect::<Option<_>>().map(Selection)
     }
 
     /// Whether a request selects the same response.
     pub fn matches(&self, request: &Fields) -> bool {
-        self.0.iter().all(|(name, then)| said(name, request) == *then)
+        self.0.iter().all(|(name, then)| field_value(name, request) == *then)
     }
 }
 
 /// A request field's value, with equal lists written alike.
-fn said(name: &str, request: &Fields) -> Option<String> {
+fn field_value(name: &str, request: &Fields) -> Option<String> {
     let text = request.get(name)?;
     let members: Vec<&str> = text.split(',').map(str::trim).filter(|member| !member.is_empty()).collect();
     Some(members.join(","))

@@ -8,9 +8,9 @@ use crate::exchange::{Outcome, exchange};
 use crate::guard::DiskFault;
 use crate::guard::key_object::respond;
 use crate::guard::message;
-use crate::guard::reloaded::Reloaded;
+use crate::guard::lazy_state::LazyState;
 use crate::guard::sql::{Table, counted, number};
-use crate::origin::{Question, Seal};
+use crate::origin::{UnsignedCall, CallStamp};
 use crate::runtime::{self, calls};
 use core::cell::Cell;
 use core::time::Duration;
@@ -55,9 +55,9 @@ struct Inner {
     state: State,
     env: Env,
     disk: Table,
-    register: Reloaded<Register>,
+    register: LazyState<Register>,
     answers_disk: AnswersTables,
-    answers: Reloaded<Answers>,
+    answers: LazyState<Answers>,
     /// Whether this instance has set the alarm for the next delivery.
     alarm_is_set: Cell<bool>,
 }
@@ -71,9 +71,9 @@ impl Epochs {
     #[wasm_bindgen(constructor)]
     pub fn new(state: DurableObjectState, env: Env) -> Self {
         let state = State::from(state);
-        let (disk, register) = (Table::of(&state, TABLE), Reloaded::new("storage of the tag versions"));
+        let (disk, register) = (Table::of(&state, TABLE), LazyState::new("storage of the tag versions"));
         let answers_disk = AnswersTables(Table::of(&state, ANSWERS_TABLES));
-        let (answers, alarm_is_set) = (Reloaded::new("storage of the response counts"), Cell::new(false));
+        let (answers, alarm_is_set) = (LazyState::new("storage of the response counts"), Cell::new(false));
         Epochs { inner: Rc::new(Inner { state, env, disk, register, answers_disk, answers, alarm_is_set }) }
     }
 
@@ -128,10 +128,10 @@ impl Inner {
     async fn deliver(&self, out: &EdgeAnswers) -> bool {
         let (Some(config), Ok(body)) = (runtime::config(&self.env), serde_json::to_vec(out)) else { return false };
         let request_id = RequestId::from_random(runtime::random());
-        let mut question = Question::new(Method::Post, EDGE_ANSWERS, body, EDGE.to_owned(), request_id);
+        let mut question = UnsignedCall::new(Method::Post, EDGE_ANSWERS, body, EDGE.to_owned(), request_id);
         // The counts are totals per minute, so sending them twice is harmless.
         question.is_repeatable = true;
-        let seal = || Seal { now: runtime::now(), nonce: runtime::random() };
+        let seal = || CallStamp { now: runtime::now(), nonce: runtime::random() };
         let send = async |call: &_, limit| calls::call(&config, call, limit).await;
         match exchange(&config.assertion_key, &question, config.origin_timeout, seal, send).await {
             Outcome::Answered(answer) if answer.status == 204 => true,

@@ -2,10 +2,10 @@
 
 use super::DiskFault;
 use super::address::{AddressDisk, AddressGuard as Machine, Key};
-use super::gather::{Gather, Waiting};
+use super::group_commit::{GroupCommit, Waiting};
 use super::key_object::respond;
 use super::message::{self, AddressTake};
-use super::reloaded::Reloaded;
+use super::lazy_state::LazyState;
 use super::sql::{Table, number};
 use crate::runtime;
 use rds_shared::access::budget::{AddressBudget, AddressCount, Count, Verdict};
@@ -30,8 +30,8 @@ pub struct AddressGuard {
 struct Inner {
     state: State,
     disk: Table,
-    machine: Reloaded<Machine>,
-    asked: Rc<Gather<AddressTake>>,
+    machine: LazyState<Machine>,
+    asked: Rc<GroupCommit<AddressTake>>,
 }
 
 #[wasm_bindgen]
@@ -40,7 +40,7 @@ impl AddressGuard {
     #[wasm_bindgen(constructor)]
     pub fn new(state: DurableObjectState, _: Env) -> Self {
         let state = State::from(state);
-        let (disk, machine) = (Table::of(&state, TABLE), Reloaded::new("storage of the addresses"));
+        let (disk, machine) = (Table::of(&state, TABLE), LazyState::new("storage of the addresses"));
         AddressGuard { inner: Rc::new(Inner { state, disk, machine, asked: Rc::default() }) }
     }
 

@@ -6,7 +6,7 @@
 use super::subclient::Subclient;
 use rds_shared::access::budget::{AddressBudget, Verdict};
 use rds_shared::access::{ClientNet, KeyDigest, KeyRecord, Neighbourhood};
-use rds_shared::route::Family;
+use rds_shared::route::RateLimitClass;
 use rds_shared::wire::Timestamp;
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ pub struct SpentKey {
     pub verdict: Verdict,
 }
 
-type KeyBudget = (KeyDigest, Family, Subclient);
+type KeyBudget = (KeyDigest, RateLimitClass, Subclient);
 
 #[derive(Debug, Default)]
 pub struct Denials {
@@ -40,7 +40,7 @@ enum Refused {
 
 impl Denials {
     /// The valid refusal of a key: of this client, or of all clients if the key does not distinguish them.
-    pub fn key(&self, digest: KeyDigest, family: Family, client: &Subclient, now: Timestamp) -> Option<SpentKey> {
+    pub fn key(&self, digest: KeyDigest, family: RateLimitClass, client: &Subclient, now: Timestamp) -> Option<SpentKey> {
         let valid = |client: Subclient| {
             let (spent, until) = self.keys.get(&(digest, family, client))?;
             let now_seconds = now.as_seconds();
@@ -54,7 +54,7 @@ impl Denials {
     pub fn remember_key(
         &mut self,
         digest: KeyDigest,
-        family: Family,
+        family: RateLimitClass,
         client: &Subclient,
         spent: SpentKey,
         asked_at: Timestamp,
@@ -138,15 +138,15 @@ mod tests {
         let mut denials = Denials::default();
         let record = KeyRecord { id: 1, org_id: 1, plan: Plan::Data, rpm: 10, shared: false, active: true, version: 1 };
         let (digest, spent) = (KeyDigest::of("k"), SpentKey { record, verdict: refusal() });
-        denials.remember_key(digest, Family::Public, &Subclient::Pooled, spent, NOW);
+        denials.remember_key(digest, RateLimitClass::Public, &Subclient::Pooled, spent, NOW);
         let at = |denials: &Denials, millis| {
-            denials.key(digest, Family::Public, &Subclient::Pooled, Timestamp::from_millis(millis)).is_some()
+            denials.key(digest, RateLimitClass::Public, &Subclient::Pooled, Timestamp::from_millis(millis)).is_some()
         };
         let now = NOW.as_millis();
         assert!(at(&denials, now + 999) && !at(&denials, now + 1_000));
-        assert_eq!(denials.key(digest, Family::GraphRead, &Subclient::Pooled, NOW), None);
+        assert_eq!(denials.key(digest, RateLimitClass::GraphRead, &Subclient::Pooled, NOW), None);
         let late = Timestamp::from_millis(RESET * 1_000 - 100);
-        denials.remember_key(digest, Family::Public, &Subclient::Pooled, spent, late);
+        denials.remember_key(digest, RateLimitClass::Public, &Subclient::Pooled, spent, late);
         assert!(at(&denials, RESET * 1_000 - 1) && !at(&denials, RESET * 1_000));
     }
 
@@ -158,11 +158,11 @@ mod tests {
             let (digest, spent) = (KeyDigest::of("k"), SpentKey { record, verdict: refusal() });
             let mut denials = Denials::default();
             for number in 0..100 {
-                denials.remember_key(digest, Family::Public, &client(&number.to_string()), spent, NOW);
+                denials.remember_key(digest, RateLimitClass::Public, &client(&number.to_string()), spent, NOW);
             }
             assert_eq!(denials.keys.len(), if shared { 100 } else { 1 });
             for (other, stands) in [(client("another"), !shared), (Subclient::Pooled, !shared), (client("7"), true)] {
-                assert_eq!(denials.key(digest, Family::Public, &other, NOW).is_some(), stands, "{shared} {other:?}");
+                assert_eq!(denials.key(digest, RateLimitClass::Public, &other, NOW).is_some(), stands, "{shared} {other:?}");
             }
         }
     }

@@ -3,14 +3,14 @@
 use super::DiskFault;
 use super::ledger::{Bucket, Entry, Ledger};
 use super::message::{Reservation, ReserveAsk, Settled, Take, Tally};
-use super::outstanding::{Out, Outstanding};
-use super::record::{Known, Lease, Standing};
+use super::outstanding::{OutstandingReservation, Outstanding};
+use super::record::{Known, Lease, KeyStatus};
 use super::subclient::Subclient;
 use super::usage::{Batch, Fold, Usage};
 use rds_shared::access::budget::{Verdict, WINDOW_SECONDS, window_of};
 use rds_shared::access::link::{KeyFinding, UsageBatch, UsageRow};
 use rds_shared::access::{KeyDigest, KeyRecord};
-use rds_shared::route::Family;
+use rds_shared::route::RateLimitClass;
 
 /// How long a closed window is kept open for late settlements of reservations, in seconds. Requests settled later are not in
 /// the usage.
@@ -35,7 +35,7 @@ pub struct Stored {
     /// Admitted requests of the latest window.
     pub buckets: Vec<Bucket>,
     /// Outstanding reservations.
-    pub out: Vec<Out>,
+    pub out: Vec<OutstandingReservation>,
     /// Usage batches in order.
     pub batches: Vec<Batch>,
 }
@@ -65,9 +65,9 @@ pub enum Change<'a> {
     /// Adds counted requests to rows.
     Count(&'a [Entry]),
     /// Counts reserved requests in advance. They count towards the limit but not towards the usage.
-    Reserve(Out),
+    Reserve(OutstandingReservation),
     /// Ends a reservation: its count is replaced by the requests that were admitted.
-    Settle(Out, &'a [Entry]),
+    Settle(OutstandingReservation, &'a [Entry]),
     /// Folds closed windows into a batch; windows before [`Fold::before`] are never counted in again.
     Fold(Fold),
     /// Seals a batch: nothing more is added to it.
@@ -101,7 +101,7 @@ impl KeyGuard {
     }
 
     /// Judges a request at `now` (milliseconds).
-    pub fn standing(&self, now: i64, with_text: bool) -> Standing {
+    pub fn standing(&self, now: i64, with_text: bool) -> KeyStatus {
         self.known.standing(now, with_text)
     }
 
@@ -206,7 +206,7 @@ impl KeyGuard {
         let Some((size, allowance)) = self.ledger.reserve(record, asked.family, asked.want, seconds) else {
             return Ok(None);
         };
-        let out = Out { id, window, family: asked.family, size };
+        let out = OutstandingReservation { id, window, family: asked.family, size };
         disk.write(&Change::Reserve(out))?;
         let reservation = Reservation { id, size, lasts, allowance };
         self.outstanding.made(out, &reservation, asked.lasts, now);
@@ -236,7 +236,7 @@ impl KeyGuard {
     }
 
     /// Whether a refusal at `now` (milliseconds) must wait for outstanding reservations, of one rate-limit class or of any.
-    pub fn is_unsettled(&self, family: Option<Family>, now: i64) -> bool {
+    pub fn is_unsettled(&self, family: Option<RateLimitClass>, now: i64) -> bool {
         let window = window_of(self.ledger.present(now.div_euclid(1_000)));
         self.outstanding.is_awaited(family, window, now)
     }

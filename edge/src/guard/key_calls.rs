@@ -2,13 +2,13 @@
 //! it is acknowledged.
 
 use super::DiskFault;
-use super::flight::Ticket;
+use super::single_flight::Ticket;
 use super::key::SETTLING_SECONDS;
 use super::key_object::{Inner, new_source};
 use super::message::KeyAsk;
 use crate::config::Config;
 use crate::exchange::{Outcome, exchange};
-use crate::origin::{OriginAnswer, Question, Seal};
+use crate::origin::{OriginAnswer, UnsignedCall, CallStamp};
 use crate::ports::NoAnswer;
 use crate::runtime::{self, calls};
 use core::time::Duration;
@@ -123,10 +123,10 @@ impl Inner {
         let config: Rc<Config> = runtime::config(&self.env).ok_or_else(|| unusable("no configuration"))?;
         let body = serde_json::to_vec(message).map_err(|_| unusable("the message cannot be encoded"))?;
         let mut question =
-            Question::new(Method::Post, target, body, EDGE.to_owned(), RequestId::from_random(runtime::random()));
+            UnsignedCall::new(Method::Post, target, body, EDGE.to_owned(), RequestId::from_random(runtime::random()));
         // A look-up only reads, and usage batches are numbered and counted once.
         question.is_repeatable = true;
-        let seal = || Seal { now: runtime::now(), nonce: runtime::random() };
+        let seal = || CallStamp { now: runtime::now(), nonce: runtime::random() };
         let send = async |call: &_, limit| calls::call(&config, call, limit).await;
         match exchange(&config.assertion_key, &question, config.origin_timeout, seal, send).await {
             Outcome::Answered(answer) => Ok(answer),

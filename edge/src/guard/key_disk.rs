@@ -4,14 +4,14 @@
 use super::DiskFault;
 use super::key::{Change, KeyDisk, Stored, StoredKey};
 use super::ledger::{Bucket, Entry};
-use super::outstanding::Out;
+use super::outstanding::OutstandingReservation;
 use super::record::Lease;
 use super::sql::{Database, Row, counted, number};
 use super::subclient::Subclient;
 use super::usage::{Batch, Fold, WINDOWS_PER_DAY};
 use rds_shared::access::KeyDigest;
 use rds_shared::access::link::{RESERVATION, UsageRow};
-use rds_shared::route::Family;
+use rds_shared::route::RateLimitClass;
 use wasm_bindgen::JsValue;
 
 /// `minute` is a window's number. An empty `family` marks requests that were not charged to the key; the endpoint `reserved:7`
@@ -156,17 +156,17 @@ fn read_key(mut row: Row) -> Result<StoredKey, DiskFault> {
 
 /// `None` if the row's rate-limit class is unknown to this release; its counts stay stored and are folded like others.
 fn read_bucket(mut row: Row) -> Result<Option<Bucket>, DiskFault> {
-    let (window, family) = (row.integer()?, Family::parse(&row.text()?));
+    let (window, family) = (row.integer()?, RateLimitClass::parse(&row.text()?));
     let (client, used) = (Subclient::parse(&row.text()?), row.small()?);
     Ok(family.map(|family| Bucket { window, family, client, used }))
 }
 
 /// `None` if the row's rate-limit class is unknown to this release.
-fn read_out(mut row: Row) -> Result<Option<Out>, DiskFault> {
+fn read_out(mut row: Row) -> Result<Option<OutstandingReservation>, DiskFault> {
     let damaged = || DiskFault("a reservation's row cannot be read".to_owned());
     let id = row.text()?.parse().map_err(|_| damaged())?;
-    let (window, family, size) = (row.integer()?, Family::parse(&row.text()?), row.small()?);
-    Ok(family.map(|family| Out { id, window, family, size }))
+    let (window, family, size) = (row.integer()?, RateLimitClass::parse(&row.text()?), row.small()?);
+    Ok(family.map(|family| OutstandingReservation { id, window, family, size }))
 }
 
 fn read_batch(mut row: Row) -> Result<Batch, DiskFault> {
@@ -178,7 +178,7 @@ fn record_text(lease: Option<&Lease>) -> Result<JsValue, DiskFault> {
     text.map(JsValue::from).map_err(|error| DiskFault(error.to_string()))
 }
 
-fn reserved_values(out: &Out) -> [JsValue; 7] {
+fn reserved_values(out: &OutstandingReservation) -> [JsValue; 7] {
     count_values(&Entry {
         window: out.window,
         family: Some(out.family),
@@ -193,7 +193,7 @@ fn reserved_values(out: &Out) -> [JsValue; 7] {
 fn count_values(entry: &Entry) -> [JsValue; 7] {
     [
         number(entry.window),
-        entry.family.map_or("", Family::as_str).into(),
+        entry.family.map_or("", RateLimitClass::as_str).into(),
         entry.client.as_str().into(),
         entry.endpoint.as_str().into(),
         number(entry.served.into()),

@@ -6,13 +6,13 @@
 //! in a promise.
 
 use super::DiskFault;
-use super::flight::Flight;
-use super::gather::{Gather, Waiting};
+use super::single_flight::SingleFlight;
+use super::group_commit::{GroupCommit, Waiting};
 use super::key::KeyGuard as Machine;
 use super::message::{self, KeyAsk, KeyMessage, KeyReply, ReserveAsk, Settled, Take, Tally};
-use super::record::Standing;
-use super::register_object::Shelf;
-use super::reloaded::Reloaded;
+use super::record::KeyStatus;
+use super::register_object::RegisterState;
+use super::lazy_state::LazyState;
 use super::sql::Database;
 use crate::runtime::{self, Init};
 use core::cell::{Cell, RefCell};
@@ -22,7 +22,7 @@ use core::task::Poll;
 use core::time::Duration;
 use rds_shared::access::budget::Verdict;
 use rds_shared::access::{KeyDigest, KeyRecord};
-use rds_shared::route::Family;
+use rds_shared::route::RateLimitClass;
 use rds_shared::wire::hex;
 use serde::Serialize;
 use std::rc::Rc;
@@ -60,9 +60,9 @@ pub(super) struct Inner {
     pub(super) state: State,
     pub(super) env: Env,
     disk: Database,
-    machine: Reloaded<Machine>,
-    asked: Rc<Gather<KeyAsk>>,
-    pub(super) question: Rc<Flight>,
+    machine: LazyState<Machine>,
+    asked: Rc<GroupCommit<KeyAsk>>,
+    pub(super) question: Rc<SingleFlight>,
     /// Requests whose refusal is held back, because outstanding reservations may be given back.
     held: RefCell<Vec<Waiting<KeyAsk>>>,
     /// Whether a task is polling for that.
@@ -70,7 +70,7 @@ pub(super) struct Inner {
     /// Whether this instance has set the alarm for the next delivery of usage.
     pub(super) alarm_is_set: Cell<bool>,
     /// State of an object that is a register instead of a key.
-    pub(super) shelf: Shelf,
+    pub(super) shelf: RegisterState,
 }
 
 #[wasm_bindgen]
@@ -80,10 +80,10 @@ impl KeyGuard {
     pub fn new(state: DurableObjectState, env: Env) -> Self {
         let state = State::from(state);
         let disk = Database::of(&state);
-        let machine = Reloaded::new("storage of a key");
+        let machine = LazyState::new("storage of a key");
         let (asked, question, held) = (Rc::default(), Rc::default(), RefCell::default());
         let (is_settling, alarm_is_set) = (Cell::new(false), Cell::new(false));
-        let shelf = Shelf::new(&state);
+        let shelf = RegisterState::new(&state);
         let inner = Inner { state, env, disk, machine, asked, question, held, is_settling, alarm_is_set, shelf };
         KeyGuard { inner: Rc::new(inner) }
     }
@@ -94,11 +94,11 @@ impl KeyGuard {
         let text = request.headers().get(message::HEADER)?.unwrap_or_default();
         let ask = match message::read(&text) {
             Some(KeyMessage::Ask(ask)) => {
-                self.inner.hear(&ask);
+                self.inner.take_reports(&ask);
                 ask
             }
             Some(KeyMessage::Reserve(asked)) => {
-                self.inner.hear(&asked.ask);
+                self.inner.take_reports(&asked.ask);
                 return respond(&self.inner.reserve(&asked));
             }
             Some(KeyMessage::Settle { settled }) => return respond(&self.inner.settle(&settled)),
@@ -138,7 +138,7 @@ impl Inner {
     }
 
     /// Records the reports that come with a request, once, whatever the outcome of the request.
-    fn hear(self: &Rc<Self>, ask: &KeyAsk) {
+    fn take_reports(self: &Rc<Self>, ask: &KeyAsk) {
         self.settle(&ask.settled);
         self.report(&ask.tally);
     }
@@ -226,22 +226,22 @@ impl Inner {
         }
     }
 
-    fn is_unsettled(&self, family: Option<Family>) -> bool {
+    fn is_unsettled(&self, family: Option<RateLimitClass>) -> bool {
         self.with(|machine, _| Ok(machine.is_unsettled(family, runtime::now_millis()))).unwrap_or(false)
     }
 
     /// The replies that can be given now. All charges are in storage, in one change.
     fn replies(self: &Rc<Self>, asks: &[&KeyAsk]) -> Vec<Reply> {
         let standings: Vec<_> = asks.iter().map(|ask| self.standing(ask)).collect();
-        let record = |standing: &Standing| match standing {
-            Standing::Live { record, .. } => Some(*record),
+        let record = |standing: &KeyStatus| match standing {
+            KeyStatus::Live { record, .. } => Some(*record),
             _ => None,
         };
         let charges = asks.iter().zip(&standings).filter_map(|(ask, standing)| record(standing).zip(ask.take.as_ref()));
         let mut verdicts = self.charge(&charges.collect::<Vec<_>>()).map(Vec::into_iter);
-        let reply = |(ask, standing): (&&KeyAsk, Standing)| {
+        let reply = |(ask, standing): (&&KeyAsk, KeyStatus)| {
             Reply::Is(match standing {
-                Standing::Live { record, .. } => match (&ask.take, &mut verdicts) {
+                KeyStatus::Live { record, .. } => match (&ask.take, &mut verdicts) {
                     (None, _) => KeyReply::Known { record, verdict: None },
                     (Some(_), None) => KeyReply::Unable,
                     (Some(take), Some(verdicts)) => {
@@ -253,30 +253,30 @@ impl Inner {
                         known
                     }
                 },
-                Standing::Rejected => KeyReply::Rejected,
-                Standing::TextNeeded => KeyReply::TextNeeded,
-                Standing::Unable => KeyReply::Unable,
-                Standing::Ask => return Reply::Ask,
+                KeyStatus::Rejected => KeyReply::Rejected,
+                KeyStatus::TextNeeded => KeyReply::TextNeeded,
+                KeyStatus::Unable => KeyReply::Unable,
+                KeyStatus::Ask => return Reply::Ask,
             })
         };
         asks.iter().zip(standings).map(reply).collect()
     }
 
     /// Judges a request. Starts a look-up if the key's record is due for a refresh.
-    fn standing(self: &Rc<Self>, ask: &KeyAsk) -> Standing {
+    fn standing(self: &Rc<Self>, ask: &KeyAsk) -> KeyStatus {
         let with_text = ask.text.is_some();
         let standing = self.with(|machine, _| Ok(machine.standing(runtime::now_millis(), with_text)));
-        if let Ok(Standing::Live { refresh: true, .. }) = standing {
+        if let Ok(KeyStatus::Live { refresh: true, .. }) = standing {
             self.question(ask);
         }
-        standing.unwrap_or(Standing::Unable)
+        standing.unwrap_or(KeyStatus::Unable)
     }
 
     fn reserve(self: &Rc<Self>, asked: &ReserveAsk) -> KeyReply {
         let record = match self.standing(&asked.ask) {
-            Standing::Live { record, .. } => record,
-            Standing::Rejected => return KeyReply::Rejected,
-            Standing::TextNeeded | Standing::Unable | Standing::Ask => return KeyReply::Unable,
+            KeyStatus::Live { record, .. } => record,
+            KeyStatus::Rejected => return KeyReply::Rejected,
+            KeyStatus::TextNeeded | KeyStatus::Unable | KeyStatus::Ask => return KeyReply::Unable,
         };
         if !self.held.borrow().is_empty() {
             return KeyReply::Reserved { record, reservation: None };

@@ -7,7 +7,7 @@ use super::message::Take;
 use super::subclient::{MOST, Subclient};
 use rds_shared::access::KeyRecord;
 use rds_shared::access::budget::{Allowance, Count, Verdict, WINDOW_SECONDS, key_limit, take_key, window_of};
-use rds_shared::route::Family;
+use rds_shared::route::RateLimitClass;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A reservation takes at most 1/8 of the requests that are left, so that other isolates find some.
@@ -21,7 +21,7 @@ pub struct Entry {
     /// Window number.
     pub window: i64,
     /// The rate-limit class charged; `None` for requests not charged to the key.
-    pub family: Option<Family>,
+    pub family: Option<RateLimitClass>,
     pub client: Subclient,
     pub endpoint: String,
     pub served: u32,
@@ -50,7 +50,7 @@ impl Entry {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bucket {
     pub window: i64,
-    pub family: Family,
+    pub family: RateLimitClass,
     pub client: Subclient,
     pub used: u32,
 }
@@ -59,8 +59,8 @@ pub struct Bucket {
 #[derive(Debug, Clone, Default)]
 pub struct Ledger {
     window: i64,
-    totals: BTreeMap<Family, u32>,
-    clients: BTreeMap<(Family, Subclient), u32>,
+    totals: BTreeMap<RateLimitClass, u32>,
+    clients: BTreeMap<(RateLimitClass, Subclient), u32>,
     named: BTreeSet<Subclient>,
 }
 
@@ -113,7 +113,7 @@ impl Ledger {
     /// Counts requests in advance: at most `want`, and at most a share of what is left. Returns the number and the allowance
     /// without them. `None` for a shared key, whose clients have limits of their own, and if too few requests
     /// are left.
-    pub fn reserve(&mut self, record: &KeyRecord, family: Family, want: u32, now: i64) -> Option<(u32, Allowance)> {
+    pub fn reserve(&mut self, record: &KeyRecord, family: RateLimitClass, want: u32, now: i64) -> Option<(u32, Allowance)> {
         let limit = key_limit(family, record.rpm).filter(|_| !record.shared)?;
         let window = window_of(self.present(now));
         self.enter(window);
@@ -128,7 +128,7 @@ impl Ledger {
     }
 
     /// Gives back reserved requests of `window` that were not made.
-    pub fn release(&mut self, window: i64, family: Family, requests: u32) {
+    pub fn release(&mut self, window: i64, family: RateLimitClass, requests: u32) {
         if window == self.window {
             for count in [self.totals.get_mut(&family), self.clients.get_mut(&(family, Subclient::Pooled))] {
                 count.into_iter().for_each(|count| *count = count.saturating_sub(requests));
@@ -152,7 +152,7 @@ impl Ledger {
         }
     }
 
-    fn admit(&mut self, family: Family, client: &Subclient, requests: u32) {
+    fn admit(&mut self, family: RateLimitClass, client: &Subclient, requests: u32) {
         let total = self.totals.entry(family).or_default();
         *total = total.saturating_add(requests);
         let own = self.clients.entry((family, client.clone())).or_default();
@@ -176,7 +176,7 @@ mod tests {
 
     fn take(client: Option<&str>) -> Take {
         let client = Subclient::read(client).unwrap();
-        Take { family: Family::Public, endpoint: "GET /v1/vaults".to_owned(), client }
+        Take { family: RateLimitClass::Public, endpoint: "GET /v1/vaults".to_owned(), client }
     }
 
     #[test]
@@ -214,26 +214,26 @@ mod tests {
     #[test]
     fn a_reservation_takes_a_share_of_what_is_left_and_is_given_back() {
         let (mut ledger, key) = (Ledger::default(), key(1_600, false));
-        let reserve = |ledger: &mut Ledger, want| ledger.reserve(&key, Family::Public, want, NOW);
+        let reserve = |ledger: &mut Ledger, want| ledger.reserve(&key, RateLimitClass::Public, want, NOW);
         let (size, allowance) = reserve(&mut ledger, 1_000).unwrap();
         assert_eq!((size, allowance.limit, allowance.remaining), (200, 1_600, 1_400));
         assert_eq!(reserve(&mut ledger, 100).unwrap().0, 100);
         let left = |ledger: &mut Ledger| ledger.take(&key, &take(None), NOW).unwrap().0.allowance.remaining;
         assert_eq!(left(&mut ledger), 1_299);
-        ledger.release(window_of(NOW), Family::Public, 150);
+        ledger.release(window_of(NOW), RateLimitClass::Public, 150);
         assert_eq!(left(&mut ledger), 1_448);
-        ledger.release(window_of(NOW) - 1, Family::Public, 150);
+        ledger.release(window_of(NOW) - 1, RateLimitClass::Public, 150);
         assert_eq!(left(&mut ledger), 1_447, "requests of an earlier window are not given back to this one");
     }
 
     #[test]
     fn nothing_is_reserved_if_little_is_left_or_the_key_is_shared_or_has_no_limit() {
         let reserved = |rpm, shared, family, want| Ledger::default().reserve(&key(rpm, shared), family, want, NOW);
-        assert!(reserved(512, false, Family::Public, 64).is_some());
-        assert_eq!(reserved(511, false, Family::Public, 64), None);
-        assert_eq!(reserved(512, false, Family::Public, 63), None);
-        assert_eq!(reserved(1_000_000, true, Family::Public, 64), None);
-        assert_eq!(reserved(1_000_000, false, Family::Health, 64), None);
+        assert!(reserved(512, false, RateLimitClass::Public, 64).is_some());
+        assert_eq!(reserved(511, false, RateLimitClass::Public, 64), None);
+        assert_eq!(reserved(512, false, RateLimitClass::Public, 63), None);
+        assert_eq!(reserved(1_000_000, true, RateLimitClass::Public, 64), None);
+        assert_eq!(reserved(1_000_000, false, RateLimitClass::Health, 64), None);
     }
 
     #[test]

@@ -5,7 +5,7 @@
 use super::subclient::Subclient;
 use rds_shared::access::budget::{AddressBudget, Allowance, Verdict};
 use rds_shared::access::{KeyDigest, KeyRecord};
-use rds_shared::route::Family;
+use rds_shared::route::RateLimitClass;
 use serde::{Deserialize, Serialize};
 
 pub const HEADER: &str = "x-guard";
@@ -76,7 +76,7 @@ pub struct ReserveAsk {
     /// The key, and reports about it; its `take` is `None`.
     pub ask: KeyAsk,
     /// The rate-limit class.
-    pub family: Family,
+    pub family: RateLimitClass,
     /// Most requests to reserve.
     pub want: u32,
     /// Longest duration in milliseconds, from now.
@@ -107,7 +107,7 @@ pub struct Settled {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Take {
     /// The rate-limit class.
-    pub family: Family,
+    pub family: RateLimitClass,
     /// The route's name in usage counts.
     pub endpoint: String,
     /// The client of a shared key.
@@ -192,7 +192,7 @@ mod tests {
             shown: "pk_live_0123".to_owned(),
             text: None,
             take: Some(Take {
-                family: Family::Public,
+                family: RateLimitClass::Public,
                 endpoint: "GET /v1/vaults".to_owned(),
                 client: Subclient::read(Some("one")).unwrap(),
             }),
@@ -202,7 +202,7 @@ mod tests {
                 spent: vec![Tally { endpoint: "GET /v1/vaults".to_owned(), served: 9, throttled: 0 }],
             }],
         };
-        let reserve = ReserveAsk { ask: ask.clone(), family: Family::Public, want: 64, lasts: 250 };
+        let reserve = ReserveAsk { ask: ask.clone(), family: RateLimitClass::Public, want: 64, lasts: 250 };
         for message in [KeyMessage::Ask(ask), KeyMessage::Reserve(reserve)] {
             assert_eq!(read::<KeyMessage>(&write(&message)), Some(message));
         }

@@ -30,8 +30,8 @@ pub mod address;
 pub mod address_object;
 pub mod client;
 pub mod denials;
-pub mod flight;
-pub mod gather;
+pub mod single_flight;
+pub mod group_commit;
 pub mod key;
 mod key_calls;
 mod key_disk;
@@ -44,12 +44,12 @@ pub mod record;
 mod record_kept_tests;
 pub mod register;
 mod register_object;
-pub mod reloaded;
+pub mod lazy_state;
 pub mod reports;
 pub mod reserved;
-pub mod share;
+pub mod semaphore;
 pub mod sql;
-pub mod stand_in;
+pub mod fallback_limiter;
 pub mod subclient;
 pub mod usage;
 
@@ -65,7 +65,7 @@ pub struct Remembered {
     /// Credentials refused lately, used while they cannot be judged.
     pub refused: RefCell<Refused>,
     /// The fallback limiter, used while the Durable Objects cannot be reached.
-    pub stand_in: RefCell<stand_in::StandIn>,
+    pub fallback: RefCell<fallback_limiter::FallbackLimiter>,
     /// Reservations.
     pub reserved: RefCell<reserved::Reserved>,
     /// Requests not yet reported to the Durable Objects.

@@ -4,7 +4,7 @@
 //! or overdue, so that no request is refused while another isolate's reservation has requests to give back.
 
 use super::message::Reservation;
-use rds_shared::route::Family;
+use rds_shared::route::RateLimitClass;
 
 /// Longest duration of a reservation, in milliseconds; shorter than the wait before a change of a key is acknowledged.
 pub const LONGEST_MILLIS: u32 = 250;
@@ -15,12 +15,12 @@ const MAX_OUTSTANDING: usize = 256;
 
 /// A reservation in its Durable Object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Out {
+pub struct OutstandingReservation {
     pub id: i64,
     /// The window in which it was counted.
     pub window: i64,
     /// The rate-limit class.
-    pub family: Family,
+    pub family: RateLimitClass,
     /// Number of requests.
     pub size: u32,
 }
@@ -29,11 +29,11 @@ pub struct Out {
 #[derive(Debug, Clone, Default)]
 pub struct Outstanding {
     /// Each with the interval, in milliseconds, in which its settlement is worth waiting for; unknown after a restart.
-    all: Vec<(Out, Option<(i64, i64)>)>,
+    all: Vec<(OutstandingReservation, Option<(i64, i64)>)>,
 }
 
 impl Outstanding {
-    pub fn new(out: Vec<Out>) -> Self {
+    pub fn new(out: Vec<OutstandingReservation>) -> Self {
         Outstanding { all: out.into_iter().map(|out| (out, None)).collect() }
     }
 
@@ -46,14 +46,14 @@ impl Outstanding {
     }
 
     /// Adds a stored reservation made at `now`. Its settlement may arrive as long after its end as a full duration.
-    pub fn made(&mut self, out: Out, reservation: &Reservation, wanted: u32, now: i64) {
+    pub fn made(&mut self, out: OutstandingReservation, reservation: &Reservation, wanted: u32, now: i64) {
         let back = wanted.min(LONGEST_MILLIS);
         let until = now.saturating_add(reservation.lasts.into()).saturating_add(back.into());
         self.all.push((out, Some((now, until))));
     }
 
     /// The outstanding reservation with this id.
-    pub fn find(&self, id: i64) -> Option<Out> {
+    pub fn find(&self, id: i64) -> Option<OutstandingReservation> {
         self.all.iter().map(|(out, _)| *out).find(|out| out.id == id)
     }
 
@@ -68,8 +68,8 @@ impl Outstanding {
     }
 
     /// Whether a refusal in `window` at `now` must wait for a reservation, of `family` or of any rate-limit class.
-    pub fn is_awaited(&self, family: Option<Family>, window: i64, now: i64) -> bool {
-        let counts = |out: &Out| out.window == window && family.is_none_or(|family| family == out.family);
+    pub fn is_awaited(&self, family: Option<RateLimitClass>, window: i64, now: i64) -> bool {
+        let counts = |out: &OutstandingReservation| out.window == window && family.is_none_or(|family| family == out.family);
         let runs = |awaited: Option<(i64, i64)>| awaited.is_some_and(|(from, until)| (from..until).contains(&now));
         self.all.iter().any(|(out, awaited)| counts(out) && runs(*awaited))
     }
@@ -83,8 +83,8 @@ mod tests {
 
     const T: i64 = 1_795_219_205_000;
 
-    fn out(id: i64, window: i64) -> Out {
-        Out { id, window, family: Family::Public, size: 64 }
+    fn out(id: i64, window: i64) -> OutstandingReservation {
+        OutstandingReservation { id, window, family: RateLimitClass::Public, size: 64 }
     }
 
     fn made(outstanding: &mut Outstanding, id: i64, now: i64) {
@@ -112,9 +112,9 @@ mod tests {
         made(&mut outstanding, 1, T);
         made(&mut outstanding, 2, T + 100);
         outstanding.settled(1);
-        let awaited = |now| outstanding.is_awaited(Some(Family::Public), 1, now);
+        let awaited = |now| outstanding.is_awaited(Some(RateLimitClass::Public), 1, now);
         assert!(awaited(T + 100) && awaited(T + 599) && outstanding.is_awaited(None, 1, T + 100));
-        assert!(!outstanding.is_awaited(Some(Family::GraphRead), 1, T + 100));
+        assert!(!outstanding.is_awaited(Some(RateLimitClass::GraphRead), 1, T + 100));
         assert!(!outstanding.is_awaited(None, 2, T + 100), "reservations of another window do not matter");
         assert!(!awaited(T + 600) && !awaited(T + 99), "nor after the clock was set back");
         assert_eq!(outstanding.find(2).map(|out| out.size), Some(64), "a late settlement is still accepted");

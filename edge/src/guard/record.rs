@@ -56,7 +56,7 @@ impl Lease {
 
 /// How to treat a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum KeyStatus {
     /// The key is valid.
     Live {
         record: KeyRecord,
@@ -117,30 +117,30 @@ impl Known {
     }
 
     /// Judges a request at `now`; `with_text` if it carries the key's text.
-    pub fn standing(&self, now: i64, with_text: bool) -> Standing {
+    pub fn standing(&self, now: i64, with_text: bool) -> KeyStatus {
         let since = |then: i64| now.saturating_sub(then);
         // After the clock was set back an age is negative and proves nothing.
         let recent = |then: i64| (0..PAUSE_MILLIS).contains(&since(then));
         let failed = self.failed_at.is_some_and(recent);
         if let Some(Lease { record, asked_at, .. }) = self.lease {
             if !record.active {
-                return Standing::Rejected;
+                return KeyStatus::Rejected;
             }
             if (0..LEASE_MILLIS).contains(&since(asked_at)) {
-                return Standing::Live { record, refresh: since(asked_at) >= REFRESH_MILLIS && !failed };
+                return KeyStatus::Live { record, refresh: since(asked_at) >= REFRESH_MILLIS && !failed };
             }
         }
         match self.refusal.filter(|(_, at)| recent(*at)) {
-            Some((Refusal::Unknown, _)) => Standing::Rejected,
-            Some((Refusal::TextNeeded, _)) if !with_text => Standing::TextNeeded,
+            Some((Refusal::Unknown, _)) => KeyStatus::Rejected,
+            Some((Refusal::TextNeeded, _)) if !with_text => KeyStatus::TextNeeded,
             _ => {
                 let is_away = self.failed_at.is_some_and(|at| (0..AWAY_MILLIS).contains(&since(at)));
                 let was_refused = |at: i64| (0..REFUSED_MILLIS).contains(&since(at));
                 match (self.kept(now).filter(|_| is_away), self.refusal) {
-                    (Some(record), _) => Standing::Live { record, refresh: !failed },
-                    (None, _) if !failed => Standing::Ask,
-                    (None, Some((Refusal::Unknown, at))) if was_refused(at) => Standing::Rejected,
-                    (None, _) => Standing::Unable,
+                    (Some(record), _) => KeyStatus::Live { record, refresh: !failed },
+                    (None, _) if !failed => KeyStatus::Ask,
+                    (None, Some((Refusal::Unknown, at))) if was_refused(at) => KeyStatus::Rejected,
+                    (None, _) => KeyStatus::Unable,
                 }
             }
         }
@@ -231,12 +231,12 @@ mod tests {
     #[test]
     fn a_record_is_refreshed_at_twenty_seconds_and_ends_at_thirty() {
         let known = known(1, T);
-        let live = |refresh| Standing::Live { record: record(1), refresh };
+        let live = |refresh| KeyStatus::Live { record: record(1), refresh };
         assert_eq!(known.standing(T + 19_999, false), live(false));
         assert_eq!(known.standing(T + 20_000, false), live(true));
         assert_eq!(known.standing(T + 29_999, false), live(true));
-        assert_eq!(known.standing(T + 30_000, false), Standing::Ask);
-        assert_eq!(known.standing(T - 1, false), Standing::Ask, "a clock that stepped back proves nothing");
+        assert_eq!(known.standing(T + 30_000, false), KeyStatus::Ask);
+        assert_eq!(known.standing(T - 1, false), KeyStatus::Ask, "a clock that stepped back proves nothing");
     }
 
     #[test]
@@ -256,29 +256,29 @@ mod tests {
     fn an_origin_that_does_not_answer_is_asked_once_a_second() {
         let mut known = known(1, T);
         known.unanswered(T + 20_000);
-        assert_eq!(known.standing(T + 20_500, false), Standing::Live { record: record(1), refresh: false });
+        assert_eq!(known.standing(T + 20_500, false), KeyStatus::Live { record: record(1), refresh: false });
         known.unanswered(T + 30_000);
-        assert_eq!(known.standing(T + 30_999, false), Standing::Unable);
-        assert_eq!(known.standing(T + 31_000, false), Standing::Ask);
+        assert_eq!(known.standing(T + 30_999, false), KeyStatus::Unable);
+        assert_eq!(known.standing(T + 31_000, false), KeyStatus::Ask);
     }
 
     #[test]
     fn an_unknown_key_is_looked_up_again_after_a_second() {
         let mut known = Known::default();
-        assert_eq!(known.standing(T, false), Standing::Ask);
+        assert_eq!(known.standing(T, false), KeyStatus::Ask);
         assert_eq!(known.answered(&KeyAnswer::Unknown.into(), T, T + 3), None, "nothing is stored for it");
-        assert_eq!(known.standing(T + 1_002, false), Standing::Rejected);
-        assert_eq!(known.standing(T + 1_003, false), Standing::Ask);
+        assert_eq!(known.standing(T + 1_002, false), KeyStatus::Rejected);
+        assert_eq!(known.standing(T + 1_003, false), KeyStatus::Ask);
     }
 
     #[test]
     fn a_key_whose_text_is_needed_becomes_an_ordinary_key() {
         let mut known = Known::default();
         known.answered(&KeyAnswer::TextNeeded.into(), T, T);
-        assert_eq!(known.standing(T + 10, false), Standing::TextNeeded);
-        assert_eq!(known.standing(T + 10, true), Standing::Ask);
+        assert_eq!(known.standing(T + 10, false), KeyStatus::TextNeeded);
+        assert_eq!(known.standing(T + 10, true), KeyStatus::Ask);
         known.answered(&KeyAnswer::Known { record: record(1) }.into(), T + 10, T + 20);
-        assert_eq!(known.standing(T + 30, false), Standing::Live { record: record(1), refresh: false });
+        assert_eq!(known.standing(T + 30, false), KeyStatus::Live { record: record(1), refresh: false });
     }
 
     #[test]
@@ -293,9 +293,9 @@ mod tests {
             KeyAnswer::TextNeeded,
         ] {
             assert_eq!(known.answered(&answer.clone().into(), T + 50, T + 200), None, "{answer:?}");
-            assert_eq!(known.standing(T + 201, true), Standing::Rejected);
+            assert_eq!(known.standing(T + 201, true), KeyStatus::Rejected);
         }
-        assert_eq!(known.standing(T + 10_000_000, false), Standing::Rejected, "a revocation does not expire");
+        assert_eq!(known.standing(T + 10_000_000, false), KeyStatus::Rejected, "a revocation does not expire");
     }
 
     #[test]
@@ -304,8 +304,8 @@ mod tests {
         let news = KeyRecord { rpm: 900, ..record(2) };
         assert!(known.told(news, T + 25_005).is_some());
         assert_eq!(known.answered(&KeyAnswer::Known { record: record(1) }.into(), T + 25_000, T + 25_010), None);
-        assert_eq!(known.standing(T + 29_999, false), Standing::Live { record: news, refresh: true });
-        assert_eq!(known.standing(T + 30_000, false), Standing::Ask);
+        assert_eq!(known.standing(T + 29_999, false), KeyStatus::Live { record: news, refresh: true });
+        assert_eq!(known.standing(T + 30_000, false), KeyStatus::Ask);
         assert!(known.told(record(2), T + 30_000).is_none(), "a repeated update changes nothing");
     }
 
@@ -315,7 +315,7 @@ mod tests {
         let older = KeyAnswer::Known { record: record(40) }.into();
         assert_eq!(known.answered(&older, T + 20_000, T + 20_010), None, "the lease still runs");
         assert!(known.answered(&older, T + 30_000, T + 30_010).is_some());
-        assert_eq!(known.standing(T + 30_020, false), Standing::Live { record: record(40), refresh: false });
+        assert_eq!(known.standing(T + 30_020, false), KeyStatus::Live { record: record(40), refresh: false });
     }
 
     #[test]
@@ -323,7 +323,7 @@ mod tests {
         let mut known = known(1, T);
         assert!(known.told(record(2), T + 40_005).is_some());
         assert_eq!(known.answered(&KeyAnswer::Known { record: record(1) }.into(), T + 40_000, T + 40_010), None);
-        assert_eq!(known.standing(T + 40_011, false), Standing::Ask);
+        assert_eq!(known.standing(T + 40_011, false), KeyStatus::Ask);
     }
 
     #[test]
@@ -331,14 +331,14 @@ mod tests {
         let mut known = known(1, T);
         let raised = KeyRecord { rpm: 400, ..record(1) };
         assert!(known.answered(&KeyAnswer::Known { record: raised }.into(), T + 20_000, T + 20_010).is_some());
-        assert_eq!(known.standing(T + 20_020, false), Standing::Live { record: raised, refresh: false });
+        assert_eq!(known.standing(T + 20_020, false), KeyStatus::Live { record: raised, refresh: false });
     }
 
     #[test]
     fn a_key_that_the_origin_has_forgotten_is_rejected_and_asked_for_again() {
         let mut known = known(1, T);
         assert!(known.answered(&KeyAnswer::Unknown.into(), T + 20_000, T + 20_010).is_some());
-        assert_eq!(known.standing(T + 20_020, false), Standing::Rejected);
-        assert_eq!(known.standing(T + 21_010, false), Standing::Ask);
+        assert_eq!(known.standing(T + 20_020, false), KeyStatus::Rejected);
+        assert_eq!(known.standing(T + 21_010, false), KeyStatus::Ask);
     }
 }

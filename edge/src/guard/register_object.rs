@@ -2,12 +2,12 @@
 //! a separate class would need a deployment migration, which cannot be rolled back.
 
 use super::DiskFault;
-use super::flight::Flight;
+use super::single_flight::SingleFlight;
 use super::key_object::Inner;
 use super::message::{KeyReply, LookUp};
 use super::register::{Entry, Register, RegisterDisk};
-use super::reloaded::Reloaded;
-use super::share::Share;
+use super::lazy_state::LazyState;
+use super::semaphore::QueuedSemaphore;
 use super::sql::Table;
 use crate::runtime;
 use core::cell::RefCell;
@@ -25,18 +25,18 @@ const LOOK_UPS: (usize, usize) = (4, 256);
 const SPENT_LOOK_UPS: (usize, usize) = (1, 32);
 
 /// A register's state and storage.
-pub(super) struct Shelf {
+pub(super) struct RegisterState {
     disk: Table,
-    machine: Reloaded<Register>,
-    places: Rc<Share>,
-    spent_places: Rc<Share>,
+    machine: LazyState<Register>,
+    places: Rc<QueuedSemaphore>,
+    spent_places: Rc<QueuedSemaphore>,
     /// Look-ups in flight, by key and whether its text is sent; identical ones wait for the same answer.
     out: RefCell<BTreeMap<(KeyDigest, bool), Rc<Question>>>,
 }
 
 /// A look-up at the origin and its reply.
 struct Question {
-    flight: Rc<Flight>,
+    flight: Rc<SingleFlight>,
     reply: RefCell<KeyReply>,
 }
 
@@ -46,12 +46,12 @@ impl Default for Question {
     }
 }
 
-impl Shelf {
+impl RegisterState {
     pub(super) fn new(state: &State) -> Self {
         let (places, spent_places) =
-            (Share::new(LOOK_UPS.0, LOOK_UPS.1), Share::new(SPENT_LOOK_UPS.0, SPENT_LOOK_UPS.1));
-        let (disk, machine) = (Table::of(state, TABLE), Reloaded::new("storage of a register"));
-        Shelf { disk, machine, places, spent_places, out: RefCell::default() }
+            (QueuedSemaphore::new(LOOK_UPS.0, LOOK_UPS.1), QueuedSemaphore::new(SPENT_LOOK_UPS.0, SPENT_LOOK_UPS.1));
+        let (disk, machine) = (Table::of(state, TABLE), LazyState::new("storage of a register"));
+        RegisterState { disk, machine, places, spent_places, out: RefCell::default() }
     }
 
     fn with<T>(&self, step: impl FnOnce(&mut Register, &Table) -> Result<T, DiskFault>) -> Result<T, DiskFault> {

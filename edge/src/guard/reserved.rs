@@ -10,12 +10,12 @@ use super::outstanding::LONGEST_MILLIS;
 use core::time::Duration;
 use rds_shared::access::budget::{Allowance, Verdict};
 use rds_shared::access::{KeyDigest, KeyRecord};
-use rds_shared::route::{Family, RouteId};
+use rds_shared::route::{RateLimitClass, RouteId};
 use rds_shared::wire::Timestamp;
 use std::collections::BTreeMap;
 
 /// The only rate-limit class whose requests are charged to the key alone.
-pub const FAMILY: Family = Family::Public;
+pub const FAMILY: RateLimitClass = RateLimitClass::Public;
 /// A key is busy after so many requests to its Durable Object within so many milliseconds.
 const BUSY_REQUESTS: u32 = 16;
 const BUSY_MILLIS: i64 = 100;
@@ -128,7 +128,7 @@ impl Demand {
 
 impl Reserved {
     /// Admits a request from a reservation, if there is one.
-    pub fn spend(&mut self, digest: &KeyDigest, family: Family, route: RouteId, now: Timestamp) -> Option<Spent> {
+    pub fn spend(&mut self, digest: &KeyDigest, family: RateLimitClass, route: RouteId, now: Timestamp) -> Option<Spent> {
         let (demand, now) = (self.keys.get_mut(digest).filter(|_| family == FAMILY)?, now.as_millis());
         let held = demand.held.iter_mut().find(|held| held.runs(now))?;
         held.left = held.left.saturating_sub(1);

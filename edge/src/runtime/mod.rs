@@ -13,7 +13,7 @@ use crate::epochs::EpochMessage;
 use crate::exchange::exchange;
 use crate::guard::client::Objects;
 use crate::guard::message::{AddressTake, KeyMessage, KeyReply, ReserveAsk};
-use crate::origin::{Call, OriginAnswer, Question, Seal};
+use crate::origin::{Call, OriginAnswer, UnsignedCall, CallStamp};
 use crate::pipeline::{self, Isolate};
 use crate::ports::{BodyFault, Guards, Host, Inbound, NoAnswer, Peer, Unreachable};
 use crate::respond::Reply;
@@ -254,9 +254,9 @@ impl Host for Runtime<'_> {
     fn probe_later(&self, request_id: RequestId, limit: Duration) {
         let (config, isolate) = (self.config.clone(), ISOLATE.with(Rc::clone));
         self.context.wait_until(async move {
-            let seal = || Seal { now: now(), nonce: random() };
+            let seal = || CallStamp { now: now(), nonce: random() };
             let send = async |call: &Call, limit| calls::call(&config, call, limit).await;
-            let question = Question::alive(request_id);
+            let question = UnsignedCall::alive(request_id);
             let outcome = exchange(&config.assertion_key, &question, limit, seal, send).await;
             if let Some(line) = probe_line(request_id, &outcome) {
                 console_error!("{line}");

@@ -5,7 +5,7 @@ use rds_edge::guard::DiskFault;
 use rds_edge::guard::key::{Change, KeyDisk, KeyGuard, Stored, StoredKey};
 use rds_edge::guard::ledger::{Bucket, Entry};
 use rds_edge::guard::message::Take;
-use rds_edge::guard::outstanding::Out;
+use rds_edge::guard::outstanding::OutstandingReservation;
 use rds_edge::guard::subclient::Subclient;
 use rds_edge::guard::usage::{Batch, WINDOWS_PER_DAY};
 use rds_shared::access::budget::Verdict;
@@ -21,7 +21,7 @@ pub const NOW: i64 = 1_795_219_205;
 struct Content {
     key: Option<StoredKey>,
     counts: BTreeMap<(i64, &'static str, Subclient, String), Entry>,
-    reserved: BTreeMap<i64, Out>,
+    reserved: BTreeMap<i64, OutstandingReservation>,
     batches: BTreeMap<u64, Batch>,
     usage: BTreeMap<(u64, String), UsageRow>,
 }

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use rds_edge::guard::message::{Take, Tally};
 use rds_edge::guard::subclient::Subclient;
 use rds_shared::access::budget::{subclient_limit, window_of};
-use rds_shared::route::Family;
+use rds_shared::route::RateLimitClass;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -45,7 +45,7 @@ fn event() -> impl Strategy<Value = Event> {
 fn take(client: u8) -> Take {
     let name = (client > 0).then(|| client.to_string());
     let client = Subclient::read(name.as_deref()).unwrap();
-    Take { family: Family::Public, endpoint: "GET /v1/vaults".to_owned(), client }
+    Take { family: RateLimitClass::Public, endpoint: "GET /v1/vaults".to_owned(), client }
 }
 
 proptest! {

@@ -4,11 +4,11 @@ use crate::disk::*;
 use proptest::prelude::*;
 use rds_edge::guard::key::KeyGuard;
 use rds_edge::guard::message::{Take, Tally};
-use rds_edge::guard::record::Standing;
+use rds_edge::guard::record::KeyStatus;
 use rds_edge::guard::subclient::Subclient;
 use rds_shared::access::KeyDigest;
 use rds_shared::access::link::{KeyAnswer, UsageBatch};
-use rds_shared::route::Family;
+use rds_shared::route::RateLimitClass;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -87,7 +87,7 @@ proptest! {
             match event {
                 Event::Request(endpoint) => {
                     let endpoint = ENDPOINTS[usize::from(endpoint)].to_owned();
-                    let take = Take { family: Family::Public, endpoint, client: Subclient::Pooled };
+                    let take = Take { family: RateLimitClass::Public, endpoint, client: Subclient::Pooled };
                     let verdict = instance.take(record, &take, now).unwrap();
                     served += u64::from(verdict.admitted);
                 }
@@ -118,7 +118,7 @@ fn a_record_of_a_newer_release_loses_neither_the_counts_nor_the_key() {
     let platter = Rc::<Platter>::default();
     let (mut instance, record) = (platter.instance(), record(10, false));
     instance.introduce(record);
-    let take = Take { family: Family::Public, endpoint: ENDPOINTS[0].to_owned(), client: Subclient::Pooled };
+    let take = Take { family: RateLimitClass::Public, endpoint: ENDPOINTS[0].to_owned(), client: Subclient::Pooled };
     let charge = |instance: &mut Instance| instance.step(|machine, disk| machine.take(disk, &[(record, &take)], NOW));
     charge(&mut instance).unwrap();
     platter.forget_record();
@@ -126,7 +126,7 @@ fn a_record_of_a_newer_release_loses_neither_the_counts_nor_the_key() {
     let mut instance = platter.instance();
     let standing =
         |instance: &mut Instance| instance.step(|machine, _| Ok(machine.standing(NOW * 1_000, false))).unwrap();
-    assert_eq!(standing(&mut instance), Standing::Ask, "the origin is asked");
+    assert_eq!(standing(&mut instance), KeyStatus::Ask, "the origin is asked");
     let batch = instance.step(|machine, disk| machine.next_batch(disk, NOW + 60)).unwrap().unwrap();
     assert_eq!(batch.rows.iter().map(|row| row.served).sum::<u64>(), 1, "usage is still reported");
     let (answer, at) = (KeyAnswer::Known { record }.into(), NOW * 1_000);
@@ -134,8 +134,8 @@ fn a_record_of_a_newer_release_loses_neither_the_counts_nor_the_key() {
         machine.answered(disk, KeyDigest::of("k"), &answer, (at, at), String::new())
     };
     instance.step(take_in).unwrap();
-    assert!(matches!(standing(&mut instance), Standing::Live { .. }));
-    assert!(matches!(standing(&mut platter.instance()), Standing::Live { .. }), "the record is stored");
+    assert!(matches!(standing(&mut instance), KeyStatus::Live { .. }));
+    assert!(matches!(standing(&mut platter.instance()), KeyStatus::Live { .. }), "the record is stored");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Versions of baskets: kept for a year by whoever reads them, and gone at once when they are retired.
+//! Basket versions: cacheable for a year, and gone at once when they are retired.
 
 use crate::tag_news::word;
 use crate::world::*;
@@ -11,7 +11,7 @@ const VERSION: &str = "/v1/baskets/b/version/b-v1";
 const FOR_A_YEAR: &str = "public, max-age=31536000, immutable";
 const NEXT: &str = "</v1/baskets/b/version/b-v2>; rel=\"successor-version\"";
 
-/// The version, until it is retired; then 410.
+/// The version, or 410 once it is retired.
 fn version(is_retired: bool, call: &Call) -> OriginAnswer {
     if is_retired {
         return envelope(410, "VERSION_RETIRED", call).with("link", NEXT).with("cache-control", "no-store");
@@ -33,12 +33,12 @@ fn world() -> (World, Rc<Cell<bool>>) {
 }
 
 #[test]
-fn a_retired_version_is_gone_at_once_from_every_warm_copy() {
+fn a_retired_version_is_gone_at_once_despite_cached_responses() {
     let (mut world, retired) = world();
     world.get(VERSION);
     let kept = world.get(VERSION);
     assert_eq!((kept.status, x_cache(&kept), kept.header("cache-control")), (200, "HIT", Some(FOR_A_YEAR)));
-    // A second isolate has a copy of its own.
+    // A second isolate has its own cached response.
     let mut other = Isolate::default();
     std::mem::swap(&mut world.isolate, &mut other);
     assert_eq!(x_cache(&world.get(VERSION)), "HIT");
@@ -54,14 +54,14 @@ fn a_retired_version_is_gone_at_once_from_every_warm_copy() {
         assert!(text(&gone).contains("VERSION_RETIRED"));
         std::mem::swap(&mut world.isolate, &mut other);
     }
-    assert!(world.stored.borrow().is_empty(), "and nobody finds it in the data centre's store");
-    // Whoever holds its hash is told so too.
+    assert!(world.stored.borrow().is_empty(), "it is removed from the data centre's cache");
+    // A conditional request gets 410, too.
     let held = world.send(&Ask::new("GET", VERSION).with("if-none-match", "\"hash\""));
     assert_eq!(held.status, 410);
 }
 
 #[test]
-fn what_the_origin_did_not_confirm_is_not_to_be_kept_for_a_year() {
+fn a_stale_response_is_not_cacheable_for_a_year() {
     let (world, _) = world();
     world.get(VERSION);
     world.pass_seconds(61);
@@ -72,14 +72,14 @@ fn what_the_origin_did_not_confirm_is_not_to_be_kept_for_a_year() {
 }
 
 #[test]
-fn a_version_that_may_be_retired_by_a_known_change_stands_in_for_nothing() {
+fn a_version_that_a_known_change_may_have_retired_is_not_served_stale() {
     let (world, _) = world();
     world.get(VERSION);
     assert_eq!(world.send(&word(&world, "baskets=2")).status, 204);
     world.origin_is_down();
     let unknown = world.get(VERSION);
     assert_eq!((unknown.status, x_cache(&unknown)), (503, ""));
-    // The basket itself goes on: what was in force then is a good copy, however old.
+    // The basket itself is served stale: it remains a correct earlier state.
     let basket = "/v1/baskets/b";
     let (world, _) = self::world();
     world.get(basket);
@@ -89,7 +89,7 @@ fn a_version_that_may_be_retired_by_a_known_change_stands_in_for_nothing() {
 }
 
 #[test]
-fn whoever_holds_the_content_hash_gets_no_body() {
+fn a_caller_with_the_content_hash_gets_304() {
     let (world, _) = world();
     world.get(VERSION);
     for held in ["\"hash\"", "W/\"hash\"", "\"other\", \"hash\""] {

@@ -1,4 +1,4 @@
-//! What a caller notices of ETags, conditions and HEAD.
+//! ETags, conditional requests and HEAD.
 
 use crate::world::*;
 
@@ -9,7 +9,7 @@ fn ask(condition: &str) -> Ask {
 }
 
 #[test]
-fn a_caller_who_has_the_answer_is_told_that_it_stands() {
+fn a_caller_with_the_current_version_gets_304() {
     let world = World::new(|_| Ok(page(ROWS)));
     for condition in ["W/\"version-7\"", "\"version-7\"", "\"other\", W/\"version-7\"", "*"] {
         let reply = world.send(&ask(condition));
@@ -20,20 +20,20 @@ fn a_caller_who_has_the_answer_is_told_that_it_stands() {
         assert_eq!(reply.header("vary"), Some("Origin"));
         assert_eq!((reply.header("content-type"), reply.header("content-length")), (None, None));
     }
-    assert_eq!(world.asked(), 1, "the caller's condition is answered from the copy");
+    assert_eq!(world.asked(), 1, "the condition is evaluated against the cached response");
 }
 
 #[test]
-fn a_caller_who_has_another_answer_gets_this_one() {
+fn a_caller_with_another_version_gets_the_current_one() {
     let world = World::new(|_| Ok(page(ROWS)));
     for condition in ["W/\"version-6\"", "version-7", ""] {
         assert_eq!(text(&world.send(&ask(condition))), ROWS);
     }
-    assert!(world.last_call().headers.iter().all(|(name, _)| *name != "if-none-match"), "it is not the edge's copy");
+    assert!(world.last_call().headers.iter().all(|(name, _)| *name != "if-none-match"), "the caller's condition is not forwarded");
 }
 
 #[test]
-fn conditions_hold_on_stale_copies_too() {
+fn conditions_apply_to_stale_responses_too() {
     let world = World::new(|_| Ok(page(ROWS)));
     world.get("/v1/vaults");
     world.pass_seconds(60);
@@ -44,7 +44,7 @@ fn conditions_hold_on_stale_copies_too() {
 }
 
 #[test]
-fn an_error_is_never_unchanged() {
+fn an_error_is_never_answered_with_304() {
     let world = World::new(|call| Ok(envelope(404, "NOT_FOUND", call).with("etag", "\"x\"")));
     assert_eq!(world.send(&ask("*")).status, 404);
 }
@@ -56,7 +56,7 @@ fn head_is_get_without_the_body() {
     assert_eq!((head.status, x_cache(&head), head.body.is_none()), (200, "MISS", true));
     assert_eq!(head.header("content-length"), Some(ROWS.len().to_string().as_str()));
     let get = world.get("/v1/vaults");
-    assert_eq!((x_cache(&get), text(&get).as_str()), ("HIT", ROWS), "both share a copy");
+    assert_eq!((x_cache(&get), text(&get).as_str()), ("HIT", ROWS), "both share a cached response");
     assert_eq!(world.last_call().method.as_str(), "GET");
     let missing = world.send(&Ask::new("HEAD", "/nowhere"));
     assert_eq!((missing.status, missing.body.is_none()), (404, true));

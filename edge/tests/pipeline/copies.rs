@@ -1,4 +1,4 @@
-//! What a caller notices of kept answers.
+//! Cached responses as callers see them.
 
 use crate::world::*;
 use std::cell::Cell;
@@ -6,7 +6,7 @@ use std::cell::Cell;
 const ROWS: &str = r#"{"data":[{"id":"a","freshness_seconds":30},{"id":"b","freshness_seconds":null}],"meta":{}}"#;
 
 #[test]
-fn the_first_answer_is_read_and_the_next_are_copies_that_say_how_old_they_are() {
+fn the_first_response_comes_from_the_origin_and_later_ones_state_their_age() {
     let world = World::new(|_| Ok(page(ROWS)));
     let first = world.get("/v1/vaults");
     assert_eq!((first.status, x_cache(&first), first.header("age")), (200, "MISS", None));
@@ -19,14 +19,14 @@ fn the_first_answer_is_read_and_the_next_are_copies_that_say_how_old_they_are() 
         assert_eq!(reply.header("x-data-version"), Some("7"));
         assert_eq!(reply.header("cache-control"), Some("public, max-age=0, must-revalidate"));
         assert_eq!(reply.header("content-type"), Some("application/json"));
-        assert_eq!(reply.header("cdn-cache-control"), None, "what the origin tells the edge is not for callers");
+        assert_eq!(reply.header("cdn-cache-control"), None, "this header is for the edge only");
     }
     assert_eq!(world.asked(), 1);
     assert_ne!(first.header("x-request-id"), second.header("x-request-id"));
 }
 
 #[test]
-fn a_copys_freshness_figures_grow_while_its_etag_stands() {
+fn ages_in_a_cached_response_grow_while_its_etag_stays() {
     let world = World::new(|_| Ok(page(ROWS)));
     let first = world.get("/v1/vaults");
     assert_eq!(text(&first), ROWS);
@@ -37,7 +37,7 @@ fn a_copys_freshness_figures_grow_while_its_etag_stands() {
 }
 
 #[test]
-fn a_feed_that_passes_its_heartbeat_in_a_copy_is_stale_in_it_also_when_nobody_else_can_say_so() {
+fn a_cached_feed_turns_stale_at_its_heartbeat_even_while_the_origin_is_down() {
     let feed = |age: u64, status: &str| {
         format!(
             r#"{{"data":[{{"heartbeat_seconds":60,"used_by":[],"age_seconds":{age},"status":"{status}"}}],"meta":{{}}}}"#
@@ -57,7 +57,7 @@ fn a_feed_that_passes_its_heartbeat_in_a_copy_is_stale_in_it_also_when_nobody_el
 }
 
 #[test]
-fn spellings_of_one_request_share_a_copy() {
+fn spellings_of_one_request_share_a_cached_response() {
     let world = World::new(|_| Ok(page(ROWS)));
     for target in [
         "/v1/vaults?chain=base,ethereum",
@@ -67,7 +67,7 @@ fn spellings_of_one_request_share_a_copy() {
         world.get(target);
     }
     assert_eq!(world.asked(), 1);
-    assert_eq!(world.last_call().target, "/v1/vaults?chain=base,ethereum", "nothing else reaches the origin");
+    assert_eq!(world.last_call().target, "/v1/vaults?chain=base,ethereum", "only the canonical target reaches the origin");
     for address in ["0x00B6F2C15E4439749F192D10C70F65354848CF4B", "0x00b6f2c15e4439749f192d10c70f65354848cf4b"] {
         world.get(&format!("/v1/vault/ethereum/{address}"));
     }
@@ -75,7 +75,7 @@ fn spellings_of_one_request_share_a_copy() {
 }
 
 #[test]
-fn a_new_isolate_starts_with_the_data_centres_copies() {
+fn a_new_isolate_starts_with_the_data_centres_cache() {
     let mut world = World::new(|_| Ok(page(ROWS)));
     world.get("/v1/vaults");
     world.new_isolate();
@@ -84,11 +84,11 @@ fn a_new_isolate_starts_with_the_data_centres_copies() {
     assert_eq!((x_cache(&reply), reply.header("age"), world.asked()), ("HIT", Some("6"), 1));
     assert_eq!(text(&reply), ROWS.replace(":30", ":36"));
     world.stored.borrow_mut().clear();
-    assert_eq!(x_cache(&world.get("/v1/vaults")), "HIT", "by now the isolate has it too");
+    assert_eq!(x_cache(&world.get("/v1/vaults")), "HIT", "the isolate has cached it, too");
 }
 
 #[test]
-fn an_old_copy_that_the_origin_confirms_is_good_for_another_life() {
+fn a_response_confirmed_by_the_origin_is_fresh_again() {
     let reads = Cell::new(0);
     let world = World::new(move |call| {
         reads.set(reads.get() + 1);
@@ -116,7 +116,7 @@ fn an_old_copy_that_the_origin_confirms_is_good_for_another_life() {
 }
 
 #[test]
-fn a_changed_answer_replaces_the_copy() {
+fn a_changed_answer_replaces_the_cached_response() {
     let world = World::new(|_| Ok(page(ROWS)));
     world.get("/v1/vaults");
     world.origin(|_| Ok(page("{\"data\":[]}")));
@@ -127,7 +127,7 @@ fn a_changed_answer_replaces_the_copy() {
 }
 
 #[test]
-fn what_is_gone_is_gone_at_once_and_not_found_is_asked_again() {
+fn a_404_removes_the_cached_response_and_is_not_cached() {
     let world = World::new(|_| Ok(page(ROWS)));
     world.get("/v1/curators/someone");
     world.origin(|call| Ok(envelope(404, "NOT_FOUND", call)));
@@ -138,11 +138,11 @@ fn what_is_gone_is_gone_at_once_and_not_found_is_asked_again() {
     }
     assert_eq!(world.asked(), 3);
     world.origin_is_down();
-    assert_eq!(world.get("/v1/curators/someone").status, 503, "a copy of what is gone must not come back");
+    assert_eq!(world.get("/v1/curators/someone").status, 503, "a removed response must not be served again");
 }
 
 #[test]
-fn an_answer_is_kept_only_with_the_origins_consent() {
+fn an_answer_is_cached_only_with_the_origins_consent() {
     let world = World::new(|_| Ok(answer(200, ROWS)));
     world.get("/v1/vaults");
     let reply = world.get("/v1/vaults");
@@ -151,7 +151,7 @@ fn an_answer_is_kept_only_with_the_origins_consent() {
 }
 
 #[test]
-fn health_and_readiness_are_never_copies() {
+fn health_and_readiness_are_never_cached() {
     let world = World::new(|_| Ok(page("{\"status\":\"ok\"}")));
     for target in ["/v1/health", "/ready", "/v1/health"] {
         let reply = world.get(target);
@@ -169,7 +169,7 @@ fn health_and_readiness_are_never_copies() {
 }
 
 #[test]
-fn a_batch_look_up_reaches_the_origin_whole_and_is_never_a_copy() {
+fn a_batch_look_up_is_passed_on_unchanged_and_never_cached() {
     let world = World::new(|_| Ok(page(ROWS)));
     let ask =
         || Ask::new("POST", "/v1/vaults/batch").with("content-type", "application/json").body(b"{\"ids\":[\"a\"]}");

@@ -1,4 +1,4 @@
-//! What the edge counts of its own answers, for the status feed: no answer that the origin has counted, and each one once.
+//! Counts of the edge's own responses for the status feed: none that the origin has counted, and each once.
 
 use crate::objects::*;
 use crate::world::*;
@@ -10,7 +10,7 @@ fn from(number: u32, target: &str) -> Ask {
     Ask::new("GET", target).with("cf-connecting-ip", &format!("192.0.2.{number}"))
 }
 
-/// What this isolate would tell of its answers now: good, refused and failed ones.
+/// The counts that this isolate would report now: good, refused and failed.
 fn counted(world: &World) -> (u64, u64, u64) {
     let report = world.isolate.answered.borrow_mut().begin([1; 16]);
     world.isolate.answered.borrow_mut().end(true);
@@ -21,7 +21,7 @@ fn counted(world: &World) -> (u64, u64, u64) {
 }
 
 #[test]
-fn copies_refusals_and_errors_of_its_own_are_counted_by_class() {
+fn cached_responses_refusals_and_the_edges_errors_are_counted_by_class() {
     let world = World::new(|_| Ok(page(ROWS)));
     world.get("/v1/vaults");
     assert_eq!(counted(&world), (0, 0, 0), "the origin answered");
@@ -37,12 +37,12 @@ fn copies_refusals_and_errors_of_its_own_are_counted_by_class() {
     for number in 0..4 {
         assert_eq!(world.send(&from(3 + number, "/v1/chains")).status, 503);
     }
-    assert_eq!(counted(&world), (1, 0, 4), "nobody else has counted these");
-    assert_eq!(counted(&world), (0, 0, 0), "and they are told once");
+    assert_eq!(counted(&world), (1, 0, 4), "the origin has not counted these");
+    assert_eq!(counted(&world), (0, 0, 0), "they are reported once");
 }
 
 #[test]
-fn what_the_origin_answered_is_counted_there_whatever_became_of_it_here() {
+fn responses_of_the_origin_are_not_counted_at_the_edge() {
     let world = World::new(|_| Ok(page(ROWS)));
     world.get("/v1/vaults");
     world.pass_seconds(100);
@@ -55,7 +55,7 @@ fn what_the_origin_answered_is_counted_there_whatever_became_of_it_here() {
 }
 
 #[test]
-fn probes_and_paths_that_are_no_routes_say_nothing_of_the_service() {
+fn probes_and_unknown_paths_are_not_counted() {
     let world = World::new(|_| Ok(page(ROWS)));
     world.origin_is_down();
     for target in ["/ready", "/v1/health", "/v1/status", "/v1/nothing", "/v1/docs"] {
@@ -65,7 +65,7 @@ fn probes_and_paths_that_are_no_routes_say_nothing_of_the_service() {
 }
 
 #[test]
-fn a_guessed_key_counts_for_nothing_and_a_known_one_does() {
+fn a_503_for_an_unknown_key_is_not_counted_but_for_a_known_one_is() {
     let world = World::new(|_| Ok(page(ROWS)));
     world.objects.mint(1, record(Plan::Data, 300));
     let keyed = |number| from(1, "/v1/vaults").with("authorization", &bearer(number));
@@ -76,7 +76,7 @@ fn a_guessed_key_counts_for_nothing_and_a_known_one_does() {
 }
 
 #[test]
-fn scores_that_are_withheld_on_purpose_are_no_fault() {
+fn scores_withheld_in_fail_closed_mode_are_not_counted_as_failures() {
     let world = World::new(|_| Ok(page(ROWS)));
     world.epochs.versions.borrow_mut().raise_to(&rds_shared::route::TagVersions::parse("fail_safe=10"));
     world.origin_is_down();
@@ -86,7 +86,7 @@ fn scores_that_are_withheld_on_purpose_are_no_fault() {
 }
 
 #[test]
-fn counts_are_told_beside_requests_and_not_for_each() {
+fn counts_are_reported_in_the_background_and_not_per_request() {
     let world = World::new(|_| Ok(page(ROWS)));
     world.get("/v1/vaults");
     for _ in 0..5 {

@@ -1,4 +1,4 @@
-//! What a page's script notices.
+//! CORS, as a page's script sees it.
 
 use crate::world::*;
 use rds_edge::respond::Reply;
@@ -8,7 +8,7 @@ fn granted(reply: &Reply) -> Option<&str> {
 }
 
 #[test]
-fn our_pages_may_read_and_nobody_elses() {
+fn only_first_party_pages_may_read() {
     let world = World::new(|_| Ok(page("{}")));
     for (origin, grant) in
         [(OUR_PAGE, Some(OUR_PAGE)), ("https://evil.example", None), ("null", None), ("https://app.example.evil", None)]
@@ -18,7 +18,7 @@ fn our_pages_may_read_and_nobody_elses() {
         assert_eq!(reply.header("vary"), Some("Origin"));
     }
     assert_eq!(granted(&world.get("/v1/vaults")), None);
-    assert_eq!(world.asked(), 1, "pages and other callers share a copy");
+    assert_eq!(world.asked(), 1, "pages and other callers share a cached response");
 }
 
 #[test]
@@ -33,7 +33,7 @@ fn a_page_can_read_errors_as_well_as_answers() {
 }
 
 #[test]
-fn leave_is_given_without_asking_the_origin() {
+fn preflights_are_answered_without_the_origin() {
     let world = World::new(|_| Ok(page("{}")));
     let ask = |origin: &str| {
         Ask::new("OPTIONS", "/v1/vaults/batch").with("origin", origin).with("access-control-request-method", "POST")

@@ -1,5 +1,5 @@
-//! What anyone notices who verifies a decision: five answers that the edge finds by itself, whatever the origin says or whether
-//! it is there.
+//! Verification of decisions: the edge derives the five answers by itself, whatever the origin claims, and also while it is
+//! down.
 
 use crate::objects::*;
 use crate::world::*;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 const VECTORS: &str = include_str!("../../../fixtures/decisions/verifications.jsonl");
 
-/// Each vector: its id, the evidence as the origin would give it, and the five answers.
+/// Each vector: its id, the origin's evidence, and the five answers.
 fn vectors() -> impl Iterator<Item = (String, Value, Value)> {
     VECTORS.lines().map(|line| {
         let vector: Value = serde_json::from_str(line).unwrap();
@@ -20,7 +20,7 @@ fn vectors() -> impl Iterator<Item = (String, Value, Value)> {
     })
 }
 
-/// The first vector, which holds.
+/// The first vector that passes all checks.
 fn good() -> (String, Value) {
     vectors().find(|(_, _, five)| *five == json!([true, true, true, true, true])).map(|(id, it, _)| (id, it)).unwrap()
 }
@@ -52,20 +52,20 @@ fn data(world: &World, id: &str) -> Value {
 }
 
 #[test]
-fn every_record_gets_the_answers_it_deserves() {
+fn every_record_gets_its_expected_answers() {
     for (id, evidence, expected) in vectors() {
         let said = data(&world_with(evidence), &id);
         assert_eq!(five(&said), expected);
         assert_eq!(
             said["decision"].is_null(),
             said["envelopeIntact"] == json!(false),
-            "what is not proved is not told"
+            "an unproven decision is not returned"
         );
     }
 }
 
 #[test]
-fn nobody_needs_a_key_and_the_origins_own_word_counts_for_nothing() {
+fn no_key_is_needed_and_the_origins_own_verdict_is_ignored() {
     let (id, mut evidence) = good();
     evidence["verdict"] = json!("verified");
     evidence["record"]["signature"] = json!(format!("0x{}", "11".repeat(65)));
@@ -76,7 +76,7 @@ fn nobody_needs_a_key_and_the_origins_own_word_counts_for_nothing() {
 }
 
 #[test]
-fn a_decision_that_is_not_there_is_asked_for_again_each_time() {
+fn a_missing_decision_is_looked_up_again_each_time() {
     let (id, evidence) = good();
     let none = json!({ "record": null, "signers": evidence["signers"] });
     let world = World::new(move |_| Ok(answer(200, &none.to_string())));
@@ -86,17 +86,17 @@ fn a_decision_that_is_not_there_is_asked_for_again_each_time() {
     );
     assert!(world.stored.borrow().is_empty());
     world.origin(move |_| Ok(kept(&evidence, 1)));
-    assert_eq!(data(&world, &id)["found"], json!(true), "it was made a moment later");
+    assert_eq!(data(&world, &id)["found"], json!(true), "it was created a moment later");
 }
 
 #[test]
-fn what_was_verified_once_stays_verifiable_while_the_origin_is_down() {
+fn a_verified_decision_stays_verifiable_while_the_origin_is_down() {
     let (id, evidence) = good();
     let mut world = world_with(evidence);
     let before = data(&world, &id);
     world.origin_is_down();
     let reply = world.get(&path(&id.to_uppercase()));
-    assert_eq!((x_cache(&reply), world.asked()), ("HIT", 1), "another spelling of the id is no other decision");
+    assert_eq!((x_cache(&reply), world.asked()), ("HIT", 1), "the case of the id does not matter");
     world.pass_seconds(3_600);
     world.new_isolate();
     let reply = world.get(&path(&id));
@@ -104,7 +104,7 @@ fn what_was_verified_once_stays_verifiable_while_the_origin_is_down() {
     assert!(reply.header("warning").is_some());
     assert_eq!(serde_json::from_str::<Value>(&text(&reply)).unwrap()["data"], before);
     let unknown = world.get(&path(&"0".repeat(64)));
-    assert_eq!(unknown.status, 503, "of what nobody verified before, nothing can be said");
+    assert_eq!(unknown.status, 503, "a decision that was never cached cannot be verified");
 }
 
 #[test]
@@ -116,14 +116,14 @@ fn a_change_of_the_registry_shows_on_the_next_request() {
         signer["retired_at"] = json!("2026-01-02T00:00:00.000Z");
     }
     world.origin(move |_| Ok(kept(&evidence, 2)));
-    assert_eq!(data(&world, &id)["signerActiveAtIssuance"], json!(true), "the copy is fresh, and nothing is known");
+    assert_eq!(data(&world, &id)["signerActiveAtIssuance"], json!(true), "the cached evidence is fresh, and the change is not known yet");
     world.epochs.versions.borrow_mut().raise(rds_shared::route::Tag::Signers, 2);
     world.pass_seconds(2);
     assert_eq!(five(&data(&world, &id)), json!([true, true, true, true, false]));
 }
 
 #[test]
-fn a_registry_that_is_known_to_have_changed_proves_no_signer_while_it_cannot_be_read() {
+fn an_outdated_registry_does_not_prove_that_a_signer_was_authorised() {
     let (id, evidence) = good();
     let mut world = world_with(evidence.clone());
     let before = data(&world, &id);
@@ -139,19 +139,19 @@ fn a_registry_that_is_known_to_have_changed_proves_no_signer_while_it_cannot_be_
         assert!(reply.header("warning").is_some_and(|warning| warning.starts_with("111")));
         assert!(reply.header("age").is_some() && reply.header("cache-status").unwrap().contains("stale-if-error"));
         let said = serde_json::from_str::<Value>(&text(&reply)).unwrap()["data"].clone();
-        assert_eq!(five(&said), json!([true, true, true, true, false]), "whoever was retired is not known");
-        assert_eq!(said["decision"], before["decision"], "what it says is proved by itself");
+        assert_eq!(five(&said), json!([true, true, true, true, false]), "the retired signer is unknown");
+        assert_eq!(said["decision"], before["decision"], "the decision's content is proven by its hash");
         let reply = world.send(&again);
-        assert_eq!((reply.status, reply.header("etag") == Some(&tag)), (200, false), "what they have holds no more");
+        assert_eq!((reply.status, reply.header("etag") == Some(&tag)), (200, false), "the earlier verification is no longer valid");
         world.new_isolate();
     }
     world.origin(move |_| Ok(kept(&evidence, 2)));
     world.pass_seconds(60);
-    assert_eq!(data(&world, &id), before, "it was another signer");
+    assert_eq!(data(&world, &id), before, "another signer had been retired");
 }
 
 #[test]
-fn what_is_no_evidence_is_never_passed_on() {
+fn malformed_evidence_is_never_passed_on() {
     let (id, evidence) = good();
     let oversized = json!({ "record": evidence["record"], "signers": [], "padding": " ".repeat(200 * 1024) });
     for body in [json!({ "data": { "found": true, "envelopeIntact": true } }), json!([]), oversized] {
@@ -163,7 +163,7 @@ fn what_is_no_evidence_is_never_passed_on() {
 }
 
 #[test]
-fn what_is_no_hash_is_the_origins_to_refuse_and_a_switched_off_graph_is_not_found() {
+fn the_origins_refusal_of_a_malformed_id_or_a_disabled_graph_is_passed_on() {
     for (status, code) in [(400, "INVALID_PARAMETER"), (404, "NOT_FOUND")] {
         let world = World::new(move |call| Ok(envelope(status, code, call)));
         let reply = world.get(&path("XYZ"));
@@ -174,7 +174,7 @@ fn what_is_no_hash_is_the_origins_to_refuse_and_a_switched_off_graph_is_not_foun
 }
 
 #[test]
-fn verifying_is_charged_to_the_address_so_that_nobody_can_burn_our_time() {
+fn verifying_is_charged_to_the_address() {
     let (id, evidence) = good();
     let world = world_with(evidence);
     let ask = Ask::new("GET", &path(&id)).with("cf-connecting-ip", "192.0.2.7");
@@ -183,11 +183,11 @@ fn verifying_is_charged_to_the_address_so_that_nobody_can_burn_our_time() {
     world.objects.mint(1, record(Plan::Data, 50));
     let keyed = ask.with("authorization", &bearer(1));
     let reply = world.send(&keyed);
-    assert_eq!((reply.status, reply.header("x-ratelimit-limit")), (200, Some("600")), "the graph family's own budget");
+    assert_eq!((reply.status, reply.header("x-ratelimit-limit")), (200, Some("600")), "the graph has its own limit");
 }
 
 #[test]
-fn a_check_is_for_decisioning_keys_and_passes_with_its_body() {
+fn a_check_requires_a_decisioning_key_and_is_passed_on_with_its_body() {
     let world = World::new(|_| Ok(answer(200, "{\"data\":{\"verdict\":\"approve\"}}")));
     let ask = |number: Option<u32>| {
         let ask = Ask::new("POST", "/v1/graph/check").with("content-type", "application/json").body(b"{}");

@@ -1,11 +1,11 @@
-//! The OpenAPI document: part of the program, so the origin is never asked for it.
+//! The OpenAPI document. It is compiled in, so the origin is never asked for it.
 
 use crate::world::*;
 
 const PATH: &str = "/v1/openapi.json";
 
 #[test]
-fn it_is_served_while_the_origin_is_away() {
+fn it_is_served_while_the_origin_is_down() {
     let world = World::new(|_| Ok(page("{}")));
     world.origin_is_down();
     let reply = world.get(PATH);
@@ -23,7 +23,7 @@ fn it_is_metered_like_any_other_route() {
 }
 
 #[test]
-fn whoever_has_it_is_told_that_it_stands_and_a_head_has_no_body() {
+fn a_caller_with_the_current_version_gets_304_and_head_has_no_body() {
     let world = World::new(|_| Ok(page("{}")));
     let etag = world.get(PATH).header("etag").unwrap().to_owned();
     let again = world.send(&Ask::new("GET", PATH).with("if-none-match", &etag));

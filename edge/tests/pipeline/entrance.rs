@@ -1,4 +1,4 @@
-//! Addresses that people, browsers and crawlers try first.
+//! Paths that people, browsers and crawlers try first.
 
 use crate::world::*;
 use rds_edge::respond::Reply;
@@ -10,11 +10,11 @@ fn browse(world: &World, target: &str) -> Reply {
 }
 
 #[test]
-fn a_browser_is_led_to_the_documentation_and_a_program_is_given_an_index() {
+fn a_browser_is_redirected_to_the_documentation_and_a_program_gets_an_index() {
     let world = World::new(|_| Ok(page("{}")));
-    let led = browse(&world, "/");
+    let redirect = browse(&world, "/");
     assert_eq!(
-        (led.status, led.header("location"), led.header("cache-control")),
+        (redirect.status, redirect.header("location"), redirect.header("cache-control")),
         (302, Some("/v1/docs"), Some("no-store"))
     );
     let index = world.send(&Ask::new("GET", "/").with("accept", "*/*"));
@@ -23,11 +23,11 @@ fn a_browser_is_led_to_the_documentation_and_a_program_is_given_an_index() {
     for (path, target) in [("/v1", "/v1/docs"), ("/docs", "/v1/docs"), ("/openapi.json", "/v1/openapi.json")] {
         assert_eq!(world.get(path).header("location"), Some(target), "{path}");
     }
-    assert_eq!((world.asked(), world.get("/").header("x-ratelimit-limit")), (0, None), "it costs nobody anything");
+    assert_eq!((world.asked(), world.get("/").header("x-ratelimit-limit")), (0, None), "these paths are not rate-limited");
 }
 
 #[test]
-fn crawlers_and_machines_find_what_they_look_for() {
+fn crawlers_and_machines_get_their_files() {
     let world = World::new(|_| Ok(page("{}")));
     for (path, kind, holds) in [
         ("/robots.txt", "text/plain; charset=utf-8", "Allow: /v1/docs\n"),
@@ -46,9 +46,9 @@ fn crawlers_and_machines_find_what_they_look_for() {
 #[test]
 fn security_txt_names_a_contact_and_has_not_expired() {
     let world = World::new(|_| Ok(page("{}")));
-    let told = text(&world.send(&Ask::new("GET", "/.well-known/security.txt").with("host", "risk.example")));
-    assert!(told.contains("Contact: https://risk.example/v1/docs/security\n"), "{told}");
-    let expires = told.lines().find_map(|line| line.strip_prefix("Expires: ")).unwrap();
+    let given = text(&world.send(&Ask::new("GET", "/.well-known/security.txt").with("host", "risk.example")));
+    assert!(given.contains("Contact: https://risk.example/v1/docs/security\n"), "{given}");
+    let expires = given.lines().find_map(|line| line.strip_prefix("Expires: ")).unwrap();
     let days = rds_shared::wire::Timestamp::parse(expires).unwrap().seconds_since(world.now()) / 86_400;
     assert_eq!(days, 180);
     let odd = text(&world.send(&Ask::new("GET", "/.well-known/security.txt").with("host", "evil.example/\u{1}")));
@@ -57,7 +57,7 @@ fn security_txt_names_a_contact_and_has_not_expired() {
 }
 
 #[test]
-fn a_page_that_is_not_there_is_a_page_for_browsers_and_an_error_for_programs() {
+fn a_missing_page_is_a_page_for_browsers_and_an_error_for_programs() {
     let world = World::new(|_| Ok(page("{}")));
     let missing = browse(&world, "/v1/docs/nope");
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Requests as tests write them, and answers as the origin gives them.
+//! Requests written by tests, and answers given by the origin.
 
 use crate::world::KEY;
 use rds_edge::origin::{Call, OriginAnswer};
@@ -6,7 +6,6 @@ use rds_edge::ports::{BodyFault, Inbound, Peer};
 use rds_edge::respond::Reply;
 use rds_shared::access::{AnswerHead, AssertionKey, BodyDigest};
 
-/// A request.
 #[derive(Clone)]
 pub struct Ask {
     method: &'static str,
@@ -33,7 +32,7 @@ impl Ask {
         self
     }
 
-    /// Who connects; else it is a proxy on this machine.
+    /// Sets the peer; the default is a proxy on this machine.
     pub fn through(mut self, peer: Peer) -> Self {
         self.peer = peer;
         self
@@ -67,32 +66,32 @@ impl Inbound for Ask {
     }
 }
 
-/// An answer that something else than the origin gave.
+/// An answer that does not come from the origin.
 pub fn unsigned(answer: OriginAnswer) -> OriginAnswer {
-    OriginAnswer { signature: Some(NOBODYS.to_owned()), ..answer }
+    OriginAnswer { signature: Some(UNSIGNED.to_owned()), ..answer }
 }
 
-/// Marks an answer that arrives without a signature.
-const NOBODYS: &str = "unsigned";
+/// Marks an answer without a signature.
+const UNSIGNED: &str = "unsigned";
 
-/// The answer as it arrives: signed by the origin for this call, unless the test has it otherwise.
+/// The answer as received: signed by the origin for this call, unless the test says otherwise.
 pub fn arrived(call: &Call, mut answer: OriginAnswer) -> OriginAnswer {
     let is_stream = call.streams && answer.is_stream();
     answer.digest = (!is_stream).then(|| BodyDigest::of(&answer.body));
     answer.signature = match answer.signature.take() {
-        Some(signature) => Some(signature).filter(|signature| signature != NOBODYS),
+        Some(signature) => Some(signature).filter(|signature| signature != UNSIGNED),
         None => {
             let key = AssertionKey::parse(KEY).unwrap();
             let head = AnswerHead { nonce: &call.nonce, status: answer.status, header: |name| answer.header(name) };
             Some(key.sign_answer(&head, answer.digest.as_ref()))
         }
     };
-    // The host reads what is signed, and nothing else.
+    // The host reads only the signed headers.
     answer.headers.retain(|(name, _)| rds_edge::origin::READ.contains(name));
     answer
 }
 
-/// A kept success, as the origin gives it.
+/// A cacheable success.
 pub fn page(body: &str) -> OriginAnswer {
     answer(200, body)
         .with("cdn-cache-control", "max-age=15, stale-if-error=86400")
@@ -100,7 +99,7 @@ pub fn page(body: &str) -> OriginAnswer {
         .with("x-data-version", "7")
 }
 
-/// An answer of the origin's, in JSON.
+/// A JSON answer of the origin.
 pub fn answer(status: u16, body: &str) -> OriginAnswer {
     OriginAnswer {
         status,
@@ -110,7 +109,7 @@ pub fn answer(status: u16, body: &str) -> OriginAnswer {
     }
 }
 
-/// The origin's envelope for the request it was asked for.
+/// The origin's error envelope for this call.
 pub fn envelope(status: u16, code: &str, call: &Call) -> OriginAnswer {
     let id = &call.headers.iter().find(|(name, _)| *name == "x-request-id").unwrap().1;
     answer(
@@ -119,7 +118,6 @@ pub fn envelope(status: u16, code: &str, call: &Call) -> OriginAnswer {
     )
 }
 
-/// Adds a header to an answer.
 pub trait With {
     fn with(self, name: &'static str, value: &str) -> Self;
 }
@@ -131,12 +129,11 @@ impl With for OriginAnswer {
     }
 }
 
-/// The body as text.
 pub fn text(reply: &Reply) -> String {
     reply.body.as_ref().map(|body| String::from_utf8(body.to_vec()).unwrap()).unwrap_or_default()
 }
 
-/// How the edge says it came by an answer.
+/// The value of `X-Cache`.
 pub fn x_cache(reply: &Reply) -> &str {
     reply.header("x-cache").unwrap_or("")
 }

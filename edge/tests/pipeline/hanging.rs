@@ -1,4 +1,4 @@
-//! What callers notice of an origin that takes calls and answers none: the first ones wait, and nobody after them.
+//! An origin that accepts connections but does not answer: only the first callers wait.
 
 use crate::world::*;
 use rds_edge::ports::NoAnswer;
@@ -7,7 +7,7 @@ use rds_shared::access::link;
 
 const ROWS: &str = r#"{"data":[]}"#;
 
-/// A world with a stale copy of `/v1/vaults`, whose origin hangs from now on.
+/// A world with a stale cached response of `/v1/vaults`, whose origin hangs from now on.
 fn hanging() -> World {
     let world = World::new(|_| Ok(page(ROWS)));
     world.get("/v1/vaults");
@@ -16,19 +16,19 @@ fn hanging() -> World {
     world
 }
 
-/// A request from an address of its own, so that no rate limit interferes.
+/// A request from a separate address, so that no rate limit interferes.
 fn get(world: &World, caller: usize, target: &str) -> Reply {
     world.send(&Ask::new("GET", target).with("cf-connecting-ip", &format!("192.0.2.{caller}")))
 }
 
-/// The status of an answer, and how long its caller waited, in milliseconds.
+/// The status of a response, and how long it took in milliseconds.
 fn timed(world: &World, caller: usize, target: &str) -> (u16, i64) {
     let before = world.now().as_millis();
     (get(world, caller, target).status, world.now().as_millis() - before)
 }
 
 #[test]
-fn one_reader_of_a_stale_copy_waits_and_the_others_have_it_at_once() {
+fn one_reader_of_a_stale_response_waits_and_the_others_get_it_at_once() {
     let world = hanging();
     assert_eq!(timed(&world, 0, "/v1/vaults"), (200, 2_500));
     let asked = world.asked();
@@ -38,9 +38,9 @@ fn one_reader_of_a_stale_copy_waits_and_the_others_have_it_at_once() {
         assert_eq!(world.now(), before);
         world.pass_millis(500);
     }
-    assert_eq!(world.asked(), asked, "nothing that somebody waited for");
+    assert_eq!(world.asked(), asked, "no request waited for the origin");
     let probes = world.probes.borrow();
-    assert!((10..=15).contains(&probes.len()), "and probes beside the requests: {}", probes.len());
+    assert!((10..=15).contains(&probes.len()), "background probes: {}", probes.len());
     assert!(probes.iter().all(|limit| limit.as_millis() == 1_000));
 }
 
@@ -62,7 +62,7 @@ fn one_probe_is_out_at_a_time() {
 }
 
 #[test]
-fn readiness_and_health_answer_within_three_seconds_and_then_at_once() {
+fn readiness_and_health_take_three_seconds_once_and_then_answer_at_once() {
     for target in ["/ready", "/v1/health"] {
         let world = hanging();
         let (status, waited) = timed(&world, 0, target);
@@ -76,12 +76,12 @@ fn readiness_and_health_answer_within_three_seconds_and_then_at_once() {
         }
         get(&world, 21, target);
         assert_eq!(timed(&world, 22, "/v1/vaults"), (200, 0));
-        assert_eq!(timed(&world, 23, "/v1/chains"), (503, 0), "nor does a read without a copy wait");
+        assert_eq!(timed(&world, 23, "/v1/chains"), (503, 0), "a request without a stale response does not wait either");
     }
 }
 
 #[test]
-fn the_status_feed_says_down_and_after_the_first_time_at_once() {
+fn the_status_feed_is_down_and_only_the_first_request_waits() {
     let world = hanging();
     for waited in [2_500, 0, 0] {
         let before = world.now().as_millis();
@@ -93,7 +93,7 @@ fn the_status_feed_says_down_and_after_the_first_time_at_once() {
 }
 
 #[test]
-fn when_it_is_back_the_next_but_one_is_answered_afresh() {
+fn after_recovery_the_second_request_gets_a_fresh_answer() {
     let world = hanging();
     world.get("/ready");
     world.hangs.set(false);
@@ -105,7 +105,7 @@ fn when_it_is_back_the_next_but_one_is_answered_afresh() {
 }
 
 #[test]
-fn a_slow_route_is_no_hanging_origin() {
+fn a_slow_route_does_not_count_as_a_hanging_origin() {
     let world = World::new(|_| Ok(page(ROWS)));
     world.get("/v1/vaults");
     world.get("/v1/chains");

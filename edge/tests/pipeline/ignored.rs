@@ -1,4 +1,4 @@
-//! What a caller is told of a query that means nothing: parameters that the route does not have, names that no registry has.
+//! Notices about ineffective queries: unknown parameters, and values that no registry has.
 
 use crate::world::*;
 use serde_json::Value;
@@ -11,7 +11,7 @@ fn fault(reply: &rds_edge::respond::Reply) -> Value {
 }
 
 #[test]
-fn callers_with_different_mistakes_share_a_copy_and_each_is_told_of_their_own() {
+fn callers_with_different_mistakes_share_a_cached_response_and_get_their_own_notice() {
     let world = World::new(|_| Ok(page("{}")));
     let first = world.get("/v1/vaults?risktier=prime");
     let second = world.get("/v1/vaults?foo=1&asOf=2026-01-01");
@@ -24,7 +24,7 @@ fn callers_with_different_mistakes_share_a_copy_and_each_is_told_of_their_own() 
 }
 
 #[test]
-fn a_304_and_an_error_of_the_origins_tell_it_too_and_so_do_routes_that_are_never_kept() {
+fn ignored_parameters_are_named_on_304_errors_and_uncached_routes_too() {
     let world = World::new(|call| match call.target.as_str() {
         "/v1/health" => Ok(answer(200, "{}")),
         "/v1/vaults/nobody" => Ok(envelope(404, "NOT_FOUND", call)),
@@ -43,7 +43,7 @@ fn a_304_and_an_error_of_the_origins_tell_it_too_and_so_do_routes_that_are_never
 }
 
 #[test]
-fn strict_refuses_what_the_route_does_not_have_before_anybody_is_asked() {
+fn strict_refuses_unknown_parameters_without_calling_the_origin() {
     let world = World::new(|_| Ok(page("{}")));
     let refused = world.get("/v1/vaults?risktier=prime&strict=true");
     assert_eq!((refused.status, world.asked()), (400, 0));
@@ -57,7 +57,7 @@ fn strict_refuses_what_the_route_does_not_have_before_anybody_is_asked() {
 }
 
 #[test]
-fn unknown_names_are_part_of_the_copy_and_strict_refuses_them_out_of_it() {
+fn unknown_values_are_cached_and_strict_refuses_them_from_the_cache() {
     let world = World::new(|_| Ok(page("{}").with(UNKNOWN, "chain=mars")));
     for expected in ["MISS", "HIT"] {
         let reply = world.get("/v1/vaults?chain=mars");
@@ -74,7 +74,7 @@ fn unknown_names_are_part_of_the_copy_and_strict_refuses_them_out_of_it() {
 }
 
 #[test]
-fn our_own_pages_may_read_both_headers() {
+fn first_party_pages_may_read_both_headers() {
     let world = World::new(|_| Ok(page("{}")));
     let reply = world.send(&Ask::new("GET", "/v1/vaults?x=1").with("origin", OUR_PAGE));
     let exposed = reply.header("access-control-expose-headers").unwrap();

@@ -1,4 +1,4 @@
-//! What the holder of an index token notices: it opens the private routes and nothing else, and they open to nothing else.
+//! Index tokens: they open the private routes and nothing else, and no other credential opens those.
 
 use crate::objects::*;
 use crate::world::*;
@@ -31,7 +31,7 @@ fn refusal(reply: &Reply) -> (u16, bool) {
 }
 
 #[test]
-fn a_token_opens_the_private_routes_within_a_limit_of_its_own() {
+fn a_token_opens_the_private_routes_within_its_own_limit() {
     let world = world(true);
     for target in PRIVATE {
         let reply = world.send(&holding(1, target));
@@ -47,7 +47,7 @@ fn a_token_opens_the_private_routes_within_a_limit_of_its_own() {
 }
 
 #[test]
-fn no_commercial_key_and_nobody_without_one_gets_in_nor_learns_of_a_copy() {
+fn keys_and_anonymous_callers_are_refused_even_if_a_response_is_cached() {
     let world = world(true);
     for target in PRIVATE {
         world.send(&holding(1, target));
@@ -60,7 +60,7 @@ fn no_commercial_key_and_nobody_without_one_gets_in_nor_learns_of_a_copy() {
 }
 
 #[test]
-fn anywhere_else_a_token_is_a_credential_that_does_not_hold() {
+fn a_token_is_an_invalid_credential_on_other_routes() {
     let world = world(true);
     for target in ["/v1/vaults", "/v1/vaults/scores", "/v1/me", "/v1/baskets/webhooks"] {
         assert_eq!(refusal(&world.send(&holding(1, target))), (401, true), "{target}");
@@ -69,7 +69,7 @@ fn anywhere_else_a_token_is_a_credential_that_does_not_hold() {
 }
 
 #[test]
-fn an_unknown_or_revoked_token_costs_the_address_its_budget() {
+fn an_unknown_or_revoked_token_is_charged_to_the_address() {
     let world = world(false);
     for attempt in 0..10 {
         let reply = world.send(&holding(1 + attempt % 2, "/v1/rates"));
@@ -80,10 +80,10 @@ fn an_unknown_or_revoked_token_costs_the_address_its_budget() {
 }
 
 #[test]
-fn a_token_that_cannot_be_judged_opens_nothing() {
+fn a_token_that_cannot_be_judged_gets_503() {
     let world = world(true);
     world.send(&holding(1, "/v1/rates"));
     world.objects.keys_are_away.set(true);
     let reply = world.send(&holding(1, "/v1/rates"));
-    assert_eq!((reply.status, reply.header("retry-after").is_some()), (503, true), "not even the copy that is there");
+    assert_eq!((reply.status, reply.header("retry-after").is_some()), (503, true), "the cached response is not served either");
 }

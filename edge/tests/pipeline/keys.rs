@@ -1,4 +1,4 @@
-//! What the holder of a key notices, and whoever presents one that does not hold.
+//! Requests with a valid or an invalid key, as the caller sees them.
 
 use crate::objects::*;
 use crate::world::*;
@@ -22,7 +22,7 @@ fn world_with(record: KeyRecord) -> World {
 }
 
 #[test]
-fn a_key_has_its_own_limit_wherever_its_holder_is() {
+fn a_key_has_its_own_limit_at_any_address() {
     let world = world_with(record(Plan::Data, 50));
     for left in (0..50).rev() {
         let ask = keyed(1, "/v1/vaults").with("cf-connecting-ip", &format!("198.51.100.{left}"));
@@ -36,17 +36,17 @@ fn a_key_has_its_own_limit_wherever_its_holder_is() {
 }
 
 #[test]
-fn one_call_to_one_object_is_all_that_a_keyed_request_costs() {
+fn a_keyed_request_makes_one_call_to_one_durable_object() {
     let world = world_with(record(Plan::Data, 300));
     for number in 1..=3 {
         world.send(&keyed(1, "/v1/vaults"));
         assert_eq!((world.objects.key_calls.get(), world.objects.address_calls.get()), (number, 0));
     }
-    assert_eq!(world.objects.look_ups.borrow().len(), 1, "but for the look-up of a key that is new to the isolate");
+    assert_eq!(world.objects.look_ups.borrow().len(), 1, "and one look-up of a key that is new to the isolate");
 }
 
 #[test]
-fn a_page_of_which_a_key_brings_more_is_a_copy_for_each_class() {
+fn a_page_that_is_longer_with_a_key_is_cached_per_content_class() {
     let world = world_with(record(Plan::Data, 300));
     let (across, within) = ("/v1/vaults?page=3&limit=99", "/v1/vaults?page=2&limit=99");
     for (target, asked, vary) in [(across, 2, "Origin, Authorization"), (within, 3, "Origin")] {
@@ -60,7 +60,7 @@ fn a_page_of_which_a_key_brings_more_is_a_copy_for_each_class() {
 }
 
 #[test]
-fn a_key_pages_as_deep_as_it_likes_and_the_origin_is_told_whose_it_is() {
+fn a_key_may_read_every_page_and_the_origin_gets_its_principal() {
     let world = world_with(record(Plan::Decisioning, 300));
     assert_eq!(world.send(&keyed(1, "/v1/vaults?page=30&limit=100")).status, 200);
     let principal =
@@ -70,7 +70,7 @@ fn a_key_pages_as_deep_as_it_likes_and_the_origin_is_told_whose_it_is() {
 }
 
 #[test]
-fn a_bad_key_costs_the_anonymous_budget_and_is_never_anonymous() {
+fn an_invalid_key_is_charged_to_the_address_and_never_anonymous() {
     let world = World::new(|_| Ok(page(ROWS)));
     world.objects.mint(2, KeyRecord { active: false, ..record(Plan::Data, 300) });
     let bad = [bearer(9), bearer(2), "Bearer pk_live_short".to_owned(), "Basic eDp5".to_owned(), String::new()];
@@ -84,12 +84,12 @@ fn a_bad_key_costs_the_anonymous_budget_and_is_never_anonymous() {
     }
     let spent = world.send(&Ask::new("GET", "/v1/vaults").with("authorization", &bearer(9)));
     assert_eq!((spent.status, spent.header("retry-after").is_some()), (429, true));
-    assert_eq!(world.send(&Ask::new("GET", "/v1/vaults")).status, 429, "the same budget");
+    assert_eq!(world.send(&Ask::new("GET", "/v1/vaults")).status, 429, "it shares the anonymous limit");
     assert_eq!(world.asked(), 0);
 }
 
 #[test]
-fn a_gated_route_asks_for_the_plan() {
+fn a_gated_route_is_open_to_the_right_plan() {
     let world = World::new(|_| Ok(page(ROWS)));
     world.objects.mint(1, record(Plan::Data, 300));
     assert_eq!(world.send(&keyed(1, "/v1/me")).status, 200);
@@ -97,7 +97,7 @@ fn a_gated_route_asks_for_the_plan() {
 }
 
 #[test]
-fn what_only_holders_may_have_is_private_and_a_copy_of_its_own() {
+fn a_keyed_response_is_private_and_cached_separately() {
     let world = world_with(record(Plan::Data, 300));
     for x in ["MISS", "HIT"] {
         let reply = world.send(&keyed(1, "/v1/vaults/scores"));
@@ -110,7 +110,7 @@ fn what_only_holders_may_have_is_private_and_a_copy_of_its_own() {
         (304, Some("private, max-age=0, must-revalidate"))
     );
     let keyless = world.send(&Ask::new("GET", "/v1/vaults/scores").with("if-none-match", "*"));
-    assert_eq!((keyless.status, keyless.header("etag")), (401, None), "not even whether it changed");
+    assert_eq!((keyless.status, keyless.header("etag")), (401, None), "a 304 would reveal whether it changed");
     world.pass_seconds(16);
     world.origin_is_down();
     let stale = world.send(&keyed(1, "/v1/vaults/scores"));
@@ -122,7 +122,7 @@ fn what_only_holders_may_have_is_private_and_a_copy_of_its_own() {
 }
 
 #[test]
-fn what_is_the_same_for_everybody_is_one_copy() {
+fn a_public_response_is_cached_once_for_all_callers() {
     let world = world_with(record(Plan::Data, 300));
     world.get("/v1/vaults");
     let reply = world.send(&keyed(1, "/v1/vaults"));
@@ -131,7 +131,7 @@ fn what_is_the_same_for_everybody_is_one_copy() {
 }
 
 #[test]
-fn a_shared_keys_clients_have_a_quarter_each_and_the_nameless_one_together() {
+fn each_client_of_a_shared_key_has_a_quarter_and_unnamed_requests_share_one() {
     let world = world_with(KeyRecord { shared: true, ..record(Plan::Data, 8) });
     let client = |name: &str| keyed(1, "/v1/vaults").with("x-service-subclient", name);
     for left in ["1", "0"] {
@@ -148,7 +148,7 @@ fn a_shared_keys_clients_have_a_quarter_each_and_the_nameless_one_together() {
 }
 
 #[test]
-fn a_clients_name_is_bounded_on_shared_keys_and_ignored_on_others() {
+fn a_clients_name_is_limited_on_shared_keys_and_ignored_on_others() {
     let world = world_with(KeyRecord { shared: true, ..record(Plan::Data, 8) });
     world.objects.mint(2, record(Plan::Data, 8));
     let long = "x".repeat(129);
@@ -160,18 +160,18 @@ fn a_clients_name_is_bounded_on_shared_keys_and_ignored_on_others() {
 }
 
 #[test]
-fn health_is_charged_to_the_address_also_with_a_key() {
+fn health_is_charged_to_the_address_even_with_a_key() {
     let world = world_with(record(Plan::Data, 300));
     let reply = world.send(&keyed(1, "/v1/health"));
     assert_eq!((reply.status, reply.header("x-ratelimit-limit"), remaining(&reply)), (200, Some("60"), Some("59")));
     world.run_timers();
     let tallies = world.objects.tallies.borrow();
-    let (_, told) = &tallies[0];
-    assert_eq!((told.endpoint.as_str(), told.served, told.throttled), ("GET /v1/health", 1, 0));
+    let (_, tally) = &tallies[0];
+    assert_eq!((tally.endpoint.as_str(), tally.served, tally.throttled), ("GET /v1/health", 1, 0));
 }
 
 #[test]
-fn refusals_are_remembered_for_a_second_and_all_of_them_are_told() {
+fn refusals_are_remembered_for_a_second_and_all_are_reported() {
     let world = world_with(record(Plan::Data, 2));
     for _ in 0..102 {
         world.send(&keyed(1, "/v1/vaults"));
@@ -190,7 +190,7 @@ fn refusals_are_remembered_for_a_second_and_all_of_them_are_told() {
 }
 
 #[test]
-fn a_revoked_key_reads_as_rejected_and_not_as_throttled_once_the_second_is_over() {
+fn a_revoked_key_gets_401_instead_of_429_after_a_second() {
     let world = world_with(record(Plan::Data, 1));
     assert_eq!([0, 1].map(|_| world.send(&keyed(1, "/v1/vaults")).status), [200, 429]);
     world.objects.mint(1, KeyRecord { active: false, version: 2, ..record(Plan::Data, 1) });
@@ -199,7 +199,7 @@ fn a_revoked_key_reads_as_rejected_and_not_as_throttled_once_the_second_is_over(
 }
 
 #[test]
-fn an_older_row_is_proved_by_the_keys_text_once() {
+fn a_legacy_key_is_checked_by_its_text_once() {
     let world = World::new(|_| Ok(page(ROWS)));
     let digest = world.objects.mint(1, record(Plan::Data, 300));
     let older = world.objects.keys.borrow_mut().remove(&digest).unwrap();
@@ -210,7 +210,7 @@ fn an_older_row_is_proved_by_the_keys_text_once() {
 }
 
 #[test]
-fn a_key_that_cannot_be_judged_opens_nothing_and_costs_nobody() {
+fn a_key_that_cannot_be_judged_gets_503_and_is_not_charged() {
     let world = world_with(record(Plan::Data, 300));
     world.get("/v1/vaults");
     for broken in [&world.objects.keys_are_away, &world.objects.origin_is_away] {
@@ -222,17 +222,17 @@ fn a_key_that_cannot_be_judged_opens_nothing_and_costs_nobody() {
                 (503, Some("5"), None),
                 "{target}"
             );
-            assert!(text(&reply).contains("cannot be checked"), "not even the copy that is there: {}", text(&reply));
+            assert!(text(&reply).contains("cannot be checked"), "the cached response is not served either: {}", text(&reply));
         }
         broken.set(false);
     }
-    assert_eq!(world.objects.address_calls.get(), 1, "nobody is charged for what nobody could tell");
+    assert_eq!(world.objects.address_calls.get(), 1, "the address is not charged");
     assert_eq!(world.send(&keyed(1, "/v1/me")).status, 200);
     assert!(world.log.borrow().iter().all(|line| !line.contains("pk_live_")));
 }
 
 #[test]
-fn a_key_that_was_refused_lately_stays_refused_while_nobody_can_tell() {
+fn a_key_refused_lately_stays_refused_while_it_cannot_be_checked() {
     let world = world_with(record(Plan::Data, 300));
     let unknown = keyed(9, "/v1/vaults");
     assert_eq!(world.send(&unknown).status, 401);
@@ -241,38 +241,38 @@ fn a_key_that_was_refused_lately_stays_refused_while_nobody_can_tell() {
         world.pass_seconds(60);
         let reply = world.send(&unknown);
         assert_eq!((reply.status, reply.header("x-ratelimit-limit"), remaining(&reply)), (401, Some("10"), Some("9")));
-        assert_eq!(world.send(&keyed(8, "/v1/vaults")).status, 503, "this one nobody knows");
+        assert_eq!(world.send(&keyed(8, "/v1/vaults")).status, 503, "a key that was never checked");
         broken.set(false);
     }
     world.objects.mint(9, record(Plan::Data, 300));
     assert_eq!(world.send(&unknown).status, 200);
     world.objects.keys_are_away.set(true);
-    assert_eq!(world.send(&unknown).status, 503, "it has held since");
+    assert_eq!(world.send(&unknown).status, 503, "it was valid since");
     world.objects.keys_are_away.set(false);
     world.objects.keys.borrow_mut().clear();
     assert_eq!(world.send(&unknown).status, 401);
     world.objects.keys_are_away.set(true);
     world.pass_seconds(3_600);
-    assert_eq!(world.send(&unknown).status, 503, "not for ever");
+    assert_eq!(world.send(&unknown).status, 503, "only for a limited time");
 }
 
 #[test]
-fn a_good_key_passes_however_many_were_guessed_from_its_address() {
+fn a_valid_key_passes_regardless_of_guesses_from_its_address() {
     let world = world_with(record(Plan::Data, 300));
     for number in 100..400 {
         let reply = world.send(&keyed(number, "/v1/vaults"));
         assert_eq!(reply.status, if number < 110 { 401 } else { 429 });
     }
-    assert_eq!(world.objects.key_calls.get(), 0, "no guess gets an object of its own");
+    assert_eq!(world.objects.key_calls.get(), 0, "guesses get no Durable Object");
     let spent = world.objects.look_ups.borrow().iter().filter(|asked| asked.spent).count();
-    assert_eq!(spent, 289, "from the eleventh refusal on, look-ups have few places");
-    assert_eq!(world.send(&keyed(1, "/v1/vaults")).status, 200, "a key that was never seen from there");
+    assert_eq!(spent, 289, "from the eleventh refusal on, look-ups use the smaller queue");
+    assert_eq!(world.send(&keyed(1, "/v1/vaults")).status, 200, "a key that was never used from this address");
     world.pass_seconds(60);
     assert_eq!(world.send(&keyed(999, "/v1/vaults")).status, 401);
 }
 
 #[test]
-fn a_good_key_passes_whatever_its_neighbours_do() {
+fn a_valid_key_passes_while_its_neighbourhood_is_refused() {
     let world = world_with(record(Plan::Data, 300));
     for number in 0..400 {
         world.send(&keyed(100 + number, "/v1/vaults").with("cf-connecting-ip", &format!("192.0.2.{}", number % 256)));
@@ -287,7 +287,7 @@ fn a_good_key_passes_whatever_its_neighbours_do() {
 }
 
 #[test]
-fn a_refused_key_that_comes_again_at_once_is_not_looked_up_again() {
+fn a_refused_key_is_not_looked_up_again_within_a_second() {
     let world = World::new(|_| Ok(page(ROWS)));
     (0..20).for_each(|_| drop(world.send(&keyed(9, "/v1/vaults"))));
     assert_eq!(world.objects.look_ups.borrow().len(), 1);
@@ -297,7 +297,7 @@ fn a_refused_key_that_comes_again_at_once_is_not_looked_up_again() {
 }
 
 #[test]
-fn while_nobody_can_say_whether_a_key_holds_guesses_get_no_objects() {
+fn guesses_get_no_durable_objects_while_keys_cannot_be_checked() {
     let world = world_with(record(Plan::Data, 300));
     assert_eq!(world.send(&keyed(1, "/v1/vaults")).status, 200);
     (100..111).for_each(|number| drop(world.send(&keyed(number, "/v1/vaults"))));

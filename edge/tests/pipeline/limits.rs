@@ -1,4 +1,4 @@
-//! What a caller without a key notices of limits.
+//! Rate limits as a caller without a key sees them.
 
 use crate::objects::*;
 use crate::world::*;
@@ -24,7 +24,7 @@ fn spend(world: &World, ask: &Ask, times: usize) {
 }
 
 #[test]
-fn ten_a_minute_counted_down_and_back_at_once_when_the_minute_ends() {
+fn ten_a_minute_are_counted_down_and_restored_when_the_minute_ends() {
     let world = World::new(|_| Ok(page(ROWS)));
     world.pass_seconds(5);
     let ask = from("192.0.2.7", "/v1/vaults");
@@ -38,13 +38,13 @@ fn ten_a_minute_counted_down_and_back_at_once_when_the_minute_ends() {
     assert_eq!((refused.status, rate(&refused)), (429, (Some("10"), Some("0"))));
     assert_eq!((refused.header("retry-after"), refused.header("cache-control")), (Some("55"), Some("no-store")));
     assert!(text(&refused).contains("\"code\":\"RATE_LIMITED\""));
-    assert_eq!(world.send(&from("192.0.2.8", "/v1/vaults")).status, 200, "another address has its own");
+    assert_eq!(world.send(&from("192.0.2.8", "/v1/vaults")).status, 200, "another address has its own limit");
     world.pass_seconds(55);
     assert_eq!(rate(&world.send(&ask)), (Some("10"), Some("9")));
 }
 
 #[test]
-fn every_answer_past_the_meter_says_how_the_budget_stands() {
+fn every_metered_response_states_the_remaining_requests() {
     let world = World::new(|_| Ok(page(ROWS)));
     let mut left = 10;
     let mut next = |ask: Ask, status: u16| {
@@ -67,7 +67,7 @@ fn every_answer_past_the_meter_says_how_the_budget_stands() {
 }
 
 #[test]
-fn what_leads_nowhere_costs_nothing() {
+fn requests_without_a_route_are_not_charged() {
     let world = World::new(|_| Ok(page(ROWS)));
     let long = format!("/v1/vaults?x={}", "a".repeat(9_000));
     for ask in [
@@ -83,25 +83,25 @@ fn what_leads_nowhere_costs_nothing() {
 }
 
 #[test]
-fn one_subscriber_is_one_address_in_every_spelling() {
+fn all_spellings_of_an_address_share_one_limit() {
     let world = World::new(|_| Ok(page(ROWS)));
     for (one, other) in [("2001:db8:1:2::1", "2001:DB8:1:2:ffff::9"), ("192.0.2.7", "::ffff:192.0.2.7")] {
         world.send(&from(one, "/v1/vaults"));
         assert_eq!(rate(&world.send(&from(other, "/v1/vaults"))).1, Some("8"), "{one} {other}");
     }
     world.send(&Ask::new("GET", "/v1/vaults"));
-    assert_eq!(rate(&world.send(&from("192.0.2.1, 10.0.0.1", "/v1/vaults"))).1, Some("8"), "no address is one address");
+    assert_eq!(rate(&world.send(&from("192.0.2.1, 10.0.0.1", "/v1/vaults"))).1, Some("8"), "all unknown addresses share one limit");
 }
 
 #[test]
-fn our_pages_health_and_everybody_else_have_budgets_of_their_own() {
+fn first_party_pages_health_and_other_requests_have_separate_limits() {
     let world = World::new(|_| Ok(page(ROWS)));
     let ask = from("192.0.2.7", "/v1/vaults");
     spend(&world, &ask, 10);
     assert_eq!(world.send(&ask).status, 429);
     assert_eq!(rate(&world.send(&ask.clone().with("origin", OUR_PAGE))), (Some("60"), Some("59")));
     assert_eq!(rate(&world.send(&from("192.0.2.7", "/v1/health"))), (Some("60"), Some("59")));
-    assert_eq!(world.send(&ask.with("origin", "https://evil.example")).status, 429, "a strange page is anybody");
+    assert_eq!(world.send(&ask.with("origin", "https://evil.example")).status, 429, "another origin's page is anonymous");
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn after_a_thousand_in_a_day_the_wait_is_until_midnight() {
 }
 
 #[test]
-fn hammering_at_a_spent_budget_asks_no_object() {
+fn refused_requests_do_not_reach_a_durable_object() {
     let world = World::new(|_| Ok(page(ROWS)));
     let ask = from("192.0.2.7", "/v1/vaults");
     spend(&world, &ask, 10);
@@ -132,7 +132,7 @@ fn hammering_at_a_spent_budget_asks_no_object() {
 }
 
 #[test]
-fn while_the_object_is_away_the_same_limits_hold_in_the_isolate() {
+fn the_fallback_limiter_applies_the_same_limits() {
     let world = World::new(|_| Ok(page(ROWS)));
     world.objects.addresses_are_away.set(true);
     let ask = from("192.0.2.7", "/v1/vaults");
@@ -145,11 +145,11 @@ fn while_the_object_is_away_the_same_limits_hold_in_the_isolate() {
         let address = std::net::Ipv4Addr::from_bits(number << 8).to_string();
         assert_eq!(world.send(&from(&address, "/v1/vaults")).status, 200);
     }
-    assert_eq!(world.send(&from("198.51.100.1", "/v1/vaults")).status, 200, "a crowd takes no stranger's counter");
+    assert_eq!(world.send(&from("198.51.100.1", "/v1/vaults")).status, 200, "many addresses do not use up the limits of others");
 }
 
 #[test]
-fn a_gated_route_without_a_key_costs_the_anonymous_budget() {
+fn a_gated_route_without_a_key_is_charged_to_the_address() {
     let world = World::new(|_| Ok(page(ROWS)));
     let ask = from("192.0.2.7", "/v1/me");
     for left in (0..10).rev() {
@@ -159,11 +159,11 @@ fn a_gated_route_without_a_key_costs_the_anonymous_budget() {
     }
     assert_eq!(world.send(&ask).status, 429);
     assert_eq!(world.asked(), 0);
-    assert_eq!(world.send(&ask.with("origin", OUR_PAGE)).status, 401, "our pages need a key there, too");
+    assert_eq!(world.send(&ask.with("origin", OUR_PAGE)).status, 401, "first-party pages need a key there, too");
 }
 
 #[test]
-fn a_key_frees_its_holder_from_the_addresss_budget() {
+fn a_key_is_not_affected_by_the_addresss_limit() {
     let world = World::new(|_| Ok(page(ROWS)));
     world.objects.mint(1, record(Plan::Data, 300));
     let ask = from("192.0.2.7", "/v1/vaults");
@@ -172,7 +172,7 @@ fn a_key_frees_its_holder_from_the_addresss_budget() {
 }
 
 #[test]
-fn a_site_has_what_sixteen_addresses_have_whatever_networks_it_calls_from() {
+fn a_48_network_has_the_limit_of_sixteen_addresses() {
     let world = World::new(|_| Ok(page(ROWS)));
     let network = |number: u32| from(&format!("2001:db8:1:{number:x}::1"), "/v1/vaults");
     let served = (0..200).filter(|number| world.send(&network(*number)).status == 200).count();
@@ -180,14 +180,14 @@ fn a_site_has_what_sixteen_addresses_have_whatever_networks_it_calls_from() {
     let refused = world.send(&network(0));
     assert_eq!((refused.status, rate(&refused)), (429, (Some("160"), Some("0"))));
     assert!(text(&refused).contains("/48"));
-    assert_eq!(world.objects.address_calls.get(), 161, "the refusal is remembered for the whole site");
+    assert_eq!(world.objects.address_calls.get(), 161, "the refusal is remembered for the whole neighbourhood");
     assert_eq!(world.send(&from("2001:db8:2:1::1", "/v1/vaults")).status, 200);
     world.pass_seconds(60);
     assert_eq!(rate(&world.send(&network(3))), (Some("10"), Some("9")));
 }
 
 #[test]
-fn the_headers_tell_the_budget_that_leaves_less() {
+fn the_headers_show_the_limit_with_less_left() {
     let world = World::new(|_| Ok(page(ROWS)));
     for number in 0..315 {
         let reply = world.send(&from(&format!("192.0.2.{}", number % 250), "/v1/vaults"));
@@ -198,7 +198,7 @@ fn the_headers_tell_the_budget_that_leaves_less() {
 }
 
 #[test]
-fn our_pages_have_twenty_thousand_a_day() {
+fn first_party_pages_have_twenty_thousand_requests_a_day() {
     let world = World::new(|_| Ok(page(ROWS)));
     let ask = from("192.0.2.7", "/v1/vaults").with("origin", OUR_PAGE);
     for _ in 0..333 {
@@ -212,21 +212,21 @@ fn our_pages_have_twenty_thousand_a_day() {
 }
 
 #[test]
-fn only_a_trusted_peers_word_on_the_callers_address_counts() {
+fn only_a_trusted_peer_may_name_the_callers_address() {
     let world = World::new(|_| Ok(page(ROWS)));
     let stranger = Peer::At("203.0.113.5".parse().unwrap());
     let left = |world: &World, named: &str, peer| {
         let reply = world.send(&from(named, "/v1/vaults").through(peer));
         rate(&reply).1.unwrap().parse::<u32>().unwrap()
     };
-    assert_eq!([left(&world, "192.0.2.1", stranger), left(&world, "192.0.2.2", stranger)], [9, 8], "it is the caller");
-    assert_eq!(left(&world, "203.0.113.5", Peer::At("::1".parse().unwrap())), 7, "a proxy on this machine is believed");
-    assert_eq!(left(&world, "192.0.2.1", Peer::Platform), 9, "and so is the platform");
+    assert_eq!([left(&world, "192.0.2.1", stranger), left(&world, "192.0.2.2", stranger)], [9, 8], "an untrusted peer is the caller itself");
+    assert_eq!(left(&world, "203.0.113.5", Peer::At("::1".parse().unwrap())), 7, "a proxy on this machine is trusted");
+    assert_eq!(left(&world, "192.0.2.1", Peer::Platform), 9, "the platform is trusted");
     assert_eq!([left(&world, "192.0.2.3", Peer::Unknown), left(&world, "192.0.2.4", Peer::Unknown)], [9, 8]);
 }
 
 #[test]
-fn before_the_platform_a_named_proxy_may_tell_of_its_callers() {
+fn a_listed_proxy_in_front_of_the_platform_may_name_its_callers() {
     let mut world = World::new(|_| Ok(page(ROWS)));
     world.config.client_ip_header = "x-real-ip".to_owned();
     world.config.trusted_proxies = Trust::Peers(TrustedProxies::parse("198.51.100.0/24").unwrap());

@@ -1,4 +1,4 @@
-//! The Worker's way of a request, from outside, with a scripted caller, origin, store and clock.
+//! Black-box tests of the Worker's pipeline, with a scripted caller, origin, cache and clock.
 
 mod baskets;
 mod conditions;

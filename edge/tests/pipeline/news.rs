@@ -1,4 +1,4 @@
-//! What the origin notices when it tells of a key that was changed, and what anybody else does.
+//! Messages about changed keys, from the origin and from anyone else.
 
 use crate::objects::*;
 use crate::world::*;
@@ -15,7 +15,7 @@ fn news(body: &[u8], key: &str, principal: &str, seconds: i64) -> Ask {
     told(KEY_NEWS, body, key, principal, seconds)
 }
 
-/// A message to `target` as the origin signs it, at `seconds`.
+/// A message to `target`, signed by the origin at `seconds`.
 pub fn told(target: &'static str, body: &[u8], key: &str, principal: &str, seconds: i64) -> Ask {
     let key = AssertionKey::parse(key).unwrap();
     let signed = SignedRequest { method: "POST", target, body, principal };
@@ -35,11 +35,11 @@ fn revoked() -> KeyRecord {
 }
 
 #[test]
-fn a_revocation_is_acknowledged_when_nothing_remembers_the_key_as_live() {
+fn a_revocation_is_acknowledged_once_no_isolate_treats_the_key_as_live() {
     let (world, now) = world();
     let reply = world.send(&news(&body(revoked()), KEY, ORIGIN, now));
     assert_eq!((reply.status, reply.body.is_none(), reply.header("x-ratelimit-limit")), (204, true, None));
-    assert_eq!(world.now().as_millis() - now * 1_000, 1_000, "refusals remembered elsewhere have lapsed by now");
+    assert_eq!(world.now().as_millis() - now * 1_000, 1_000, "refusals remembered by other isolates have expired");
     assert_eq!(world.send(&Ask::new("GET", "/v1/vaults").with("authorization", &bearer(1))).status, 401);
 }
 
@@ -53,7 +53,7 @@ fn a_replay_changes_nothing() {
 }
 
 #[test]
-fn whoever_is_not_the_origin_finds_no_such_route() {
+fn anyone_but_the_origin_gets_404() {
     let (world, now) = world();
     let stranger = KEY.replacen("00112233", "99112233", 1);
     let caller = "{\"kind\":\"anonymous\"}";
@@ -84,7 +84,7 @@ fn whoever_is_not_the_origin_finds_no_such_route() {
 }
 
 #[test]
-fn what_could_not_be_written_is_not_acknowledged() {
+fn a_message_that_could_not_be_stored_is_not_acknowledged() {
     let (world, now) = world();
     world.objects.keys_are_away.set(true);
     let reply = world.send(&news(&body(revoked()), KEY, ORIGIN, now));

@@ -1,5 +1,5 @@
-//! The objects that count, in this process: the real rules for addresses and windows, a scripted register of keys, and switches that
-//! break either.
+//! Durable Objects in this process: the real rules of rate limits, a scripted register of keys, and switches to make
+//! either fail.
 
 use rds_edge::guard::ledger::Ledger;
 use rds_edge::guard::message::{
@@ -13,50 +13,49 @@ use rds_shared::access::{KeyDigest, KeyRecord, Plan};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A key's text with the number in it.
+/// The text of a key with this number.
 pub fn key_text(number: u32) -> String {
     format!("pk_live_{number:032x}")
 }
 
-/// The value of `Authorization` for it.
+/// Its `Authorization` header.
 pub fn bearer(number: u32) -> String {
     format!("Bearer {}", key_text(number))
 }
 
-/// A live key's record.
 pub fn record(plan: Plan, rpm: u32) -> KeyRecord {
     KeyRecord { id: 7, org_id: 3, plan, rpm, shared: false, active: true, version: 1 }
 }
 
 #[derive(Default)]
 pub struct Objects {
-    /// The keys there are.
+    /// The existing keys.
     pub keys: RefCell<BTreeMap<KeyDigest, KeyRecord>>,
-    /// Keys whose text is asked for first.
+    /// Keys whose text the origin needs first.
     pub older: RefCell<BTreeMap<KeyDigest, KeyRecord>>,
-    /// What was counted for keys beside their own budget.
+    /// Reported requests that were not charged to the key.
     pub tallies: RefCell<Vec<(KeyDigest, Tally)>>,
-    /// Questions to objects of keys, and to those of addresses.
+    /// Calls to Durable Objects of keys, and of addresses.
     pub key_calls: Cell<usize>,
     pub address_calls: Cell<usize>,
-    /// Which objects do not answer.
+    /// Which Durable Objects do not answer.
     pub keys_are_away: Cell<bool>,
     pub addresses_are_away: Cell<bool>,
-    /// Whether the objects of keys answer that they cannot judge.
+    /// Whether Durable Objects of keys answer that the key cannot be judged.
     pub origin_is_away: Cell<bool>,
-    /// What came of reservations, in the order of their return.
+    /// Settled reservations in order.
     pub settled: RefCell<Vec<Settled>>,
-    /// What has been asked for as reservations, and what of it was reserved.
+    /// Requested reservations, and what was granted.
     pub reserved: RefCell<Vec<(ReserveAsk, Option<Reservation>)>>,
     ledgers: RefCell<BTreeMap<KeyDigest, Ledger>>,
     addresses: RefCell<BTreeMap<(u8, String, AddressBudget), AddressCount>>,
-    /// Keys that a register has, and look-ups in registers.
+    /// Listed keys, and look-ups at registers.
     listed: RefCell<BTreeSet<KeyDigest>>,
     pub look_ups: RefCell<Vec<LookUp>>,
 }
 
 impl Objects {
-    /// From now on there is this key.
+    /// Creates a key.
     pub fn mint(&self, number: u32, record: KeyRecord) -> KeyDigest {
         let digest = KeyDigest::of(&key_text(number));
         self.keys.borrow_mut().insert(digest, record);

@@ -1,4 +1,4 @@
-//! What a caller notices when the origin is away, slow or broken.
+//! Responses while the origin is down, slow or broken.
 
 use crate::world::*;
 use rds_edge::ports::NoAnswer;
@@ -6,8 +6,8 @@ use rds_edge::respond::Reply;
 
 const ROWS: &str = r#"{"data":[{"id":"a","freshness_seconds":30}]}"#;
 
-/// A world with a stale copy of `/v1/vaults`.
-fn with_a_stale_copy() -> World {
+/// A world with a stale cached response of `/v1/vaults`.
+fn with_a_stale_response() -> World {
     let world = World::new(|_| Ok(page(ROWS)));
     world.get("/v1/vaults");
     world.pass_seconds(100);
@@ -21,8 +21,8 @@ fn code(reply: &Reply) -> String {
 }
 
 #[test]
-fn the_last_good_copy_is_served_and_says_that_it_is_stale() {
-    let world = with_a_stale_copy();
+fn a_stale_response_is_served_and_marked_as_stale() {
+    let world = with_a_stale_response();
     world.origin_is_down();
     let reply = world.get("/v1/vaults");
     assert_eq!((reply.status, x_cache(&reply), reply.header("age")), (200, "STALE-ERROR", Some("100")));
@@ -33,30 +33,30 @@ fn the_last_good_copy_is_served_and_says_that_it_is_stale() {
 }
 
 #[test]
-fn every_kind_of_failure_is_covered_by_the_copy() {
+fn a_stale_response_covers_every_kind_of_failure() {
     for status in [500, 502, 503, 504] {
-        let world = with_a_stale_copy();
+        let world = with_a_stale_response();
         world.origin(move |call| Ok(envelope(status, "ANY", call)));
         let reply = world.get("/v1/vaults");
         assert_eq!((reply.status, x_cache(&reply)), (200, "STALE-ERROR"), "{status}");
         let said = format!("rds-edge; fwd=stale; fwd-status={status}; ttl=-85; detail=\"stale-if-error\"");
         assert_eq!(reply.header("cache-status"), Some(said.as_str()));
     }
-    let world = with_a_stale_copy();
+    let world = with_a_stale_response();
     world.origin(|_| Err(NoAnswer::Timeout));
     assert_eq!(x_cache(&world.get("/v1/vaults")), "STALE-ERROR");
-    let world = with_a_stale_copy();
+    let world = with_a_stale_response();
     world.origin(|call| Ok(envelope(401, "UNAUTHORIZED", call)));
     assert_eq!(
         x_cache(&world.get("/v1/vaults")),
         "STALE-ERROR",
-        "an assertion that is refused is no fault of the caller's"
+        "a refused edge assertion is not the caller's error"
     );
 }
 
 #[test]
-fn a_caller_waits_briefly_when_there_is_a_copy_and_as_long_as_the_origin_may_take_otherwise() {
-    let world = with_a_stale_copy();
+fn the_timeout_is_short_if_a_stale_response_exists_and_long_otherwise() {
+    let world = with_a_stale_response();
     world.get("/v1/vaults");
     assert_eq!(world.last_limit().as_millis(), 2_500);
     world.get("/v1/chains");
@@ -64,8 +64,8 @@ fn a_caller_waits_briefly_when_there_is_a_copy_and_as_long_as_the_origin_may_tak
 }
 
 #[test]
-fn after_three_failures_nobody_waits_for_the_origin_until_it_is_back() {
-    let world = with_a_stale_copy();
+fn after_three_failures_no_request_waits_for_the_origin_until_it_is_back() {
+    let world = with_a_stale_response();
     world.origin_is_down();
     for _ in 0..3 {
         world.get("/v1/vaults");
@@ -83,7 +83,7 @@ fn after_three_failures_nobody_waits_for_the_origin_until_it_is_back() {
     assert_eq!(
         x_cache(&world.get("/v1/vaults")),
         "STALE-ERROR",
-        "beside this one the origin is asked whether it is back"
+        "this one probes the origin in the background"
     );
     let fresh = world.get("/v1/vaults");
     assert_eq!((x_cache(&fresh), text(&fresh).as_str()), ("MISS", "{\"data\":[]}"));
@@ -91,8 +91,8 @@ fn after_three_failures_nobody_waits_for_the_origin_until_it_is_back() {
 }
 
 #[test]
-fn an_origin_that_writes_its_own_errors_is_alive_and_is_asked_again() {
-    let world = with_a_stale_copy();
+fn an_origin_that_answers_with_errors_is_alive_and_called_again() {
+    let world = with_a_stale_response();
     world.origin(|call| Ok(envelope(503, "SERVICE_UNAVAILABLE", call)));
     let before = world.asked();
     for _ in 0..6 {
@@ -102,7 +102,7 @@ fn an_origin_that_writes_its_own_errors_is_alive_and_is_asked_again() {
 }
 
 #[test]
-fn a_copy_past_its_time_is_no_answer() {
+fn an_expired_response_is_not_served() {
     let world = World::new(|_| Ok(page(ROWS)));
     world.get("/v1/vaults");
     world.origin_is_down();
@@ -112,7 +112,7 @@ fn a_copy_past_its_time_is_no_answer() {
 }
 
 #[test]
-fn without_a_copy_the_origins_own_envelope_is_handed_on() {
+fn without_a_stale_response_the_origins_envelope_is_passed_on() {
     let world = World::new(|call| {
         Ok(envelope(503, "FAIL_CLOSED", call).with("retry-after", "60").with("x-service-failsafe-mode", "fail_closed"))
     });
@@ -123,7 +123,7 @@ fn without_a_copy_the_origins_own_envelope_is_handed_on() {
 }
 
 #[test]
-fn without_a_copy_silence_and_nonsense_become_our_envelope() {
+fn without_a_stale_response_timeouts_and_unsigned_answers_become_the_edges_envelope() {
     let world = World::new(|_| Err(NoAnswer::Timeout));
     let reply = world.get("/v1/vaults");
     assert_eq!(
@@ -146,7 +146,7 @@ fn without_a_copy_silence_and_nonsense_become_our_envelope() {
 }
 
 #[test]
-fn another_requests_envelope_is_not_handed_on() {
+fn an_unsigned_envelope_is_not_passed_on() {
     let world = World::new(|_| Err(NoAnswer::Timeout));
     for status in [404, 503] {
         world.origin(move |_| {

@@ -1,4 +1,4 @@
-//! Readiness at the edge: the origin's word, and whether the edge's own stores answer.
+//! Readiness at the edge: the origin's answer, and whether the Durable Objects answer.
 
 use crate::world::*;
 
@@ -12,26 +12,26 @@ fn cache(world: &World) -> String {
 }
 
 #[test]
-fn it_says_open_while_something_of_ours_stands_in_for_a_store_and_is_ready_all_the_same() {
+fn cache_is_open_while_a_durable_object_does_not_answer_and_the_service_stays_ready() {
     let world = World::new(|_| Ok(answer(200, READY)));
     assert_eq!(cache(&world), "closed");
     world.epochs.is_away.set(true);
     world.pass_seconds(2);
-    assert_eq!(cache(&world), "open", "copies are judged by their age alone");
+    assert_eq!(cache(&world), "open", "cached responses are judged by age alone");
     world.epochs.is_away.set(false);
     world.pass_seconds(2);
     assert_eq!(cache(&world), "closed");
 
     world.objects.addresses_are_away.set(true);
     assert_eq!(world.get("/v1/chains").status, 200);
-    assert_eq!(cache(&world), "open", "requests are counted here alone");
+    assert_eq!(cache(&world), "open", "the fallback limiter is in use");
     world.objects.addresses_are_away.set(false);
     world.pass_seconds(60);
     assert_eq!(cache(&world), "closed");
 }
 
 #[test]
-fn an_answer_that_is_no_record_is_handed_on() {
+fn an_answer_without_the_cache_field_is_passed_on() {
     let world = World::new(|call| Ok(envelope(503, "SERVICE_UNAVAILABLE", call).with("retry-after", "5")));
     let reply = world.get("/ready");
     assert_eq!((reply.status, reply.header("retry-after")), (503, Some("5")));

@@ -1,4 +1,4 @@
-//! What a caller notices when a request cannot be taken.
+//! Requests that are refused, as the caller sees them.
 
 use crate::objects::{bearer, record};
 use crate::world::*;
@@ -7,7 +7,7 @@ use rds_edge::pipeline;
 use rds_edge::respond::Reply;
 use rds_shared::access::Plan;
 
-/// Sends a request that must end at the edge, and gives the reply.
+/// Sends a request that must be refused at the edge, and returns the reply.
 fn refused(ask: &Ask, status: u16, code: &str) -> Reply {
     let world = World::new(|_| Ok(page("{}")));
     let reply = world.send(ask);
@@ -20,7 +20,7 @@ fn refused(ask: &Ask, status: u16, code: &str) -> Reply {
         (Some("no-store"), Some("application/json"))
     );
     assert_eq!(reply.header("x-cache"), None);
-    assert_eq!(world.asked(), 0, "the origin is not troubled");
+    assert_eq!(world.asked(), 0, "the origin is not called");
     reply
 }
 
@@ -43,7 +43,7 @@ fn an_unknown_route_is_not_found() {
 }
 
 #[test]
-fn without_the_graph_none_of_its_routes_is_there_whoever_asks() {
+fn with_the_graph_disabled_its_routes_are_404_for_everybody() {
     let mut world = World::new(|_| Ok(page("{}")));
     world.objects.mint(1, record(Plan::Decisioning, 300));
     let asks = || {
@@ -53,7 +53,7 @@ fn without_the_graph_none_of_its_routes_is_there_whoever_asks() {
         targets.map(|target| Ask::new("GET", &target)).chain([Ask::new("POST", "/v1/graph/check")])
     };
     for ask in asks() {
-        assert_ne!(world.send(&ask).status, 404, "it is there for whoever may have it");
+        assert_ne!(world.send(&ask).status, 404, "the route exists");
     }
     world.config = Config { graph: false, ..world.config };
     let before = world.asked();
@@ -61,11 +61,11 @@ fn without_the_graph_none_of_its_routes_is_there_whoever_asks() {
         assert_eq!(world.send(&ask).status, 404);
         assert_eq!(world.send(&ask.with("authorization", &bearer(1))).status, 404);
     }
-    assert_eq!(world.asked(), before, "the origin is not troubled");
+    assert_eq!(world.asked(), before, "the origin is not called");
 }
 
 #[test]
-fn a_wrong_method_is_told_the_right_ones() {
+fn a_wrong_method_gets_the_allowed_ones() {
     for (method, target, allow) in [
         ("POST", "/v1/vaults", "GET, HEAD, OPTIONS"),
         ("PATCH", "/v1/vaults", "GET, HEAD, OPTIONS"),
@@ -99,13 +99,13 @@ fn a_bad_parameter_is_named_with_its_bounds() {
 }
 
 #[test]
-fn a_page_beyond_the_open_ones_asks_for_a_key() {
+fn a_page_beyond_the_public_rows_requires_a_key() {
     let reply = refused(&get("/v1/vaults?page=3&limit=100"), 403, "FORBIDDEN");
     assert!(text(&reply).contains("key"));
 }
 
 #[test]
-fn a_credential_that_does_not_hold_is_never_anonymous() {
+fn an_invalid_credential_is_never_anonymous() {
     let reply = refused(&get("/v1/vaults").with("authorization", "Bearer pk_live_nonsense"), 401, "UNAUTHORIZED");
     assert!(text(&reply).contains("\"legacy_code\":\"invalid_api_key\""));
     assert_eq!(reply.header("www-authenticate"), Some("Bearer"));
@@ -113,7 +113,7 @@ fn a_credential_that_does_not_hold_is_never_anonymous() {
 }
 
 #[test]
-fn a_body_has_to_be_json_and_of_a_sane_size() {
+fn a_body_must_be_json_within_the_size_limit() {
     let batch = || Ask::new("POST", "/v1/vaults/batch");
     refused(&batch().body(b"{}"), 415, "UNSUPPORTED_MEDIA_TYPE");
     refused(&batch().with("content-type", "text/plain").body(b"{}"), 415, "UNSUPPORTED_MEDIA_TYPE");
@@ -125,16 +125,16 @@ fn a_body_has_to_be_json_and_of_a_sane_size() {
 }
 
 #[test]
-fn the_callers_own_errors_are_told_in_the_origins_words() {
+fn the_origins_4xx_errors_are_passed_on() {
     let world = World::new(|call| Ok(envelope(400, "INVALID_ADDRESS", call)));
     let reply = world.get("/v1/vault/ethereum/0x12");
     assert_eq!((reply.status, reply.header("cache-control")), (400, Some("no-store")));
     assert!(text(&reply).contains("in the origin's words"));
-    assert!(world.isolate.memory.borrow().is_empty() && world.stored.borrow().is_empty(), "errors are not kept");
+    assert!(world.isolate.memory.borrow().is_empty() && world.stored.borrow().is_empty(), "errors are not cached");
 }
 
 #[test]
-fn a_worker_without_a_configuration_says_so_in_the_envelope() {
+fn a_worker_without_a_configuration_answers_503_in_the_envelope() {
     let reply = pipeline::unconfigured(&get("/v1/vaults"), [3; 16]);
     assert_eq!((reply.status, reply.header("retry-after")), (503, Some("5")));
     assert!(text(&reply).contains("03030303030303030303030303030303"));

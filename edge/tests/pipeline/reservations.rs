@@ -1,4 +1,4 @@
-//! What the holder of a key notices who asks very often: nothing but the speed.
+//! Requests of busy keys: reservations must be invisible to the caller.
 
 use crate::news::told;
 use crate::objects::*;
@@ -23,7 +23,7 @@ fn rate(reply: &Reply) -> (u16, Option<u32>) {
     (reply.status, reply.header("x-ratelimit-remaining").map(|left| left.parse().unwrap()))
 }
 
-/// Asks until requests are let through without the object.
+/// Sends requests until a reservation exists.
 fn busy(world: &World) {
     for _ in 0..20 {
         assert_eq!(world.send(&keyed("/v1/vaults")).status, 200);
@@ -32,12 +32,12 @@ fn busy(world: &World) {
 }
 
 #[test]
-fn a_busy_keys_requests_are_counted_down_one_by_one_and_few_ask_its_object() {
+fn a_busy_keys_requests_are_counted_one_by_one_with_few_calls() {
     let world = world(record(Plan::Data, 6_000));
     for left in (0..6_000).rev() {
         assert_eq!(rate(&world.send(&keyed("/v1/vaults"))), (200, Some(left)));
     }
-    // The last five hundred each ask for themselves.
+    // The last 500 requests are each charged separately.
     let calls = world.objects.key_calls.get();
     assert!(calls < 700, "{calls} calls for 6000 requests");
     let refused = world.send(&keyed("/v1/vaults"));
@@ -47,7 +47,7 @@ fn a_busy_keys_requests_are_counted_down_one_by_one_and_few_ask_its_object() {
 }
 
 #[test]
-fn what_was_not_needed_is_given_back_within_a_quarter_of_a_second() {
+fn unused_reserved_requests_are_given_back_within_250_ms() {
     let world = world(record(Plan::Data, 6_000));
     busy(&world);
     world.send(&keyed("/v1/chains"));
@@ -60,13 +60,13 @@ fn what_was_not_needed_is_given_back_within_a_quarter_of_a_second() {
 }
 
 #[test]
-fn a_revoked_key_reads_as_rejected_once_that_is_acknowledged_whatever_was_reserved() {
+fn a_revoked_key_gets_401_after_the_acknowledgement_despite_reservations() {
     let live = record(Plan::Data, 6_000);
     let world = world(live);
     busy(&world);
     let (calls, now) = (world.objects.key_calls.get(), world.now().as_seconds());
     assert_eq!(world.send(&keyed("/v1/vaults")).status, 200);
-    assert_eq!(world.objects.key_calls.get(), calls, "it was reserved");
+    assert_eq!(world.objects.key_calls.get(), calls, "it was admitted from a reservation");
     let digest = rds_shared::access::KeyDigest::of(&key_text(1));
     let news = KeyNews { digest, record: KeyRecord { active: false, version: 2, ..live } };
     let body = serde_json::to_vec(&news).unwrap();
@@ -75,7 +75,7 @@ fn a_revoked_key_reads_as_rejected_once_that_is_acknowledged_whatever_was_reserv
 }
 
 #[test]
-fn nothing_is_reserved_where_more_than_the_key_is_charged_or_the_key_has_clients() {
+fn nothing_is_reserved_on_routes_that_charge_the_address_or_for_shared_keys() {
     for (target, shared) in [("/v1/graph/breach", false), ("/v1/vaults", true), ("/v1/health", false)] {
         let world = world(KeyRecord { shared, ..record(Plan::Embedded, 6_000) });
         for _ in 0..200 {
@@ -86,24 +86,24 @@ fn nothing_is_reserved_where_more_than_the_key_is_charged_or_the_key_has_clients
 }
 
 #[test]
-fn an_object_that_reserves_nothing_is_asked_for_each_request_and_seldom_for_more() {
+fn after_a_refused_reservation_each_request_is_charged_separately() {
     let world = world(record(Plan::Data, 300));
     for left in (0..300).rev() {
         assert_eq!(rate(&world.send(&keyed("/v1/vaults"))), (200, Some(left)));
         world.pass_millis(5);
     }
-    let wishes = world.objects.reserved.borrow().len();
-    assert!((1..=3).contains(&wishes), "{wishes} wishes in one and a half seconds");
+    let attempts = world.objects.reserved.borrow().len();
+    assert!((1..=3).contains(&attempts), "{attempts} reservation requests in 1.5 seconds");
 }
 
 #[test]
-fn with_its_object_away_a_key_has_what_was_reserved_and_no_more() {
+fn with_its_durable_object_down_a_key_has_only_its_reserved_requests() {
     let world = world(record(Plan::Data, 6_000));
     busy(&world);
     world.objects.keys_are_away.set(true);
     let replies: Vec<_> = (0..200).map(|_| world.send(&keyed("/v1/me")).status).collect();
     let served = replies.iter().filter(|status| **status == 200).count();
-    assert_eq!(served, 60, "of sixty-four, four had gone before");
+    assert_eq!(served, 60, "64 were reserved and 4 used before");
     assert!(replies[60..].iter().all(|status| *status == 503));
     world.pass_seconds(1);
     world.objects.keys_are_away.set(false);

@@ -1,4 +1,4 @@
-//! What the origin notices: a signed, canonical request, and nothing of the caller's.
+//! Calls as the origin receives them: signed and canonical, with nothing unparsed from the caller.
 
 use crate::world::*;
 use rds_shared::access::{Assertion, AssertionKey, Principal, SignedHead};
@@ -9,7 +9,7 @@ fn header(call: &rds_edge::origin::Call, name: &str) -> String {
 }
 
 #[test]
-fn the_origin_can_check_every_word_of_a_call() {
+fn every_part_of_a_call_is_signed() {
     let world = World::new(|_| Ok(page("{}")));
     world.send(
         &Ask::new("POST", "/v1/vaults/batch")
@@ -26,7 +26,7 @@ fn the_origin_can_check_every_word_of_a_call() {
     let every: Vec<_> = call.headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
     let head = SignedHead { method: "POST", target: &call.target, principal: &principal, forwarded: &every };
     let vouched = assertion.verify_head(&keys, head, 1_795_219_200).unwrap();
-    assert!(vouched.is_proven(), "before a byte of the body is read");
+    assert!(vouched.is_proven(), "proven before the body is read");
     assert_eq!(vouched.check_body(&call.body), Ok(()));
     for name in ["accept", "content-type", "x-request-id"] {
         let others: Vec<_> = every.iter().copied().filter(|(known, _)| *known != name).collect();
@@ -36,7 +36,7 @@ fn the_origin_can_check_every_word_of_a_call() {
 }
 
 #[test]
-fn no_two_calls_carry_the_same_nonce_or_request_id() {
+fn every_call_has_its_own_nonce_and_request_id() {
     let world = World::new(|_| Ok(page("{}")));
     let mut seen = BTreeSet::new();
     for _ in 0..20 {
@@ -48,7 +48,7 @@ fn no_two_calls_carry_the_same_nonce_or_request_id() {
 }
 
 #[test]
-fn nothing_that_a_caller_sends_reaches_the_origin_unparsed() {
+fn no_unparsed_input_of_a_caller_reaches_the_origin() {
     let world = World::new(|_| Ok(page("{}")));
     let mut ask = Ask::new("GET", "/v1/vaults?search=a%20b&cb=1&page=2");
     for name in [

@@ -1,4 +1,4 @@
-//! The status feed at the edge: kept for a minute and never longer, and made here when the service cannot be asked.
+//! The status feed at the edge: cached for a minute at most, and generated at the edge while the origin is down.
 
 use crate::tag_news::word;
 use crate::world::*;
@@ -7,7 +7,7 @@ use rds_shared::access::link;
 
 const STATUS: &str = "/v1/status";
 
-/// The feed as the origin would give it.
+/// A world whose origin serves the feed.
 fn world() -> World {
     World::new(|_| {
         let feed = answer(200, r#"{"status":"operational"}"#).with("etag", "W/\"s\"");
@@ -20,7 +20,7 @@ fn from(address: &str) -> Ask {
 }
 
 #[test]
-fn a_feed_is_kept_for_a_minute() {
+fn the_feed_is_cached_for_a_minute() {
     let world = world();
     assert_eq!(x_cache(&world.get(STATUS)), "MISS");
     world.pass_seconds(59);
@@ -30,7 +30,7 @@ fn a_feed_is_kept_for_a_minute() {
 }
 
 #[test]
-fn a_service_that_does_not_answer_is_down_and_no_old_word_says_otherwise() {
+fn an_origin_that_does_not_answer_is_down_and_no_stale_feed_is_served() {
     let world = world();
     world.get(STATUS);
     world.pass_seconds(60);
@@ -49,21 +49,21 @@ fn a_service_that_does_not_answer_is_down_and_no_old_word_says_otherwise() {
 }
 
 #[test]
-fn a_service_that_answers_with_an_error_is_not_called_down() {
+fn an_origin_that_answers_with_an_error_is_degraded_not_down() {
     let world = world();
     for (status, code) in [(500, "INTERNAL_ERROR"), (503, "SERVICE_UNAVAILABLE"), (504, "DEADLINE_EXCEEDED")] {
         world.origin(move |call| Ok(envelope(status, code, call)));
         let reply = world.get(STATUS);
-        assert_eq!(reply.status, 200, "a fault of the service is a state to tell, not an answer");
+        assert_eq!(reply.status, 200, "a failure is a status, not an error response");
         let feed: serde_json::Value = serde_json::from_slice(reply.body.as_ref().unwrap()).unwrap();
         assert_eq!((&feed["status"], &feed["rollup"]), (&"degraded".into(), &"degraded".into()), "{status}");
         assert_eq!(feed["components"][0]["detail"], "could not be read: the service answered with an error");
-        assert_eq!(feed["signals"]["requests_15m"], serde_json::Value::Null, "nobody knows");
+        assert_eq!(feed["signals"]["requests_15m"], serde_json::Value::Null, "unknown");
     }
 }
 
 #[test]
-fn what_came_of_other_questions_says_nothing_of_the_service() {
+fn failures_of_other_requests_do_not_change_the_status() {
     let world = world();
     world.origin(|call| match call.target.as_str() {
         STATUS => Ok(answer(200, r#"{"status":"operational"}"#)),
@@ -73,12 +73,12 @@ fn what_came_of_other_questions_says_nothing_of_the_service() {
     for _ in 0..4 {
         assert_eq!(world.get("/v1/vaults").status, 504);
     }
-    assert!(text(&world.get(STATUS)).contains("operational"), "the service is asked how it does");
-    assert!(world.last_limit().as_secs() < 5, "not for long");
+    assert!(text(&world.get(STATUS)).contains("operational"), "the origin is asked for its status");
+    assert!(world.last_limit().as_secs() < 5, "with a short timeout");
 }
 
 #[test]
-fn an_origin_that_does_not_even_say_that_it_is_there_is_down() {
+fn an_origin_that_does_not_answer_a_probe_is_down() {
     let world = world();
     world.origin(|_| Err(NoAnswer::Timeout));
     world.get("/v1/vaults");
@@ -88,7 +88,7 @@ fn an_origin_that_does_not_even_say_that_it_is_there_is_down() {
 }
 
 #[test]
-fn a_change_of_the_mode_is_told_by_the_next_feed() {
+fn the_next_feed_shows_a_change_of_the_fail_safe_mode() {
     let world = world();
     world.get(STATUS);
     world.send(&word(&world, "fail_safe=9"));
@@ -103,7 +103,7 @@ fn a_change_of_the_mode_is_told_by_the_next_feed() {
 }
 
 #[test]
-fn it_has_sixty_a_minute_of_its_own_and_keeps_them_while_the_counters_are_away() {
+fn the_status_has_its_own_limit_of_sixty_a_minute_also_at_the_fallback_limiter() {
     for away in [false, true] {
         let world = world();
         world.objects.addresses_are_away.set(away);
@@ -116,15 +116,15 @@ fn it_has_sixty_a_minute_of_its_own_and_keeps_them_while_the_counters_are_away()
             assert_eq!(reply.header("x-ratelimit-remaining"), Some(left.to_string().as_str()));
         }
         assert_eq!(world.send(&from("192.0.2.7")).status, 429);
-        assert_eq!(world.send(&from("192.0.2.8")).status, 200, "another address has its own");
+        assert_eq!(world.send(&from("192.0.2.8")).status, 200, "another address has its own limit");
     }
 }
 
 #[test]
-fn a_key_that_cannot_be_judged_is_told_so_here_too() {
+fn a_key_that_cannot_be_judged_gets_503_here_too() {
     let world = world();
     world.objects.keys_are_away.set(true);
     let ask = from("192.0.2.7").with("authorization", &format!("Bearer pk_live_{}", "0".repeat(32)));
     assert_eq!(world.send(&ask).status, 503);
-    assert_eq!(world.send(&from("192.0.2.7")).status, 200, "whoever sends none has the feed");
+    assert_eq!(world.send(&from("192.0.2.7")).status, 200, "a request without a key is served");
 }

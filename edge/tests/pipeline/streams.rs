@@ -1,4 +1,4 @@
-//! The event stream through the edge: handed through as it comes, never kept, with what the origin has to know of the caller.
+//! The event stream through the edge: passed through unbuffered and uncached, with the caller's headers that the origin needs.
 
 use crate::objects::{bearer, record};
 use crate::world::{Ask, World, answer, envelope, page, text, x_cache};
@@ -9,7 +9,7 @@ use rds_shared::access::{Plan, Principal};
 
 const STREAM: &str = "/v1/events/stream";
 
-/// A stream as the host reads it: its headers, and no byte of its body.
+/// A stream as the host returns it: headers only.
 fn stream() -> OriginAnswer {
     let headers =
         vec![("content-type", "text/event-stream".to_owned()), ("cache-control", "no-store, no-transform".to_owned())];
@@ -31,7 +31,7 @@ fn said<'a>(call: &'a Call, name: &str) -> Vec<&'a str> {
 }
 
 #[test]
-fn a_stream_is_handed_through_and_kept_by_nobody() {
+fn a_stream_is_passed_through_and_not_cached() {
     let world = world(|_| Ok(stream()));
     for asked in 1..=2 {
         let reply = world.send(&keyed(&format!("{STREAM}?since=v2:7&vaultId=a-1-0xB&junk=1")));
@@ -41,7 +41,7 @@ fn a_stream_is_handed_through_and_kept_by_nobody() {
         assert_eq!((reply.header("x-accel-buffering"), x_cache(&reply)), (Some("no"), "BYPASS"));
         assert_eq!((reply.header("content-length"), reply.header("etag")), (None, None));
         assert!(reply.header("x-request-id").is_some() && reply.header("x-ratelimit-remaining").is_some());
-        assert_eq!(world.asked(), asked, "each caller has a stream of its own");
+        assert_eq!(world.asked(), asked, "each caller has a separate stream");
     }
     let call = world.last_call();
     assert_eq!((call.target.as_str(), call.streams), ("/v1/events/stream?since=v2:7&vaultId=a-1-0xB", true));
@@ -57,15 +57,15 @@ fn the_last_cursor_and_the_relays_viewer_reach_the_origin() {
     assert_eq!(said(&call, "last-event-id"), ["v2:7"]);
     assert_eq!(said(&call, "x-service-client-ip"), ["203.0.113.9"]);
     world.send(&keyed(STREAM).with("last-event-id", ""));
-    assert_eq!(said(&world.last_call(), "last-event-id"), [""; 0], "an event source that has no cursor yet");
-    assert_eq!(said(&world.last_call(), "x-service-client-ip"), [""; 0], "nobody reports a viewer");
+    assert_eq!(said(&world.last_call(), "last-event-id"), [""; 0], "an EventSource without a cursor");
+    assert_eq!(said(&world.last_call(), "x-service-client-ip"), [""; 0], "no viewer was stated");
     world.send(&keyed("/v1/vaults").with("last-event-id", "v2:1").with("x-service-client-ip", "203.0.113.9"));
     let call = world.last_call();
     assert_eq!((said(&call, "last-event-id"), said(&call, "x-service-client-ip")), (vec![], vec![]));
 }
 
 #[test]
-fn a_cursor_that_no_header_can_carry_is_an_invalid_one_and_such_a_viewer_is_refused() {
+fn a_malformed_cursor_is_forwarded_as_invalid_and_a_malformed_viewer_refused() {
     let world = world(|_| Ok(stream()));
     for odd in ["v2:7\u{1}", "\u{7f}", "v2:\u{e9}", &"9".repeat(5_000)] {
         assert!(world.send(&keyed(STREAM).with("last-event-id", odd)).streams, "{odd}");
@@ -80,7 +80,7 @@ fn a_cursor_that_no_header_can_carry_is_an_invalid_one_and_such_a_viewer_is_refu
 }
 
 #[test]
-fn without_a_key_it_is_refused_at_the_edge_until_it_is_rolled_out() {
+fn a_stream_without_a_key_is_refused_unless_enabled() {
     let mut world = world(|_| Ok(stream()));
     let anonymous =
         Ask::new("GET", STREAM).with("cf-connecting-ip", "192.0.2.7").with("x-service-client-ip", "203.0.113.9");
@@ -90,17 +90,17 @@ fn without_a_key_it_is_refused_at_the_edge_until_it_is_rolled_out() {
     world.config = Config { anonymous_stream: true, ..world.config };
     assert!(world.send(&anonymous).streams);
     let call = world.last_call();
-    assert_eq!(said(&call, "x-service-client-ip"), ["192.0.2.7"], "what a stranger says of itself means nothing");
+    assert_eq!(said(&call, "x-service-client-ip"), ["192.0.2.7"], "the header of an anonymous caller is ignored");
     assert_eq!(Principal::from_json(said(&call, "x-service-principal")[0]), Some(Principal::Anonymous));
     world.send(&anonymous.clone().with("cf-connecting-ip", "2001:db8:1:2:3::4"));
     assert_eq!(said(&world.last_call(), "x-service-client-ip"), ["2001:db8:1:2::"]);
     let rejected = world.send(&anonymous.with("authorization", &bearer(9)));
     assert_eq!((rejected.status, rejected.header("x-ratelimit-limit")), (401, Some("10")));
-    assert!(text(&rejected).contains("invalid_api_key"), "and never becomes anonymous");
+    assert!(text(&rejected).contains("invalid_api_key"), "an invalid key is never anonymous");
 }
 
 #[test]
-fn a_refusal_of_the_origins_is_finite_and_comes_as_it_is() {
+fn a_refusal_of_the_origin_is_passed_on_as_an_ordinary_response() {
     let world = world(|call| {
         Ok(OriginAnswer {
             headers: vec![
@@ -118,7 +118,7 @@ fn a_refusal_of_the_origins_is_finite_and_comes_as_it_is() {
 }
 
 #[test]
-fn what_is_no_stream_is_not_passed_off_as_one() {
+fn an_answer_that_is_not_a_stream_becomes_503() {
     for odd in [page("{}"), answer(200, "<html>"), OriginAnswer { status: 204, ..stream() }] {
         let world = world(move |_| Ok(odd.clone()));
         let reply = world.send(&keyed(STREAM));
@@ -129,7 +129,7 @@ fn what_is_no_stream_is_not_passed_off_as_one() {
 }
 
 #[test]
-fn a_head_is_told_what_it_would_get_and_opens_nothing() {
+fn head_returns_the_stream_headers_and_opens_no_stream() {
     let world = world(|_| Ok(stream()));
     let reply = world.send(&Ask::new("HEAD", STREAM).with("authorization", &bearer(1)));
     assert_eq!((reply.status, reply.streams, world.asked()), (200, false, 0));

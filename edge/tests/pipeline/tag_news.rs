@@ -1,11 +1,11 @@
-//! What the origin notices when it tells that facts have changed, and what anybody else does.
+//! Messages about changed tags, from the origin and from anyone else.
 
 use crate::news::told;
 use crate::world::*;
 use rds_shared::access::link::{ORIGIN, TAG_NEWS};
 use rds_shared::route::TagVersions;
 
-/// The origin's word that facts are of `versions` now.
+/// The origin's message with the current tag versions.
 pub fn word(world: &World, versions: &str) -> Ask {
     let body = format!("{{\"versions\":\"{versions}\"}}");
     told(TAG_NEWS, body.as_bytes(), KEY, ORIGIN, world.now().as_seconds())
@@ -16,7 +16,7 @@ fn known(world: &World) -> String {
 }
 
 #[test]
-fn a_change_is_acknowledged_a_lease_after_it_is_written() {
+fn a_change_is_acknowledged_one_lease_after_it_is_stored() {
     let world = World::new(|_| Ok(page("{}")));
     let before = world.now();
     let reply = world.send(&word(&world, "vaults=3;events=7"));
@@ -26,7 +26,7 @@ fn a_change_is_acknowledged_a_lease_after_it_is_written() {
 }
 
 #[test]
-fn versions_never_go_back_and_tags_of_a_newer_origin_do_no_harm() {
+fn versions_never_decrease_and_unknown_tags_are_ignored() {
     let world = World::new(|_| Ok(page("{}")));
     for (versions, after) in [("events=7", "events=7"), ("events=5", "events=7"), ("unheard-of=9;events=8", "events=8")]
     {
@@ -36,12 +36,12 @@ fn versions_never_go_back_and_tags_of_a_newer_origin_do_no_harm() {
 }
 
 #[test]
-fn every_answer_says_all_that_is_known_and_who_only_asks_waits_for_nothing() {
+fn every_answer_lists_all_known_versions_and_an_empty_message_does_not_wait() {
     let world = World::new(|_| Ok(page("{}")));
-    let told = world.send(&word(&world, "vaults=3;events=7"));
-    assert_eq!(told.header("x-service-tags"), Some("vaults=3;events=7"));
+    let first = world.send(&word(&world, "vaults=3;events=7"));
+    assert_eq!(first.header("x-service-tags"), Some("vaults=3;events=7"));
     let older = world.send(&word(&world, "events=5"));
-    assert_eq!(older.header("x-service-tags"), Some("vaults=3;events=7"), "a database that was set back is told so");
+    assert_eq!(older.header("x-service-tags"), Some("vaults=3;events=7"), "this shows the origin that its database was restored");
     let before = world.now();
     let asked = world.send(&word(&world, ""));
     assert_eq!((asked.status, asked.header("x-service-tags")), (204, Some("vaults=3;events=7")));
@@ -49,7 +49,7 @@ fn every_answer_says_all_that_is_known_and_who_only_asks_waits_for_nothing() {
 }
 
 #[test]
-fn what_could_not_be_written_is_not_acknowledged() {
+fn a_message_that_could_not_be_stored_is_not_acknowledged() {
     let world = World::new(|_| Ok(page("{}")));
     world.epochs.is_away.set(true);
     let reply = world.send(&word(&world, "events=7"));
@@ -57,7 +57,7 @@ fn what_could_not_be_written_is_not_acknowledged() {
 }
 
 #[test]
-fn whoever_is_not_the_origin_finds_no_such_route() {
+fn anyone_but_the_origin_gets_404() {
     let world = World::new(|_| Ok(page("{}")));
     let (now, body) = (world.now().as_seconds(), b"{\"versions\":\"events=7\"}");
     let stranger = KEY.replacen("00112233", "99112233", 1);

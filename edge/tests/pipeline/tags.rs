@@ -1,4 +1,4 @@
-//! A change of facts shows on the next request, at every isolate, and costs nothing where nothing changed.
+//! A changed tag shows on the next request at every isolate, and unchanged tags cause no calls.
 
 use crate::tag_news::word;
 use crate::world::*;
@@ -10,10 +10,10 @@ use std::rc::Rc;
 
 const LIST: &str = "/v1/vaults";
 
-/// What the origin has committed: vaults of this version.
+/// The tag version that the origin has committed for vaults.
 type Committed = Rc<Cell<i64>>;
 
-/// A page that the origin made from vaults of `version`; 304 to whoever has it.
+/// A page made from vaults of `version`; 304 if the edge already has it.
 fn made_from(version: i64, call: &Call) -> OriginAnswer {
     let (etag, tags) = (format!("W/\"of-{version}\""), format!("vaults={version}"));
     let kept = |answer: OriginAnswer| {
@@ -33,7 +33,7 @@ fn body(version: i64) -> String {
     format!("{{\"data\":[{version}]}}")
 }
 
-/// A world whose origin answers with what is committed.
+/// A world whose origin answers from the committed state.
 fn world() -> (World, Committed) {
     let committed = Committed::new(Cell::new(1));
     let origin = committed.clone();
@@ -50,12 +50,12 @@ fn now(x_cache: &str, version: i64) -> (String, String) {
 }
 
 #[test]
-fn after_the_acknowledgement_every_isolate_and_the_data_centre_have_the_new_state() {
+fn after_the_acknowledgement_every_isolate_and_the_data_centre_serve_the_new_state() {
     let (mut world, committed) = world();
     assert_eq!([seen(&world), seen(&world)], [now("MISS", 1), now("HIT", 1)]);
     let mut other = Isolate::default();
     std::mem::swap(&mut world.isolate, &mut other);
-    assert_eq!(seen(&world), now("HIT", 1), "out of the data centre's copy");
+    assert_eq!(seen(&world), now("HIT", 1), "from the data centre's cache");
 
     committed.set(2);
     assert_eq!(world.send(&word(&world, "vaults=2")).status, 204);
@@ -69,7 +69,7 @@ fn after_the_acknowledgement_every_isolate_and_the_data_centre_have_the_new_stat
 }
 
 #[test]
-fn a_data_centres_copy_that_lacks_the_change_is_not_served() {
+fn a_response_of_the_data_centre_that_lacks_the_change_is_not_served() {
     let (mut world, committed) = world();
     seen(&world);
     committed.set(2);
@@ -79,7 +79,7 @@ fn a_data_centres_copy_that_lacks_the_change_is_not_served() {
 }
 
 #[test]
-fn without_the_acknowledgement_it_shows_within_a_lease_of_the_object_knowing() {
+fn a_change_shows_within_one_lease_after_the_durable_object_knows_it() {
     let (world, committed) = world();
     seen(&world);
     committed.set(2);
@@ -89,7 +89,7 @@ fn without_the_acknowledgement_it_shows_within_a_lease_of_the_object_knowing() {
 }
 
 #[test]
-fn a_change_of_other_facts_leaves_a_copy_alone() {
+fn a_change_of_other_tags_does_not_affect_a_cached_response() {
     let (world, _) = world();
     seen(&world);
     world.send(&word(&world, "events=7;feeds=9"));
@@ -98,10 +98,10 @@ fn a_change_of_other_facts_leaves_a_copy_alone() {
 }
 
 #[test]
-fn what_the_origin_confirms_has_the_change_from_then_on() {
+fn a_confirmed_response_includes_the_change() {
     let (world, _) = world();
     seen(&world);
-    // Another vault changed: this page reads the same, and is as new as that change.
+    // Another vault changed, so this page is unchanged but now includes the change.
     world.origin(|call| {
         assert_eq!(header(call, "x-service-tags").as_deref(), Some("vaults=2"));
         assert_eq!(header(call, "if-none-match").as_deref(), Some("W/\"of-1\""));
@@ -114,28 +114,28 @@ fn what_the_origin_confirms_has_the_change_from_then_on() {
 }
 
 #[test]
-fn an_answer_that_was_made_before_the_change_and_arrives_after_it_is_not_kept_as_new() {
+fn an_answer_made_before_a_change_is_not_cached_as_newer_than_it() {
     let (world, _) = world();
     let world = Rc::new(world);
     let meanwhile = world.clone();
     world.origin(move |call| {
-        // Read, then committed and told to the object by somebody else, then answered.
+        // The origin reads, then another process commits and reports the change, then the origin answers.
         meanwhile.epochs.versions.borrow_mut().raise_to(&TagVersions::parse("vaults=2"));
         Ok(made_from(1, call))
     });
-    assert_eq!(seen(&world), now("MISS", 1), "a request that was there before the change may see the old state");
+    assert_eq!(seen(&world), now("MISS", 1), "a request that began before the change may see the old state");
     world.origin(|call| Ok(made_from(2, call)));
     world.pass_millis(1_000);
     assert_eq!([seen(&world), seen(&world)], [now("MISS", 2), now("HIT", 2)]);
 }
 
 #[test]
-fn an_answer_of_a_process_that_is_behind_is_asked_for_again_until_it_is_not() {
+fn answers_of_a_lagging_process_are_revalidated_until_it_has_caught_up() {
     let (world, committed) = world();
     seen(&world);
     world.send(&word(&world, "vaults=2"));
     for _ in 0..3 {
-        assert_eq!(seen(&world), now("HIT", 1), "confirmed by the origin, as of before the change");
+        assert_eq!(seen(&world), now("HIT", 1), "confirmed by the origin, but without the change");
         assert_eq!(header(&world.last_call(), "x-service-tags").as_deref(), Some("vaults=2"));
     }
     assert_eq!(world.asked(), 4);
@@ -145,7 +145,7 @@ fn an_answer_of_a_process_that_is_behind_is_asked_for_again_until_it_is_not() {
 }
 
 #[test]
-fn a_change_that_nobody_told_is_learnt_from_an_answer_and_spreads() {
+fn an_unreported_change_is_learned_from_an_answer_and_spreads() {
     let (mut world, committed) = world();
     let mut other = Isolate::default();
     std::mem::swap(&mut world.isolate, &mut other);
@@ -155,14 +155,14 @@ fn a_change_that_nobody_told_is_learnt_from_an_answer_and_spreads() {
     world.get("/v1/vaults?limit=1");
     world.pass_millis(700);
     world.get("/v1/vaults?limit=1");
-    assert_eq!(world.epochs.versions.borrow().to_text(), "vaults=2", "the next question carried it");
+    assert_eq!(world.epochs.versions.borrow().to_text(), "vaults=2", "the next lease renewal reported it");
     std::mem::swap(&mut world.isolate, &mut other);
     world.pass_millis(700);
     assert_eq!(seen(&world), now("MISS", 2));
 }
 
 #[test]
-fn a_copy_that_lacks_a_change_stands_in_when_the_origin_is_away() {
+fn a_response_that_lacks_a_change_is_served_stale_while_the_origin_is_down() {
     let (world, _) = world();
     seen(&world);
     world.send(&word(&world, "vaults=2"));
@@ -171,10 +171,10 @@ fn a_copy_that_lacks_a_change_stands_in_when_the_origin_is_away() {
 }
 
 #[test]
-fn the_object_is_asked_once_in_seven_tenths_of_a_second_however_many_ask_for_a_page() {
+fn the_durable_object_is_asked_once_per_700_ms_under_any_load() {
     let (world, _) = world();
     for number in 0..10_000 {
-        // Each from an address of its own: no allowance is this story's.
+        // Distinct client addresses, so that no rate limit interferes.
         let address = format!("10.0.{}.{}", number / 250, number % 250);
         let reply = world.send(&Ask::new("GET", LIST).with("cf-connecting-ip", &address));
         assert_eq!(reply.status, 200);
@@ -187,11 +187,11 @@ fn the_object_is_asked_once_in_seven_tenths_of_a_second_however_many_ask_for_a_p
         world.get("/v1/nothing");
         world.pass_millis(1_000);
     }
-    assert_eq!(world.epochs.asked.get(), 15, "nobody asks where nothing is kept");
+    assert_eq!(world.epochs.asked.get(), 15, "uncached routes do not renew the lease");
 }
 
 #[test]
-fn without_the_object_copies_live_by_their_age_and_only_the_first_reader_waits() {
+fn without_the_durable_object_responses_are_judged_by_age_and_only_the_first_reader_waits() {
     let (world, committed) = world();
     seen(&world);
     world.epochs.is_away.set(true);
@@ -201,19 +201,19 @@ fn without_the_object_copies_live_by_their_age_and_only_the_first_reader_waits()
     let begun = world.now();
     assert_eq!(seen(&world), now("HIT", 1));
     let waited = world.now().as_millis() - begun.as_millis();
-    assert!((1_000..1_050).contains(&waited), "no longer than for any object: {waited} ms");
+    assert!((1_000..1_050).contains(&waited), "at most the Durable Object's timeout: {waited} ms");
     for _ in 0..7 {
         let begun = world.now();
         assert_eq!(seen(&world), now("HIT", 1));
-        assert_eq!(world.now(), begun, "and nobody after");
+        assert_eq!(world.now(), begun, "later readers do not wait");
         world.pass_millis(900);
     }
     world.pass_seconds(10);
-    assert_eq!(seen(&world), now("MISS", 2), "until they are too old");
+    assert_eq!(seen(&world), now("MISS", 2), "once they are too old");
 }
 
 #[test]
-fn what_was_heard_once_holds_without_the_object_too() {
+fn a_known_change_counts_while_the_durable_object_is_down() {
     let (world, committed) = world();
     seen(&world);
     world.send(&word(&world, "vaults=2"));
@@ -224,7 +224,7 @@ fn what_was_heard_once_holds_without_the_object_too() {
 }
 
 #[test]
-fn a_reader_whose_lease_has_lapsed_waits_for_the_object_and_not_much_longer() {
+fn a_reader_with_a_lapsed_lease_waits_just_for_the_durable_object() {
     let (world, _) = world();
     world.epochs.flight_millis.set(40);
     let begun = world.now();
@@ -233,7 +233,7 @@ fn a_reader_whose_lease_has_lapsed_waits_for_the_object_and_not_much_longer() {
     world.pass_millis(750);
     let begun = world.now();
     assert_eq!(seen(&world), now("HIT", 1));
-    assert_eq!(world.now(), begun, "while a lease holds it is renewed beside the requests");
+    assert_eq!(world.now(), begun, "a valid lease is renewed in the background");
     world.pass_millis(50);
     world.pass_millis(600);
     assert_eq!(seen(&world), now("HIT", 1));

@@ -1,11 +1,11 @@
-//! The target that is signed is the target that is sent: no URL parser on the way changes it.
+//! The target that is signed equals the target that is sent: no URL parser changes it.
 
 use proptest::prelude::*;
 use rds_edge::cache::key;
 use rds_shared::route::{Matching, Method, Query, ROUTES, match_route};
 use worker::Url;
 
-/// The target that the edge would call for a caller's, if it would call.
+/// The target that the edge would call for a request, if any.
 fn called(method: Method, path: &str, text: &str) -> Option<String> {
     let Matching::Found(mut found) = match_route(Some(method), path) else { return None };
     let query = Query::parse(found.route.query, text).ok()?;
@@ -13,13 +13,13 @@ fn called(method: Method, path: &str, text: &str) -> Option<String> {
     Some(key::target(&found, &query))
 }
 
-/// Path and query as the runtime would send them.
+/// Path and query as sent by the runtime.
 fn sent(target: &str) -> String {
     let url = Url::parse(&format!("http://origin.example{target}")).unwrap();
     url.query().map_or_else(|| url.path().to_owned(), |query| format!("{}?{query}", url.path()))
 }
 
-/// A path segment as a caller may write it: ordinary, encoded, or what URL parsers act upon.
+/// A path segment from a caller: ordinary, encoded, or with characters that URL parsers interpret.
 fn segment() -> impl Strategy<Value = String> {
     let odd = prop::sample::select(vec![
         "..",
@@ -102,7 +102,7 @@ proptest! {
 }
 
 #[test]
-fn the_steps_that_url_parsers_take_are_no_parameters() {
+fn dot_segments_are_not_path_parameters() {
     for odd in ["..", ".", "%2e", "%2e%2e", ".%2e", "%2E%2e"] {
         for path in [
             format!("/v1/vaults/{odd}"),

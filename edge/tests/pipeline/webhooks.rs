@@ -1,4 +1,4 @@
-//! What the holder of a key notices who manages webhooks: bodies and names pass, nothing is kept, the gate and the limits hold.
+//! Managing webhooks with a key: bodies and idempotency keys are passed on, nothing is cached, access and limits apply.
 
 use crate::objects::*;
 use crate::world::*;
@@ -22,7 +22,7 @@ fn header<'a>(call: &'a Call, name: &str) -> Option<&'a str> {
 }
 
 #[test]
-fn a_creation_passes_with_its_body_and_its_name() {
+fn a_creation_is_passed_on_with_its_body_and_idempotency_key() {
     let world = world_with(Plan::Decisioning, 600);
     let body = b"{\"url\":\"https://hooks.partner.dev/\"}";
     let ask = keyed("POST", "/v1/webhooks").with("content-type", "application/json").with("idempotency-key", "a-1");
@@ -35,11 +35,11 @@ fn a_creation_passes_with_its_body_and_its_name() {
     assert_eq!((call.method.as_str(), call.body.as_slice()), ("POST", body.as_slice()));
     assert_eq!(header(&call, "idempotency-key"), Some("a-1"));
     world.send(&keyed("GET", "/v1/webhooks").with("idempotency-key", "a-1"));
-    assert_eq!(header(&world.last_call(), "idempotency-key"), None, "a read makes nothing");
+    assert_eq!(header(&world.last_call(), "idempotency-key"), None, "a read forwards no idempotency key");
 }
 
 #[test]
-fn a_deletion_and_an_order_pass_without_a_body() {
+fn deletions_and_actions_are_passed_on_without_a_body() {
     let world = world_with(Plan::Embedded, 600);
     for (method, target, sent) in [
         ("DELETE", "/v1/webhooks/7?force=1", "/v1/webhooks/7"),
@@ -54,7 +54,7 @@ fn a_deletion_and_an_order_pass_without_a_body() {
 }
 
 #[test]
-fn no_list_of_webhooks_is_ever_kept() {
+fn lists_of_webhooks_are_never_cached() {
     let world = world_with(Plan::Decisioning, 600);
     for asked in 1..=3 {
         assert_eq!(world.send(&keyed("GET", "/v1/webhooks")).header("x-cache"), Some("BYPASS"));
@@ -64,14 +64,14 @@ fn no_list_of_webhooks_is_ever_kept() {
 }
 
 #[test]
-fn the_limit_is_the_keys_own() {
+fn webhooks_are_charged_to_the_keys_limit() {
     let world = world_with(Plan::Decisioning, 2);
     let statuses: Vec<u16> = (0..3).map(|_| world.send(&keyed("POST", "/v1/webhooks/7/test")).status).collect();
     assert_eq!((statuses, world.asked()), (vec![200, 200, 429], 2));
 }
 
 #[test]
-fn writes_to_webhooks_of_baskets_have_thirty_a_minute_whatever_the_keys_own_limit() {
+fn writes_to_basket_webhooks_are_limited_to_thirty_a_minute_for_any_key() {
     let world = world_with(Plan::Decisioning, 600);
     let limit = |method, target| {
         let reply = world.send(&keyed(method, target));

@@ -1,4 +1,4 @@
-//! What opens the breaker: that the origin is not there, and nothing that a caller can bring about.
+//! What opens the breaker: only an origin that is down, never the requests of callers.
 
 use crate::objects::{bearer, record};
 use crate::world::*;
@@ -13,12 +13,12 @@ fn broken() -> NoAnswer {
     NoAnswer::Unreachable("the connection was reset".to_owned())
 }
 
-/// A world whose origin is there, and answers callers' requests with `fault` from the first on.
+/// A world whose origin answers probes, and answers callers' requests with `fault`.
 fn where_callers_get(fault: impl Fn() -> Result<OriginAnswer, NoAnswer> + 'static) -> World {
     World::new(move |call| if call.target == link::ALIVE { Ok(answer(204, "")) } else { fault() })
 }
 
-/// Ten callers ask, each from an address of its own and for what nobody has a copy of; then one asks for what the origin has.
+/// Ten callers request uncached pages from different addresses; returns whether a request to the healthy origin is then refused.
 fn is_held_off_after_ten(world: &World) -> bool {
     for caller in 0..10 {
         let from = format!("192.0.2.{caller}");
@@ -29,7 +29,7 @@ fn is_held_off_after_ten(world: &World) -> bool {
 }
 
 #[test]
-fn what_answers_in_the_origins_place_to_one_request_holds_nobody_off() {
+fn unsigned_answers_to_callers_do_not_open_the_breaker() {
     for status in [200, 204, 301, 304, 400, 401, 403, 404, 408, 413, 414, 417, 431, 500, 502, 503, 504] {
         let world = where_callers_get(move || Ok(unsigned(answer(status, "<html>"))));
         let reply = world.get("/v1/vaults");
@@ -39,25 +39,25 @@ fn what_answers_in_the_origins_place_to_one_request_holds_nobody_off() {
 }
 
 #[test]
-fn a_request_that_takes_too_long_or_breaks_its_connection_holds_nobody_off_while_the_origin_is_there() {
+fn timeouts_and_broken_connections_do_not_open_the_breaker_of_a_live_origin() {
     assert!(!is_held_off_after_ten(&where_callers_get(|| Err(NoAnswer::Timeout))));
     assert!(!is_held_off_after_ten(&where_callers_get(|| Err(broken()))));
 }
 
 #[test]
-fn a_read_that_takes_for_ever_is_given_up_in_the_end_and_holds_nobody_off() {
+fn an_endless_request_times_out_and_does_not_open_the_breaker() {
     let world = World::new(|_| Ok(page(ROWS)));
     world.is_slow.set(true);
     let before = world.now();
     assert_eq!(world.get("/v1/vaults?search=slow").status, 504);
-    assert_eq!(world.now().as_millis() - before.as_millis(), 61_000, "as long as a read may take");
+    assert_eq!(world.now().as_millis() - before.as_millis(), 61_000, "the read deadline");
     world.is_slow.set(false);
     assert_eq!(world.get("/v1/chains").status, 200);
     assert!(world.calls.borrow().iter().filter(|(call, _)| call.target == link::ALIVE).count() == 1);
 }
 
 #[test]
-fn an_error_of_any_size_is_the_origins_word_when_it_is_signed() {
+fn a_signed_error_of_any_size_is_accepted() {
     let long = "x".repeat(200 << 10);
     let world = World::new(move |_| Ok(answer(400, &long)));
     assert_eq!(world.get("/v1/vaults").status, 400);
@@ -65,13 +65,13 @@ fn an_error_of_any_size_is_the_origins_word_when_it_is_signed() {
 }
 
 #[test]
-fn an_answer_to_another_request_is_not_handed_on_and_not_counted() {
+fn an_answer_to_another_request_is_not_passed_on_and_does_not_open_the_breaker() {
     let world = World::new(|_| Ok(page(ROWS)));
     world.origin(|call| {
-        let other = rds_edge::origin::Question::alive(rds_shared::wire::RequestId::from_random([1; 16]));
+        let other = rds_edge::origin::UnsignedCall::alive(rds_shared::wire::RequestId::from_random([1; 16]));
         let key = rds_shared::access::AssertionKey::parse(KEY).unwrap();
         let now = rds_shared::wire::Timestamp::from_seconds(1_795_219_200);
-        let other = other.sign(&key, rds_edge::origin::Seal { now, nonce: [0xee; 16] });
+        let other = other.sign(&key, rds_edge::origin::CallStamp { now, nonce: [0xee; 16] });
         assert_ne!(call.nonce, other.nonce);
         let head = rds_shared::access::AnswerHead { nonce: &other.nonce, status: 200, header: |_| None };
         let digest = rds_shared::access::BodyDigest::of(b"{}");
@@ -83,7 +83,7 @@ fn an_answer_to_another_request_is_not_handed_on_and_not_counted() {
 }
 
 #[test]
-fn an_origin_that_is_away_is_found_out_by_the_edges_own_question() {
+fn probes_detect_an_origin_that_is_down() {
     let world = World::new(|_| Err(broken()));
     for _ in 0..3 {
         world.get("/v1/vaults");
@@ -94,13 +94,13 @@ fn an_origin_that_is_away_is_found_out_by_the_edges_own_question() {
 }
 
 #[test]
-fn an_origin_that_hangs_costs_the_first_caller_a_few_seconds_and_the_next_none() {
+fn a_hanging_origin_delays_the_first_caller_by_seconds_and_later_ones_not_at_all() {
     let world = World::new(|_| Ok(page(ROWS)));
     world.hangs.set(true);
     let before = world.now();
     let reply = world.get("/v1/chains");
     assert_eq!(reply.status, 503);
-    assert_eq!(world.now().as_millis() - before.as_millis(), 2_500, "and not the minute that a read may take");
+    assert_eq!(world.now().as_millis() - before.as_millis(), 2_500, "not the read deadline of a minute");
     let before = world.now();
     assert_eq!(world.get("/v1/stats").status, 503);
     assert_eq!(world.now(), before, "at once");
@@ -110,7 +110,7 @@ fn an_origin_that_hangs_costs_the_first_caller_a_few_seconds_and_the_next_none()
 }
 
 #[test]
-fn after_a_refusal_by_one_process_another_is_asked() {
+fn a_request_refused_by_one_process_is_retried_at_another() {
     for is_signed in [true, false] {
         let world = World::new(|_| Ok(page(ROWS)));
         let tries = std::cell::Cell::new(0);
@@ -126,15 +126,15 @@ fn after_a_refusal_by_one_process_another_is_asked() {
         assert_eq!((world.get("/v1/vaults").status, world.asked()), (200, 2));
     }
     let world = World::new(|call| Ok(unsigned(envelope(401, "UNAUTHORIZED", call))));
-    assert_eq!((world.get("/v1/vaults").status, world.asked()), (503, 2), "told after the second");
+    assert_eq!((world.get("/v1/vaults").status, world.asked()), (503, 2), "after the second attempt");
     assert!(!is_held_off_after_ten(&world));
 }
 
-/// The status of a request whose first connection breaks, and how often the origin was asked.
+/// The status of a request whose first connection breaks, and the number of calls to the origin.
 fn with_a_broken_connection(ask: &Ask) -> (u16, usize) {
     let tries = std::cell::Cell::new(0);
     let world = World::new(move |call| {
-        assert_ne!(call.target, link::ALIVE, "one broken connection is no reason to ask");
+        assert_ne!(call.target, link::ALIVE, "one broken connection does not cause a probe");
         tries.set(tries.get() + 1);
         if tries.get() == 1 { Err(broken()) } else { Ok(answer(200, ROWS)) }
     });
@@ -142,7 +142,7 @@ fn with_a_broken_connection(ask: &Ask) -> (u16, usize) {
     let reply = world.send(ask);
     let nonces: std::collections::BTreeSet<_> =
         world.calls.borrow().iter().map(|(call, _)| call.nonce.clone()).collect();
-    assert_eq!(nonces.len(), world.asked(), "each attempt has a nonce of its own");
+    assert_eq!(nonces.len(), world.asked(), "each attempt has its own nonce");
     for (call, _) in world.calls.borrow().iter() {
         let header = call.headers.iter().find(|(name, _)| *name == "x-service-assertion").unwrap().1.clone();
         assert_eq!(Assertion::parse(&header).unwrap().nonce(), call.nonce);
@@ -155,7 +155,7 @@ fn posted(target: &str) -> Ask {
 }
 
 #[test]
-fn a_connection_that_breaks_is_tried_once_more_where_that_is_safe() {
+fn a_broken_connection_is_retried_once_if_that_is_safe() {
     assert_eq!(with_a_broken_connection(&Ask::new("GET", "/v1/vaults")), (200, 2));
     assert_eq!(with_a_broken_connection(&posted(BATCH)), (200, 2));
     assert_eq!(with_a_broken_connection(&posted("/v1/graph/check")), (200, 2));
@@ -163,7 +163,7 @@ fn a_connection_that_breaks_is_tried_once_more_where_that_is_safe() {
 }
 
 #[test]
-fn a_write_that_the_origin_would_not_recognise_is_not_sent_twice() {
+fn a_write_that_the_origin_does_not_deduplicate_is_not_retried() {
     for ask in [
         posted("/v1/webhooks"),
         posted("/v1/webhooks/1/test").with("idempotency-key", "one"),
@@ -177,7 +177,7 @@ fn a_write_that_the_origin_would_not_recognise_is_not_sent_twice() {
 }
 
 #[test]
-fn a_name_that_no_header_can_carry_is_refused_and_named() {
+fn a_malformed_idempotency_key_is_refused_by_name() {
     let world = World::new(|_| Ok(page(ROWS)));
     for odd in ["a\u{1}", "\u{7f}", "\u{e9}", "", &"x".repeat(256), &"x".repeat(60_000)] {
         let anonymous = Ask::new("POST", BATCH).with("content-type", "application/json").body(b"{}");

@@ -1,4 +1,4 @@
-//! One isolate in a world where time is moved by hand and the origin says what the test wants.
+//! One isolate with a scripted origin and a clock set by the test.
 
 use crate::exchanges::arrived;
 pub use crate::exchanges::{Ask, With, answer, envelope, page, text, unsigned, x_cache};
@@ -8,7 +8,7 @@ use rds_edge::cache::Entry;
 use rds_edge::config::Config;
 use rds_edge::exchange::{Outcome, exchange};
 use rds_edge::guard::message::{AddressTake, KeyMessage, KeyReply, ReserveAsk};
-use rds_edge::origin::{self, Call, OriginAnswer, Seal};
+use rds_edge::origin::{self, Call, OriginAnswer, CallStamp};
 use rds_edge::pipeline::{self, Isolate};
 use rds_edge::ports::{Guards, Host, NoAnswer, Unreachable};
 use rds_edge::respond::Reply;
@@ -29,7 +29,7 @@ pub const OUR_PAGE: &str = "https://app.example";
 type Script = Box<dyn Fn(&Call) -> Result<OriginAnswer, NoAnswer>>;
 type StoredCopy = (Vec<(String, String)>, Vec<u8>);
 
-/// The isolate and everything around it.
+/// The isolate and its environment.
 pub struct World {
     pub config: Config,
     pub isolate: Isolate,
@@ -38,19 +38,19 @@ pub struct World {
     pub stored: RefCell<BTreeMap<String, StoredCopy>>,
     pub objects: Objects,
     pub timers: RefCell<Vec<KeyDigest>>,
-    /// When reservations end that were made, and whose they are.
+    /// Reservations by their end, in milliseconds.
     reservations: RefCell<Vec<(i64, KeyDigest)>>,
     pub epochs: Epochs,
-    /// What other requests hear while the next call to the origin is out.
+    /// Tag versions that other requests learn during the next call to the origin.
     pub meanwhile: Cell<TagVersions>,
-    /// Whether the origin takes calls and answers none.
+    /// Whether the origin accepts calls but answers none.
     pub hangs: Cell<bool>,
-    /// How long probes beside requests may take, and whether they end at once.
+    /// Timeouts of background probes, and whether the probes end at once.
     pub probes: RefCell<Vec<Duration>>,
     pub probes_land: Cell<bool>,
-    /// How often it was arranged that counts of answers are told.
+    /// How often a report of response counts was scheduled.
     pub counts_arranged: Cell<usize>,
-    /// Whether the origin is there and takes for ever over what callers ask for.
+    /// Whether the origin answers probes but never the requests of callers.
     pub is_slow: Cell<bool>,
     millis: Cell<i64>,
     draws: Cell<u8>,
@@ -58,7 +58,7 @@ pub struct World {
 }
 
 impl World {
-    /// A world whose origin answers `script`.
+    /// A world whose origin answers with `script`.
     pub fn new(script: impl Fn(&Call) -> Result<OriginAnswer, NoAnswer> + 'static) -> Self {
         let variable = |name: &str| match name {
             "ORIGIN_URL" => Some("http://origin.example".to_owned()),
@@ -89,29 +89,29 @@ impl World {
         }
     }
 
-    /// From now on the origin answers `script`.
+    /// Makes the origin answer with `script`.
     pub fn origin(&self, script: impl Fn(&Call) -> Result<OriginAnswer, NoAnswer> + 'static) {
         *self.script.borrow_mut() = Box::new(script);
     }
 
-    /// From now on nothing listens at the origin's address.
+    /// Makes the origin refuse connections.
     pub fn origin_is_down(&self) {
         self.origin(|_| Err(NoAnswer::Unreachable("connection refused".to_owned())));
     }
 
-    /// Moves the clock on.
+    /// Advances the clock.
     pub fn pass_seconds(&self, seconds: i64) {
         self.pass_millis(seconds * 1_000);
     }
 
-    /// The same in milliseconds.
+    /// Advances the clock by milliseconds.
     pub fn pass_millis(&self, millis: i64) {
         self.millis.set(self.millis.get() + millis);
         self.land_questions();
         self.end_reservations();
     }
 
-    /// Tells the object of reservations that have ended, as the runtime would.
+    /// Settles reservations that have ended, as the runtime would.
     fn end_reservations(&self) {
         let (over, running) = self.reservations.take().into_iter().partition(|(end, _)| *end < self.millis.get());
         self.reservations.replace(running);
@@ -124,27 +124,27 @@ impl World {
         }
     }
 
-    /// Delivers the object's replies that are due by now.
+    /// Delivers the replies to lease renewals that are due.
     fn land_questions(&self) {
         let (landed, out) =
             self.epochs.out.take().into_iter().partition(|question| question.lands_at <= self.millis.get());
         self.epochs.out.replace(out);
-        for Question { begun, answer, .. } in landed {
+        for Renewal { begun, answer, .. } in landed {
             self.isolate.epochs.borrow_mut().end(begun, self.now(), answer);
         }
     }
 
-    /// The clock.
+    /// The current time.
     pub fn now(&self) -> Timestamp {
         Timestamp::from_millis(self.millis.get())
     }
 
-    /// The isolate is replaced, as after a deployment: its memory is gone, the data centre's copies are not.
+    /// Replaces the isolate, as a deployment does: its memory is lost, the data centre's cache is kept.
     pub fn new_isolate(&mut self) {
         self.isolate = Isolate::default();
     }
 
-    /// How often the origin was asked.
+    /// Number of calls to the origin.
     pub fn asked(&self) -> usize {
         self.calls.borrow().len()
     }
@@ -154,12 +154,12 @@ impl World {
         self.calls.borrow().last().unwrap().0.clone()
     }
 
-    /// How long the last request to the origin was allowed to take.
+    /// Timeout of the last call to the origin.
     pub fn last_limit(&self) -> Duration {
         self.calls.borrow().last().unwrap().1
     }
 
-    /// Sends what is due a second after the answers, as the runtime would.
+    /// Sends the reports that are due after a second, as the runtime would.
     pub fn run_timers(&self) {
         self.pass_millis(1_000);
         for digest in self.timers.take() {
@@ -168,15 +168,15 @@ impl World {
         }
     }
 
-    /// The probe beside a request that is out ends as the origin's script has it.
+    /// Ends a background probe with the scripted answer of the origin.
     pub fn land_probe(&self) {
         let outcome = match self.hangs.get() {
             true => Outcome::None(NoAnswer::Timeout),
             false => finished(exchange(
                 &self.config.assertion_key,
-                &origin::Question::alive(RequestId::from_random([7; 16])),
+                &origin::UnsignedCall::alive(RequestId::from_random([7; 16])),
                 self.config.origin_timeout,
-                || Seal { now: self.now(), nonce: self.random() },
+                || CallStamp { now: self.now(), nonce: self.random() },
                 async |call: &Call, _| (self.script.borrow())(call).map(|answer| arrived(call, answer)),
             )),
         };
@@ -205,7 +205,7 @@ impl Host for World {
     async fn call(&self, call: &Call, limit: Duration) -> Result<OriginAnswer, NoAnswer> {
         self.calls.borrow_mut().push((call.clone(), limit));
         if self.hangs.get() {
-            // The host gives up on what the edge asks for itself; a caller's question is still out.
+            // The host enforces the timeout of probes; a caller's request stays pending.
             if call.target != link::ALIVE {
                 return std::future::pending().await;
             }
@@ -289,7 +289,7 @@ impl Guards for World {
         let flight = self.epochs.flight_millis.get();
         let answer = self.epochs.exchange(&seen).ok().filter(|_| flight < limit);
         let lands_at = self.millis.get() + flight.min(limit);
-        self.epochs.out.borrow_mut().push(Question { begun, answer, lands_at });
+        self.epochs.out.borrow_mut().push(Renewal { begun, answer, lands_at });
         self.land_questions();
     }
 
@@ -298,20 +298,20 @@ impl Guards for World {
     }
 }
 
-/// The object that keeps the versions of tags.
+/// The tag versions' Durable Object.
 #[derive(Default)]
 pub struct Epochs {
     pub versions: RefCell<TagVersions>,
-    /// How often it was asked, in vain or not.
+    /// Number of calls, answered or not.
     pub asked: Cell<usize>,
     pub is_away: Cell<bool>,
-    /// How long a reply is on its way.
+    /// Round-trip time of a reply.
     pub flight_millis: Cell<i64>,
-    out: RefCell<Vec<Question>>,
+    out: RefCell<Vec<Renewal>>,
 }
 
-/// A question of the isolate's lease that is out.
-struct Question {
+/// A lease renewal in flight.
+struct Renewal {
     begun: Timestamp,
     answer: Option<TagVersions>,
     lands_at: i64,
@@ -328,10 +328,10 @@ impl Epochs {
     }
 }
 
-/// Nothing in this world makes anybody wait.
+/// Polls once: the scripted host is always ready.
 fn finished<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,
-        Poll::Pending => panic!("the pipeline waits for something that nobody will do"),
+        Poll::Pending => panic!("the pipeline waits for something that will not happen"),
     }
 }

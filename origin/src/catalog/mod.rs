@@ -32,7 +32,7 @@ pub use rollup::{Chain, Curator, Protocol};
 pub use security::{Security, SecurityFacts};
 pub use symbols::Symbols;
 pub use vault::{REWARDED_PROTOCOL, Vault, row_of};
-pub use whole::Whole;
+pub use whole::PreencodedBody;
 
 use crate::store::journal::Past;
 use arc_swap::ArcSwapOption;

@@ -1,6 +1,6 @@
 //! Chains, protocols and curators, with what their active vaults add up to.
 
-use super::{Vault, Whole};
+use super::{Vault, PreencodedBody};
 use crate::store::catalog::{ChainFacts, CuratorFacts, ProtocolFacts, Registry};
 use rds_shared::model::EncodedRow;
 use rds_shared::model::chain::ChainRow;
@@ -53,7 +53,7 @@ pub struct Rollup {
     /// Their rows, largest value first.
     pub protocol_rows: Vec<ProtocolRow>,
     /// The list of all these rows.
-    pub protocol_list: Whole,
+    pub protocol_list: PreencodedBody,
     /// In ascending order of ids: the rows of `curator_index`.
     curators: Vec<Curator>,
     curator_index: Index,
@@ -119,7 +119,7 @@ impl Rollup {
             .map(|facts| protocol(by_protocol.remove(facts.id.as_str()).unwrap_or_default(), facts))
             .unzip();
         rows.sort_by(|a, b| b.tvl.total_cmp(&a.tvl).then_with(|| a.id.cmp(&b.id)));
-        let protocol_list = Whole::encode(&rows)?;
+        let protocol_list = PreencodedBody::encode(&rows)?;
         let curators = registry
             .curators
             .into_iter()

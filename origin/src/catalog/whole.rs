@@ -7,19 +7,19 @@ use sha2::{Digest, Sha256};
 
 /// `{"data":…}` in full.
 #[derive(Debug, Clone)]
-pub struct Whole {
+pub struct PreencodedBody {
     body: Bytes,
     digest: [u8; 32],
 }
 
-impl Whole {
+impl PreencodedBody {
     /// Encodes `data`. Fails only when it cannot be JSON (a map with keys that are no strings).
     pub fn encode<T: Serialize>(data: &T) -> Result<Self, serde_json::Error> {
         Ok(Self::of(serde_json::to_vec(&Data { data })?.into()))
     }
 
     fn of(body: Bytes) -> Self {
-        Whole { digest: Sha256::digest(&body).into(), body }
+        PreencodedBody { digest: Sha256::digest(&body).into(), body }
     }
 
     /// The bytes; another handle on the same memory.
@@ -33,7 +33,7 @@ impl Whole {
     }
 }
 
-impl Default for Whole {
+impl Default for PreencodedBody {
     /// `{"data":null}`.
     fn default() -> Self {
         Self::of(Bytes::from_static(b"{\"data\":null}"))

@@ -1,4 +1,4 @@
-//! `doctor`: is everything there that `serve` needs? One line a check.
+//! `doctor`: checks whether everything that `serve` needs is present, one line a check.
 
 use super::Output;
 use crate::clock::Clock;
@@ -8,7 +8,7 @@ use crate::metrics::process::most_files;
 use crate::status::{clocks, writes};
 use crate::store::decision_signers;
 use crate::store::health;
-use crate::store::journal::{self as table, Standing};
+use crate::store::journal::{self as table, JournalState};
 use crate::store::{self, Db, test_clock};
 use rds_shared::graph::evidence::Signer;
 use rds_shared::graph::signature::DecisionKey;
@@ -19,17 +19,16 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-/// The check of the signing key.
-const SIGNING: &str = "signing key";
-
-/// Open files below which the doors hold notably fewer connections than they could.
+/// Limit of open files below which the listeners can accept notably fewer connections.
 const FEW_FILES: usize = 4_096;
-/// The checks of the clock, of what was done by it, and of the database's disk.
+
+// Names of checks that are reported from several places.
+const SIGNING: &str = "signing key";
 const CLOCK: &str = "clock";
 const NEWEST: &str = "newest work";
 const WRITES: &str = "writes";
 
-/// How long the edge may take to accept a connection.
+/// Time limit for connecting to the edge.
 const EDGE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How long a transaction may write before an operator should look at it.
@@ -53,7 +52,7 @@ impl Check {
     }
 }
 
-/// Runs every check; fails when one of them did. What is wrong with one variable keeps no other check from being made.
+/// Runs every check; fails if one of them fails. An invalid variable prevents only the checks that need it.
 pub(super) async fn doctor(out: Output) -> ExitCode {
     let config = Config::read(config::environment);
     let mut checks = match &config {
@@ -62,16 +61,16 @@ pub(super) async fn doctor(out: Output) -> ExitCode {
             format!("edge {}, relay {}, admin {}", config.edge_addr, config.relay_addr, config.admin_addr),
         )],
         Err(error) => {
-            let told = |fault: &Fault| {
+            let check = |fault: &Fault| {
                 Check::bad("config", format!("{} {}; for example {}", fault.variable, fault.reason, fault.example))
             };
-            error.0.iter().map(told).collect()
+            error.0.iter().map(check).collect()
         }
     };
     checks.extend(config::unknown_here().iter().map(stray));
-    checks.extend(of_the_database().await);
-    checks.extend(config.iter().flat_map(of_the_rest));
-    // Read for itself: it is none of the others' affair whether it can be.
+    checks.extend(check_database().await);
+    checks.extend(config.iter().flat_map(check_settings));
+    // Read separately, so that faults of other variables do not prevent this check.
     if let Ok(link) = LinkConfig::read(config::environment) {
         checks.push(edge_link(link.as_ref().map(|link| link.url.as_str())).await);
     }
@@ -83,16 +82,16 @@ pub(super) async fn doctor(out: Output) -> ExitCode {
     if shown.is_ok() && checks.iter().all(|check| check.ok) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// A variable that nothing reads is not wrong, but whoever set it wanted something.
+/// A variable that nothing reads: a warning, because its name is probably misspelt.
 fn stray(variable: &Unknown) -> Check {
-    Check::good("config", format!("WARNING: NOTHING READS {variable}"))
+    Check::good("config", format!("WARNING: nothing reads {variable}"))
 }
 
-async fn of_the_database() -> Vec<Check> {
+async fn check_database() -> Vec<Check> {
     let mut checks = Vec::new();
     let Ok(database) = DatabaseConfig::read(config::environment) else {
         let unknown = ["database", "migrations", CLOCK, WRITES, "journal", NEWEST, SIGNING];
-        return unknown.map(|name| Check::bad(name, "unknown while DATABASE_URL is at fault")).into();
+        return unknown.map(|name| Check::bad(name, "not checked, because DATABASE_URL is missing or invalid")).into();
     };
     match Db::connect(database.url.expose(), database.connections).await {
         Ok(db) => {
@@ -109,30 +108,30 @@ async fn of_the_database() -> Vec<Check> {
             checks.push(facts_ahead(&db, &clock).await);
             checks.push(match config::signing_key(config::environment) {
                 Ok(key) => signing(key.as_ref(), &clock, &db).await,
-                Err(_) => Check::bad(SIGNING, "unknown while its variable is at fault"),
+                Err(_) => Check::bad(SIGNING, "RDS_SIGNING_KEY or RDS_SIGNING_KEY_FILE is invalid"),
             });
         }
         Err(error) => {
             checks.push(Check::bad("database", error.to_string()));
             let unknown = ["migrations", CLOCK, WRITES, "journal", NEWEST, SIGNING];
-            checks.extend(unknown.map(|name| Check::bad(name, "unknown without a database")));
+            checks.extend(unknown.map(|name| Check::bad(name, "not checked, because the database does not answer")));
         }
     }
     checks
 }
 
-/// What needs nothing but the configuration.
-fn of_the_rest(config: &Config) -> Vec<Check> {
+/// The checks that need only the configuration.
+fn check_settings(config: &Config) -> Vec<Check> {
     let ids: Vec<&str> = config.assertion_keys.iter().map(|key| key.id()).collect();
-    let signs = format!("{} signs, {} verify", ids.first().unwrap_or(&"none"), ids.len());
+    let signs = format!("{} is current, {} accepted", ids.first().unwrap_or(&"none"), ids.len());
     let master_key = match config.master_key {
         Some(_) => Check::good("master key", "set"),
         None => Check::bad("master key", "RDS_MASTER_KEY is not set: webhooks can be neither created nor delivered"),
     };
     let token = Check::good("admin token", "set");
-    let doors = [edge_door(config), trusted_proxies(config)];
+    let listeners = [edge_listener(config), trusted_proxies(config)];
     let mut checks = vec![Check::good("assertion key", signs), token, master_key];
-    checks.extend(doors);
+    checks.extend(listeners);
     checks.push(webhook_targets(config));
     checks
 }
@@ -146,40 +145,40 @@ async fn clock(db: &Db) -> Check {
     let offset = clocks::offset_seconds(Clock::system().wall(), database_now);
     match clocks::differs(offset) {
         true => {
-            Check::bad(CLOCK, format!("{offset} s ahead of the database's: the edge is refused here; set it right"))
+            Check::bad(CLOCK, format!("{offset} s ahead of the database's: requests of the edge are refused; set the clock"))
         }
         false => Check::good(CLOCK, format!("{offset} s ahead of the database's")),
     }
 }
 
-/// Whether the database takes writes: one is made.
+/// Whether the database accepts writes, tried with one.
 async fn takes_writes(db: &Db) -> Check {
     match writes::write(db).await {
-        Ok(()) => Check::good(WRITES, "the database takes them"),
+        Ok(()) => Check::good(WRITES, "the database accepts them"),
         Err(error) => Check::bad(WRITES, error.to_string()),
     }
 }
 
-/// Whether the clock is behind what was done by it.
+/// Whether the clock is behind the newest ingest or score run.
 async fn facts_ahead(db: &Db, clock: &Clock) -> Check {
     let now = clock.now();
     match clock_check::behind(db, now).await {
         Ok(None) => Check::good(NEWEST, format!("{now}, and nothing in the database is newer")),
-        // A test clock is moved to and fro by whoever asked for one.
+        // A test clock may be set back on purpose.
         Ok(Some(newest)) if clock.is_movable() => {
-            Check::good(NEWEST, format!("WARNING: the test clock says {now}, and the newest work is of {newest}"))
+            Check::good(NEWEST, format!("WARNING: the test clock is at {now}, before the newest ingest or score run at {newest}"))
         }
         Ok(Some(newest)) => {
-            Check::bad(NEWEST, format!("{now}, and the newest work is of {newest}: {}", clock_check::WENT_BACK))
+            Check::bad(NEWEST, format!("{now}, before the newest ingest or score run at {newest}: {}", clock_check::WENT_BACK))
         }
         Err(error) => Check::bad(NEWEST, error.to_string()),
     }
 }
 
-/// Whether what this process would sign will be recognised.
+/// Whether decisions signed by this process would verify.
 async fn signing(key: Option<&DecisionKey>, clock: &Clock, db: &Db) -> Check {
     let Some(key) = key else {
-        return Check::good(SIGNING, "no RDS_SIGNING_KEY: checks are answered without decisions");
+        return Check::good(SIGNING, "RDS_SIGNING_KEY is not set: checks are answered without decisions");
     };
     let (address, now) = (key.address(), clock.now());
     let signers = match decision_signers::list(&db.pool).await {
@@ -200,13 +199,13 @@ async fn signing(key: Option<&DecisionKey>, clock: &Clock, db: &Db) -> Check {
     }
 }
 
-/// Who may connect to the edge's door. Where that is anybody it is not wrong, but an operator shall know.
-fn edge_door(config: &Config) -> Check {
-    const NAME: &str = "edge door";
+/// Who may connect to the edge listener. Access for everybody is reported, but is no failure.
+fn edge_listener(config: &Config) -> Check {
+    const NAME: &str = "edge listener";
     let allowed: Vec<String> = config.edge_allow.iter().map(ToString::to_string).collect();
     let files = match most_files() {
         Some(files) if files < FEW_FILES => {
-            format!("; only {files} open files are allowed (ulimit -n): few connections")
+            format!("; only {files} open files are allowed (ulimit -n), which limits its connections")
         }
         _ => String::new(),
     };
@@ -214,93 +213,93 @@ fn edge_door(config: &Config) -> Check {
         NAME,
         match (allowed.is_empty(), config.edge_addr.ip().is_loopback()) {
             (false, _) if hold_everybody(&config.edge_allow) => {
-                format!("WARNING: ANYBODY MAY CONNECT: {} (RDS_EDGE_ALLOW) keeps nobody out{files}", allowed.join(", "))
+                format!("WARNING: ANYBODY MAY CONNECT: RDS_EDGE_ALLOW={} excludes nobody{files}", allowed.join(", "))
             }
             (false, _) => format!("only {} may connect (RDS_EDGE_ALLOW){files}", allowed.join(", ")),
-            (true, true) => format!("this machine may connect{files}"),
+            (true, true) => format!("only this machine may connect{files}"),
             (true, false) => format!(
-                "whoever reaches {} may connect: RDS_EDGE_ALLOW names those who may, as the proxy before it{files}",
+                "anybody who reaches {} may connect; set RDS_EDGE_ALLOW to restrict that, for example to a proxy{files}",
                 config.edge_addr
             ),
         },
     )
 }
 
-/// Whose word on a caller's address counts at each door. A list that believes everybody lets callers choose whose allowance they spend.
+/// The proxies whose `X-Forwarded-For` each listener trusts. If everybody is trusted, callers choose the address that limits count.
 fn trusted_proxies(config: &Config) -> Check {
     const NAME: &str = "proxies";
     let trusted: Vec<String> = config.trusted_proxies.blocks().iter().map(ToString::to_string).collect();
-    let others = "edge door: none, a caller's address is in what the Worker signed; admin door: none";
+    let others = "edge listener: none, the Worker signs the caller's address; admin listener: none";
     let trusted = trusted.join(", ");
     Check::good(
         NAME,
         match () {
             () if trusted.is_empty() => format!(
-                "relay door: none (RDS_TRUSTED_PROXIES), a caller's address is that of the connection; {others}"
+                "relay listener: none (RDS_TRUSTED_PROXIES), a caller's address is that of the connection; {others}"
             ),
             () if config.trusted_proxies.believe_everybody() => format!(
-                "WARNING: THE RELAY DOOR BELIEVES EVERYBODY: with {trusted} in RDS_TRUSTED_PROXIES whoever connects writes the address that \
-                 is counted, and no limit for addresses holds; name the proxies' own networks; {others}"
+                "WARNING: THE RELAY LISTENER TRUSTS EVERYBODY: with RDS_TRUSTED_PROXIES={trusted} a client can choose the address that it is \
+                 counted under, so limits per address have no effect; name only the proxies' own networks; {others}"
             ),
-            () => format!("relay door: {trusted} (RDS_TRUSTED_PROXIES); {others}"),
+            () => format!("relay listener: {trusted} (RDS_TRUSTED_PROXIES); {others}"),
         },
     )
 }
 
-/// Where webhooks may go. What an operator has opened is not wrong, but nobody shall overlook it.
+/// Where webhooks may be delivered. Networks that are not public are a warning, but no failure.
 fn webhook_targets(config: &Config) -> Check {
     const NAME: &str = "webhook targets";
     let allowed: Vec<String> = config.webhook_policy.allowed().iter().map(ToString::to_string).collect();
     let authorities = match config.webhook_authorities.len() {
         0 => String::new(),
-        count => format!("; {count} more authorities are trusted (RDS_WEBHOOK_CA)"),
+        count => format!("; {count} further certificate authorities are trusted (RDS_WEBHOOK_CA)"),
     };
     if allowed.is_empty() {
         return Check::good(NAME, format!("public addresses only{authorities}"));
     }
     let networks = allowed.join(", ");
     let text = format!(
-        "WARNING: WHOEVER MAY MAKE WEBHOOKS CAN REACH {networks} FROM HERE (RDS_WEBHOOK_ALLOW); never in production{authorities}"
+        "WARNING: WEBHOOKS CAN REACH {networks} (RDS_WEBHOOK_ALLOW), and any key may create webhooks; not for production{authorities}"
     );
     Check::good(NAME, text)
 }
 
-/// Whether the numbers of the event stream may go on from where they are.
+/// Whether the journal can continue its sequence numbers.
 async fn journal(db: &Db) -> Check {
     const NAME: &str = "journal";
     let standing = async {
         let mut connection = db.pool.acquire().await?;
         table::standing(&mut connection).await
     };
-    let Standing { head, here, waiting, steps, oldest_writer_seconds } = match standing.await {
+    let JournalState { head, here, waiting, steps, oldest_writer_seconds } = match standing.await {
         Ok(standing) => standing,
         Err(error) => return Check::bad(NAME, error.to_string()),
     };
-    let said = format!("head {head}, {waiting} operations without a number, {steps} steps over lost numbers");
+    let said = format!("head {head}, {waiting} operations not numbered yet, {steps} steps after restores");
     if !here {
         return Check::good(
             NAME,
-            format!("{said}; restored from elsewhere: the service steps over what may be lost when it starts"),
+            format!("{said}; the database was moved or restored: the service makes a step when it starts"),
         );
     }
     if oldest_writer_seconds > OLD_WRITER_SECONDS {
-        let why = "its operations come when it ends, and nothing can be vacuumed until then";
+        let why = "its operations are numbered when it ends, and vacuum is held up until then";
         return Check::bad(
             NAME,
-            format!("{said}; a transaction has been writing for {oldest_writer_seconds} s: {why}"),
+            format!("{said}; a transaction that writes has been open for {oldest_writer_seconds} s: {why}"),
         );
     }
-    let hint = "after setting the database's disk back to an earlier copy run: rds-origin journal step --reason TEXT";
+    let hint = "if the database's disk was set back to an earlier copy, run: rds-origin journal step --reason TEXT";
     Check::good(NAME, format!("{said}; {hint}"))
 }
 
-/// Whether something listens where the edge should be.
+/// Whether the edge's address accepts connections.
 async fn edge_link(url: Option<&str>) -> Check {
     const NAME: &str = "edge link";
     let Some(url) = url else {
         return Check::good(
             NAME,
-            "no RDS_EDGE_URL: an edge learns of a changed key within 30 s, and keys revoke waits for that",
+            "RDS_EDGE_URL is not set: an edge learns of a changed key within 30 s, and `keys revoke` waits for that",
         );
     };
     let (default_port, rest) = match url.strip_prefix("https://") {
@@ -313,6 +312,6 @@ async fn edge_link(url: Option<&str>) -> Check {
     match timeout(EDGE_TIMEOUT, TcpStream::connect(&target)).await {
         Ok(Ok(_)) => Check::good(NAME, format!("{target} accepts connections")),
         Ok(Err(error)) => Check::bad(NAME, format!("{target}: {error}")),
-        Err(_) => Check::bad(NAME, format!("{target} does not answer")),
+        Err(_) => Check::bad(NAME, format!("{target} accepted no connection within {} s", EDGE_TIMEOUT.as_secs())),
     }
 }

@@ -1,4 +1,4 @@
-//! The operator's command line. Source: contracts, "Operator command line".
+//! The operator's command line.
 //!
 //! Results go to standard output, as text or with `--json` as one JSON value; logs and progress go to standard error.
 
@@ -47,34 +47,34 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Open the three doors and answer until told to stop.
+    /// Run the service on its three listeners until a stop signal arrives.
     Serve,
-    /// Bring the database's schema up to date.
+    /// Apply the pending schema migrations to the database.
     Migrate,
-    /// Check configuration, database, schema and credentials, one line each.
+    /// Check configuration, database, schema and credentials; print one line for each check.
     Doctor,
-    /// Take in the data sets of a folder.
+    /// Import the data sets in a folder.
     Import(Import),
-    /// Take in observations: one JSON object a line.
+    /// Ingest observations, one JSON object a line; all of them or none.
     Ingest {
-        /// A file, or - for standard input.
+        /// Path of the file, or `-` for standard input.
         file: PathBuf,
     },
     /// Fill the devnet chain with an invented market and its history.
     Simulate(Simulate),
-    /// Publish, retract, promote and draft events.
+    /// Publish, retract, promote or draft events.
     #[command(subcommand)]
     Events(Events),
-    /// Score runs.
+    /// Score the vaults.
     #[command(subcommand)]
     Score(Score),
-    /// Whether scores are served as they are, as the last good ones, or not at all.
+    /// Set or show the fail-safe mode: scores are current, frozen, or not served.
     #[command(subcommand)]
     Failsafe(fail_safe::FailSafe),
-    /// What the service finds about its own scores.
+    /// Backtests and predictions of the service's own scores.
     #[command(subcommand)]
     Research(research::Research),
-    /// The exposure graph.
+    /// Snapshots of the exposure graph.
     #[command(subcommand)]
     Graph(Graph),
     /// Baskets and their versions.
@@ -83,7 +83,7 @@ enum Command {
     /// The security registry.
     #[command(subcommand)]
     Security(security::Security),
-    /// The numbers of the event stream.
+    /// Sequence numbers of the journal.
     #[command(subcommand)]
     Journal(Journal),
     /// API keys.
@@ -92,32 +92,32 @@ enum Command {
     /// Tokens for the private index and rate routes.
     #[command(subcommand)]
     IndexTokens(IndexTokens),
-    /// Who may sign decisions.
+    /// Keys that may sign decisions.
     #[command(subcommand)]
     Signers(signers::Signers),
-    /// Webhooks.
+    /// Signing secrets of webhooks.
     #[command(subcommand)]
     Webhooks(Webhooks),
 }
 
 #[derive(Debug, Args)]
 struct Import {
-    /// The folder.
+    /// Folder with the data sets.
     dir: PathBuf,
-    /// Only this file of it.
+    /// Import only this file of the folder.
     #[arg(long, value_name = "FILE")]
     only: Option<String>,
 }
 
 #[derive(Debug, Args)]
 struct Simulate {
-    /// The same seed gives the same market.
+    /// Seed of the random generator; the same seed gives the same market.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// How many vaults.
+    /// Number of vaults.
     #[arg(long, default_value_t = 60)]
     vaults: u32,
-    /// How many hours of history, up to now.
+    /// Hours of history, ending now.
     #[arg(long, default_value_t = 72)]
     hours: u32,
 }
@@ -130,15 +130,15 @@ enum Score {
 
 #[derive(Debug, Subcommand)]
 enum Graph {
-    /// Freeze a snapshot of the facts now.
+    /// Build a snapshot from the present facts.
     Build,
 }
 
 #[derive(Debug, Subcommand)]
 enum Journal {
-    /// Step over every number that may have been given before the database was set back to an earlier copy of its disk.
+    /// Step over every sequence number that may have been assigned before the database's disk was set back to an earlier copy.
     Step {
-        /// Why; it is kept with the step.
+        /// Reason, stored with the step.
         #[arg(long)]
         reason: String,
     },
@@ -146,104 +146,104 @@ enum Journal {
 
 #[derive(Debug, Subcommand)]
 enum Events {
-    /// Make an event public, for the first time or again.
+    /// Publish an event, for the first time or again.
     Publish {
-        /// Its id, or the key that its source gave it.
+        /// The event's id, or the key that its source gave it.
         id: String,
     },
     /// Withdraw a public event.
     Retract {
-        /// Its id, or the key that its source gave it.
+        /// The event's id, or the key that its source gave it.
         id: String,
-        /// Why, in words that subscribers are sent.
+        /// Reason, sent to subscribers.
         #[arg(long)]
         reason: Option<String>,
     },
     /// Mark a public event as promoted into the feed.
     Promote {
-        /// Its id, or the key that its source gave it.
+        /// The event's id, or the key that its source gave it.
         id: String,
     },
-    /// Take in observations of kind event as drafts.
+    /// Ingest observations of kind `event` as drafts.
     Draft {
-        /// A file, or - for standard input.
+        /// Path of the file, or `-` for standard input.
         file: PathBuf,
     },
 }
 
 #[derive(Debug, Subcommand)]
 enum Keys {
-    /// Make a key; it is shown once.
+    /// Create a key; it is shown once.
     Mint {
         /// The organisation that holds it.
         #[arg(long)]
         org: String,
-        /// Its plan.
+        /// The key's plan.
         #[arg(long, value_parser = plan())]
         plan: Plan,
-        /// Requests per minute by contract, for this key alone; the plan's default otherwise.
+        /// Contracted requests per minute of this key. Default: the plan's.
         #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
         rpm: Option<u32>,
-        /// Its holder serves several clients with it.
+        /// The key is shared: its holder serves several clients with it.
         #[arg(long)]
         shared: bool,
     },
-    /// Revoke a key for good; answers once no edge honours it any more.
+    /// Revoke a key permanently; returns once no edge accepts it any more.
     Revoke {
-        /// Its number, as `list` shows it.
+        /// The key's number, as `list` shows it.
         id: i64,
     },
-    /// Put an organisation and its live keys on a plan; contracted rates stay.
+    /// Move an organisation and its active keys to a plan; contracted rates stay.
     Align {
-        /// The organisation.
+        /// The organisation's name.
         #[arg(long)]
         org: String,
-        /// The plan.
+        /// The new plan.
         #[arg(long, value_parser = plan())]
         plan: Plan,
     },
-    /// Show every key, revoked ones too.
+    /// Show every key, including revoked ones.
     List,
 }
 
-/// The words of the plans.
+/// Parses the name of a plan.
 fn plan() -> impl TypedValueParser<Value = Plan> {
-    let words = PossibleValuesParser::new(Plan::ALL.map(Plan::as_str));
-    words.try_map(|word| Plan::parse(&word).ok_or("not a plan"))
+    let names = PossibleValuesParser::new(Plan::ALL.map(Plan::as_str));
+    names.try_map(|name| Plan::parse(&name).ok_or("must be the name of a plan"))
 }
 
 #[derive(Debug, Subcommand)]
 enum IndexTokens {
-    /// Make a token; it is shown once.
+    /// Create a token; it is shown once.
     Mint {
         /// The organisation that holds it.
         #[arg(long)]
         org: String,
     },
-    /// Revoke a token for good.
+    /// Revoke a token permanently; returns once no edge accepts it any more.
     Revoke {
-        /// Its number, as `list` shows it.
+        /// The token's number, as `list` shows it.
         id: i64,
     },
-    /// Show every token, revoked ones too.
+    /// Show every token, including revoked ones.
     List,
 }
 
 #[derive(Debug, Subcommand)]
 enum Webhooks {
-    /// Give a webhook another signing secret; it is shown once.
+    /// Give a webhook a new signing secret; it is shown once.
     Rotate {
-        /// Its number.
+        /// The webhook's number.
         id: i64,
-        /// Hours for which the present secret signs too.
+        /// Hours for which the present secret signs beside the new one.
         #[arg(long, value_name = "HOURS", value_parser = clap::value_parser!(u32).range(0..=720))]
         overlap: u32,
     },
-    /// Encrypt every signing secret anew under the first key of RDS_MASTER_KEY.
+    /// Re-encrypt every signing secret under the first key of RDS_MASTER_KEY.
     Reseal,
 }
 
-/// Runs one command. The exit code is 0 when it did what it says.
+/// Runs one command; the exit code is 0 on success.
 pub async fn run(cli: Cli) -> ExitCode {
     let out = Output { json: cli.json };
     if !matches!(cli.command, Command::Serve) {
@@ -269,14 +269,14 @@ async fn dispatch(command: Command, out: Output) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The verbs that go by the service's database and clock.
+/// Runs a command that needs the service's database and clock.
 async fn on_facts(verb: Command, out: Output) -> anyhow::Result<ExitCode> {
     let (db, clock) = &opened().await?;
     if !matches!(verb, Command::Journal(_)) {
         step_over_lost_numbers(db, clock).await?;
     }
     match verb {
-        // These are not among them.
+        // `dispatch` handles these.
         Command::Serve | Command::Doctor | Command::Migrate => {}
         Command::Import(Import { dir, only }) => facts::import(db, clock, &dir, only.as_deref(), out).await?,
         Command::Ingest { file } => return facts::ingest(db, clock, &file, out).await,
@@ -299,41 +299,41 @@ async fn on_facts(verb: Command, out: Output) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The database of the environment, and the clock that a service on it goes by.
+/// The environment's database, and the clock of the service that runs on it.
 async fn opened() -> anyhow::Result<(Db, Clock)> {
     let db = database().await?;
     let clock = store::test_clock::shift(&db).await?.map_or_else(Clock::system, Clock::shifted);
     Ok((db, clock))
 }
 
-/// The database of the environment, answering.
+/// Connects to the environment's database; fails if it does not answer.
 async fn database() -> anyhow::Result<Db> {
     let config = DatabaseConfig::read(config::environment)?;
-    Db::connect(config.url.expose(), config.connections).await.context("DATABASE_URL leads to no database that answers")
+    Db::connect(config.url.expose(), config.connections).await.context("the database at DATABASE_URL does not answer")
 }
 
-/// Steps over the numbers that may have been given since a backup, where the database was restored and no service has run over it yet:
-/// what a verb writes would bear ids that others were given.
+/// Steps over the sequence numbers that may have been assigned since the backup, if the database was restored and no service has run on it
+/// yet. Otherwise a command's writes could get numbers that clients have already seen.
 async fn step_over_lost_numbers(db: &Db, clock: &Clock) -> anyhow::Result<()> {
     let mut connection = db.pool.acquire().await?;
-    // A schema that is not migrated yet has nothing to ask; the command says so.
+    // The query fails on a schema that is not migrated; the command itself reports that.
     if matches!(numbers::must_step(&mut connection, Cause::Moved).await, Ok(true)) {
         numbers::step(&mut connection, Cause::Moved, clock.now(), crate::journal::draw(clock))
             .await
-            .context("its numbers cannot be stepped over")?;
-        eprintln!("this database was restored: numbers that may have been given since were stepped over");
+            .context("cannot step over the sequence numbers assigned before the restore")?;
+        eprintln!("this database was restored: stepped over the sequence numbers that may have been assigned since the backup");
     }
     Ok(())
 }
 
-/// How results are shown.
+/// How results are printed.
 #[derive(Debug, Clone, Copy)]
 struct Output {
     json: bool,
 }
 
 impl Output {
-    /// Shows a result: `value` with `--json`, else `text`.
+    /// Prints a result: `value` with `--json`, else `text`.
     fn show(self, text: impl Display, value: &impl Serialize) -> anyhow::Result<()> {
         let mut out = io::stdout();
         let shown = match self.json {
@@ -344,23 +344,23 @@ impl Output {
         Ok(())
     }
 
-    /// Shows why a command failed.
+    /// Prints why a command failed.
     fn failed(self, error: &anyhow::Error) {
         if self.json {
-            // Where nobody reads it, the exit code still tells.
+            // If standard output is closed, the exit code still reports the failure.
             let _ = writeln!(io::stdout(), "{}", serde_json::json!({ "error": format!("{error:#}") }));
         } else {
             eprintln!("error: {error:#}");
         }
     }
 
-    /// Shows how far a long command is; never between lines of a JSON result.
+    /// Prints progress to standard error, so that a JSON result on standard output stays parseable.
     fn progress(self, text: &str) {
         eprintln!("{text}");
     }
 }
 
-/// Whoever reads our output may stop when it has seen enough, as `head` does: what was asked for is done all the same.
+/// Ignores a closed pipe: a reader such as `head` may stop early, and the command has succeeded all the same.
 fn readable(written: io::Result<()>) -> io::Result<()> {
     match written {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -379,13 +379,13 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_has_seen_enough_is_no_fault_and_a_full_disk_is() {
+    fn a_closed_pipe_is_ignored_and_a_full_disk_is_an_error() {
         assert!(readable(Err(io::ErrorKind::BrokenPipe.into())).is_ok());
         assert!(readable(Err(io::ErrorKind::StorageFull.into())).is_err());
     }
 
     #[test]
-    fn json_may_stand_before_or_behind_the_verb() {
+    fn the_json_option_is_accepted_before_and_after_the_verb() {
         for line in [["rds-origin", "--json", "keys", "list"], ["rds-origin", "keys", "list", "--json"]] {
             assert!(Cli::try_parse_from(line).unwrap().json);
         }

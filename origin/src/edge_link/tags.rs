@@ -10,7 +10,7 @@ use crate::app::App;
 use crate::clock::Stopwatch;
 use crate::journal::sequence;
 use crate::store::journal::Cause;
-use crate::store::tags::{self as table, Claimed, Standing};
+use crate::store::tags::{self as table, Claimed, EdgeProgress};
 use crate::store::{Db, StoreError, edge_outbox};
 use rds_shared::access::link::TagNews;
 use rds_shared::route::{ROUTES, Tag, TagVersions};
@@ -87,7 +87,7 @@ pub async fn keep_told(app: &App, link: &EdgeLink) {
             Ok(Round::Nothing) | Err(StoreError::Unavailable(_)) => {}
             Err(error) => tracing::error!(%error, "the tag versions for the edge could not be read"),
         }
-        if let Ok(Standing { waiting, told_at, .. }) = table::standing(&app.db).await {
+        if let Ok(EdgeProgress { waiting, told_at, .. }) = table::standing(&app.db).await {
             // As long as the edge has acknowledged nothing, the metric stays at the start of sending.
             if let Some(at) = if waiting.is_empty() { Some(link.clock.wall()) } else { told_at } {
                 app.metrics.edge_tags_known_to.store(at.as_seconds(), Relaxed);
@@ -170,7 +170,7 @@ async fn step(
         Some(link) => tell_due(db, link).await?,
         None => Round::Nothing,
     };
-    let Standing { acknowledged, last_error, .. } = table::standing(db).await?;
+    let EdgeProgress { acknowledged, last_error, .. } = table::standing(db).await?;
     if acknowledged.covers(wanted) {
         return Ok(Step::Shown(Shown::Everywhere));
     }

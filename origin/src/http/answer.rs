@@ -1,7 +1,7 @@
 //! What a handler returns, and the one place that makes an HTTP response of it.
 
 use super::recent::Page;
-use super::signing::{Unsigned, Whole};
+use super::signing::{Unsigned, HashedBody};
 use crate::metrics::Label;
 use crate::store::StoreError;
 use crate::stream::body::EventBody;
@@ -50,7 +50,7 @@ pub struct Answer {
 #[derive(Debug)]
 enum Content {
     /// A complete body.
-    Whole(Whole),
+    HashedBody(HashedBody),
     /// A stream of events; `None` for HEAD, which opens no stream.
     Events(Option<EventBody>),
     /// A page of the documentation, which has its own headers.
@@ -71,7 +71,7 @@ impl Answer {
         Answer {
             status: StatusCode::OK,
             content_type: headers::JSON,
-            body: Content::Whole(Whole::from(body)),
+            body: Content::HashedBody(HashedBody::from(body)),
             validators: None,
             made_of: TagVersions::default(),
             unknown_values: None,
@@ -105,14 +105,14 @@ impl Answer {
     }
 
     /// JSON bytes with their ETag and the data version that they were made from.
-    pub fn tagged(etag: String, version: i64, body: impl Into<Whole>) -> Self {
+    pub fn tagged(etag: String, version: i64, body: impl Into<HashedBody>) -> Self {
         Self::whole(etag, version, body.into())
     }
 
     /// The same with a body that other answers may share.
-    pub fn whole(etag: String, version: i64, body: Whole) -> Self {
+    pub fn whole(etag: String, version: i64, body: HashedBody) -> Self {
         let validators = Some(Validators { etag, version: Some(version) });
-        Answer { validators, body: Content::Whole(body), ..Self::json(Bytes::new()) }
+        Answer { validators, body: Content::HashedBody(body), ..Self::json(Bytes::new()) }
     }
 
     /// 304: the caller's cached response is still current.
@@ -131,7 +131,7 @@ impl Answer {
     pub fn page(&self) -> Option<Page> {
         let Some(Validators { etag, version: Some(version) }) = &self.validators else { return None };
         match &self.body {
-            Content::Whole(body) if self.status == StatusCode::OK => {
+            Content::HashedBody(body) if self.status == StatusCode::OK => {
                 // Computed before the body is cloned, so that this answer and later ones share the digest.
                 body.digest();
                 let unknown_values = self.unknown_values.clone();
@@ -253,18 +253,18 @@ pub fn respond(result: Result<Answer, Failure>, request_id: RequestId, label: La
         return Unsigned { response, body };
     }
     *response.body_mut() = Body::empty();
-    Unsigned { response, body: body.map(|_| Whole::default()) }
+    Unsigned { response, body: body.map(|_| HashedBody::default()) }
 }
 
 /// The response, and its body unless that is a stream.
-fn good(answer: Answer, label: Label) -> (Response, Option<Whole>) {
+fn good(answer: Answer, label: Label) -> (Response, Option<HashedBody>) {
     let Answer { status, content_type, body, validators, made_of, unknown_values, retry_after } = answer;
     let (mut response, body) = match body {
         Content::Document(document) => return documented(document, status),
         _ if matches!(status, StatusCode::NOT_MODIFIED | StatusCode::NO_CONTENT) => {
-            (with_headers(Body::empty()), Whole::default())
+            (with_headers(Body::empty()), HashedBody::default())
         }
-        Content::Whole(body) => (with_body(content_type, &body), body),
+        Content::HashedBody(body) => (with_body(content_type, &body), body),
         Content::Events(events) => return (streamed(events), None),
     };
     *response.status_mut() = status;
@@ -314,10 +314,10 @@ fn streamed(events: Option<EventBody>) -> Response {
 static LIBRARY: LazyLock<Library> = LazyLock::new(Library::open);
 
 /// A page has its own headers for caching and for what it may load.
-fn documented(document: &'static Document, status: StatusCode) -> (Response, Option<Whole>) {
+fn documented(document: &'static Document, status: StatusCode) -> (Response, Option<HashedBody>) {
     let body = match status {
-        StatusCode::NOT_MODIFIED => Whole::default(),
-        _ => Whole::from(LIBRARY.body(document)),
+        StatusCode::NOT_MODIFIED => HashedBody::default(),
+        _ => HashedBody::from(LIBRARY.body(document)),
     };
     let mut response = match status {
         StatusCode::NOT_MODIFIED => with_headers(Body::empty()),
@@ -332,8 +332,8 @@ fn documented(document: &'static Document, status: StatusCode) -> (Response, Opt
     (response, Some(body))
 }
 
-fn bad(error: &ApiError, request_id: RequestId) -> (Response, Option<Whole>) {
-    let body = Whole::from(error.to_json(request_id).into_bytes());
+fn bad(error: &ApiError, request_id: RequestId) -> (Response, Option<HashedBody>) {
+    let body = HashedBody::from(error.to_json(request_id).into_bytes());
     let mut response = with_body(headers::JSON, &body);
     *response.status_mut() = StatusCode::from_u16(error.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let given = response.headers_mut();
@@ -353,7 +353,7 @@ fn bad(error: &ApiError, request_id: RequestId) -> (Response, Option<Whole>) {
     (response, Some(body))
 }
 
-fn with_body(content_type: &'static str, body: &Whole) -> Response {
+fn with_body(content_type: &'static str, body: &HashedBody) -> Response {
     let length = HeaderValue::from(body.bytes().len());
     let mut response = with_headers(Body::from(body.bytes().clone()));
     let headers = response.headers_mut();

@@ -24,19 +24,19 @@ pub enum Refusal {
 
 /// Who makes a request on the edge listener.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Speaker {
+pub enum RequestOrigin {
     /// A caller that the edge has authenticated.
     Caller(Principal),
     /// The edge itself.
     Edge,
 }
 
-impl Speaker {
+impl RequestOrigin {
     /// Reads the principal of a request.
     pub fn read(principal: &str) -> Option<Self> {
         match principal {
-            link::EDGE => Some(Speaker::Edge),
-            caller => Principal::from_json(caller).map(Speaker::Caller),
+            link::EDGE => Some(RequestOrigin::Edge),
+            caller => Principal::from_json(caller).map(RequestOrigin::Caller),
         }
     }
 }

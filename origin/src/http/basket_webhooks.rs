@@ -7,10 +7,10 @@ use super::answer::{Answer, Failure};
 use super::call::Call;
 use super::webhooks::{State, caller, number, replay_window};
 use crate::app::App;
-use crate::store::baskets::{self, Standing};
+use crate::store::baskets::{self, Availability};
 use crate::store::webhooks::{self as table, Subscription};
 use crate::webhooks::subscriptions;
-use crate::webhooks::wish::{self, Wish};
+use crate::webhooks::wish::{self, CreateSubscription};
 use rds_shared::model::webhook::{BasketWebhook, WebhookDeleted, WebhookReplayed};
 use rds_shared::wire::{ApiError, Data, Timestamp};
 
@@ -19,7 +19,7 @@ pub async fn create(app: &App, call: &Call) -> Result<Answer, Failure> {
     let caller = caller(call)?;
     call.expect_json()?;
     let name = wish::idempotency_key(call.idempotency_key.as_ref())?;
-    let wish = Wish::read_for_basket(call.found.param(0), &call.body)?;
+    let wish = CreateSubscription::read_for_basket(call.found.param(0), &call.body)?;
     let created = subscriptions::create(&app.db, &app.webhooks, caller, &wish, name.as_deref(), call.now).await?;
     let secret = Some(created.secret.expose().to_owned());
     Answer::value(&Data { data: BasketWebhook { secret, ..shown(created.subscription, call.now) } })
@@ -33,7 +33,7 @@ pub async fn of_all(app: &App, call: &Call) -> Result<Answer, Failure> {
 /// `GET /v1/baskets/{id}/webhooks`.
 pub async fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
     let (caller, basket) = (caller(call)?, call.found.param(0));
-    if baskets::standing(&app.db.pool, basket, None).await? == Standing::NoBasket {
+    if baskets::standing(&app.db.pool, basket, None).await? == Availability::NoBasket {
         return Err(ApiError::not_found("basket").into());
     }
     listed(call, table::of_org(&app.db, caller.org, Some(basket)).await?)

@@ -69,7 +69,7 @@ pub async fn read_within(patience: Duration, body: Body, cap: usize, memory: &He
 }
 
 fn late() -> ApiError {
-    ApiError::new(ErrorCode::InvalidBody, "the body did not come in time")
+    ApiError::new(ErrorCode::InvalidBody, "the body did not arrive in time")
 }
 
 fn too_large(cap: usize) -> ApiError {

@@ -1,8 +1,8 @@
 //! The parsed request that a handler is given.
 
 use super::answer::{Answer, Failure};
-use super::pipeline::Through;
-use super::signing::Whole;
+use super::pipeline::Ingress;
+use super::signing::HashedBody;
 use crate::store::catalog::ChainFacts;
 use axum::body::Bytes;
 use axum::http::HeaderValue;
@@ -24,7 +24,7 @@ pub struct Call {
     /// Filter values that are in no registry, as the text of the response header.
     pub unknown_values: Option<String>,
     /// The listener and connection it arrived on.
-    pub through: Through,
+    pub through: Ingress,
     /// The authenticated caller.
     pub principal: Principal,
     /// The body; empty on reads.
@@ -77,7 +77,7 @@ impl Call {
     }
 
     /// 304 if `If-None-Match` contains `etag`; else the body, which is computed only then.
-    pub fn answer<B: Into<Whole>>(&self, etag: EtagBuilder, version: i64, body: impl FnOnce() -> B) -> Answer {
+    pub fn answer<B: Into<HashedBody>>(&self, etag: EtagBuilder, version: i64, body: impl FnOnce() -> B) -> Answer {
         let etag = etag.weak();
         if self.is_current(&etag) { Answer::not_modified(etag, version) } else { Answer::tagged(etag, version, body()) }
     }

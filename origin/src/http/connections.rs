@@ -15,7 +15,7 @@
 //! connects as a stranger. The newest connections are closed last, so it has time for its first request, which makes it known.
 
 use super::doors::{Bounds, Meters};
-use super::line::Line;
+use super::line::ConnectionState;
 use crate::clock::Stopwatch;
 use rds_shared::access::ClientNet;
 use rds_shared::push::address::Cidr;
@@ -65,7 +65,7 @@ pub struct Open {
 }
 
 /// Connections by ascending number: the first is the oldest.
-type Share = BTreeMap<u64, Line>;
+type Share = BTreeMap<u64, ConnectionState>;
 
 #[derive(Debug, Default)]
 struct Held {
@@ -98,7 +98,7 @@ impl fmt::Debug for Place {
 }
 
 /// A connection's slot, held while it is open.
-pub(super) struct Seat(Line);
+pub(super) struct Seat(ConnectionState);
 
 /// The share that a connection is in, and whether at least half of that share is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -181,7 +181,7 @@ impl Connections {
             has_ended: AtomicBool::new(false),
             is_over: Notify::new(),
         };
-        let (number, line) = (place.number, Line::at(place));
+        let (number, line) = (place.number, ConnectionState::at(place));
         if is_known {
             held.unproved.insert(number, line.clone());
         } else {
@@ -286,7 +286,7 @@ impl Held {
         !door.allow.is_empty() || self.known_peers.get(&peer).is_some_and(|until| now < *until)
     }
 
-    fn remove(&mut self, number: u64) -> Option<Line> {
+    fn remove(&mut self, number: u64) -> Option<ConnectionState> {
         let Some(line) = self.strangers.remove(&number) else {
             return self.unproved.remove(&number).or_else(|| self.proved.remove(&number));
         };
@@ -366,7 +366,7 @@ impl Place {
 }
 
 impl Seat {
-    pub(super) fn line(&self) -> &Line {
+    pub(super) fn line(&self) -> &ConnectionState {
         &self.0
     }
 

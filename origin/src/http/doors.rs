@@ -3,7 +3,7 @@
 use super::connections::{Connections, Open};
 use super::held_bytes::HeldBytes;
 use crate::config::Config;
-use crate::door::Door;
+use crate::door::Listener;
 use crate::metrics::head;
 use crate::metrics::process::most_files;
 use std::fmt::Write;
@@ -67,7 +67,7 @@ pub struct Meters {
 /// Connections and request bodies held by the listeners of this process.
 #[derive(Debug)]
 pub struct Doors {
-    connections: [Arc<Connections>; Door::ALL.len()],
+    connections: [Arc<Connections>; Listener::ALL.len()],
     /// Unverified bodies on the edge listener, from strangers.
     pub strange_bodies: HeldBytes,
     /// Unverified bodies on the edge listener, from known peers.
@@ -85,12 +85,12 @@ impl Doors {
         // Anonymous streams count as strangers' connections as long as they last, so strangers get a larger part.
         let at_relay = if config.anonymous_stream { 2 } else { 8 };
         let new =
-            |door: Door, connections, part, allow| Connections::new(door.name(), Bounds::of(connections, part), allow);
+            |door: Listener, connections, part, allow| Connections::new(door.name(), Bounds::of(connections, part), allow);
         Doors {
             connections: [
-                new(Door::Edge, edge, 8, config.edge_allow.clone()),
-                new(Door::Relay, relay, at_relay, Vec::new()),
-                new(Door::Admin, admin, 2, Vec::new()),
+                new(Listener::Edge, edge, 8, config.edge_allow.clone()),
+                new(Listener::Relay, relay, at_relay, Vec::new()),
+                new(Listener::Admin, admin, 2, Vec::new()),
             ],
             strange_bodies: HeldBytes::up_to(1 << 20),
             unproved_bodies: HeldBytes::up_to(4 << 20),
@@ -100,7 +100,7 @@ impl Doors {
     }
 
     /// The connections of one listener.
-    pub fn at(&self, door: Door) -> &Arc<Connections> {
+    pub fn at(&self, door: Listener) -> &Arc<Connections> {
         &self.connections[door as usize]
     }
 
@@ -111,9 +111,9 @@ impl Doors {
     }
 
     fn render_connections(&self, out: &mut String) {
-        let open: [Open; Door::ALL.len()] = self.connections.each_ref().map(|held| held.open());
+        let open: [Open; Listener::ALL.len()] = self.connections.each_ref().map(|held| held.open());
         head(out, "rds_connections", "Open connections by listener and by kind of peer.", "gauge");
-        for (door, open) in Door::ALL.iter().zip(&open) {
+        for (door, open) in Listener::ALL.iter().zip(&open) {
             for (peer, count) in [("proved", open.proved), ("unproved", open.unproved), ("stranger", open.strangers)] {
                 let _ = writeln!(out, "rds_connections{{door=\"{}\",peer=\"{peer}\"}} {count}", door.name());
             }
@@ -163,7 +163,7 @@ impl Doors {
             ),
         ] {
             head(out, name, help, kind);
-            for (door, value) in Door::ALL.iter().zip(values) {
+            for (door, value) in Listener::ALL.iter().zip(values) {
                 let _ = writeln!(out, "{name}{{door=\"{}\"}} {value}", door.name());
             }
         }
@@ -198,7 +198,7 @@ impl Doors {
 
 /// Connection limits of the three listeners if the process may open `files`, of which `database` are for the database. Without these
 /// limits, strangers on one listener could use up the files of the other listeners and of the database.
-fn shares(files: Option<usize>, database: usize) -> [usize; Door::ALL.len()] {
+fn shares(files: Option<usize>, database: usize) -> [usize; Listener::ALL.len()] {
     let room = files.map_or(usize::MAX / 2, |files| files.saturating_sub(OTHER_FILES + database));
     let admin = (room / 16).clamp(16, MAX_ADMIN_CONNECTIONS);
     let public = (room.saturating_sub(admin) / 2).clamp(64, MAX_CONNECTIONS);

@@ -5,13 +5,13 @@
 //! right, within five seconds and within a small memory limit for all such bodies. The next release refuses v1.
 
 use super::answer::{Answer, Failure};
-use super::assertion::{Refusal, Speaker};
+use super::assertion::{Refusal, RequestOrigin};
 use super::body::{self, Held};
 use super::pipeline::Trace;
 use super::signing::AnswerSigner;
 use super::{messages, once, router};
 use crate::app::App;
-use crate::door::Door;
+use crate::door::Listener;
 use axum::body::{Body as Incoming, HttpBody};
 use axum::extract::Request;
 use axum::http::HeaderMap;
@@ -57,7 +57,7 @@ pub async fn handle(app: &Arc<App>, request: Request, trace: &mut Trace) -> Resu
     trace.signer = AnswerSigner::of(&vouched);
     let request_id = text(sent, headers::REQUEST_ID).and_then(RequestId::parse);
     trace.request_id = request_id.filter(|_| vouched.is_proven());
-    let Some(speaker) = Speaker::read(principal) else {
+    let Some(speaker) = RequestOrigin::read(principal) else {
         return Err(refused(app, trace, Refusal::Principal));
     };
     let matching = match_route(Method::parse(head.method.as_str()), head.uri.path());
@@ -75,8 +75,8 @@ pub async fn handle(app: &Arc<App>, request: Request, trace: &mut Trace) -> Resu
     }
     trace.request_id = request_id;
     match speaker {
-        Speaker::Caller(principal) => router::route(app, matching, principal, &head, held.bytes.clone(), trace).await,
-        Speaker::Edge => Box::pin(messages::take(app, &head, &held.bytes, trace)).await,
+        RequestOrigin::Caller(principal) => router::route(app, matching, principal, &head, held.bytes.clone(), trace).await,
+        RequestOrigin::Edge => Box::pin(messages::take(app, &head, &held.bytes, trace)).await,
     }
 }
 
@@ -84,7 +84,7 @@ pub async fn handle(app: &Arc<App>, request: Request, trace: &mut Trace) -> Resu
 async fn admit(
     app: &App,
     vouched: &Vouched<'_>,
-    speaker: &Speaker,
+    speaker: &RequestOrigin,
     matching: &Matching,
     trace: &mut Trace,
     now: i64,
@@ -94,7 +94,7 @@ async fn admit(
         return Err(refused(app, trace, refusal));
     }
     trace.through.nonce = unhex_array(nonce);
-    if let (Speaker::Caller(_), Matching::Found(found)) = (speaker, matching)
+    if let (RequestOrigin::Caller(_), Matching::Found(found)) = (speaker, matching)
         && once::is_spent_everywhere(found.route)
         && !once::spend(app, &trace.through).await?
     {
@@ -111,7 +111,7 @@ async fn read_unverified<'a>(app: &'a App, trace: &Trace, body: Incoming, cap: u
     if body.is_end_stream() {
         return body::read(body, cap, &app.doors.strange_bodies).await;
     }
-    let is_known = app.doors.at(Door::Edge).is_known(trace.through.peer);
+    let is_known = app.doors.at(Listener::Edge).is_known(trace.through.peer);
     let memory = if is_known { &app.doors.unproved_bodies } else { &app.doors.strange_bodies };
     body::read_within(UNVERIFIED_BODY_TIMEOUT, body, cap, memory).await
 }

@@ -3,7 +3,7 @@
 use super::answer::{Answer, Failure};
 use super::call::Call;
 use super::signing;
-use crate::catalog::Whole;
+use crate::catalog::PreencodedBody;
 use rds_shared::model::EncodedRow;
 use rds_shared::model::vault_changes::ChangesMeta;
 use rds_shared::wire::page::PageRequest;
@@ -102,10 +102,10 @@ pub fn changes(rows: &[&EncodedRow], cursor: &str, meta: ChangesMeta, now: Times
 }
 
 /// A response that the catalog has ready.
-pub fn whole(call: &Call, version: i64, whole: &Whole) -> Answer {
+pub fn whole(call: &Call, version: i64, whole: &PreencodedBody) -> Answer {
     let mut etag = call.etag();
     etag.add(whole.digest());
-    call.answer(etag, version, || signing::Whole::with_digest(whole.body(), *whole.digest()))
+    call.answer(etag, version, || signing::HashedBody::with_digest(whole.body(), *whole.digest()))
 }
 
 /// `{"data":…}` of a value that does not depend on the clock: serialised once, for the ETag and for the body.
@@ -135,19 +135,19 @@ pub fn exact(call: &Call, version: i64, value: &impl Serialize) -> Result<Answer
 
 /// An encoded row inside a serialised value.
 #[derive(Debug, Clone, Copy)]
-pub enum Spliced<'a> {
+pub enum EmbeddedRow<'a> {
     /// Its bytes as of this instant.
     At(&'a EncodedRow, Timestamp),
     /// Its version only, for an ETag.
     Version(&'a EncodedRow),
 }
 
-impl Serialize for Spliced<'_> {
+impl Serialize for EmbeddedRow<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         use serde::ser::Error;
         match self {
-            Spliced::Version(row) => row.version().serialize(serializer),
-            Spliced::At(row, now) => {
+            EmbeddedRow::Version(row) => row.version().serialize(serializer),
+            EmbeddedRow::At(row, now) => {
                 let mut bytes = Vec::with_capacity(row.max_len());
                 row.write(*now, &mut bytes);
                 let raw: &RawValue = serde_json::from_slice(&bytes).map_err(S::Error::custom)?;

@@ -3,9 +3,9 @@
 use super::answer::{Answer, Failure};
 use super::call::Call;
 use super::namespaces;
-use super::pipeline::Through;
+use super::pipeline::Ingress;
 use crate::app::App;
-use crate::door::Door;
+use crate::door::Listener;
 use crate::store::journal::read::{self as journal, Extent};
 use crate::store::stream_leases::Verdict;
 use crate::stream::body::EventBody;
@@ -64,7 +64,7 @@ fn whose(call: &Call, head: &Parts) -> Result<(Option<i64>, Option<String>), Api
     Ok(match (&call.principal, &call.through) {
         (Principal::Key { id, .. }, _) => (Some(*id), reported(&head.headers)?.map(|net| net.to_string())),
         // On the relay listener the peer is the caller; on the edge listener only the edge knows the caller's address.
-        (_, Through { door: Door::Relay, peer, .. }) => (None, Some(ClientNet::of(*peer).to_string())),
+        (_, Ingress { door: Listener::Relay, peer, .. }) => (None, Some(ClientNet::of(*peer).to_string())),
         // The access check admits no index token here.
         (Principal::Anonymous | Principal::FirstParty { .. } | Principal::IndexToken { .. }, _) => {
             let net = reported(&head.headers)?.unwrap_or(ClientNet::V4(Ipv4Addr::UNSPECIFIED));

@@ -26,7 +26,7 @@ pub(super) struct Limits {
 
 /// A connection's state, shared with its requests.
 #[derive(Debug, Clone, Default)]
-pub struct Line(Arc<Shared>);
+pub struct ConnectionState(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
@@ -55,10 +55,10 @@ impl Step {
     const ALL: [Step; 4] = [Step::Idle, Step::Begun, Step::Asked, Step::Answered];
 }
 
-impl Line {
+impl ConnectionState {
     /// The connection at `place`.
     pub(super) fn at(place: Place) -> Self {
-        Line(Arc::new(Shared { place: Some(place), ..Shared::default() }))
+        ConnectionState(Arc::new(Shared { place: Some(place), ..Shared::default() }))
     }
 
     pub(super) fn place(&self) -> Option<&Place> {
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn every_step_changes_the_number_even_if_the_step_is_the_same() {
-        let line = Line::default();
+        let line = ConnectionState::default();
         assert_eq!(line.step().0, Step::Idle);
         let mut seen = vec![line.step()];
         for step in [Step::Begun, Step::Asked, Step::Answered, Step::Idle, Step::Idle, Step::Asked] {

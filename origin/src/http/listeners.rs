@@ -1,10 +1,10 @@
 //! The three listening sockets, and how they close.
 
-use super::pipeline::{self, Through};
+use super::pipeline::{self, Ingress};
 use super::wire;
 use crate::app::App;
 use crate::config::Config;
-use crate::door::Door;
+use crate::door::Listener;
 use anyhow::Context;
 use std::future::Future;
 use std::net::SocketAddr;
@@ -67,9 +67,9 @@ impl Listeners {
         let (phase, watched) = watch::channel(Phase::AllOpen);
         // All connections are dropped with this future.
         let (mut public, mut private) = (JoinSet::new(), JoinSet::new());
-        public.spawn(open(app.clone(), Door::Edge, self.edge, watched.clone(), Phase::OnlyAdmin));
-        public.spawn(open(app.clone(), Door::Relay, self.relay, watched.clone(), Phase::OnlyAdmin));
-        private.spawn(open(app.clone(), Door::Admin, self.admin, watched, Phase::AllClosed));
+        public.spawn(open(app.clone(), Listener::Edge, self.edge, watched.clone(), Phase::OnlyAdmin));
+        public.spawn(open(app.clone(), Listener::Relay, self.relay, watched.clone(), Phase::OnlyAdmin));
+        private.spawn(open(app.clone(), Listener::Admin, self.admin, watched, Phase::AllClosed));
         stop.await;
         app.begin_draining();
         tracing::info!("draining: the edge and relay listeners accept no new connections");
@@ -92,7 +92,7 @@ async fn bind(address: SocketAddr, variable: &str) -> anyhow::Result<TcpListener
         .with_context(|| format!("cannot listen on {address}; set {variable} to a free address"))
 }
 
-async fn open(app: Arc<App>, door: Door, listener: TcpListener, phase: watch::Receiver<Phase>, closes_at: Phase) {
+async fn open(app: Arc<App>, door: Listener, listener: TcpListener, phase: watch::Receiver<Phase>, closes_at: Phase) {
     let closed = move || {
         let mut phase = phase.clone();
         async move {
@@ -103,7 +103,7 @@ async fn open(app: Arc<App>, door: Door, listener: TcpListener, phase: watch::Re
     let held = app.doors.at(door).clone();
     wire::serve(held, listener, closed, move |peer, line, request| {
         let app = app.clone();
-        async move { pipeline::answer(&app, Through { door, peer: peer.ip(), line, nonce: None }, request).await }
+        async move { pipeline::answer(&app, Ingress { door, peer: peer.ip(), line, nonce: None }, request).await }
     })
     .await;
 }

@@ -2,7 +2,7 @@
 
 use super::answer::{Answer, Failure};
 use super::call::Call;
-use super::encoded::{self, Spliced};
+use super::encoded::{self, EmbeddedRow};
 use crate::app::App;
 use crate::store::{hubs, mappings, markets};
 use rds_shared::model::market::MarketPage;
@@ -30,6 +30,6 @@ pub async fn by_id(app: &App, call: &Call) -> Result<Answer, Failure> {
         hubs: hubs.clone(),
         signer_sets: signer_sets.clone(),
     };
-    let versions = page(Spliced::Version(&market.encoded));
-    encoded::value(call, catalog.version, &versions, || Data { data: page(Spliced::At(&market.encoded, call.now)) })
+    let versions = page(EmbeddedRow::Version(&market.encoded));
+    encoded::value(call, catalog.version, &versions, || Data { data: page(EmbeddedRow::At(&market.encoded, call.now)) })
 }

@@ -3,12 +3,12 @@
 //! Listener → handler → response → metrics and access log. A panic becomes an error response like every other failure.
 
 use super::answer::{Answer, Failure, respond, tell_allowance, tell_fail_safe, tell_ignored};
-use super::line::Line;
+use super::line::ConnectionState;
 use super::signing::{AnswerSigner, Unsigned};
 use super::{admin_door, edge_door, relay_door};
 use crate::app::App;
 use crate::clock::Stopwatch;
-use crate::door::Door;
+use crate::door::Listener;
 use crate::entropy;
 use crate::metrics::{Caller, Label};
 use crate::panics::{caught, panic_text};
@@ -26,19 +26,19 @@ use std::sync::Arc;
 
 /// The listener and connection of a request.
 #[derive(Debug, Clone)]
-pub struct Through {
-    pub door: Door,
+pub struct Ingress {
+    pub door: Listener,
     /// The address that connected.
     pub peer: IpAddr,
-    pub line: Line,
+    pub line: ConnectionState,
     /// The nonce of its edge assertion, once that is verified; `None` on the other listeners.
     pub nonce: Option<[u8; 16]>,
 }
 
-impl Through {
+impl Ingress {
     /// A request on a new connection.
-    pub fn new(door: Door, peer: IpAddr) -> Self {
-        Through { door, peer, line: Line::default(), nonce: None }
+    pub fn new(door: Listener, peer: IpAddr) -> Self {
+        Ingress { door, peer, line: ConnectionState::default(), nonce: None }
     }
 }
 
@@ -46,7 +46,7 @@ impl Through {
 #[derive(Debug)]
 pub struct Trace {
     /// The listener and connection it arrived on.
-    pub through: Through,
+    pub through: Ingress,
     /// The edge's request id, once the assertion is verified; `None` before and on the other listeners.
     pub request_id: Option<RequestId>,
     /// Signs the response, once it is known that the edge made the assertion.
@@ -65,7 +65,7 @@ pub struct Trace {
 
 impl Trace {
     /// The trace of a request of which nothing has been read.
-    pub fn new(through: Through) -> Self {
+    pub fn new(through: Ingress) -> Self {
         Trace {
             through,
             request_id: None,
@@ -80,7 +80,7 @@ impl Trace {
 }
 
 /// Answers one request.
-pub async fn answer(app: &Arc<App>, through: Through, request: Request) -> Response {
+pub async fn answer(app: &Arc<App>, through: Ingress, request: Request) -> Response {
     let door = through.door;
     let watch = Stopwatch::start();
     let head_only = request.method() == Method::HEAD;
@@ -134,10 +134,10 @@ async fn handle(app: &Arc<App>, request: Request, trace: &mut Trace) -> Result<A
         return Err(ErrorCode::UriTooLong.into());
     }
     match trace.through.door {
-        Door::Edge => in_time(app, edge_door::handle(app, request, trace)).await,
-        Door::Relay => in_time(app, Box::pin(relay_door::handle(app, request, trace))).await,
+        Listener::Edge => in_time(app, edge_door::handle(app, request, trace)).await,
+        Listener::Relay => in_time(app, Box::pin(relay_door::handle(app, request, trace))).await,
         // An operator's import has no time limit.
-        Door::Admin => Box::pin(admin_door::handle(app, request, trace)).await,
+        Listener::Admin => Box::pin(admin_door::handle(app, request, trace)).await,
     }
 }
 

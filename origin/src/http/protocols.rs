@@ -2,7 +2,7 @@
 
 use super::answer::{Answer, Failure};
 use super::call::Call;
-use super::encoded::{self, Spliced};
+use super::encoded::{self, EmbeddedRow};
 use crate::app::App;
 use crate::store::events;
 use rds_shared::model::protocol::{ProtocolIdentity, ProtocolPage};
@@ -43,8 +43,8 @@ pub async fn by_id(app: &App, call: &Call) -> Result<Answer, Failure> {
         versions: protocol.versions.clone(),
         incidents: incidents.clone(),
     };
-    let versions = detail(found.rows.iter().map(|row| Spliced::Version(row)).collect());
+    let versions = detail(found.rows.iter().map(|row| EmbeddedRow::Version(row)).collect());
     encoded::value(call, catalog.version, &versions, || Data {
-        data: detail(found.rows.iter().map(|row| Spliced::At(row, call.now)).collect()),
+        data: detail(found.rows.iter().map(|row| EmbeddedRow::At(row, call.now)).collect()),
     })
 }

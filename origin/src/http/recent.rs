@@ -5,7 +5,7 @@
 //! time; requests that are not repeated use no memory.
 
 use super::answer::Answer;
-use super::signing::Whole;
+use super::signing::HashedBody;
 use axum::http::HeaderValue;
 use rds_shared::wire::{Timestamp, etag};
 use std::collections::hash_map::RandomState;
@@ -24,7 +24,7 @@ const MAX_AGE_MICROS: i64 = 1_000_000;
 
 /// Everything that a page depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Question<'a> {
+pub struct CacheKey<'a> {
     /// Path and query.
     pub target: &'a str,
     /// The caller's content class.
@@ -43,11 +43,11 @@ pub struct Page {
     pub version: i64,
     /// Filter values that are in no registry, as the text of the response header.
     pub unknown_values: Option<String>,
-    pub body: Whole,
+    pub body: HashedBody,
 }
 
 /// The cached pages.
-pub struct Recent {
+pub struct MicroCache {
     slots: Vec<Mutex<Slot>>,
     /// Bytes of the cached pages.
     held: AtomicUsize,
@@ -70,9 +70,9 @@ struct Kept {
     page: Page,
 }
 
-impl Default for Recent {
+impl Default for MicroCache {
     fn default() -> Self {
-        Recent {
+        MicroCache {
             slots: (0..SLOTS).map(|_| Mutex::default()).collect(),
             held: AtomicUsize::new(0),
             hashes: RandomState::new(),
@@ -80,27 +80,27 @@ impl Default for Recent {
     }
 }
 
-impl std::fmt::Debug for Recent {
+impl std::fmt::Debug for MicroCache {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Recent")
+        f.write_str("MicroCache")
     }
 }
 
-impl Recent {
+impl MicroCache {
     /// The page that answers `question`, if it was made within the last second.
-    pub fn get(&self, question: &Question<'_>) -> Option<Page> {
+    pub fn get(&self, question: &CacheKey<'_>) -> Option<Page> {
         let (_, slot) = self.slot(question)?;
         slot.kept.as_ref().filter(|kept| kept.answers(question)).map(|kept| kept.page.clone())
     }
 
     /// Caches the page that answers `question` if the same was requested within the last second.
-    pub fn offer(&self, question: &Question<'_>, page: impl FnOnce() -> Option<Page>) {
+    pub fn offer(&self, question: &CacheKey<'_>, page: impl FnOnce() -> Option<Page>) {
         let Some((hash, mut slot)) = self.slot(question) else { return };
         let is_repeated = slot.asked.is_some_and(|(last, at)| last == hash && is_recent(at, question.now));
         slot.asked = Some((hash, question.now));
         let page = if is_repeated { page().filter(|page| page.body.bytes().len() <= MAX_PAGE_BYTES) } else { None };
         if let Some(page) = page {
-            let Question { target, class, generation, now } = *question;
+            let CacheKey { target, class, generation, now } = *question;
             self.release(slot.kept.take());
             let has_room = self.reserve(page.body.bytes().len());
             if has_room {
@@ -138,7 +138,7 @@ impl Recent {
         }
     }
 
-    fn slot(&self, question: &Question<'_>) -> Option<(u64, MutexGuard<'_, Slot>)> {
+    fn slot(&self, question: &CacheKey<'_>) -> Option<(u64, MutexGuard<'_, Slot>)> {
         let hash = self.hashes.hash_one((question.target, question.class));
         let slot = self.slots.get(hash as usize % SLOTS)?;
         Some((hash, slot.lock().unwrap_or_else(PoisonError::into_inner)))
@@ -146,7 +146,7 @@ impl Recent {
 }
 
 impl Kept {
-    fn answers(&self, question: &Question<'_>) -> bool {
+    fn answers(&self, question: &CacheKey<'_>) -> bool {
         self.generation == question.generation
             && is_recent(self.at, question.now)
             && self.class == question.class
@@ -175,21 +175,21 @@ impl Page {
 mod tests {
     use super::*;
 
-    const FIRST: Question<'_> =
-        Question { target: "/v1/vaults", class: "public", generation: 7, now: Timestamp::from_seconds(1_000) };
+    const FIRST: CacheKey<'_> =
+        CacheKey { target: "/v1/vaults", class: "public", generation: 7, now: Timestamp::from_seconds(1_000) };
 
     fn page(text: &str) -> Page {
         Page { etag: format!("W/\"{text}\""), version: 1, unknown_values: None, body: text.to_owned().into() }
     }
 
-    fn twice(recent: &Recent, question: &Question<'_>, text: &str) {
+    fn twice(recent: &MicroCache, question: &CacheKey<'_>, text: &str) {
         recent.offer(question, || Some(page(text)));
         recent.offer(question, || Some(page(text)));
     }
 
     #[test]
     fn the_second_request_caches_the_page_for_later_ones() {
-        let recent = Recent::default();
+        let recent = MicroCache::default();
         recent.offer(&FIRST, || panic!("a first request is not cached"));
         assert_eq!(recent.get(&FIRST), None);
         recent.offer(&FIRST, || Some(page("a")));
@@ -198,40 +198,40 @@ mod tests {
 
     #[test]
     fn a_page_answers_no_other_catalog_class_target_or_second() {
-        let recent = Recent::default();
+        let recent = MicroCache::default();
         twice(&recent, &FIRST, "a");
         let later = |micros| Timestamp::from_micros(FIRST.now.as_micros() + micros);
         for other in [
-            Question { generation: 8, ..FIRST },
-            Question { class: "keyed", ..FIRST },
-            Question { target: "/v1/vaults?page=2", ..FIRST },
-            Question { now: later(MAX_AGE_MICROS), ..FIRST },
-            Question { now: later(-1), ..FIRST },
+            CacheKey { generation: 8, ..FIRST },
+            CacheKey { class: "keyed", ..FIRST },
+            CacheKey { target: "/v1/vaults?page=2", ..FIRST },
+            CacheKey { now: later(MAX_AGE_MICROS), ..FIRST },
+            CacheKey { now: later(-1), ..FIRST },
         ] {
             assert_eq!(recent.get(&other), None, "{other:?}");
         }
-        assert_eq!(recent.get(&Question { now: later(MAX_AGE_MICROS - 1), ..FIRST }), Some(page("a")));
+        assert_eq!(recent.get(&CacheKey { now: later(MAX_AGE_MICROS - 1), ..FIRST }), Some(page("a")));
     }
 
     #[test]
     fn requests_more_than_a_second_apart_are_not_cached() {
-        let recent = Recent::default();
+        let recent = MicroCache::default();
         for second in 0..5 {
-            let question = Question { now: Timestamp::from_seconds(second * 2), ..FIRST };
+            let question = CacheKey { now: Timestamp::from_seconds(second * 2), ..FIRST };
             recent.offer(&question, || panic!("it was not asked for within a second"));
         }
     }
 
     #[test]
     fn all_pages_together_stay_within_the_limit_and_expired_ones_make_room() {
-        let recent = Recent::default();
+        let recent = MicroCache::default();
         let text = "x".repeat(MAX_PAGE_BYTES);
         let targets: Vec<String> = (0..2 * SLOTS).map(|number| format!("/v1/vaults?page={number}")).collect();
         let ask = |now| {
             for target in &targets {
-                twice(&recent, &Question { target, now, ..FIRST }, &text);
+                twice(&recent, &CacheKey { target, now, ..FIRST }, &text);
             }
-            targets.iter().filter(|target| recent.get(&Question { target, now, ..FIRST }).is_some()).count()
+            targets.iter().filter(|target| recent.get(&CacheKey { target, now, ..FIRST }).is_some()).count()
         };
         assert_eq!(ask(FIRST.now), MAX_BYTES / MAX_PAGE_BYTES);
         assert_eq!(recent.held.load(Relaxed), MAX_BYTES);
@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn a_page_above_the_size_limit_is_not_cached() {
-        let recent = Recent::default();
+        let recent = MicroCache::default();
         twice(&recent, &FIRST, &"x".repeat(MAX_PAGE_BYTES + 1));
         assert_eq!(recent.get(&FIRST), None);
     }

@@ -5,7 +5,7 @@
 //! and new keys from addresses that have spent their budget for rejected keys share fewer, in order of arrival. For such addresses,
 //! older keys are verified with bcrypt one at a time.
 
-use crate::keys::bcrypt_rows::Prover;
+use crate::keys::bcrypt_rows::LegacyKeyVerifier;
 use crate::keys::known::{self, LookupError};
 use crate::store::Db;
 use rds_shared::access::credential::CredentialText;
@@ -21,16 +21,16 @@ const SPENT_PERMITS: usize = 2;
 
 /// Keys seen by this process, and the permits for look-ups.
 #[derive(Debug)]
-pub struct Lookups {
+pub struct KeyLookups {
     seen: Mutex<Spray>,
     permits: Semaphore,
     spent_permits: Semaphore,
     spent_proofs: Semaphore,
 }
 
-impl Default for Lookups {
+impl Default for KeyLookups {
     fn default() -> Self {
-        Lookups {
+        KeyLookups {
             seen: Mutex::default(),
             permits: Semaphore::new(PERMITS),
             spent_permits: Semaphore::new(SPENT_PERMITS),
@@ -39,12 +39,12 @@ impl Default for Lookups {
     }
 }
 
-impl Lookups {
+impl KeyLookups {
     /// The live key with this text, if there is one. `spent` says whether its address has spent its budget for rejected keys; `now` is in
     /// milliseconds.
     pub async fn key(
         &self,
-        (db, prover): (&Db, &Prover),
+        (db, prover): (&Db, &LegacyKeyVerifier),
         text: CredentialText<'_>,
         spent: bool,
         now: i64,

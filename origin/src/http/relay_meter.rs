@@ -9,7 +9,7 @@ use rds_shared::access::budget::{
     AddressBudget, Charge, Count, Payer, Verdict, charge, charges_neighbourhood, either, take_key, window_of,
 };
 use rds_shared::access::{ClientNet, KeyRecord, Salt};
-use rds_shared::route::Family;
+use rds_shared::route::RateLimitClass;
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Mutex, PoisonError};
@@ -37,14 +37,14 @@ pub struct Full;
 
 /// The counts of all callers.
 #[derive(Debug, Default)]
-pub struct Meter(Mutex<Counters>);
+pub struct RelayLimiter(Mutex<Counters>);
 
 #[derive(Debug)]
 struct Counters {
     addresses: AddressTable,
     salt: Salt,
-    keys: Bounded<(i64, Family), Count>,
-    clients: Bounded<(i64, Family, Client), Count>,
+    keys: Bounded<(i64, RateLimitClass), Count>,
+    clients: Bounded<(i64, RateLimitClass, Client), Count>,
 }
 
 impl Default for Counters {
@@ -58,7 +58,7 @@ impl Default for Counters {
     }
 }
 
-impl Meter {
+impl RelayLimiter {
     /// Whether an address, or its neighbourhood, has spent its budget for requests without a valid key in the window of `now_seconds`.
     pub fn is_spent(&self, net: ClientNet, now_seconds: i64) -> bool {
         let counters = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -68,7 +68,7 @@ impl Meter {
     /// Charges a request of rate-limit class `family` to its caller. `None` if such requests are not limited.
     pub fn take(
         &self,
-        family: Family,
+        family: RateLimitClass,
         caller: Caller<'_>,
         net: ClientNet,
         now_seconds: i64,
@@ -105,7 +105,7 @@ impl Counters {
         &mut self,
         record: &KeyRecord,
         client: Client,
-        family: Family,
+        family: RateLimitClass,
         now_seconds: i64,
     ) -> Result<Option<Verdict>, Full> {
         let window = window_of(now_seconds);
@@ -166,45 +166,45 @@ mod tests {
         KeyRecord { id: 1, org_id: 1, plan: Plan::Data, rpm, shared, active: true, version: 1 }
     }
 
-    fn admitted(meter: &Meter, family: Family, caller: Caller<'_>, times: usize) -> usize {
+    fn admitted(meter: &RelayLimiter, family: RateLimitClass, caller: Caller<'_>, times: usize) -> usize {
         let take = || meter.take(family, caller, net(1), NOW).unwrap().unwrap();
         (0..times).filter(|_| take().admitted).count()
     }
 
     #[test]
     fn each_caller_is_charged_to_its_own_budget() {
-        let meter = Meter::default();
+        let meter = RelayLimiter::default();
         let record = key(20, false);
-        assert_eq!(meter.take(Family::Unmetered, Caller::Anonymous, net(1), NOW), Ok(None));
-        assert_eq!(admitted(&meter, Family::Health, Caller::Key(&record, 0), 70), 60);
-        assert_eq!(admitted(&meter, Family::Public, Caller::Key(&record, 0), 30), 20);
-        assert_eq!(admitted(&meter, Family::Public, Caller::Anonymous, 6), 6);
-        assert_eq!(admitted(&meter, Family::Health, Caller::Rejected, 6), 4, "the rest of the anonymous allowance");
-        let next = meter.take(Family::Public, Caller::Key(&record, 0), net(1), NOW + 60).unwrap().unwrap();
+        assert_eq!(meter.take(RateLimitClass::Unmetered, Caller::Anonymous, net(1), NOW), Ok(None));
+        assert_eq!(admitted(&meter, RateLimitClass::Health, Caller::Key(&record, 0), 70), 60);
+        assert_eq!(admitted(&meter, RateLimitClass::Public, Caller::Key(&record, 0), 30), 20);
+        assert_eq!(admitted(&meter, RateLimitClass::Public, Caller::Anonymous, 6), 6);
+        assert_eq!(admitted(&meter, RateLimitClass::Health, Caller::Rejected, 6), 4, "the rest of the anonymous allowance");
+        let next = meter.take(RateLimitClass::Public, Caller::Key(&record, 0), net(1), NOW + 60).unwrap().unwrap();
         assert!(next.admitted);
     }
 
     #[test]
     fn clients_of_a_shared_key_have_a_quarter_each() {
-        let (meter, record) = (Meter::default(), key(40, true));
-        assert_eq!(admitted(&meter, Family::Public, Caller::Key(&record, 7), 40), 10);
-        assert_eq!(admitted(&meter, Family::Public, Caller::Key(&record, 0), 40), 10);
-        let verdict = meter.take(Family::Public, Caller::Key(&record, 8), net(1), NOW).unwrap().unwrap();
+        let (meter, record) = (RelayLimiter::default(), key(40, true));
+        assert_eq!(admitted(&meter, RateLimitClass::Public, Caller::Key(&record, 7), 40), 10);
+        assert_eq!(admitted(&meter, RateLimitClass::Public, Caller::Key(&record, 0), 40), 10);
+        let verdict = meter.take(RateLimitClass::Public, Caller::Key(&record, 8), net(1), NOW).unwrap().unwrap();
         assert_eq!((verdict.allowance.remaining, verdict.subclient.unwrap().remaining), (19, 9));
     }
 
     #[test]
     fn a_class_with_two_budgets_refuses_only_when_key_and_address_are_spent() {
-        let (meter, record) = (Meter::default(), key(20, false));
-        assert_eq!(admitted(&meter, Family::GraphCheck, Caller::Key(&record, 0), 70), 60);
-        let elsewhere = meter.take(Family::GraphCheck, Caller::Key(&record, 0), net(2), NOW).unwrap().unwrap();
+        let (meter, record) = (RelayLimiter::default(), key(20, false));
+        assert_eq!(admitted(&meter, RateLimitClass::GraphCheck, Caller::Key(&record, 0), 70), 60);
+        let elsewhere = meter.take(RateLimitClass::GraphCheck, Caller::Key(&record, 0), net(2), NOW).unwrap().unwrap();
         assert!(elsewhere.admitted, "the address has room");
     }
 
     #[test]
     fn many_addresses_displace_no_counter_and_none_is_uncounted() {
-        let meter = Meter::default();
-        let ask = |number, now| meter.take(Family::Public, Caller::Anonymous, net(number), now).unwrap().unwrap();
+        let meter = RelayLimiter::default();
+        let ask = |number, now| meter.take(RateLimitClass::Public, Caller::Anonymous, net(number), now).unwrap().unwrap();
         for number in 0..MAX_COUNTERS as u32 {
             assert!(ask(number << 8, NOW).admitted);
         }
@@ -218,9 +218,9 @@ mod tests {
 
     #[test]
     fn neighbours_share_an_allowance_and_keys_are_not_charged_to_it() {
-        let meter = Meter::default();
+        let meter = RelayLimiter::default();
         let record = key(20, false);
-        let ask = |number, caller| meter.take(Family::Health, caller, net(number), NOW).unwrap().unwrap();
+        let ask = |number, caller| meter.take(RateLimitClass::Health, caller, net(number), NOW).unwrap().unwrap();
         let served = (0..32 * 60 + 100).filter(|number| ask(number % 256, Caller::Anonymous).admitted).count();
         assert_eq!(served, 32 * 60);
         assert!(!ask(9, Caller::Anonymous).admitted && ask(9, Caller::Key(&record, 0)).admitted);

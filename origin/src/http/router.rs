@@ -3,7 +3,7 @@
 use super::answer::{Answer, Failure};
 use super::call::Call;
 use super::pipeline::Trace;
-use super::recent::Question;
+use super::recent::CacheKey;
 use super::{
     allocation, assets, basket_webhooks, baskets, chains, changes, critical, curators, decisions, documents,
     event_stream, events, graph, health, holders, indices, markets, me, methodology, openapi, oracles, portfolio,
@@ -50,7 +50,7 @@ pub async fn route(
     let route = found.route;
     gate::admit(route.access_now(app.streams.anonymous), &principal)?;
     let now = app.clock.now();
-    let question = is_page_of_the_catalog(route.id).then(|| Question {
+    let question = is_page_of_the_catalog(route.id).then(|| CacheKey {
         target: head.uri.path_and_query().map_or("/", |target| target.as_str()),
         class: principal.content_class(),
         generation: app.catalog.generation(),

@@ -9,15 +9,15 @@ use std::sync::OnceLock;
 
 /// A complete body. Its digest is computed on first use and kept, also for clones made after that.
 #[derive(Debug, Clone, Default)]
-pub struct Whole {
+pub struct HashedBody {
     bytes: Bytes,
     digest: OnceLock<BodyDigest>,
 }
 
-impl Whole {
+impl HashedBody {
     /// A body whose SHA-256 is known.
     pub fn with_digest(bytes: Bytes, sha256: [u8; 32]) -> Self {
-        Whole { bytes, digest: OnceLock::from(BodyDigest::from_bytes(sha256)) }
+        HashedBody { bytes, digest: OnceLock::from(BodyDigest::from_bytes(sha256)) }
     }
 
     pub fn bytes(&self) -> &Bytes {
@@ -30,19 +30,19 @@ impl Whole {
     }
 }
 
-impl<B: Into<Bytes>> From<B> for Whole {
+impl<B: Into<Bytes>> From<B> for HashedBody {
     fn from(bytes: B) -> Self {
-        Whole { bytes: bytes.into(), digest: OnceLock::new() }
+        HashedBody { bytes: bytes.into(), digest: OnceLock::new() }
     }
 }
 
-impl PartialEq for Whole {
+impl PartialEq for HashedBody {
     fn eq(&self, other: &Self) -> bool {
         self.bytes == other.bytes
     }
 }
 
-impl Eq for Whole {}
+impl Eq for HashedBody {}
 
 /// A response before it is signed. The body is kept separately, because only the connection can read a response's body.
 #[derive(Debug)]
@@ -50,7 +50,7 @@ pub struct Unsigned {
     /// The response, complete but for the signature.
     pub response: Response,
     /// Its body; `None` for a stream.
-    pub body: Option<Whole>,
+    pub body: Option<HashedBody>,
 }
 
 /// Signs the response to one request of the edge, with the key that signed the request and bound to its nonce.
@@ -71,14 +71,14 @@ impl AnswerSigner {
         AnswerSigner { key: key.clone(), nonce: nonce.to_owned() }
     }
 
-    pub fn sign(&self, response: &mut Response, body: Option<&Whole>) {
+    pub fn sign(&self, response: &mut Response, body: Option<&HashedBody>) {
         let given = response.headers();
         let head = AnswerHead {
             nonce: &self.nonce,
             status: response.status().as_u16(),
             header: |name: &'static str| given.get(name).and_then(|value| value.to_str().ok()),
         };
-        let signature = self.key.sign_answer(&head, body.map(Whole::digest));
+        let signature = self.key.sign_answer(&head, body.map(HashedBody::digest));
         // Words, hex and separators: always a valid header value.
         if let Ok(signature) = HeaderValue::try_from(signature) {
             response.headers_mut().insert(HeaderName::from_static(headers::ANSWER), signature);

@@ -3,7 +3,7 @@
 //! By default the kernel buffers megabytes for a client that does not read. A streaming socket gets a small buffer, so that the limit
 //! on data waiting for a client is effective.
 
-use super::line::{Line, Step};
+use super::line::{ConnectionState, Step};
 use crate::stream::body::Flow;
 use socket2::SockRef;
 use std::io;
@@ -22,7 +22,7 @@ const MAX_UNSENT_BYTES: u32 = 16 << 10;
 /// The socket of a connection.
 pub(super) struct Socket {
     stream: TcpStream,
-    line: Line,
+    line: ConnectionState,
     /// Maximum time for a write.
     patience: Duration,
     is_capped: bool,
@@ -33,7 +33,7 @@ pub(super) struct Socket {
 }
 
 impl Socket {
-    pub(super) fn new(stream: TcpStream, line: Line, patience: Duration) -> Self {
+    pub(super) fn new(stream: TcpStream, line: ConnectionState, patience: Duration) -> Self {
         Socket { stream, line, patience, is_capped: false, stalled: None, flow: None }
     }
 
@@ -149,7 +149,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         SockRef::from(&client).set_recv_buffer_size(4_096).unwrap();
-        let line = Line::default();
+        let line = ConnectionState::default();
         line.streams(None);
         (Socket::new(listener.accept().await.unwrap().0, line, SHORT), client)
     }

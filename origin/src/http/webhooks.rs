@@ -8,7 +8,7 @@ use crate::app::App;
 use crate::store::webhook_lists::{self, Listed};
 use crate::store::webhooks::{self as table, SealedSecrets, Subscription};
 use crate::webhooks::subscriptions::{self, Caller, Fault};
-use crate::webhooks::wish::{self, Wish};
+use crate::webhooks::wish::{self, CreateSubscription};
 use rds_shared::access::Principal;
 use rds_shared::model::webhook::{
     WebhookDeleted, WebhookDelivery, WebhookReplayed, WebhookRequest, WebhookSubscription,
@@ -34,7 +34,7 @@ pub async fn create(app: &App, call: &Call) -> Result<Answer, Failure> {
     let caller = caller(call)?;
     call.expect_json()?;
     let name = wish::idempotency_key(call.idempotency_key.as_ref())?;
-    let wish = Wish::read(&call.body)?;
+    let wish = CreateSubscription::read(&call.body)?;
     let created = subscriptions::create(&app.db, &app.webhooks, caller, &wish, name.as_deref(), call.now).await?;
     let secret = Some(created.secret.expose().to_owned());
     Answer::value(&Data { data: WebhookSubscription { secret, ..shown(created.subscription, call.now) } })

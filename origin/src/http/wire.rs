@@ -4,7 +4,7 @@
 //! How many connections a listener accepts, and from whom, is decided by [`connections`](super::connections).
 
 use super::connections::{Connections, Seat};
-use super::line::{Limits, Line, Step};
+use super::line::{Limits, ConnectionState, Step};
 use super::socket::Socket;
 use crate::stream::body::Flow;
 use axum::body::Body;
@@ -54,7 +54,7 @@ pub async fn serve<C, W, A, F>(held: Arc<Connections>, listener: TcpListener, cl
 where
     C: Fn() -> W,
     W: Future<Output = ()> + Send + 'static,
-    A: Fn(SocketAddr, Line, Request) -> F + Clone + Send + Sync + 'static,
+    A: Fn(SocketAddr, ConnectionState, Request) -> F + Clone + Send + Sync + 'static,
     F: Future<Output = Response> + Send + 'static,
 {
     serve_within(LIMITS, held, listener, closed, answer).await;
@@ -64,7 +64,7 @@ async fn serve_within<C, W, A, F>(limits: Limits, held: Arc<Connections>, listen
 where
     C: Fn() -> W,
     W: Future<Output = ()> + Send + 'static,
-    A: Fn(SocketAddr, Line, Request) -> F + Clone + Send + Sync + 'static,
+    A: Fn(SocketAddr, ConnectionState, Request) -> F + Clone + Send + Sync + 'static,
     F: Future<Output = Response> + Send + 'static,
 {
     let mut connections = JoinSet::new();
@@ -103,7 +103,7 @@ async fn converse<A, F>(
     closed: impl Future<Output = ()>,
     answer: A,
 ) where
-    A: Fn(SocketAddr, Line, Request) -> F + Clone + Send + Sync + 'static,
+    A: Fn(SocketAddr, ConnectionState, Request) -> F + Clone + Send + Sync + 'static,
     F: Future<Output = Response> + Send + 'static,
 {
     // Responses are written at once; Nagle's algorithm would only delay them.
@@ -222,7 +222,7 @@ mod tests {
     }
 
     /// A stream of two frames; the second waits for `gate` if there is one.
-    fn two_frames(line: &Line, gate: Option<Arc<Notify>>) -> Response {
+    fn two_frames(line: &ConnectionState, gate: Option<Arc<Notify>>) -> Response {
         let body = EventBody::new(|out| async move {
             out.send(Bytes::from_static(b"one")).await;
             if let Some(gate) = gate {
@@ -240,7 +240,7 @@ mod tests {
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
             let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
             let waiting = gate.clone();
-            let answer = move |_, line: Line, _: Request| std::future::ready(two_frames(&line, waiting.clone()));
+            let answer = move |_, line: ConnectionState, _: Request| std::future::ready(two_frames(&line, waiting.clone()));
             let door = tokio::spawn(serve(roomy(), listener, std::future::pending, answer));
             client.write_all(b"GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await.unwrap();
             let mut got = Vec::new();
@@ -264,7 +264,7 @@ mod tests {
     async fn answering_some(held: Arc<Connections>, limits: Limits, bytes: usize) -> (JoinHandle<()>, SocketAddr) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let answer = move |_, _: Line, _: Request| std::future::ready(Response::new(Body::from(vec![b'x'; bytes])));
+        let answer = move |_, _: ConnectionState, _: Request| std::future::ready(Response::new(Body::from(vec![b'x'; bytes])));
         (tokio::spawn(serve_within(limits, held, listener, std::future::pending, answer)), address)
     }
 

@@ -8,7 +8,7 @@ use super::{connect, in_time, successor};
 use crate::app::App;
 use crate::clock::Stopwatch;
 use crate::store::StoreError;
-use crate::store::journal::read::{self as table, Entry, Most, Stretch};
+use crate::store::journal::read::{self as table, Entry, ReadLimits, Stretch};
 use axum::body::Bytes;
 use rds_shared::push::cursor::Jump;
 use rds_shared::push::{Cursor, frames};
@@ -25,7 +25,7 @@ const GATHER: Duration = Duration::from_millis(10);
 /// How often the withheld chains are read.
 const WITHHELD_POLL: Duration = Duration::from_secs(1);
 /// Limits of one read, far below those of the ring.
-const READ_LIMITS: Most = Most { rows: 1_000, bytes: 8 << 20 };
+const READ_LIMITS: ReadLimits = ReadLimits { rows: 1_000, bytes: 8 << 20 };
 /// Statement timeout.
 const STATEMENT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Pause after a failure.

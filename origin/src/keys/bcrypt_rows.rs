@@ -24,16 +24,16 @@ pub struct Busy;
 
 /// Verifies the texts of older keys, within these limits.
 #[derive(Debug)]
-pub struct Prover {
+pub struct LegacyKeyVerifier {
     running: Arc<Semaphore>,
     waiting: Arc<Semaphore>,
     /// Requested verifications.
     pub asked: AtomicU64,
 }
 
-impl Default for Prover {
+impl Default for LegacyKeyVerifier {
     fn default() -> Self {
-        Prover {
+        LegacyKeyVerifier {
             running: Arc::new(Semaphore::new(MAX_RUNNING)),
             waiting: Arc::new(Semaphore::new(MAX_PENDING)),
             asked: AtomicU64::default(),
@@ -41,7 +41,7 @@ impl Default for Prover {
     }
 }
 
-impl Prover {
+impl LegacyKeyVerifier {
     /// Starts a verification. The future returns the id of the candidate whose hash matches `text`; candidates are ids and bcrypt hashes.
     /// The place among the waiting ones is taken at once.
     pub fn begin(
@@ -85,7 +85,7 @@ mod tests {
     #[tokio::test]
     async fn the_candidate_with_the_matching_hash_is_found() {
         let rows = vec![(1, "rubbish".to_owned()), (2, hash("another", 4)), (3, hash(KEY, 4))];
-        let prover = Prover::default();
+        let prover = LegacyKeyVerifier::default();
         assert_eq!(prover.begin(KEY, rows.clone()).unwrap().await, Ok(Some(3)));
         assert_eq!(prover.begin("pk_live_0123", rows).unwrap().await, Ok(None));
     }
@@ -93,12 +93,12 @@ mod tests {
     #[tokio::test]
     async fn a_hash_of_excessive_cost_is_not_computed() {
         let costly = hash(KEY, 4).replacen("$04$", "$31$", 1);
-        assert_eq!(Prover::default().begin(KEY, vec![(1, costly)]).unwrap().await, Ok(None));
+        assert_eq!(LegacyKeyVerifier::default().begin(KEY, vec![(1, costly)]).unwrap().await, Ok(None));
     }
 
     #[test]
     fn verifications_beyond_the_bound_are_refused_and_not_queued() {
-        let prover = Prover { waiting: Arc::new(Semaphore::new(0)), ..Prover::default() };
+        let prover = LegacyKeyVerifier { waiting: Arc::new(Semaphore::new(0)), ..LegacyKeyVerifier::default() };
         assert!(prover.begin(KEY, Vec::new()).is_err());
     }
 }

@@ -1,6 +1,6 @@
 //! Look-up of an API key or index token: by its digest, or by its text if the row has no digest yet.
 
-use super::bcrypt_rows::{Busy, CANDIDATES, Prover};
+use super::bcrypt_rows::{Busy, CANDIDATES, LegacyKeyVerifier};
 use crate::store::keys::{self as table, Candidates};
 use crate::store::{Db, StoreError, index_tokens};
 use rds_shared::access::KeyDigest;
@@ -27,7 +27,7 @@ impl From<Busy> for LookupError {
 /// Looks up the key with this digest, whose text begins with `shown`. `text` is needed only if the answer is [`KeyAnswer::TextNeeded`].
 pub async fn look_up(
     db: &Db,
-    prover: &Prover,
+    prover: &LegacyKeyVerifier,
     digest: &KeyDigest,
     shown: &str,
     text: Option<CredentialText<'_>>,

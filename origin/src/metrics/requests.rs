@@ -1,7 +1,7 @@
 //! Request metrics: counts by route and status, latency, and kind of caller.
 
 use super::head;
-use crate::door::Door;
+use crate::door::Listener;
 use rds_shared::access::Principal;
 use rds_shared::route::{ROUTES, RouteId};
 use std::fmt::Write;
@@ -118,7 +118,7 @@ struct OfLabel {
 #[derive(Debug)]
 pub struct Requests {
     by_label: Vec<OfLabel>,
-    calls: [[AtomicU64; Caller::ALL.len()]; Door::ALL.len()],
+    calls: [[AtomicU64; Caller::ALL.len()]; Listener::ALL.len()],
 }
 
 impl Default for Requests {
@@ -139,7 +139,7 @@ impl Requests {
     }
 
     /// Counts a request by listener and kind of caller.
-    pub fn called(&self, door: Door, caller: Caller) {
+    pub fn called(&self, door: Listener, caller: Caller) {
         self.calls[door as usize][caller as usize].fetch_add(1, Relaxed);
     }
 
@@ -151,7 +151,7 @@ impl Requests {
 
     fn render_calls(&self, out: &mut String) {
         head(out, "rds_calls_total", "Requests by listener and kind of caller.", "counter");
-        for (door, calls) in Door::ALL.iter().zip(&self.calls) {
+        for (door, calls) in Listener::ALL.iter().zip(&self.calls) {
             for (caller, count) in Caller::ALL.iter().zip(calls) {
                 let count = count.load(Relaxed);
                 if count > 0 {

@@ -6,7 +6,7 @@
 use super::{head, metric};
 use crate::app::App;
 use crate::clock::Stopwatch;
-use crate::store::standing::{self as table, Standing};
+use crate::store::standing::{self as table, ServiceState};
 use arc_swap::ArcSwapOption;
 use std::fmt::Write;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ const QUERY_TIMEOUT: Duration = Duration::from_secs(5);
 /// The last figures, and whether the last query succeeded.
 #[derive(Debug, Default)]
 pub struct Known {
-    standing: ArcSwapOption<Standing>,
+    standing: ArcSwapOption<ServiceState>,
     /// Microseconds that the last query took; 0 if it failed.
     answered_micros: AtomicU64,
 }

@@ -6,7 +6,7 @@
 use super::Readings;
 use crate::facts::EventRecord;
 use crate::publication::OBSERVED_CHANGE_SOURCE;
-use crate::store::told::{self, Allocation, Told, Topic};
+use crate::store::told::{self, Allocation, LastNotified, Topic};
 use crate::store::{StoreError, Tx};
 use rds_shared::model::status::Severity;
 use rds_shared::rules::changes::{ALLOCATION_SHIFT_PPM, moved_ppm};
@@ -36,7 +36,7 @@ pub(super) async fn shifts(tx: &mut Tx<'_>, readings: &Readings<'_>) -> Result<V
             }
             events.push(event(&allocation, before, moved));
         }
-        kept.push(Told {
+        kept.push(LastNotified {
             subject_id: allocation.vault_id,
             value: json!({"basis": allocation.basis, "parts": allocation.parts.0}),
             observed_at: allocation.observed_at,

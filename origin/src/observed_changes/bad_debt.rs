@@ -3,7 +3,7 @@
 use super::{Readings, dollars};
 use crate::facts::EventRecord;
 use crate::publication::OBSERVED_CHANGE_SOURCE;
-use crate::store::told::{self, Debt, Told, Topic};
+use crate::store::told::{self, Debt, LastNotified, Topic};
 use crate::store::{StoreError, Tx};
 use rds_shared::model::status::{RemediationStatus, Severity};
 use rds_shared::rules::changes::{self, is_critical_debt};
@@ -31,7 +31,7 @@ pub(super) async fn gains(tx: &mut Tx<'_>, readings: &Readings<'_>) -> Result<Ve
             changes::BadDebt::Fell => {}
             changes::BadDebt::Same => continue,
         }
-        kept.push(Told {
+        kept.push(LastNotified {
             subject_id: debt.subject_id.clone(),
             value: json!(debt.bad_debt_usd),
             observed_at: debt.observed_at,

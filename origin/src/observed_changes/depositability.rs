@@ -4,7 +4,7 @@ use super::Readings;
 use crate::facts::fact::Fact;
 use crate::facts::{EventRecord, VaultState};
 use crate::publication::OBSERVED_CHANGE_SOURCE;
-use crate::store::told::{self, Gate, Told, Topic};
+use crate::store::told::{self, Gate, LastNotified, Topic};
 use crate::store::{At, StoreError, Tx};
 use rds_shared::model::status::{DepositStatus, Severity};
 use rds_shared::rules::changes::deposit_move;
@@ -40,7 +40,7 @@ pub(super) async fn moves(tx: &mut Tx<'_>, readings: &Readings<'_>) -> Result<Ve
             }
         }
         if let (Some(status), Some(observed_at)) = (last, at) {
-            kept.push(Told { subject_id: gate.vault_id, value: json!(status.as_str()), observed_at });
+            kept.push(LastNotified { subject_id: gate.vault_id, value: json!(status.as_str()), observed_at });
         }
     }
     told::keep(tx, Topic::DepositStatus, &kept).await?;

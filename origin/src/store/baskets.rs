@@ -130,7 +130,7 @@ pub async fn current(db: &Db) -> Result<Vec<StoredVersion>, StoreError> {
 
 /// Whether a basket, or one of its versions, can be followed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Standing {
+pub enum Availability {
     /// It exists and is not retired.
     Stands,
     /// The basket does not exist or has no version yet.
@@ -149,7 +149,7 @@ pub async fn standing(
     db: impl PgExecutor<'_>,
     basket_id: &str,
     version_id: Option<&str>,
-) -> Result<Standing, StoreError> {
+) -> Result<Availability, StoreError> {
     let sql = "SELECT EXISTS (SELECT FROM basket_version WHERE basket_id = $1), v.version_id IS NOT NULL, \
                    s.successor_id \
                FROM (SELECT) AS asked LEFT JOIN basket_version v ON v.basket_id = $1 AND v.version_id = $2 \
@@ -157,10 +157,10 @@ pub async fn standing(
     let (has_versions, has_this, successor): (bool, bool, Option<String>) =
         sqlx::query_as(sql).bind(basket_id).bind(version_id).fetch_one(db).await?;
     Ok(match (has_versions, version_id.is_none() || has_this, successor) {
-        (false, _, _) => Standing::NoBasket,
-        (true, false, _) => Standing::NoVersion,
-        (true, true, Some(successor)) => Standing::Retired { successor },
-        (true, true, None) => Standing::Stands,
+        (false, _, _) => Availability::NoBasket,
+        (true, false, _) => Availability::NoVersion,
+        (true, true, Some(successor)) => Availability::Retired { successor },
+        (true, true, None) => Availability::Stands,
     })
 }
 

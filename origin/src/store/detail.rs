@@ -2,7 +2,7 @@
 
 use super::catalog::{self, VAULT_FACTS, VaultFacts, instant};
 use super::rewards::{self, Campaigns, Rates};
-use super::word::Word;
+use super::word::DbEnum;
 use super::{At, Db, StoreError, word};
 use crate::facts::IncentivesStatus;
 use rds_shared::model::status::Severity;
@@ -124,7 +124,7 @@ pub async fn snapshots(
     let rates = columns.base_apr.into_iter().zip(columns.borrow_apr).zip(columns.incentives);
     let read = columns.observed_at.into_iter().zip(columns.tvl_usd).zip(columns.price_per_share).zip(rates);
     let point = |(((At(recorded_at), tvl_usd), price_per_share), ((base_apr, borrow_apr), incentives))| {
-        let Word(incentives): Word<IncentivesStatus> = incentives;
+        let DbEnum(incentives): DbEnum<IncentivesStatus> = incentives;
         let rates = Rates::of(base_apr, borrow_apr, incentives, campaigns.at(recorded_at));
         SnapshotPoint {
             recorded_at,
@@ -147,7 +147,7 @@ struct Readings {
     tvl_usd: Vec<Option<f64>>,
     base_apr: Vec<Option<f64>>,
     borrow_apr: Vec<Option<f64>>,
-    incentives: Vec<Word<IncentivesStatus>>,
+    incentives: Vec<DbEnum<IncentivesStatus>>,
     price_per_share: Vec<Option<f64>>,
 }
 

@@ -1,7 +1,7 @@
 //! The fail-safe row, its history, and the tag version that carries the mode to all processes.
 
 use super::tags::CHANNEL;
-use super::word::Word;
+use super::word::DbEnum;
 use super::{At, StoreError, Tx};
 use rds_shared::model::health::FailSafeMode;
 use rds_shared::route::{Tag, fail_safe};
@@ -109,7 +109,7 @@ pub async fn changes(db: impl PgExecutor<'_>, most: i64) -> Result<Vec<Change>, 
     let change = |row: &PgRow| {
         Ok(Change {
             at: row.try_get::<At, _>("changed_at")?.0,
-            mode: row.try_get::<Word<FailSafeMode>, _>("mode")?.0,
+            mode: row.try_get::<DbEnum<FailSafeMode>, _>("mode")?.0,
             said_by: row.try_get("said_by")?,
             reason: row.try_get("reason")?,
         })
@@ -120,10 +120,10 @@ pub async fn changes(db: impl PgExecutor<'_>, most: i64) -> Result<Vec<Change>, 
 fn stored(row: &PgRow) -> Result<Stored, StoreError> {
     let instant = |column| Ok::<_, StoreError>(row.try_get::<Option<At>, _>(column)?.map(Timestamp::from));
     Ok(Stored {
-        mode: row.try_get::<Word<FailSafeMode>, _>("mode")?.0,
+        mode: row.try_get::<DbEnum<FailSafeMode>, _>("mode")?.0,
         reason: row.try_get("reason")?,
         since: instant("since")?,
-        held: row.try_get::<Option<Word<Withheld>>, _>("held")?.map(|word| word.0),
+        held: row.try_get::<Option<DbEnum<Withheld>>, _>("held")?.map(|word| word.0),
         tried_at: instant("tried_at")?,
         accepted: row.try_get("accepted")?,
     })

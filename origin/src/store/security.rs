@@ -50,7 +50,7 @@ const ROW: &str = "SELECT s.*, (s.loss_usd * 100)::bigint AS loss_cents, c.slug 
 
 /// The state of a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Standing {
+pub struct RegistryStatus {
     pub state: RegistryState,
     /// Whether it touches the tracked universe.
     pub affects_tracked_universe: bool,
@@ -107,13 +107,13 @@ pub async fn count_due(tx: &mut Tx<'_>) -> Result<u64, StoreError> {
 }
 
 /// The state of a row; `None` if it does not exist.
-pub async fn standing(tx: &mut Tx<'_>, id: i64) -> Result<Option<Standing>, StoreError> {
+pub async fn standing(tx: &mut Tx<'_>, id: i64) -> Result<Option<RegistryStatus>, StoreError> {
     let row = sqlx::query(
         "SELECT s.state, s.affects_tracked_universe, s.promoted_event_id, coalesce(c.is_served, true) AS is_served \
          FROM security_event s LEFT JOIN chain c USING (chain_id) WHERE s.id = $1",
     );
     let Some(row) = row.bind(id).fetch_optional(&mut **tx).await? else { return Ok(None) };
-    Ok(Some(Standing {
+    Ok(Some(RegistryStatus {
         state: word("security_event.state", row.try_get("state")?)?,
         affects_tracked_universe: row.try_get("affects_tracked_universe")?,
         promoted_event_id: row.try_get("promoted_event_id")?,

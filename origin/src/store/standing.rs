@@ -5,7 +5,7 @@ use rds_shared::wire::Timestamp;
 
 /// The state at one instant.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Standing {
+pub struct ServiceState {
     /// The latest run over all vaults: completion time, number of vaults evaluated, number of published scores changed.
     pub last_run: Option<(Timestamp, (i64, i64))>,
     /// Completion time of the latest published run over all vaults; before there is one, of the first run of any scope.
@@ -27,7 +27,7 @@ pub(super) const OLDEST_WRITER_SECONDS: &str = "(select coalesce(extract(epoch f
       from pg_stat_activity where backend_xid is not null and datname = current_database())";
 
 /// Reads the state.
-pub async fn standing(db: &Db) -> Result<Standing, StoreError> {
+pub async fn standing(db: &Db) -> Result<ServiceState, StoreError> {
     let run = "
         -- standing_run
         select completed_at, vaults, changes from score_run where scope = 'all' order by version desc limit 1";
@@ -52,7 +52,7 @@ pub async fn standing(db: &Db) -> Result<Standing, StoreError> {
         i64,
         i64,
     ) = sqlx::query_as(&rest).fetch_one(&db.pool).await?;
-    Ok(Standing {
+    Ok(ServiceState {
         run_since: scores::last_whole_run(&db.pool).await?.map(Timestamp::from),
         last_run: run.map(|(at, vaults, changes)| (at.into(), (vaults, changes))),
         webhooks: [active, paused, disabled],

@@ -13,7 +13,7 @@ pub const ALIVE_SECONDS: f64 = 15.0;
 
 /// A stream to be admitted.
 #[derive(Debug, Clone, Copy)]
-pub struct Wish<'a> {
+pub struct LeaseRequest<'a> {
     /// Id of the lease; random, so that it can be released even if the response of the database is lost.
     pub id: i64,
     /// The process that serves the stream.
@@ -36,14 +36,14 @@ pub enum Verdict {
 }
 
 /// Admits a stream if its key and viewer have a lease left.
-pub async fn admit(db: &Db, wish: Wish<'_>) -> Result<Verdict, StoreError> {
+pub async fn admit(db: &Db, wish: LeaseRequest<'_>) -> Result<Verdict, StoreError> {
     let mut tx = db.begin("BEGIN").await?;
     let verdict = take(&mut tx, wish).await?;
     tx.commit().await?;
     Ok(verdict)
 }
 
-async fn take(tx: &mut Tx<'_>, Wish { id, process, key, viewer }: Wish<'_>) -> Result<Verdict, StoreError> {
+async fn take(tx: &mut Tx<'_>, LeaseRequest { id, process, key, viewer }: LeaseRequest<'_>) -> Result<Verdict, StoreError> {
     // Viewers are counted per key, so that one customer does not use up the leases of another.
     let holder = key.map_or_else(|| format!("viewer {}", viewer.unwrap_or_default()), |key| format!("key {key}"));
     let sql = "select pg_advisory_xact_lock(hashtextextended('stream of ' || $1, 0))";

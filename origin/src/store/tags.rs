@@ -99,7 +99,7 @@ pub async fn claim(db: &Db, lease: Duration) -> Result<Option<Claimed>, StoreErr
 
 /// The edge's progress.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Standing {
+pub struct EdgeProgress {
     /// Versions that the edge has acknowledged.
     pub acknowledged: TagVersions,
     /// Newer versions that the edge has not acknowledged.
@@ -111,7 +111,7 @@ pub struct Standing {
 }
 
 /// The edge's current progress.
-pub async fn standing(db: &Db) -> Result<Standing, StoreError> {
+pub async fn standing(db: &Db) -> Result<EdgeProgress, StoreError> {
     let sql = "
         -- tag_standing
         select m.told_at, m.last_error,
@@ -123,7 +123,7 @@ pub async fn standing(db: &Db) -> Result<Standing, StoreError> {
     let versions = |column: &str| -> Result<TagVersions, StoreError> {
         Ok(TagVersions::parse(row.try_get::<Option<&str>, _>(column)?.unwrap_or_default()))
     };
-    Ok(Standing {
+    Ok(EdgeProgress {
         acknowledged: versions("acknowledged")?,
         waiting: versions("waiting")?,
         told_at: row.try_get::<Option<At>, _>("told_at")?.map(Timestamp::from),

@@ -30,7 +30,7 @@ impl Topic {
 
 /// The last notified value of a subject.
 #[derive(Debug, Clone, PartialEq, Serialize, FromRow)]
-pub struct Told {
+pub struct LastNotified {
     /// The vault's id, or the market's contract.
     pub subject_id: String,
     /// The status, the amount, or `{basis, parts: {part: parts per million}}`.
@@ -40,8 +40,8 @@ pub struct Told {
 }
 
 /// The last notified values of these subjects.
-pub async fn last(tx: &mut Tx<'_>, topic: Topic, subjects: &[&str]) -> Result<HashMap<String, Told>, StoreError> {
-    let rows: Vec<Told> =
+pub async fn last(tx: &mut Tx<'_>, topic: Topic, subjects: &[&str]) -> Result<HashMap<String, LastNotified>, StoreError> {
+    let rows: Vec<LastNotified> =
         sqlx::query_as("SELECT subject_id, value, observed_at FROM told WHERE topic = $1 AND subject_id = ANY($2)")
             .bind(topic.as_str())
             .bind(subjects)
@@ -51,7 +51,7 @@ pub async fn last(tx: &mut Tx<'_>, topic: Topic, subjects: &[&str]) -> Result<Ha
 }
 
 /// Stores the values that are notified now.
-pub async fn keep(tx: &mut Tx<'_>, topic: Topic, rows: &[Told]) -> Result<(), StoreError> {
+pub async fn keep(tx: &mut Tx<'_>, topic: Topic, rows: &[LastNotified]) -> Result<(), StoreError> {
     if rows.is_empty() {
         return Ok(());
     }

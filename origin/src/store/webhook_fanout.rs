@@ -131,7 +131,7 @@ pub struct OfVersion {
 
 /// An event to be delivered, with its encoded envelope.
 #[derive(Debug)]
-pub struct Told {
+pub struct OutboundEvent {
     pub event_id: String,
     pub event_type: String,
     /// Sequence number in the journal.
@@ -148,8 +148,8 @@ pub struct Told {
 /// Inserts events and one delivery per event and subscription that wants it; returns the number of new deliveries.
 ///
 /// A subscription does not receive events that were numbered before its creation, and none while it is disabled.
-pub async fn enqueue(tx: &mut Tx<'_>, told: &[Told], now: Timestamp) -> Result<u64, StoreError> {
-    let column = |of: fn(&Told) -> &str| told.iter().map(of).collect::<Vec<_>>();
+pub async fn enqueue(tx: &mut Tx<'_>, told: &[OutboundEvent], now: Timestamp) -> Result<u64, StoreError> {
+    let column = |of: fn(&OutboundEvent) -> &str| told.iter().map(of).collect::<Vec<_>>();
     let ids = column(|told| &told.event_id);
     let sql = "
         -- webhook_events
@@ -181,7 +181,7 @@ pub async fn enqueue(tx: &mut Tx<'_>, told: &[Told], now: Timestamp) -> Result<u
 }
 
 /// Inserts the deliveries of basket subscriptions, which select events by basket and version.
-async fn enqueue_of_baskets(tx: &mut Tx<'_>, told: &[Told], now: Timestamp) -> Result<u64, StoreError> {
+async fn enqueue_of_baskets(tx: &mut Tx<'_>, told: &[OutboundEvent], now: Timestamp) -> Result<u64, StoreError> {
     let of_version: Vec<(&str, &OfVersion)> =
         told.iter().filter_map(|told| Some((told.event_id.as_str(), told.version.as_ref()?))).collect();
     if of_version.is_empty() {

@@ -8,7 +8,7 @@ const MAX_ROWS: i64 = 1_000;
 
 /// The backlog of webhooks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Standing {
+pub struct WebhookBacklog {
     /// Number of pending deliveries.
     pub waiting: u64,
     /// Due time of the oldest due delivery of an active subscription.
@@ -20,7 +20,7 @@ pub struct Standing {
 }
 
 /// The backlog at `now`.
-pub async fn standing(db: &Db, now: Timestamp) -> Result<Standing, StoreError> {
+pub async fn standing(db: &Db, now: Timestamp) -> Result<WebhookBacklog, StoreError> {
     let sql = "
         -- webhook_standing
         select (select count(*) from webhook_delivery where state = 'pending'),
@@ -30,7 +30,7 @@ pub async fn standing(db: &Db, now: Timestamp) -> Result<Standing, StoreError> {
                clock_timestamp()";
     let (waiting, due_since, behind, database_now): (i64, Option<At>, Option<i64>, At) =
         sqlx::query_as(sql).bind(At(now)).fetch_one(&db.pool).await?;
-    Ok(Standing {
+    Ok(WebhookBacklog {
         waiting: waiting.unsigned_abs(),
         due_since: due_since.map(Timestamp::from),
         behind: behind.unwrap_or(0).unsigned_abs(),

@@ -7,9 +7,9 @@ use std::str::FromStr;
 
 /// A value stored as text. Decoding fails for a text outside the vocabulary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Word<T>(pub T);
+pub struct DbEnum<T>(pub T);
 
-impl<T> Type<Postgres> for Word<T> {
+impl<T> Type<Postgres> for DbEnum<T> {
     fn type_info() -> PgTypeInfo {
         <str as Type<Postgres>>::type_info()
     }
@@ -19,15 +19,15 @@ impl<T> Type<Postgres> for Word<T> {
     }
 }
 
-impl<T> PgHasArrayType for Word<T> {
+impl<T> PgHasArrayType for DbEnum<T> {
     fn array_type_info() -> PgTypeInfo {
         <&str as PgHasArrayType>::array_type_info()
     }
 }
 
-impl<T: FromStr> Decode<'_, Postgres> for Word<T> {
+impl<T: FromStr> Decode<'_, Postgres> for DbEnum<T> {
     fn decode(value: PgValueRef<'_>) -> Result<Self, BoxDynError> {
         let text = <&str as Decode<'_, Postgres>>::decode(value)?;
-        text.parse().map(Word).map_err(|_| format!("not a known value: {text:?}").into())
+        text.parse().map(DbEnum).map_err(|_| format!("not a known value: {text:?}").into())
     }
 }

@@ -5,7 +5,7 @@
 
 use super::meters::StreamMeters;
 use crate::entropy;
-use crate::store::stream_leases::{self as table, Verdict, Wish};
+use crate::store::stream_leases::{self as table, Verdict, LeaseRequest};
 use crate::store::{Db, StoreError};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -56,13 +56,13 @@ struct Open {
 
 /// The lease of a stream; dropping it releases the lease.
 #[derive(Debug)]
-pub struct Place {
+pub struct StreamLease {
     id: i64,
     streams: Arc<Streams>,
     ended: Arc<AtomicBool>,
 }
 
-impl Place {
+impl StreamLease {
     /// Whether the stream must end: its key was revoked, or its lease was deleted because this process was considered dead.
     pub fn is_over(&self) -> bool {
         self.ended.load(Relaxed)
@@ -74,7 +74,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for StreamLease {
     fn drop(&mut self) {
         let mut held = self.streams.held();
         held.open.remove(&self.id);
@@ -110,14 +110,14 @@ impl Streams {
         db: &Db,
         key: Option<i64>,
         viewer: Option<&str>,
-    ) -> Result<Result<Place, Verdict>, StoreError> {
+    ) -> Result<Result<StreamLease, Verdict>, StoreError> {
         if !self.announced.load(Relaxed) {
             self.announce(db).await?;
         }
         let (id, ended) = (random(), Arc::new(AtomicBool::new(false)));
         self.held().open.insert(id, Open { key, settled: false, ended: ended.clone() });
-        let place = Place { id, streams: self.clone(), ended };
-        match table::admit(db, Wish { id, process: self.process, key, viewer }).await? {
+        let place = StreamLease { id, streams: self.clone(), ended };
+        match table::admit(db, LeaseRequest { id, process: self.process, key, viewer }).await? {
             Verdict::Admitted => {
                 if let Some(open) = self.held().open.get_mut(&id) {
                     open.settled = true;
@@ -221,7 +221,7 @@ mod tests {
         for id in 0..3 * MAX_UNRELEASED as i64 {
             let ended = Arc::default();
             streams.held().open.insert(id, Open { key: None, settled: true, ended: Arc::clone(&ended) });
-            drop(Place { id, streams: streams.clone(), ended });
+            drop(StreamLease { id, streams: streams.clone(), ended });
         }
         let held = streams.held();
         assert_eq!((held.open.len(), held.unreleased.len()), (0, MAX_UNRELEASED));

@@ -3,7 +3,7 @@
 //! A stream has a position in the journal and no other state of its own. Replayed and live frames continue from the same position, first from
 //! the journal while the ring does not go back that far, then from the ring. So no operation is lost or repeated between the two.
 
-use super::Place;
+use super::StreamLease;
 use super::alarm::Alarm;
 use super::body::Outlet;
 use super::pages::{self, Page};
@@ -52,7 +52,7 @@ pub struct Subscription {
     /// The range of the journal when the stream was opened.
     pub extent: Extent,
     /// The stream's lease.
-    pub place: Place,
+    pub place: StreamLease,
 }
 
 /// A running stream.
@@ -61,7 +61,7 @@ struct Delivery {
     out: Outlet,
     vault: Option<String>,
     extent: Extent,
-    place: Place,
+    place: StreamLease,
     /// Everything up to this position was delivered or skipped.
     at: u64,
     /// The last position that the client knows.

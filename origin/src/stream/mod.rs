@@ -24,4 +24,4 @@ pub mod keeper;
 pub mod meters;
 pub mod pages;
 
-pub use admission::{Place, Streams};
+pub use admission::{StreamLease, Streams};

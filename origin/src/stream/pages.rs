@@ -5,14 +5,14 @@ use crate::journal::ring::Batch;
 use crate::journal::tail::{is_dense, slot};
 use crate::journal::{in_time, successor};
 use crate::store::StoreError;
-use crate::store::journal::read::{self as table, Extent, Most, Stretch};
+use crate::store::journal::read::{self as table, Extent, ReadLimits, Stretch};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 /// Limits of a page: small, so that it is sent soon, and many slow readers together use little memory.
-const PAGE_LIMITS: Most = Most { rows: 128, bytes: 128 << 10 };
+const PAGE_LIMITS: ReadLimits = ReadLimits { rows: 128, bytes: 128 << 10 };
 /// Limits of a page with a vault filter, most of whose operations have no content.
-const VAULT_PAGE_LIMITS: Most = Most { rows: 1_000, ..PAGE_LIMITS };
+const VAULT_PAGE_LIMITS: ReadLimits = ReadLimits { rows: 1_000, ..PAGE_LIMITS };
 /// Timeout of one query before the journal counts as unreadable.
 const QUERY_TIMEOUT: Duration = Duration::from_secs(5);
 

@@ -5,7 +5,7 @@
 
 use crate::app::App;
 use crate::store::journal::read;
-use crate::store::webhook_fanout::{self as table, OfVersion, Operation, Told, Wanted};
+use crate::store::webhook_fanout::{self as table, OfVersion, Operation, OutboundEvent, Wanted};
 use crate::store::{Db, StoreError};
 use rds_shared::push::webhook::{Envelope, EventId, EventType};
 use rds_shared::wire::Timestamp;
@@ -68,7 +68,7 @@ pub async fn step(db: &Db, now: Timestamp) -> Result<Step, StoreError> {
                     "operations were removed from the journal before they were fanned out to webhooks"
                 );
             }
-            let told: Vec<Told> = stretch.operations.iter().filter_map(told).collect();
+            let told: Vec<OutboundEvent> = stretch.operations.iter().filter_map(told).collect();
             let enqueued = if told.is_empty() { 0 } else { table::enqueue(tx, &told, now).await? };
             table::advance(tx, last).await?;
             Ok(Step { enqueued, moved: true, more: last < head })
@@ -78,7 +78,7 @@ pub async fn step(db: &Db, now: Timestamp) -> Result<Step, StoreError> {
 }
 
 /// The event for subscribers; `None` if the operation is not for any.
-fn told(operation: &Operation) -> Option<Told> {
+fn told(operation: &Operation) -> Option<OutboundEvent> {
     if operation.is_withheld {
         return None;
     }
@@ -98,7 +98,7 @@ fn told(operation: &Operation) -> Option<Told> {
     let event_id = EventId::from_digest(digest(operation));
     let envelope = Envelope { event_id: &event_id, event_type, occurred_at: Micros(operation.recorded_at), data };
     let body = envelope.encode().ok()?;
-    Some(Told {
+    Some(OutboundEvent {
         event_id: event_id.to_string(),
         event_type: operation.family.clone(),
         seq: operation.seq,

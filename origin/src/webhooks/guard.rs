@@ -134,15 +134,15 @@ pub enum NoWay {
 
 /// Checks targets.
 #[derive(Debug, Clone)]
-pub struct Guard {
+pub struct EgressFilter {
     policy: Policy,
     resolver: Arc<dyn Resolve>,
 }
 
-impl Guard {
+impl EgressFilter {
     /// A guard that permits public addresses and what `policy` allows in addition.
     pub fn new(policy: Policy, resolver: Arc<dyn Resolve>) -> Self {
-        Guard { policy, resolver }
+        EgressFilter { policy, resolver }
     }
 
     /// Parses `url` and resolves its addresses; a delivery may connect to each of them.

@@ -58,9 +58,9 @@ impl Drop for Line {
 
 /// The pooled connections.
 #[derive(Debug, Default)]
-pub struct Kept(Mutex<HashMap<Place, Vec<Line>>>);
+pub struct ConnectionPool(Mutex<HashMap<Place, Vec<Line>>>);
 
-impl Kept {
+impl ConnectionPool {
     /// Takes a connection to `place` whose other end is among `addresses`.
     pub fn take(&self, place: &Place, addresses: &[IpAddr]) -> Option<Line> {
         let mut kept = self.kept();

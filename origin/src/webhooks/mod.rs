@@ -43,7 +43,7 @@ pub mod wish;
 
 use crate::config::Config;
 use crate::store::webhooks::SealedSecrets;
-use guard::{Guard, NameServers, Resolve};
+use guard::{EgressFilter, NameServers, Resolve};
 use rds_shared::push::schedule::TIMEOUT_SECONDS;
 use rds_shared::push::signature::SigningSecrets;
 use rds_shared::wire::Timestamp;
@@ -55,17 +55,17 @@ use tokio::sync::Notify;
 
 /// Network egress of deliveries. Tests replace the name servers and the deadline of ten seconds.
 #[derive(Debug, Clone)]
-pub struct Outward {
+pub struct Egress {
     /// Resolves host names.
     pub resolver: Arc<dyn Resolve>,
     /// How long an attempt may take, from the look-up to the last byte.
     pub deadline: Duration,
 }
 
-impl Outward {
+impl Egress {
     /// The system's name servers, and the deadline of the product.
     pub fn of_system() -> Self {
-        Outward {
+        Egress {
             resolver: Arc::new(NameServers::of_system()),
             deadline: Duration::from_secs(TIMEOUT_SECONDS.unsigned_abs()),
         }
@@ -83,8 +83,8 @@ pub struct Webhooks {
 
 impl Webhooks {
     /// As configured. Fails only if a configured certificate authority is invalid.
-    pub fn new(config: &Config, outward: Outward) -> Result<Self, tokio_rustls::rustls::Error> {
-        let guard = Guard::new(config.webhook_policy.clone(), outward.resolver);
+    pub fn new(config: &Config, outward: Egress) -> Result<Self, tokio_rustls::rustls::Error> {
+        let guard = EgressFilter::new(config.webhook_policy.clone(), outward.resolver);
         Ok(Webhooks {
             sender: Sender::new(guard, &config.webhook_authorities, outward.deadline)?,
             sealer: config.master_key.as_ref().and_then(Sealer::new).map(Arc::new),

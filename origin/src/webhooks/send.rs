@@ -4,11 +4,11 @@
 //! used, whatever the environment says, and no redirect is followed. The response body is read up to a small bound, never
 //! decompressed, and not stored.
 //!
-//! A connection whose last response was complete is pooled for a moment ([`Kept`]). If a pooled connection turns out to be closed, the
+//! A connection whose last response was complete is pooled for a moment ([`ConnectionPool`]). If a pooled connection turns out to be closed, the
 //! attempt continues on a new one: the receiver may then get the event twice under one event id, as after any broken connection.
 
-use super::guard::{Guard, NoWay};
-use super::kept::{Kept, Line, Place};
+use super::guard::{EgressFilter, NoWay};
+use super::kept::{ConnectionPool, Line, Place};
 use crate::clock::Stopwatch;
 use crate::outbound;
 use axum::body::{Body, Bytes, HttpBody};
@@ -77,10 +77,10 @@ impl Ended {
 /// Sends parcels.
 #[derive(Clone)]
 pub struct Sender {
-    guard: Guard,
+    guard: EgressFilter,
     tls: TlsConnector,
     deadline: Duration,
-    kept: Arc<Kept>,
+    kept: Arc<ConnectionPool>,
 }
 
 impl std::fmt::Debug for Sender {
@@ -92,7 +92,7 @@ impl std::fmt::Debug for Sender {
 impl Sender {
     /// A sender that trusts the Mozilla root certificates and `authorities`.
     pub fn new(
-        guard: Guard,
+        guard: EgressFilter,
         authorities: &[CertificateDer<'static>],
         deadline: Duration,
     ) -> Result<Self, rustls::Error> {
@@ -100,7 +100,7 @@ impl Sender {
     }
 
     /// The guard that checks every connection.
-    pub fn guard(&self) -> &Guard {
+    pub fn guard(&self) -> &EgressFilter {
         &self.guard
     }
 
@@ -110,7 +110,7 @@ impl Sender {
     }
 
     /// The pooled connections.
-    pub fn kept(&self) -> &Kept {
+    pub fn kept(&self) -> &ConnectionPool {
         &self.kept
     }
 

@@ -3,9 +3,9 @@
 use super::Webhooks;
 use super::guard::NoWay;
 use super::seal::Sealer;
-use super::wish::Wish;
+use super::wish::CreateSubscription;
 use crate::entropy;
-use crate::store::baskets::{self, Standing};
+use crate::store::baskets::{self, Availability};
 use crate::store::webhooks::{self as table, CreatedAs, NewSubscription, Subscription, ToBasket};
 use crate::store::{AsStoreError, Db, StoreError, Tx, webhook_deliveries, webhook_secrets};
 use rds_shared::push::breaker::{Breaker, Event, KeyId, Transition};
@@ -73,7 +73,7 @@ pub async fn create(
     db: &Db,
     webhooks: &Webhooks,
     caller: Caller,
-    wish: &Wish,
+    wish: &CreateSubscription,
     name: Option<&str>,
     now: Timestamp,
 ) -> Result<Created, Fault> {
@@ -145,7 +145,7 @@ async fn repeated(
     db: &Db,
     sealer: &Arc<Sealer>,
     caller: Caller,
-    wish: &Wish,
+    wish: &CreateSubscription,
     name: &str,
     now: Timestamp,
 ) -> Result<Option<Created>, Fault> {
@@ -166,7 +166,7 @@ async fn created_before(
     db: impl sqlx::PgExecutor<'_>,
     sealer: &Sealer,
     caller: Caller,
-    wish: &Wish,
+    wish: &CreateSubscription,
     name: &str,
     now: Timestamp,
 ) -> Result<Option<Created>, Fault> {
@@ -205,10 +205,10 @@ async fn check_live_key(tx: &mut Tx<'_>, caller: Caller) -> Result<(), Fault> {
 /// Checks that the basket exists, and that a pinned version exists and is not retired.
 async fn check_basket(db: impl sqlx::PgExecutor<'_>, to: &ToBasket) -> Result<(), Fault> {
     match baskets::standing(db, &to.basket_id, to.pinned_version_id.as_deref()).await? {
-        Standing::Stands => Ok(()),
-        Standing::NoBasket => Err(ApiError::not_found("basket").into()),
-        Standing::NoVersion => Err(ApiError::not_found("basket version").into()),
-        Standing::Retired { successor } => {
+        Availability::Stands => Ok(()),
+        Availability::NoBasket => Err(ApiError::not_found("basket").into()),
+        Availability::NoVersion => Err(ApiError::not_found("basket version").into()),
+        Availability::Retired { successor } => {
             Err(ApiError::version_retired(Successor::of_basket(&to.basket_id, successor)).into())
         }
     }

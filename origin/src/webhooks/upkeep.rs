@@ -1,7 +1,7 @@
 //! Periodic upkeep of webhooks: ends pauses and overlaps, removes old rows and idle connections, reads gauges.
 
 use crate::app::App;
-use crate::store::webhook_upkeep::{self as table, Standing};
+use crate::store::webhook_upkeep::{self as table, WebhookBacklog};
 use crate::store::webhooks as subscriptions;
 use crate::store::{Db, StoreError, webhook_secrets};
 use crate::webhooks::subscriptions::NAMED_SECONDS;
@@ -67,7 +67,7 @@ async fn once(app: &App, round: u64) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn gauge(app: &App, standing: Standing, now: Timestamp) {
+fn gauge(app: &App, standing: WebhookBacklog, now: Timestamp) {
     let counters = &app.metrics.webhooks;
     counters.waiting.store(standing.waiting, Relaxed);
     counters.lag_seconds.store(standing.due_since.map_or(0, |due| now.seconds_since(due).max(0)), Relaxed);

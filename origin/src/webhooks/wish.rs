@@ -17,7 +17,7 @@ const FAMILIES: &[&str] = &{
 
 /// A parsed request for a new subscription.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wish {
+pub struct CreateSubscription {
     /// The URL of deliveries; not checked yet.
     pub url: String,
     /// The event types, each once, in canonical order.
@@ -28,7 +28,7 @@ pub struct Wish {
     pub basket: Option<ToBasket>,
 }
 
-impl Wish {
+impl CreateSubscription {
     /// Reads the body of a creation. The URL is not checked here, but by the guard.
     pub fn read(body: &[u8]) -> Result<Self, ApiError> {
         let mut fields = object(body, "the body must be a JSON object with url and families")?;
@@ -39,7 +39,7 @@ impl Wish {
         faults.extend(unknown(&fields));
         match (url, description) {
             (Some(url), Some(description)) if faults.is_empty() => {
-                Ok(Wish { url, families, description, basket: None })
+                Ok(CreateSubscription { url, families, description, basket: None })
             }
             _ => Err(ApiError::invalid(ErrorCode::InvalidBody, faults)),
         }
@@ -55,7 +55,7 @@ impl Wish {
         match (url, pinned) {
             (Some(url), Some(pinned_version_id)) if faults.is_empty() => {
                 let basket = Some(ToBasket { basket_id: basket_id.to_owned(), pinned_version_id });
-                Ok(Wish { url, families: Vec::new(), description: None, basket })
+                Ok(CreateSubscription { url, families: Vec::new(), description: None, basket })
             }
             _ => Err(ApiError::invalid(ErrorCode::InvalidBody, faults)),
         }
@@ -182,7 +182,7 @@ mod tests {
     use super::*;
 
     fn names(body: &str) -> Vec<String> {
-        let error = Wish::read(body.as_bytes()).unwrap_err();
+        let error = CreateSubscription::read(body.as_bytes()).unwrap_err();
         assert_eq!(error.code, ErrorCode::InvalidBody);
         error.details.into_iter().map(|detail| detail.name.into_owned()).collect()
     }
@@ -204,7 +204,7 @@ mod tests {
     #[test]
     fn a_subscription_to_a_basket_needs_a_url_and_may_name_a_version() {
         let names = |body: &str| {
-            let error = Wish::read_for_basket("prime", body.as_bytes()).unwrap_err();
+            let error = CreateSubscription::read_for_basket("prime", body.as_bytes()).unwrap_err();
             error.details.into_iter().map(|detail| detail.name.into_owned()).collect::<Vec<_>>()
         };
         assert_eq!(names("{}"), ["url"]);
@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn the_same_request_has_the_same_digest_however_it_is_written() {
-        let read = |body: &str| Wish::read(body.as_bytes()).unwrap();
+        let read = |body: &str| CreateSubscription::read(body.as_bytes()).unwrap();
         let one =
             read(r#"{"url":"https://a.example","families":["rating.changed","event.published","rating.changed"]}"#);
         let two = read(
@@ -224,14 +224,14 @@ mod tests {
         );
         assert_eq!((&one, one.digest()), (&two, two.digest()));
         assert_eq!(one.families, [EventType::EventPublished, EventType::RatingChanged]);
-        let other = Wish { description: Some(String::new()), ..one.clone() };
+        let other = CreateSubscription { description: Some(String::new()), ..one.clone() };
         assert_ne!(other.digest(), one.digest());
-        let of_basket = |body: &str| Wish::read_for_basket("prime", body.as_bytes()).unwrap();
+        let of_basket = |body: &str| CreateSubscription::read_for_basket("prime", body.as_bytes()).unwrap();
         let follower = of_basket(r#"{"url":"https://a.example"}"#);
         assert_eq!(follower.digest(), of_basket(r#"{"pinned_version_id":null,"url":"https://a.example"}"#).digest());
         let pinned = of_basket(r#"{"url":"https://a.example","pinned_version_id":"prime-v1"}"#);
         assert_ne!(follower.digest(), pinned.digest());
-        let shifted = Wish { url: "https://a.exampl".into(), description: Some("e".into()), ..one.clone() };
+        let shifted = CreateSubscription { url: "https://a.exampl".into(), description: Some("e".into()), ..one.clone() };
         assert_ne!(shifted.digest(), one.digest());
     }
 

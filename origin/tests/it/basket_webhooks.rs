@@ -12,7 +12,7 @@ use rds_origin::catalog::refresh;
 use rds_origin::keys;
 use rds_shared::access::{Plan, Principal};
 use rds_shared::push::signature::Secret;
-use rds_shared::route::{Family, Method, ROUTES};
+use rds_shared::route::{RateLimitClass, Method, ROUTES};
 use rds_shared::wire::time::Micros;
 use serde_json::{Value, json};
 
@@ -102,7 +102,7 @@ async fn they_are_for_decisioning_keys_and_writes_have_a_budget_of_their_own() {
         assert_eq!((anonymous.status, anonymous.code().as_str()), (StatusCode::UNAUTHORIZED, "UNAUTHORIZED"), "{path}");
         let below = test.ask(signed_as(&holder(Plan::Data).to_json(), method, &path, "")).await;
         assert_eq!((below.status, below.code().as_str()), (StatusCode::FORBIDDEN, "FORBIDDEN"), "{path}");
-        let family = if route.method == Method::Get { Family::Public } else { Family::BasketWebhooks };
+        let family = if route.method == Method::Get { RateLimitClass::Public } else { RateLimitClass::BasketWebhooks };
         assert_eq!((route.family, route.cache.is_kept()), (family, false), "{path}");
     }
     assert_eq!(routes, 6);

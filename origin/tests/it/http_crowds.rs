@@ -6,7 +6,7 @@ use crate::testapp::{ADMIN_TOKEN, EDGE_KEY, TestApp, signed};
 use axum::body::{Body, to_bytes};
 use axum::extract::Request;
 use rds_origin::clock::Clock;
-use rds_origin::door::Door;
+use rds_origin::door::Listener;
 use rds_origin::entropy;
 use rds_shared::access::{Assertion, AssertionKey, BodyDigest, Principal, SignedHead, SignedRequest};
 use rds_shared::wire::headers;
@@ -132,7 +132,7 @@ async fn ingested() -> (TestApp, Serving) {
 #[tokio::test(flavor = "multi_thread")]
 async fn sixteen_thousand_silent_connections_take_no_room_of_a_known_peers() {
     let (test, serving) = ingested().await;
-    let (door, held) = (serving.doors.edge, test.app.doors.at(Door::Edge));
+    let (door, held) = (serving.doors.edge, test.app.doors.at(Listener::Edge));
     let mut kept = connect(PROXY, door).await;
     assert_eq!(ask(&mut kept, list()).await, 200);
     let crowd = silent(door, 16_390, async || assert_eq!(ask(&mut kept, list()).await, 200)).await;
@@ -154,8 +154,8 @@ async fn silent_connections_at_the_other_doors_shut_out_neither_keys_nor_operato
         request.body(Body::empty()).unwrap()
     };
     for (door, address, target, credential) in [
-        (Door::Relay, serving.doors.relay, "/v1/health", key.key.as_str()),
-        (Door::Admin, serving.doors.admin, "/metrics", ADMIN_TOKEN),
+        (Listener::Relay, serving.doors.relay, "/v1/health", key.key.as_str()),
+        (Listener::Admin, serving.doors.admin, "/metrics", ADMIN_TOKEN),
     ] {
         let held = test.app.doors.at(door);
         let mut kept = connect(PROXY, address).await;
@@ -255,7 +255,7 @@ async fn with_an_allow_list_nobody_else_gets_an_answer_at_the_edges_door() {
     let _ = other.write_all(head_of(&list(), 0).as_bytes()).await;
     let ended = timeout(PATIENCE, other.read_u8()).await.expect("it is hung up on");
     assert!(ended.is_err());
-    assert_eq!(test.app.doors.at(Door::Edge).meters.not_allowed.load(Relaxed), 1);
+    assert_eq!(test.app.doors.at(Listener::Edge).meters.not_allowed.load(Relaxed), 1);
     let health = Request::builder().uri("/v1/health").body(Body::empty()).unwrap();
     assert_eq!(ask(&mut connect(NEWCOMER, serving.doors.relay).await, health).await, 200, "the list is of one door");
     serving.stop().await;

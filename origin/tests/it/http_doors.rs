@@ -6,7 +6,7 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::http::StatusCode;
 use rds_origin::clock::Clock;
-use rds_origin::door::Door;
+use rds_origin::door::Listener;
 use rds_shared::access::{Assertion, AssertionKey, SignedRequest};
 use rds_shared::wire::headers;
 use serde_json::json;
@@ -135,13 +135,13 @@ async fn the_edges_request_id_is_kept_and_routing_errors_are_told_to_the_edge() 
 async fn the_relay_answers_its_few_routes_and_knows_no_others() {
     let test = TestApp::with_market().await;
     for target in ["/v1/health", "/ready"] {
-        assert_eq!(test.at(Door::Relay, bare("GET", target)).await.status, StatusCode::OK, "{target}");
-        assert_eq!(test.at(Door::Relay, bare("POST", target)).await.status, StatusCode::METHOD_NOT_ALLOWED, "{target}");
+        assert_eq!(test.at(Listener::Relay, bare("GET", target)).await.status, StatusCode::OK, "{target}");
+        assert_eq!(test.at(Listener::Relay, bare("POST", target)).await.status, StatusCode::METHOD_NOT_ALLOWED, "{target}");
     }
     for (method, target) in
         [("GET", "/v1/vaults"), ("POST", "/v1/vaults"), ("GET", "/metrics"), ("GET", "/"), ("POST", "/ingest")]
     {
-        assert_eq!(test.at(Door::Relay, bare(method, target)).await.code(), "NOT_FOUND", "{method} {target}");
+        assert_eq!(test.at(Listener::Relay, bare(method, target)).await.code(), "NOT_FOUND", "{method} {target}");
     }
 }
 
@@ -149,7 +149,7 @@ async fn the_relay_answers_its_few_routes_and_knows_no_others() {
 async fn operators_need_the_token_for_everything_but_readiness() {
     let test = TestApp::with_market().await;
     for (method, target) in [("POST", "/ingest"), ("GET", "/metrics"), ("GET", "/clock"), ("GET", "/nothing")] {
-        let reply = test.at(Door::Admin, bare(method, target)).await;
+        let reply = test.at(Listener::Admin, bare(method, target)).await;
         assert_eq!(
             (reply.status, reply.header("www-authenticate")),
             (StatusCode::UNAUTHORIZED, Some("Bearer")),
@@ -157,9 +157,9 @@ async fn operators_need_the_token_for_everything_but_readiness() {
         );
         let mut wrong = bare(method, target);
         wrong.headers_mut().insert("authorization", format!("Bearer {ADMIN_TOKEN}x").parse().unwrap());
-        assert_eq!(test.at(Door::Admin, wrong).await.status, StatusCode::UNAUTHORIZED);
+        assert_eq!(test.at(Listener::Admin, wrong).await.status, StatusCode::UNAUTHORIZED);
     }
-    assert_eq!(test.at(Door::Admin, bare("GET", "/ready")).await.status, StatusCode::OK);
+    assert_eq!(test.at(Listener::Admin, bare("GET", "/ready")).await.status, StatusCode::OK);
     assert_eq!(test.admin("GET", "/nothing", "").await.code(), "NOT_FOUND");
     assert_eq!(test.admin("GET", "/ingest", "").await.header("allow"), Some("POST"));
     assert_eq!(test.admin("GET", "/v1/vaults", "").await.code(), "NOT_FOUND", "public routes are not here");

@@ -4,7 +4,7 @@ use crate::testapp::{PEER, TestApp};
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::StatusCode;
-use rds_origin::door::Door;
+use rds_origin::door::Listener;
 use serde_json::Value;
 
 const IGNORED: &str = "x-service-ignored-parameters";
@@ -40,7 +40,7 @@ async fn the_relays_door_tells_what_it_ignored_and_refuses_it_where_that_is_want
     let test = TestApp::new().await;
     let get = async |target: &str| {
         let request = Request::builder().uri(target).body(Body::empty()).unwrap();
-        test.from(PEER, Door::Relay, request).await
+        test.from(PEER, Listener::Relay, request).await
     };
     let told = get("/v1/health?foo=1&bar=2").await;
     assert_eq!((told.status, told.header(IGNORED)), (StatusCode::OK, Some("foo, bar")));

@@ -4,7 +4,7 @@ use crate::http_vaults::with_header;
 use crate::market::VAULTS;
 use crate::testapp::{TestApp, holder, signed};
 use axum::http::StatusCode;
-use rds_origin::http::recent::{Page, Question};
+use rds_origin::http::recent::{Page, CacheKey};
 use rds_shared::access::Plan;
 use rds_shared::model::health::FailSafeMode;
 use serde_json::{Value, json};
@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 const LIST: &str = "/v1/vaults?limit=5";
 
 /// The question behind the list, asked now.
-fn question(test: &TestApp) -> Question<'static> {
+fn question(test: &TestApp) -> CacheKey<'static> {
     let (generation, now) = (test.app.catalog.generation(), test.app.clock.now());
-    Question { target: LIST, class: "public", generation, now }
+    CacheKey { target: LIST, class: "public", generation, now }
 }
 
 /// Asks until the page is kept, and gives it.

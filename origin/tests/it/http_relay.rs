@@ -7,7 +7,7 @@ use crate::testapp::{PEER, Reply, TestApp, Wish};
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::StatusCode;
-use rds_origin::door::Door;
+use rds_origin::door::Listener;
 use rds_origin::keys;
 use rds_shared::access::Plan;
 
@@ -24,7 +24,7 @@ fn request(method: &str, target: &str, authorization: Option<&str>) -> Request {
 }
 
 async fn get(test: &TestApp, peer: &str, target: &str, authorization: Option<&str>) -> Reply {
-    test.from(peer, Door::Relay, request("GET", target, authorization)).await
+    test.from(peer, Listener::Relay, request("GET", target, authorization)).await
 }
 
 fn remaining(reply: &Reply) -> (&str, &str) {
@@ -61,7 +61,7 @@ async fn an_address_is_where_the_connection_comes_from_and_not_what_a_header_say
     for name in ["x-forwarded-for", "forwarded", "cf-connecting-ip", "x-service-client-ip"] {
         forwarded.headers_mut().insert(name, "198.51.100.9".parse().unwrap());
     }
-    test.from("2001:db8:1:2::1", Door::Relay, forwarded).await;
+    test.from("2001:db8:1:2::1", Listener::Relay, forwarded).await;
     assert_eq!(remaining(&get(&test, "2001:db8:1:2:ffff::", "/v1/health", None).await), ("60", "58"), "one network");
     assert_eq!(remaining(&get(&test, "2001:db8:1:3::1", "/v1/health", None).await), ("60", "59"));
     get(&test, "::ffff:192.0.2.7", "/v1/health", None).await;
@@ -204,7 +204,7 @@ async fn behind_a_trusted_proxy_each_caller_has_an_allowance_of_their_own() {
         for value in forwarded {
             asked.headers_mut().append("x-forwarded-for", value.parse().unwrap());
         }
-        let reply = test.from(peer, Door::Relay, asked).await;
+        let reply = test.from(peer, Listener::Relay, asked).await;
         remaining(&reply).1.parse::<u32>().unwrap()
     };
     assert_eq!(left("10.0.0.1", &["192.0.2.1"]).await, 59);
@@ -224,7 +224,7 @@ async fn two_credentials_are_none() {
     let minted = keys::mint(&test.app.db, &test.app.clock, &wish("Acme", Plan::Data)).await.unwrap();
     let mut twice = request("GET", "/ready", Some(&format!("Bearer {}", minted.key)));
     twice.headers_mut().append("authorization", UNKNOWN.parse().unwrap());
-    assert_eq!(test.from(PEER, Door::Relay, twice).await.status, StatusCode::UNAUTHORIZED);
+    assert_eq!(test.from(PEER, Listener::Relay, twice).await.status, StatusCode::UNAUTHORIZED);
 }
 
 #[tokio::test]
@@ -236,10 +236,10 @@ async fn probes_unknown_paths_and_wrong_methods_are_not_metered() {
         ("GET", "/v1/me", StatusCode::NOT_FOUND),
         ("POST", "/v1/health", StatusCode::METHOD_NOT_ALLOWED),
     ] {
-        let reply = test.at(Door::Relay, request(method, target, None)).await;
+        let reply = test.at(Listener::Relay, request(method, target, None)).await;
         assert_eq!((reply.status, reply.header("x-ratelimit-limit")), (status, None), "{method} {target}");
     }
-    let head = test.at(Door::Relay, request("HEAD", "/v1/health", None)).await;
+    let head = test.at(Listener::Relay, request("HEAD", "/v1/health", None)).await;
     assert_eq!(remaining(&head), ("60", "59"));
 }
 

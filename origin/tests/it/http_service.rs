@@ -7,9 +7,9 @@ use crate::market::{VAULTS, address, lines};
 use crate::testapp::{PEER, Reply, TestApp, Wish, signed};
 use axum::http::StatusCode;
 use rds_origin::catalog::refresh::refresh;
-use rds_origin::door::Door;
+use rds_origin::door::Listener;
 use rds_origin::http::listeners::Listeners;
-use rds_origin::http::pipeline::{self, Through};
+use rds_origin::http::pipeline::{self, Ingress};
 use serde_json::{Value, json};
 use sqlx::{Connection, PgConnection};
 use std::time::Duration;
@@ -163,7 +163,7 @@ async fn a_service_without_a_catalog_is_not_ready_and_says_so() {
     .unwrap();
     let ask = async |target| {
         let peer = PEER.parse().unwrap();
-        pipeline::answer(&fresh, Through::new(Door::Edge, peer), signed("GET", target, "")).await.status()
+        pipeline::answer(&fresh, Ingress::new(Listener::Edge, peer), signed("GET", target, "")).await.status()
     };
     assert_eq!(ask("/ready").await, StatusCode::SERVICE_UNAVAILABLE);
     assert_eq!(ask("/v1/vaults").await, StatusCode::SERVICE_UNAVAILABLE);

@@ -6,7 +6,7 @@ use crate::http_doors::bare;
 use crate::market::lines;
 use crate::testapp::{PEER, TestApp, Wish, signed};
 use rds_origin::app::VERSION;
-use rds_origin::door::Door;
+use rds_origin::door::Listener;
 use rds_origin::metrics::standing::look;
 use rds_shared::scoring::METHODOLOGY_VERSION;
 use std::collections::{BTreeMap, BTreeSet};
@@ -90,7 +90,7 @@ async fn page() -> Page {
     test.get("/v1/vaults").await;
     test.get("/v1/vaults?page=0").await;
     test.ask(bare("GET", "/v1/vaults")).await;
-    test.from(PEER, Door::Relay, bare("GET", "/v1/health")).await;
+    test.from(PEER, Listener::Relay, bare("GET", "/v1/health")).await;
     look(&test.app).await;
     Page::read(&test.admin("GET", "/metrics", "").await.text())
 }

@@ -3,9 +3,9 @@
 use crate::testapp::{TestApp, holder, signed_as};
 use axum::body::Bytes;
 use axum::http::{Request, StatusCode};
-use rds_origin::door::Door;
+use rds_origin::door::Listener;
 use rds_origin::http::answer::respond;
-use rds_origin::http::pipeline::{self, Through, Trace};
+use rds_origin::http::pipeline::{self, Ingress, Trace};
 use rds_origin::http::router;
 use rds_shared::access::{Plan, Principal};
 use rds_shared::route::param::{Default, Kind};
@@ -204,7 +204,7 @@ fn usual(name: &str) -> String {
 #[derive(Clone, Copy)]
 enum At {
     /// At the edge's door, signed, as everybody's is: about half a millisecond each in a debug build.
-    Door,
+    Listener,
     /// Behind it, at the routes: parameters, gate, handler and answer.
     Routes,
 }
@@ -219,7 +219,7 @@ async fn asked(test: &Arc<TestApp>, route: &'static Route, at: At, targets: Vec<
             let mut bad = Vec::new();
             for target in lane {
                 let status = match at {
-                    At::Door => at_the_door(&test, &caller, &target).await,
+                    At::Listener => at_the_door(&test, &caller, &target).await,
                     At::Routes => at_the_routes(&test, &caller, &target).await,
                 };
                 if status.is_server_error() && status != StatusCode::SERVICE_UNAVAILABLE {
@@ -237,8 +237,8 @@ async fn asked(test: &Arc<TestApp>, route: &'static Route, at: At, targets: Vec<
 }
 
 /// A request's way in, from an address of nobody's.
-fn through() -> Through {
-    Through::new(Door::Edge, "192.0.2.1".parse().unwrap())
+fn through() -> Ingress {
+    Ingress::new(Listener::Edge, "192.0.2.1".parse().unwrap())
 }
 
 async fn at_the_door(test: &TestApp, caller: &Principal, target: &str) -> StatusCode {
@@ -308,7 +308,7 @@ async fn every_search_answers_ten_thousand_odd_texts() {
             }
             _ => asked(&test, route, At::Routes, texts.iter().map(to).collect()).await,
         };
-        bad.extend(asked(&test, route, At::Door, some(&texts, WHOLE_WAY).into_iter().map(to).collect()).await);
+        bad.extend(asked(&test, route, At::Listener, some(&texts, WHOLE_WAY).into_iter().map(to).collect()).await);
         assert!(bad.is_empty(), "{} texts, first {:?}", bad.len(), bad.first());
         searched += 1;
     }
@@ -330,7 +330,7 @@ async fn every_other_text_that_a_route_takes_is_answered() {
     let mut places = 0;
     let each = async |route, targets: Vec<String>| {
         let some: Vec<String> = targets.iter().step_by(FEWER / AT_THE_DOOR).cloned().collect();
-        let mut bad = asked(&test, route, At::Door, some).await;
+        let mut bad = asked(&test, route, At::Listener, some).await;
         bad.extend(asked(&test, route, At::Routes, targets).await);
         assert!(bad.is_empty(), "{} texts, first {:?}", bad.len(), bad.first());
     };

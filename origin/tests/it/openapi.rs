@@ -4,7 +4,7 @@ use crate::testapp::{PEER, TestApp, signed};
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{HeaderValue, StatusCode};
-use rds_origin::door::Door;
+use rds_origin::door::Listener;
 
 const COMMITTED: &str = include_str!("../../../openapi/openapi.json");
 const PATH: &str = "/v1/openapi.json";
@@ -18,7 +18,7 @@ async fn it_is_served_to_the_edge_and_to_backends_and_says_the_version_that_heal
     assert_eq!((document.header("x-data-version"), document.header("cdn-cache-control")), (None, None));
     assert_eq!(document.json()["info"]["version"], test.json("/v1/health").await["version"]);
     let direct = Request::builder().uri(PATH).body(Body::empty()).unwrap();
-    let direct = test.from(PEER, Door::Relay, direct).await;
+    let direct = test.from(PEER, Listener::Relay, direct).await;
     assert_eq!((direct.text().as_str(), direct.header("etag")), (COMMITTED, document.header("etag")));
 }
 

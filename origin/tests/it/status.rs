@@ -8,7 +8,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::StatusCode;
-use rds_origin::door::Door;
+use rds_origin::door::Listener;
 use rds_origin::edge_link::EdgeLink;
 use rds_origin::fail_safe::{self, Said};
 use rds_origin::http::listeners::Listeners;
@@ -291,11 +291,11 @@ async fn backends_at_the_relay_have_sixty_a_minute() {
     let test = TestApp::with_market().await;
     for left in (0..60).rev() {
         let request = Request::builder().uri("/v1/status").body(Body::empty()).unwrap();
-        let reply = test.from(PEER, Door::Relay, request).await;
+        let reply = test.from(PEER, Listener::Relay, request).await;
         assert_eq!(reply.header("x-ratelimit-remaining"), Some(left.to_string().as_str()));
     }
     let request = Request::builder().uri("/v1/status").body(Body::empty()).unwrap();
-    assert_eq!(test.from(PEER, Door::Relay, request).await.status, StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(test.from(PEER, Listener::Relay, request).await.status, StatusCode::TOO_MANY_REQUESTS);
 }
 
 #[tokio::test]

@@ -7,8 +7,8 @@ use crate::streaming::{Serving, beside, eventually, key, publish, service, servi
 use crate::testapp::{Reply, TestApp, holder, signed, signed_as};
 use axum::extract::Request;
 use axum::http::StatusCode;
-use rds_origin::door::Door;
-use rds_origin::http::pipeline::{self, Through};
+use rds_origin::door::Listener;
+use rds_origin::http::pipeline::{self, Ingress};
 use rds_origin::keys;
 use rds_shared::access::{Plan, Principal};
 use serde_json::Value;
@@ -239,7 +239,7 @@ async fn while_it_is_rolled_out_an_address_without_a_key_may_have_five() {
 }
 
 async fn at_the_edge(test: &TestApp, request: Request) -> axum::response::Response {
-    pipeline::answer(&test.app, Through::new(Door::Edge, "192.0.2.1".parse().unwrap()), request).await
+    pipeline::answer(&test.app, Ingress::new(Listener::Edge, "192.0.2.1".parse().unwrap()), request).await
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use crate::stream_client::{Ask, Client};
 use crate::streaming::{eventually, key, operation, publish_rows, published, service, vault};
 use crate::testapp::TestApp;
 use rds_origin::clock::Stopwatch;
-use rds_origin::store::journal::read::{self as journal, Most};
+use rds_origin::store::journal::read::{self as journal, ReadLimits};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
@@ -68,7 +68,7 @@ async fn one_read_of_the_journal_brings_no_more_bytes_than_it_may() {
     let text = "x".repeat(100_000);
     published(&test, (0..10).map(|_| &text)).await;
     let read = async |bytes, vault| {
-        let found = journal::after(&test.app.db.pool, 0, Most { rows: 100, bytes }, vault).await.unwrap();
+        let found = journal::after(&test.app.db.pool, 0, ReadLimits { rows: 100, bytes }, vault).await.unwrap();
         (found.entries.len(), found.entries.iter().filter(|entry| entry.told.is_some()).count(), found.more)
     };
     assert_eq!(read(250_000, None).await, (3, 3, true));

@@ -6,7 +6,7 @@ use crate::db::rows_read_in;
 use crate::stream_client::{Ask, Client};
 use crate::streaming::{again, eventually, head, key, operation, publish_rows, published, service, vault};
 use rds_origin::keys::Minted;
-use rds_origin::store::journal::read::{self as journal, Most};
+use rds_origin::store::journal::read::{self as journal, ReadLimits};
 use rds_origin::store::journal::retention::HOUR;
 use sqlx::Connection;
 
@@ -99,7 +99,7 @@ async fn s3_a_long_history_is_sought_by_number_and_not_searched() {
     // The same question on a connection whose reading is counted.
     let mut one = sqlx::PgConnection::connect(&test.facts.url).await.unwrap();
     let mut tx = one.begin().await.unwrap();
-    let most = Most { rows: 128, bytes: 1 << 20 };
+    let most = ReadLimits { rows: 128, bytes: 1 << 20 };
     let found = journal::after(&mut *tx, 9_997, most, None).await.unwrap();
     assert_eq!((found.entries.len(), found.more), (3, false));
     let read = rows_read_in(&mut tx).await;

@@ -8,12 +8,12 @@ use rds_origin::app::App;
 use rds_origin::catalog::refresh;
 use rds_origin::clock::Clock;
 use rds_origin::config::Config;
-use rds_origin::door::Door;
+use rds_origin::door::Listener;
 use rds_origin::entropy;
-use rds_origin::http::pipeline::{self, Through};
+use rds_origin::http::pipeline::{self, Ingress};
 use rds_origin::store::Db;
 use rds_origin::telemetry::AccessLog;
-use rds_origin::webhooks::Outward;
+use rds_origin::webhooks::Egress;
 use rds_shared::access::{Assertion, AssertionKey, Plan, Principal, SignedRequest, link};
 use rds_shared::wire::{Timestamp, headers};
 use serde::Serialize;
@@ -50,7 +50,7 @@ pub struct Wish {
     /// The real clock instead of one that stands.
     pub real_clock: bool,
     /// Another way into the world for webhooks.
-    pub outward: Option<Outward>,
+    pub outward: Option<Egress>,
 }
 
 impl TestApp {
@@ -86,7 +86,7 @@ impl TestApp {
         let config = Config::read(|name| env.get(name).map(|value| (*value).to_owned())).unwrap();
         let clock = if wish.real_clock { Clock::system() } else { Clock::held(Timestamp::parse(NOW).unwrap()) };
         let db = Db::connect_lazy(config.database.url.expose(), 5).unwrap();
-        let outward = wish.outward.unwrap_or_else(Outward::of_system);
+        let outward = wish.outward.unwrap_or_else(Egress::of_system);
         let app = App::reaching(&config, db, clock, AccessLog::off(), outward).unwrap();
         refresh::refresh(&app).await.unwrap();
         TestApp { app, config, facts }
@@ -129,25 +129,25 @@ impl TestApp {
 
     /// Any request at the edge's door.
     pub async fn ask(&self, request: Request) -> Reply {
-        self.at(Door::Edge, request).await
+        self.at(Listener::Edge, request).await
     }
 
     /// An operator's request.
     pub async fn admin(&self, method: &str, target: &str, body: &str) -> Reply {
         let request =
             Request::builder().method(method).uri(target).header("authorization", format!("Bearer {ADMIN_TOKEN}"));
-        self.at(Door::Admin, request.body(Body::from(body.to_owned())).unwrap()).await
+        self.at(Listener::Admin, request.body(Body::from(body.to_owned())).unwrap()).await
     }
 
     /// Any request at any door.
-    pub async fn at(&self, door: Door, request: Request) -> Reply {
+    pub async fn at(&self, door: Listener, request: Request) -> Reply {
         self.from(PEER, door, request).await
     }
 
     /// The same from another address.
-    pub async fn from(&self, peer: &str, door: Door, request: Request) -> Reply {
+    pub async fn from(&self, peer: &str, door: Listener, request: Request) -> Reply {
         let method = request.method().clone();
-        let answer = pipeline::answer(&self.app, Through::new(door, peer.parse().unwrap()), request).await;
+        let answer = pipeline::answer(&self.app, Ingress::new(door, peer.parse().unwrap()), request).await;
         Reply::read(method, answer).await
     }
 }

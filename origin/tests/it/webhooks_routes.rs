@@ -5,8 +5,8 @@ use crate::receiver::{Manner, Receiver};
 use crate::testapp::{TestApp, holder, signed_as};
 use crate::webhooks_world::{MASTER_KEY, World};
 use axum::http::StatusCode;
-use rds_origin::door::Door;
-use rds_origin::http::pipeline::{self, Through};
+use rds_origin::door::Listener;
+use rds_origin::http::pipeline::{self, Ingress};
 use rds_origin::keys;
 use rds_origin::webhooks::guard::LookupError;
 use rds_origin::webhooks::seal::Sealer;
@@ -244,7 +244,7 @@ async fn a_creation_that_comes_again_makes_nothing_new() {
         let (app, request) = (world.app().clone(), create(&world.key, "race", BODY));
         racing.spawn(async move {
             let peer = crate::testapp::PEER.parse().unwrap();
-            let answer = pipeline::answer(&app, Through::new(Door::Edge, peer), request).await;
+            let answer = pipeline::answer(&app, Ingress::new(Listener::Edge, peer), request).await;
             axum::body::to_bytes(answer.into_body(), usize::MAX).await.unwrap()
         });
     }

@@ -9,7 +9,7 @@ use rds_origin::keys;
 use rds_origin::store::push_operations::{self, OperationRow};
 use rds_origin::store::{journal, webhook_fanout};
 use rds_origin::webhooks::guard::{Looked, LookupError, Resolve};
-use rds_origin::webhooks::{Outward, deliver, fanout};
+use rds_origin::webhooks::{Egress, deliver, fanout};
 use rds_shared::access::{Plan, Principal};
 use rds_shared::push::signature::Secret;
 use serde_json::{Value, json};
@@ -74,7 +74,7 @@ impl World {
     /// A service that waits so long for receivers.
     pub async fn patient_for(deadline: Duration) -> Self {
         let names = Arc::new(Names::default());
-        let outward = Outward { resolver: names.clone(), deadline };
+        let outward = Egress { resolver: names.clone(), deadline };
         let env = vec![
             ("RDS_MASTER_KEY", MASTER_KEY),
             ("RDS_WEBHOOK_ALLOW", "127.0.0.0/8"),

@@ -4,7 +4,7 @@
 //! Source: interface, "Limits", "Rate limits"; contracts, "Choices".
 
 use super::plan::KeyRecord;
-use crate::route::Family;
+use crate::route::RateLimitClass;
 use serde::{Deserialize, Serialize};
 
 /// Length of every window, in seconds. Windows are aligned to the Unix epoch, so that all hosts agree on them.
@@ -102,20 +102,20 @@ impl AddressBudget {
     }
 }
 
-/// Family caps, per window.
+/// RateLimitClass caps, per window.
 const GRAPH_READS: u32 = 600;
 const GRAPH_CHECKS: u32 = 60;
 const BASKET_WEBHOOK_WRITES: u32 = 30;
 
 /// A family's budget of one key, per window; `None` where keys have none and only the address counts.
-pub fn key_limit(family: Family, rpm: u32) -> Option<u32> {
+pub fn key_limit(family: RateLimitClass, rpm: u32) -> Option<u32> {
     match family {
-        Family::Public => Some(rpm),
+        RateLimitClass::Public => Some(rpm),
         // A read may use the greater of the two; what is costly has a cap that no contract lifts.
-        Family::GraphRead => Some(rpm.max(GRAPH_READS)),
-        Family::GraphCheck => Some(GRAPH_CHECKS),
-        Family::BasketWebhooks => Some(BASKET_WEBHOOK_WRITES),
-        Family::Status | Family::Health | Family::Unmetered => None,
+        RateLimitClass::GraphRead => Some(rpm.max(GRAPH_READS)),
+        RateLimitClass::GraphCheck => Some(GRAPH_CHECKS),
+        RateLimitClass::BasketWebhooks => Some(BASKET_WEBHOOK_WRITES),
+        RateLimitClass::Status | RateLimitClass::Health | RateLimitClass::Unmetered => None,
     }
 }
 
@@ -151,18 +151,18 @@ pub enum Charge {
 }
 
 /// What a request of `payer` on a route of `family` is charged to.
-pub const fn charge(family: Family, payer: Payer) -> Charge {
+pub const fn charge(family: RateLimitClass, payer: Payer) -> Charge {
     match (family, payer) {
         (_, Payer::Rejected) => Charge::Address(AddressBudget::Anonymous),
-        (Family::Unmetered, _) => Charge::Nothing,
-        (Family::Status, _) => Charge::Address(AddressBudget::Status),
-        (Family::Health, _) => Charge::Address(AddressBudget::Health),
+        (RateLimitClass::Unmetered, _) => Charge::Nothing,
+        (RateLimitClass::Status, _) => Charge::Address(AddressBudget::Status),
+        (RateLimitClass::Health, _) => Charge::Address(AddressBudget::Health),
         (_, Payer::Anonymous) => Charge::Address(AddressBudget::Anonymous),
         (_, Payer::FirstParty) => Charge::Address(AddressBudget::FirstParty),
-        (Family::Public, Payer::Key) => Charge::Key,
-        (Family::GraphRead, Payer::Key) => Charge::KeyAndAddress(AddressBudget::GraphRead),
-        (Family::GraphCheck, Payer::Key) => Charge::KeyAndAddress(AddressBudget::GraphCheck),
-        (Family::BasketWebhooks, Payer::Key) => Charge::KeyAndAddress(AddressBudget::BasketWebhooks),
+        (RateLimitClass::Public, Payer::Key) => Charge::Key,
+        (RateLimitClass::GraphRead, Payer::Key) => Charge::KeyAndAddress(AddressBudget::GraphRead),
+        (RateLimitClass::GraphCheck, Payer::Key) => Charge::KeyAndAddress(AddressBudget::GraphCheck),
+        (RateLimitClass::BasketWebhooks, Payer::Key) => Charge::KeyAndAddress(AddressBudget::BasketWebhooks),
     }
 }
 
@@ -330,7 +330,7 @@ pub fn take_address(counters: AddressCounters<'_>, budget: AddressBudget, now_se
 /// `None` where keys have no budget in the family.
 pub fn take_key(
     record: &KeyRecord,
-    family: Family,
+    family: RateLimitClass,
     total: &mut Count,
     client: Option<&mut Count>,
     now_seconds: i64,

@@ -97,12 +97,12 @@ fn of_two_refusals_the_longer_wait_is_told() {
 
 #[test]
 fn a_family_read_has_the_greater_of_both_limits_and_a_check_always_its_cap() {
-    assert_eq!(key_limit(Family::GraphRead, 300), Some(600));
-    assert_eq!(key_limit(Family::GraphRead, 5_000), Some(5_000));
-    assert_eq!(key_limit(Family::GraphCheck, 5_000), Some(60));
-    assert_eq!(key_limit(Family::BasketWebhooks, 5_000), Some(30));
-    assert_eq!(key_limit(Family::Public, 7), Some(7));
-    assert_eq!(key_limit(Family::Health, 7), None);
+    assert_eq!(key_limit(RateLimitClass::GraphRead, 300), Some(600));
+    assert_eq!(key_limit(RateLimitClass::GraphRead, 5_000), Some(5_000));
+    assert_eq!(key_limit(RateLimitClass::GraphCheck, 5_000), Some(60));
+    assert_eq!(key_limit(RateLimitClass::BasketWebhooks, 5_000), Some(30));
+    assert_eq!(key_limit(RateLimitClass::Public, 7), Some(7));
+    assert_eq!(key_limit(RateLimitClass::Health, 7), None);
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn one_client_of_a_shared_key_cannot_use_up_the_others() {
     let (record, mut total) = (key(40, true), Count::default());
     let (mut one, mut other) = (Count::default(), Count::default());
     let take =
-        |total: &mut Count, client: &mut Count| take_key(&record, Family::Public, total, Some(client), NOW).unwrap();
+        |total: &mut Count, client: &mut Count| take_key(&record, RateLimitClass::Public, total, Some(client), NOW).unwrap();
     let served = (0..40).filter(|_| take(&mut total, &mut one).admitted).count();
     assert_eq!(served, 10);
     let refused = take(&mut total, &mut one);
@@ -123,7 +123,7 @@ fn one_client_of_a_shared_key_cannot_use_up_the_others() {
 #[test]
 fn an_ordinary_key_has_no_clients() {
     let mut client = Count::default();
-    let verdict = take_key(&key(4, false), Family::Public, &mut Count::default(), Some(&mut client), NOW).unwrap();
+    let verdict = take_key(&key(4, false), RateLimitClass::Public, &mut Count::default(), Some(&mut client), NOW).unwrap();
     assert_eq!((verdict.subclient, client.used), (None, 0));
 }
 
@@ -149,12 +149,12 @@ fn a_family_refuses_only_when_key_and_address_both_do() {
 
 #[test]
 fn a_rejected_key_is_charged_to_its_address_on_every_route() {
-    for family in [Family::Public, Family::Health, Family::GraphCheck, Family::Unmetered] {
+    for family in [RateLimitClass::Public, RateLimitClass::Health, RateLimitClass::GraphCheck, RateLimitClass::Unmetered] {
         assert_eq!(charge(family, Payer::Rejected), Charge::Address(AddressBudget::Anonymous));
     }
-    assert_eq!(charge(Family::Health, Payer::Key), Charge::Address(AddressBudget::Health));
-    assert_eq!(charge(Family::Public, Payer::Key), Charge::Key);
-    assert_eq!(charge(Family::Unmetered, Payer::Key), Charge::Nothing);
+    assert_eq!(charge(RateLimitClass::Health, Payer::Key), Charge::Address(AddressBudget::Health));
+    assert_eq!(charge(RateLimitClass::Public, Payer::Key), Charge::Key);
+    assert_eq!(charge(RateLimitClass::Unmetered, Payer::Key), Charge::Nothing);
 }
 
 proptest! {
@@ -169,7 +169,7 @@ proptest! {
         for (wait, client) in steps {
             now += wait / 10;
             let count = &mut clients[usize::from(client)];
-            if take_key(&record, Family::Public, &mut total, Some(count), now).unwrap().admitted {
+            if take_key(&record, RateLimitClass::Public, &mut total, Some(count), now).unwrap().admitted {
                 *admitted.entry((window_of(now), None)).or_default() += 1;
                 *admitted.entry((window_of(now), Some(client))).or_default() += 1;
             }

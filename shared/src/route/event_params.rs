@@ -1,6 +1,6 @@
 //! Query parameters of the events feed, and of what is seen from it. Source: interface, "Events" and "Vaults".
 
-use super::param::{Above::Clamp, Param, Registry};
+use super::param::{OnOverflow::Clamp, Param, Registry};
 
 pub(super) const EVENT_TYPE: Param =
     Param::names("eventType", "Types such as Incident or BadDebt, separated by commas, in any case.");

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Which budget a request is charged to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Family {
+pub enum RateLimitClass {
     /// The caller's general allowance.
     Public,
     /// `/v1/graph/*`, but for checks.
@@ -22,39 +22,39 @@ pub enum Family {
     Unmetered,
 }
 
-impl Family {
+impl RateLimitClass {
     /// Whether answers say something of how the service does for its callers: probes ask just that, and are not counted in it.
     pub const fn is_traffic(self) -> bool {
-        !matches!(self, Family::Status | Family::Health | Family::Unmetered)
+        !matches!(self, RateLimitClass::Status | RateLimitClass::Health | RateLimitClass::Unmetered)
     }
 
     /// Every family.
-    pub const ALL: [Family; 7] = [
-        Family::Public,
-        Family::GraphRead,
-        Family::GraphCheck,
-        Family::BasketWebhooks,
-        Family::Status,
-        Family::Health,
-        Family::Unmetered,
+    pub const ALL: [RateLimitClass; 7] = [
+        RateLimitClass::Public,
+        RateLimitClass::GraphRead,
+        RateLimitClass::GraphCheck,
+        RateLimitClass::BasketWebhooks,
+        RateLimitClass::Status,
+        RateLimitClass::Health,
+        RateLimitClass::Unmetered,
     ];
 
     /// Its name in stored counters.
     pub const fn as_str(self) -> &'static str {
         match self {
-            Family::Public => "public",
-            Family::GraphRead => "graph_read",
-            Family::GraphCheck => "graph_check",
-            Family::BasketWebhooks => "basket_webhooks",
-            Family::Status => "status",
-            Family::Health => "health",
-            Family::Unmetered => "unmetered",
+            RateLimitClass::Public => "public",
+            RateLimitClass::GraphRead => "graph_read",
+            RateLimitClass::GraphCheck => "graph_check",
+            RateLimitClass::BasketWebhooks => "basket_webhooks",
+            RateLimitClass::Status => "status",
+            RateLimitClass::Health => "health",
+            RateLimitClass::Unmetered => "unmetered",
         }
     }
 
     /// Reads a family's name.
     pub fn parse(text: &str) -> Option<Self> {
-        Family::ALL.into_iter().find(|family| family.as_str() == text)
+        RateLimitClass::ALL.into_iter().find(|family| family.as_str() == text)
     }
 }
 
@@ -64,8 +64,8 @@ mod tests {
 
     #[test]
     fn a_family_is_known_by_its_name() {
-        for family in Family::ALL {
-            assert_eq!(Family::parse(family.as_str()), Some(family));
+        for family in RateLimitClass::ALL {
+            assert_eq!(RateLimitClass::parse(family.as_str()), Some(family));
             assert_eq!(serde_json::to_string(&family).unwrap().trim_matches('"'), family.as_str());
         }
     }

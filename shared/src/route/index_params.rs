@@ -1,12 +1,12 @@
 //! The parameters of the index routes.
 
-use super::param::{Above, Param};
+use super::param::{OnOverflow, Param};
 
 pub(super) const INDEX_DAYS: Param = Param::int(
     "days",
     1,
     3_650,
     365,
-    Above::Clamp,
+    OnOverflow::Clamp,
     "Days up to today, this one included; a greater number counts as the maximum.",
 );

@@ -38,11 +38,11 @@ mod vault_params;
 mod webhook_params;
 
 pub use deprecation::Deprecated;
-pub use family::Family;
+pub use family::RateLimitClass;
 pub use fold::Fold;
 pub use matching::{Found, Matching, match_route};
 pub use pages::Pages;
-pub use param::{Above, Kind, Misfit, Param};
+pub use param::{OnOverflow, Kind, OnInvalid, Param};
 pub use query::Query;
 pub use row::{Access, Body, Cache, Door, Method, Route, is_of_graph};
 pub use table::{ROUTES, RouteId, SECURITY_PAGES};

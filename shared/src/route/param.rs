@@ -4,7 +4,7 @@ use crate::wire::Timestamp;
 
 /// What becomes of a whole number above its maximum. Below the minimum, and for anything that is no number, it is always 400.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Above {
+pub enum OnOverflow {
     /// The maximum is taken instead: page sizes, points, days.
     Clamp,
     /// 400 `INVALID_PARAMETER`.
@@ -13,7 +13,7 @@ pub enum Above {
 
 /// What becomes of a value that a parameter does not take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Misfit {
+pub enum OnInvalid {
     /// 400 `INVALID_PARAMETER`: the rule.
     Reject,
     /// It counts as not given, where the interface says "ignored".
@@ -32,7 +32,7 @@ pub enum Kind {
         /// Greatest value taken.
         max: i64,
         /// What becomes of greater ones.
-        above: Above,
+        above: OnOverflow,
     },
     /// A decimal number; out of range is 400.
     Decimal {
@@ -111,7 +111,7 @@ pub struct Param {
     /// The value when it is absent.
     pub default: Default,
     /// What becomes of other values.
-    pub misfit: Misfit,
+    pub misfit: OnInvalid,
     /// How a text is written that the route takes, as a regular expression, where it refuses others ([`crate::model::spelling`]).
     pub pattern: Option<&'static str>,
     /// What the names of this filter are looked up in, where callers are told of unknown ones.
@@ -129,7 +129,7 @@ impl Param {
             aliases: &[],
             kind,
             default: Default::Absent,
-            misfit: Misfit::Reject,
+            misfit: OnInvalid::Reject,
             pattern: None,
             registry: None,
             former: &[],
@@ -138,23 +138,23 @@ impl Param {
     }
 
     /// A whole number from `min` to `max` with a default.
-    pub const fn int(name: &'static str, min: i64, max: i64, default: i64, above: Above, about: &'static str) -> Self {
+    pub const fn int(name: &'static str, min: i64, max: i64, default: i64, above: OnOverflow, about: &'static str) -> Self {
         Param { default: Default::Int(default), ..Self::new(name, Kind::Int { min, max, above }, about) }
     }
 
     /// A whole number from `min` to `max` whose absence is a meaning of its own; it reads as 0, which lies below `min`.
-    pub const fn optional_int(name: &'static str, min: i64, max: i64, above: Above, about: &'static str) -> Self {
+    pub const fn optional_int(name: &'static str, min: i64, max: i64, above: OnOverflow, about: &'static str) -> Self {
         Self::new(name, Kind::Int { min, max, above }, about)
     }
 
     /// `page`, counted from 1.
     pub const fn page(name: &'static str) -> Self {
-        Self::int(name, 1, u32::MAX as i64, 1, Above::Clamp, "The page, counted from 1.")
+        Self::int(name, 1, u32::MAX as i64, 1, OnOverflow::Clamp, "The page, counted from 1.")
     }
 
     /// A page size: clamped to `max`.
     pub const fn size(name: &'static str, default: i64, max: i64) -> Self {
-        Self::int(name, 1, max, default, Above::Clamp, "Rows per page; a greater number counts as the maximum.")
+        Self::int(name, 1, max, default, OnOverflow::Clamp, "Rows per page; a greater number counts as the maximum.")
     }
 
     /// `limit` of a list that is given whole where it is absent.
@@ -163,7 +163,7 @@ impl Param {
             "limit",
             1,
             1_000,
-            Above::Clamp,
+            OnOverflow::Clamp,
             "Rows per page; a greater number counts as the maximum. Without it every row is on the first page.",
         )
     }
@@ -245,12 +245,12 @@ impl Param {
 
     /// The same, and what it does not take counts as not given.
     pub const fn or_ignored(self) -> Self {
-        Param { misfit: Misfit::Ignore, ..self }
+        Param { misfit: OnInvalid::Ignore, ..self }
     }
 
     /// The same, and what it does not take matches nothing.
     pub const fn or_nothing(self) -> Self {
-        Param { misfit: Misfit::SelectsNothing, ..self }
+        Param { misfit: OnInvalid::SelectsNothing, ..self }
     }
 
     /// Whether `name` means this parameter.

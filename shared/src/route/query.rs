@@ -4,7 +4,7 @@
 //! `strict=true` they are refused. Every fault is told at once.
 
 use super::bounds::LIST_NAMES;
-use super::param::{Above, Default, Kind, Misfit, Param, VERBATIM, Value};
+use super::param::{OnOverflow, Default, Kind, OnInvalid, Param, VERBATIM, Value};
 use super::unknown::{Ignored, STRICT};
 use crate::wire::error::{ApiError, Detail, ErrorCode, In};
 use crate::wire::page::PageRequest;
@@ -70,9 +70,9 @@ impl Query {
                 Some(value) => match read(param, &value) {
                     Ok(value) => *slot = value,
                     Err(detail) => match param.misfit {
-                        Misfit::Reject => faults.push(detail),
-                        Misfit::Ignore => {}
-                        Misfit::SelectsNothing => *slot = Some(Value::Nothing),
+                        OnInvalid::Reject => faults.push(detail),
+                        OnInvalid::Ignore => {}
+                        OnInvalid::SelectsNothing => *slot = Some(Value::Nothing),
                     },
                 },
             }
@@ -278,8 +278,8 @@ fn read(param: &Param, text: &str) -> Result<Option<Value>, Detail> {
             let Some(number) = whole_number(text) else { return refuse(reason()) };
             match above {
                 _ if number < min => refuse(reason()),
-                Above::Reject if number > max => refuse(reason()),
-                Above::Clamp | Above::Reject => Ok(Some(Value::Int(number.min(max)))),
+                OnOverflow::Reject if number > max => refuse(reason()),
+                OnOverflow::Clamp | OnOverflow::Reject => Ok(Some(Value::Int(number.min(max)))),
             }
         }
         Kind::Decimal { min, max } => match decimal_number(text) {

@@ -13,7 +13,7 @@ const PARAMS: &[Param] = &[
     Param::text("search", 200, ""),
     Param::choice("sortOrder", &["asc", "desc"], "").default("desc"),
     Param::instant("from", ""),
-    Param::int("bounded", 1, 5, 3, Above::Reject, ""),
+    Param::int("bounded", 1, 5, 3, OnOverflow::Reject, ""),
 ];
 
 fn parse(text: &str) -> Query {

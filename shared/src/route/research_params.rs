@@ -1,6 +1,6 @@
 //! The parameters of the research routes. Source: interface, "Research".
 
-use super::param::{Above, Param};
+use super::param::{OnOverflow, Param};
 use crate::model::spelling;
 
 /// An id or a version has at most so many characters.
@@ -10,8 +10,8 @@ const USUAL_ROWS: i64 = 50;
 
 const LIMIT: &str = "Rows, newest first; a greater number counts as the maximum.";
 
-pub(super) const RESEARCH_LIMIT: Param = Param::int("limit", 1, 100, USUAL_ROWS, Above::Clamp, LIMIT);
-pub(super) const SOURCE_LIMIT: Param = Param::int("limit", 1, 500, 100, Above::Clamp, LIMIT);
+pub(super) const RESEARCH_LIMIT: Param = Param::int("limit", 1, 100, USUAL_ROWS, OnOverflow::Clamp, LIMIT);
+pub(super) const SOURCE_LIMIT: Param = Param::int("limit", 1, 500, 100, OnOverflow::Clamp, LIMIT);
 pub(super) const MODEL_VERSION: Param =
     Param::text("model_version", NAME_CHARS, "One version of the methodology, exactly; another one matches nothing.");
 pub(super) const LEVEL: Param =

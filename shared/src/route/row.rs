@@ -1,7 +1,7 @@
 //! What a row of the route table says.
 
 use super::deprecation::Deprecated;
-use super::family::Family;
+use super::family::RateLimitClass;
 use super::fold::Fold;
 use super::pages::Pages;
 use super::param::Param;
@@ -151,7 +151,7 @@ pub struct Route {
     /// Who may call it.
     pub access: Access,
     /// The budget it is charged to.
-    pub family: Family,
+    pub family: RateLimitClass,
     /// How long an answer is kept.
     pub cache: Cache,
     /// The facts it is made of: a change of them makes copies too old. Every kept answer has some.
@@ -187,7 +187,7 @@ impl Route {
 
     /// Whether its answers tell the platform's fail-safe mode when that is not normal.
     pub fn tells_fail_safe(&self) -> bool {
-        self.scores || matches!(self.family, Family::Status | Family::Health)
+        self.scores || matches!(self.family, RateLimitClass::Status | RateLimitClass::Health)
     }
 
     /// Whether its answer has no end of its own: it is handed on as it comes, and never kept or counted in bytes.

@@ -1,6 +1,6 @@
 //! Query parameters of the vault, market and oracle routes.
 
-use super::param::{Above::Clamp, Param, Registry};
+use super::param::{OnOverflow::Clamp, Param, Registry};
 use super::row::Body;
 use crate::model::spelling;
 use crate::wire::ChangeClock;

@@ -6,7 +6,7 @@ pub mod census;
 mod reviewers;
 mod row;
 
-use crate::catalog::Whole;
+use crate::catalog::PreencodedBody;
 use crate::rwa::{identity, totals};
 use crate::store::StoreError;
 use crate::store::asset_registry::AssetRegistry;
@@ -65,9 +65,9 @@ pub struct Assets {
     native: HashMap<ChainId, usize>,
     by_id: HashMap<String, usize>,
     /// The facets.
-    pub facets: Whole,
+    pub facets: PreencodedBody,
     /// The same over real-world assets.
-    pub rwa_facets: Whole,
+    pub rwa_facets: PreencodedBody,
     /// Reviewers, by id.
     pub reviewers: Vec<Reviewer>,
     sources: Vec<SourceRow>,
@@ -132,8 +132,8 @@ impl Assets {
             })
             .collect();
         let rwa_index = AssetIndex::build(&rwa_records);
-        let all = Whole::encode(&facets(assets.entries.iter().map(|asset| &asset.row)))?;
-        let real = Whole::encode(&facets(assets.rwa().map(|(_, rwa)| &rwa.row.asset)))?;
+        let all = PreencodedBody::encode(&facets(assets.entries.iter().map(|asset| &asset.row)))?;
+        let real = PreencodedBody::encode(&facets(assets.rwa().map(|(_, rwa)| &rwa.row.asset)))?;
         (assets.index, assets.rwa_index) = (Some(index), Some(rwa_index));
         (assets.facets, assets.rwa_facets) = (all, real);
         assets.reviewers = facts.reviewers.into_iter().map(Reviewer::new).collect::<Result<_, _>>()?;

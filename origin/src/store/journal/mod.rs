@@ -80,7 +80,7 @@ pub async fn tick(connection: &mut PgConnection, now: Timestamp) -> Result<Tick,
 
 /// The state of the journal, for operators.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Standing {
+pub struct JournalState {
     /// The last assigned number.
     pub head: i64,
     /// Whether this cluster, on this timeline, assigned the head.
@@ -94,7 +94,7 @@ pub struct Standing {
 }
 
 /// Reads the state of the journal.
-pub async fn standing(connection: &mut PgConnection) -> Result<Standing, StoreError> {
+pub async fn standing(connection: &mut PgConnection) -> Result<JournalState, StoreError> {
     let snap: String = sqlx::query_scalar("select snap::text from journal_state").fetch_one(&mut *connection).await?;
     let sql = format!(
         "/* journal_standing */ with cur as materialized (select pg_current_snapshot() as s) \
@@ -104,7 +104,7 @@ pub async fn standing(connection: &mut PgConnection) -> Result<Standing, StoreEr
          from journal_state"
     );
     let row = sqlx::query(&sql).bind(snap).fetch_one(connection).await?;
-    Ok(Standing {
+    Ok(JournalState {
         head: row.try_get("head")?,
         here: row.try_get("here")?,
         waiting: row.try_get::<i64, _>("waiting")?.unsigned_abs(),

@@ -46,7 +46,7 @@ fn cursor(number: i64) -> Cursor {
 
 /// Limits of one read.
 #[derive(Debug, Clone, Copy)]
-pub struct Most {
+pub struct ReadLimits {
     /// Maximum number of operations.
     pub rows: u32,
     /// Maximum size of their content in bytes. The last operation may exceed it, so that at least one is returned.
@@ -69,14 +69,14 @@ pub struct Entry {
     pub seq: u64,
     /// What a stream sends for the operation. `None` if it is not for streams, if one of its chains is withheld now, or if it does not concern
     /// the requested vault.
-    pub told: Option<Told>,
+    pub told: Option<StreamContent>,
     /// Whether the operation still exists. It is missing only if it has left the window or was removed by hand.
     pub is_whole: bool,
 }
 
 /// What a stream sends for an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Told {
+pub struct StreamContent {
     /// Kind of frame.
     pub operation: Operation,
     /// The vaults it concerns.
@@ -89,7 +89,7 @@ pub struct Told {
 pub async fn after(
     db: impl PgExecutor<'_>,
     after: u64,
-    most: Most,
+    most: ReadLimits,
     vault: Option<&str>,
 ) -> Result<Stretch, StoreError> {
     // Sizes are computed without reading the bodies, so bodies beyond the limit are not even decompressed.
@@ -128,7 +128,7 @@ fn entry(row: &PgRow) -> Result<Entry, StoreError> {
     let operation: Option<&str> = row.try_get("stream_op")?;
     let told = match operation {
         None => None,
-        Some(word) => Some(Told {
+        Some(word) => Some(StreamContent {
             operation: super::super::word("push_operation.stream_op", word)?,
             vaults: row.try_get("vault_ids")?,
             row: text(row.try_get("body")?)?,

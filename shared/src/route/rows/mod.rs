@@ -48,7 +48,7 @@ macro_rules! routes {
         /// The table.
         pub static ROUTES: &[Route] = &[$(
             Route {
-                id: RouteId::$id, method: Method::$method, path: $path, access: $access, family: Family::$family, cache: $cache,
+                id: RouteId::$id, method: Method::$method, path: $path, access: $access, family: RateLimitClass::$family, cache: $cache,
                 tags: &[$($(Tag::$tag),*)?], scores: routes!(@scores $($scores)?), door: routes!(@door $($door)?), body: routes!(@body $($body)?),
                 pages: routes!(@pages $($pages)?), fold: &[$($(($index, Fold::$fold)),*)?], query: &[$($param),*],
                 answers: $answers, errors: &[$($error),*],

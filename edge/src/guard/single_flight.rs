@@ -12,16 +12,16 @@ const MAX_WAITING: usize = 1_024;
 
 /// A call that may be in flight, and the requests that wait for it.
 #[derive(Debug, Default)]
-pub struct Flight {
+pub struct SingleFlight {
     out: Cell<bool>,
     waiting: RefCell<Vec<Waker>>,
 }
 
 /// A call in flight. It ends when this is dropped, for any reason.
 #[derive(Debug)]
-pub struct Ticket(Rc<Flight>);
+pub struct Ticket(Rc<SingleFlight>);
 
-impl Flight {
+impl SingleFlight {
     /// Starts a call; `None` if one is in flight.
     pub fn begin(self: &Rc<Self>) -> Option<Ticket> {
         (!self.out.replace(true)).then(|| Ticket(Rc::clone(self)))
@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn one_request_calls_and_the_others_wait_for_its_end() {
-        let flight = Rc::new(Flight::default());
+        let flight = Rc::new(SingleFlight::default());
         let ticket = flight.begin().unwrap();
         assert!(flight.begin().is_none());
         let mut waiting = pin!(flight.landed());
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn waiters_are_bounded_however_often_they_are_polled() {
-        let flight = Rc::new(Flight::default());
+        let flight = Rc::new(SingleFlight::default());
         let _ticket = flight.begin().unwrap();
         let wakers: Vec<Waker> = (0..=MAX_WAITING).map(|_| std::sync::Arc::new(Task).into()).collect();
         for waker in wakers.iter().take(MAX_WAITING) {

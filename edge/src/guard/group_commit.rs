@@ -23,11 +23,11 @@ pub struct Waiting<Q> {
 
 /// The requests that wait.
 #[derive(Debug)]
-pub struct Gather<Q>(RefCell<Vec<Waiting<Q>>>);
+pub struct GroupCommit<Q>(RefCell<Vec<Waiting<Q>>>);
 
-impl<Q> Default for Gather<Q> {
+impl<Q> Default for GroupCommit<Q> {
     fn default() -> Self {
-        Gather(RefCell::default())
+        GroupCommit(RefCell::default())
     }
 }
 
@@ -41,7 +41,7 @@ impl<Q> Waiting<Q> {
     }
 }
 
-impl<Q: 'static> Gather<Q> {
+impl<Q: 'static> GroupCommit<Q> {
     /// Adds a request and returns the promise of its answer. `answer` is called once per group, with all its requests.
     pub fn join(self: &Rc<Self>, state: &State, request: Q, answer: impl FnOnce(Vec<Waiting<Q>>) + 'static) -> Promise {
         let mut settle = None;

@@ -6,15 +6,15 @@ use worker::console_error;
 
 /// The state machine, while it is known to agree with storage.
 #[derive(Debug)]
-pub struct Reloaded<M> {
+pub struct LazyState<M> {
     machine: RefCell<Option<M>>,
     /// Name of the storage, for the log.
     whose: &'static str,
 }
 
-impl<M> Reloaded<M> {
+impl<M> LazyState<M> {
     pub const fn new(whose: &'static str) -> Self {
-        Reloaded { machine: RefCell::new(None), whose }
+        LazyState { machine: RefCell::new(None), whose }
     }
 
     /// Runs a step. After a fault the next step starts from storage.

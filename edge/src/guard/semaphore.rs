@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 /// The semaphore.
 #[derive(Debug)]
-pub struct Share {
+pub struct QueuedSemaphore {
     /// Number of permits.
     places: usize,
     /// Most waiters.
@@ -23,23 +23,23 @@ pub struct Share {
 
 /// A permit, released when dropped.
 #[derive(Debug)]
-pub struct Place(Rc<Share>);
+pub struct Permit(Rc<QueuedSemaphore>);
 
 /// A position in the queue, given up when dropped.
 struct Number {
-    share: Rc<Share>,
+    share: Rc<QueuedSemaphore>,
     number: u64,
 }
 
-impl Share {
+impl QueuedSemaphore {
     /// A semaphore with `places` permits and at most `most_waiting` waiters.
     pub fn new(places: usize, most_waiting: usize) -> Rc<Self> {
         let (taken, line, drawn) = (Cell::new(0), RefCell::default(), Cell::new(0));
-        Rc::new(Share { places, most_waiting, taken, line, drawn })
+        Rc::new(QueuedSemaphore { places, most_waiting, taken, line, drawn })
     }
 
     /// Waits for a permit, first come first served. `None` at once if too many requests wait already.
-    pub async fn place(self: &Rc<Self>) -> Option<Place> {
+    pub async fn place(self: &Rc<Self>) -> Option<Permit> {
         if self.line.borrow().len() >= self.most_waiting && self.taken.get() >= self.places {
             return None;
         }
@@ -57,7 +57,7 @@ impl Share {
         .await;
         self.taken.set(self.taken.get().saturating_add(1));
         drop(number);
-        Some(Place(Rc::clone(self)))
+        Some(Permit(Rc::clone(self)))
     }
 
     fn is_next(&self, number: u64) -> bool {
@@ -80,7 +80,7 @@ impl Drop for Number {
     }
 }
 
-impl Drop for Place {
+impl Drop for Permit {
     fn drop(&mut self) {
         self.0.taken.set(self.0.taken.get().saturating_sub(1));
         self.0.call();
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn waiters_get_permits_in_order_of_arrival() {
-        let share = Share::new(1, 8);
+        let share = QueuedSemaphore::new(1, 8);
         let first = is_over(poll(pin!(share.place()))).unwrap();
         let (mut second, mut third) = (Box::pin(share.place()), Box::pin(share.place()));
         assert!(poll(second.as_mut()).is_pending() && poll(third.as_mut()).is_pending());
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn a_waiter_that_leaves_blocks_nobody_and_the_queue_is_bounded() {
-        let share = Share::new(1, 2);
+        let share = QueuedSemaphore::new(1, 2);
         let first = is_over(poll(pin!(share.place()))).unwrap();
         let (mut second, mut third) = (Box::pin(share.place()), Box::pin(share.place()));
         assert!(poll(second.as_mut()).is_pending() && poll(third.as_mut()).is_pending());

@@ -11,18 +11,18 @@ const MAX_COUNTERS: usize = 4_096;
 const USED_SECONDS: i64 = 60;
 
 #[derive(Debug)]
-pub struct StandIn {
+pub struct FallbackLimiter {
     used_at: Option<i64>,
     counts: AddressTable,
 }
 
-impl Default for StandIn {
+impl Default for FallbackLimiter {
     fn default() -> Self {
-        StandIn { used_at: None, counts: AddressTable::new(MAX_COUNTERS) }
+        FallbackLimiter { used_at: None, counts: AddressTable::new(MAX_COUNTERS) }
     }
 }
 
-impl StandIn {
+impl FallbackLimiter {
     /// Charges a request at `now_seconds`; with `shared`, also to the neighbourhood of the address.
     pub fn take(
         &mut self,
@@ -48,14 +48,14 @@ mod tests {
 
     const NOW: i64 = 1_795_219_205;
 
-    fn take(counters: &mut StandIn, number: u32, now: i64) -> bool {
+    fn take(counters: &mut FallbackLimiter, number: u32, now: i64) -> bool {
         let net = ClientNet::V4(Ipv4Addr::from_bits(number << 8));
         counters.take((net, AddressBudget::Anonymous), true, &Salt::new([7; 32]), now).admitted
     }
 
     #[test]
     fn the_limits_are_the_same() {
-        let mut counters = StandIn::default();
+        let mut counters = FallbackLimiter::default();
         assert!((0..10).all(|_| take(&mut counters, 1, NOW)));
         assert!(!take(&mut counters, 1, NOW));
         assert!(take(&mut counters, 2, NOW) && take(&mut counters, 1, NOW + 60));
@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn many_addresses_do_not_use_up_the_limits_of_others() {
-        let mut counters = StandIn::default();
+        let mut counters = FallbackLimiter::default();
         assert!((0..5_000).all(|number| take(&mut counters, number, NOW)));
         assert!(take(&mut counters, 9_999, NOW) && take(&mut counters, 17, NOW));
     }

@@ -4,7 +4,7 @@
 
 use crate::ingest::references::stored_dimensions;
 use crate::store::attestations::{SignedRow, Subject};
-use crate::store::{At, StoreError, word};
+use crate::store::{At, StoreError, decode_enum};
 use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
 use rds_shared::model::attestation::{ALGORITHM, Attestation};
 use rds_shared::rules::attestation::Statement;
@@ -55,7 +55,7 @@ pub fn message(
         chain_id: subject.chain_id.unsigned_abs(),
         address: subject.address.as_deref(),
         recorded_at: subject.recorded_at.0,
-        review_status: word("asset_version.review_status", &subject.review_status)?,
+        review_status: decode_enum("asset_version.review_status", &subject.review_status)?,
         dimensions: &stored_dimensions(&subject.dimensions),
         product_id,
         reviewer_id,

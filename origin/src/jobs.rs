@@ -14,7 +14,7 @@ use crate::research;
 use crate::scoring_run;
 use crate::status::{sampler, writes};
 use crate::store::{StoreError, edge_outbox, journal, publication, snapshots, spent_assertions, tags, vault_days};
-use crate::stream::keeper;
+use crate::stream::maintenance;
 use crate::symbol_days;
 use crate::webhooks::{fanout, upkeep};
 use sqlx::postgres::{PgListener, PgNotification};
@@ -76,10 +76,10 @@ const JOBS: [(&str, Job); 24] = [
     ("sequencer", |app, link| Box::pin(sequence::keep_numbering(app, link.map(Arc::as_ref)))),
     ("tailer", |app, _| Box::pin(tail::keep_following(app))),
     ("partitions", |app, _| Box::pin(retention::keep_partitions(app))),
-    ("stream slots", |app, _| Box::pin(keeper::keep_giving_back(app))),
-    ("liveness", |app, _| Box::pin(keeper::keep_alive(app))),
-    ("revocations", |app, _| Box::pin(keeper::keep_revoking(app))),
-    ("clock", |app, _| Box::pin(keeper::keep_time(app))),
+    ("stream slots", |app, _| Box::pin(maintenance::keep_giving_back(app))),
+    ("liveness", |app, _| Box::pin(maintenance::keep_alive(app))),
+    ("revocations", |app, _| Box::pin(maintenance::keep_revoking(app))),
+    ("clock", |app, _| Box::pin(maintenance::keep_time(app))),
     ("assertions", |app, _| Box::pin(keep_forgetting(app))),
     ("days", |app, _| Box::pin(keep_days(app))),
     ("daily sums", |app, _| Box::pin(keep_summed(app))),

@@ -1,6 +1,6 @@
 //! A cached response as plain data, and its form in the Cache API.
 
-use super::freshness::Figures;
+use super::age_fields::Figures;
 use super::policy::{Condition, Lifetime};
 use crate::origin::ReadHeaders;
 use rds_shared::route::TagVersions;

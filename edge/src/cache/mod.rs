@@ -19,7 +19,7 @@ pub mod conditional;
 pub mod directives;
 pub mod entry;
 pub mod fields;
-pub mod freshness;
+pub mod age_fields;
 pub mod http_date;
 pub mod invalidation;
 pub mod key;

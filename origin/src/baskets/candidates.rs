@@ -1,7 +1,7 @@
 //! Candidates for a basket: what the store holds of a vault or an asset, as the rules of baskets ask for it.
 
 use crate::store::basket_candidates::{self as table, AssetRow, VaultRow};
-use crate::store::{StoreError, Tx, word};
+use crate::store::{StoreError, Tx, decode_enum};
 use rds_shared::model::basket::ConstituentType;
 use rds_shared::rules::baskets::eligibility::{Candidate, StaleInput};
 use rds_shared::scoring::asset::{AssetCategory, AttestationCadence, ReviewStatus, cadence_seconds};
@@ -48,11 +48,11 @@ struct Asset {
 
 impl Asset {
     fn read(row: AssetRow) -> Result<Self, StoreError> {
-        let category = word("asset.category", &row.category)?;
+        let category = decode_enum("asset.category", &row.category)?;
         let cadence = row.attestation_cadence.as_deref();
-        let cadence = cadence.map(|it| word::<AttestationCadence>("asset.attestation_cadence", it)).transpose()?;
+        let cadence = cadence.map(|it| decode_enum::<AttestationCadence>("asset.attestation_cadence", it)).transpose()?;
         let status = row.review_status.as_deref();
-        let review_status = status.map(|it| word("asset_version.review_status", it)).transpose()?;
+        let review_status = status.map(|it| decode_enum("asset_version.review_status", it)).transpose()?;
         Ok(Asset { category, review_status, cadence_seconds: cadence_seconds(category, cadence), row })
     }
 

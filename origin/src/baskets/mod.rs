@@ -24,7 +24,7 @@
 //!   depend on a withheld chain are gaps (`tests/it/indices.rs`).
 
 pub mod candidates;
-pub mod house;
+pub mod default_baskets;
 pub mod support;
 pub mod timer;
 

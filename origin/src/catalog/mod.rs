@@ -22,7 +22,7 @@ mod security;
 mod stats;
 mod symbols;
 mod vault;
-mod whole;
+mod preencoded;
 
 pub use build::Changes;
 pub use changes::{Changed, Since};
@@ -32,7 +32,7 @@ pub use rollup::{Chain, Curator, Protocol};
 pub use security::{Security, SecurityFacts};
 pub use symbols::Symbols;
 pub use vault::{REWARDED_PROTOCOL, Vault, row_of};
-pub use whole::PreencodedBody;
+pub use preencoded::PreencodedBody;
 
 use crate::store::journal::Past;
 use arc_swap::ArcSwapOption;

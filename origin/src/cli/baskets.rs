@@ -1,4 +1,4 @@
-//! The verbs of baskets: `baskets refresh`, `rebalance`, `deprecate`, `retire`, `list`.
+//! Commands for baskets: `baskets refresh`, `rebalance`, `deprecate`, `retire`, `list`.
 
 use super::Output;
 use super::edge::Edge;
@@ -15,35 +15,35 @@ use std::process::ExitCode;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Baskets {
-    /// Rebalance every basket that something asks to be: its calendar, its constituents' scores, new rules.
+    /// Rebalance every basket that is due: by its calendar, its constituents' scores, or new rules.
     Refresh {
-        /// Do nothing unless a key is configured here that the registry lets sign.
+        /// Fail without a change unless a signing key is configured here and active in the registry of signers.
         #[arg(long)]
         signed: bool,
     },
-    /// Rebalance one basket now, whether or not something asks for it.
+    /// Rebalance one basket now, even if it is not due.
     Rebalance {
-        /// The basket.
+        /// The basket's id.
         id: String,
-        /// Do nothing unless a key is configured here that the registry lets sign.
+        /// Fail without a change unless a signing key is configured here and active in the registry of signers.
         #[arg(long)]
         signed: bool,
     },
-    /// Say that a version will be retired.
+    /// Announce that a version will be retired.
     Deprecate {
-        /// The version.
+        /// The version's id.
         #[arg(value_name = "VERSION")]
         version_id: String,
-        /// What will follow it.
+        /// The version that will replace it, if known.
         #[arg(long, value_name = "VERSION")]
         successor: Option<String>,
     },
-    /// Withdraw a version in favour of another: its address answers 410 from then on.
+    /// Withdraw a version in favour of another; its address answers 410 from then on.
     Retire {
-        /// The version.
+        /// The version's id.
         #[arg(value_name = "VERSION")]
         version_id: String,
-        /// What follows it.
+        /// The version that replaces it.
         #[arg(long, value_name = "VERSION")]
         successor: String,
     },
@@ -52,7 +52,7 @@ pub(super) enum Baskets {
 }
 
 pub(super) async fn run(db: &Db, clock: &Clock, command: Baskets, out: Output) -> anyhow::Result<ExitCode> {
-    let (version, word, verb) = match command {
+    let (version, name, verb) = match command {
         Baskets::Refresh { signed } => return refresh(db, clock, None, signed, out).await,
         Baskets::Rebalance { id, signed } => return refresh(db, clock, Some(&id), signed, out).await,
         Baskets::List => return list(db, out).await,
@@ -62,12 +62,12 @@ pub(super) async fn run(db: &Db, clock: &Clock, command: Baskets, out: Output) -
     let edge = Edge::configured(clock)?;
     let outcome = support::run(db, clock, &version, &verb).await?;
     let (text, result, code) = match &outcome {
-        Outcome::Done => (format!("version {version}: {word} is done"), "done", ExitCode::SUCCESS),
-        Outcome::Already => (format!("version {version}: {word} was done before"), "already", ExitCode::SUCCESS),
+        Outcome::Done => (format!("version {version}: {name} done"), "done", ExitCode::SUCCESS),
+        Outcome::Already => (format!("version {version}: {name} was already done"), "already", ExitCode::SUCCESS),
         Outcome::Unknown => (format!("there is no version {version}"), "unknown", ExitCode::FAILURE),
         Outcome::Refused(why) => (format!("version {version}: {why}"), "refused", ExitCode::FAILURE),
     };
-    let mut value = json!({ "version_id": version, "verb": word, "result": result });
+    let mut value = json!({ "version_id": version, "verb": name, "result": result });
     if let (Outcome::Refused(why), Some(fields)) = (&outcome, value.as_object_mut()) {
         fields.insert("reason".to_owned(), json!(why));
     }
@@ -82,10 +82,10 @@ async fn refresh(
     must_be_signed: bool,
     out: Output,
 ) -> anyhow::Result<ExitCode> {
-    // Read before anything is changed: a link or a key that cannot work is told first.
+    // Read before anything is changed, so that an invalid link or key is reported first.
     let (edge, key) = (Edge::configured(clock)?, config::signing_key(config::environment)?);
     if must_be_signed && let Some(why) = cannot_sign(db, key.as_ref()).await? {
-        out.show(format!("{why}; nothing was done"), &json!({ "error": why }))?;
+        out.show(format!("{why}; nothing was changed"), &json!({ "error": why }))?;
         return Ok(ExitCode::FAILURE);
     }
     let done = match only {
@@ -106,8 +106,8 @@ async fn refresh(
         lines.push(format!("{id}: {}{unsigned}", line(refreshed)));
         values.push(value(id, refreshed, signed));
         if signed == Some(false) {
-            let why = cannot_sign(db, key.as_ref()).await?.unwrap_or_else(|| "its signature failed".to_owned());
-            out.progress(&format!("warning: {id}: the new version has no signature and never will have one: {why}"));
+            let why = cannot_sign(db, key.as_ref()).await?.unwrap_or_else(|| "signing failed".to_owned());
+            out.progress(&format!("warning: {id}: the new version has no signature, and none can be added later: {why}"));
         }
     }
     let text = if lines.is_empty() { "there are no baskets".to_owned() } else { lines.join("\n") };
@@ -115,7 +115,7 @@ async fn refresh(
     edge.end(db, &SHOWN_IN, text, &value, ExitCode::SUCCESS, out).await
 }
 
-/// Why a version that is made here has no signature; none when it has one.
+/// Why a version that is made here is not signed; `None` if it is.
 async fn cannot_sign(db: &Db, key: Option<&DecisionKey>) -> anyhow::Result<Option<String>> {
     let Some(key) = key else {
         return Ok(Some("neither RDS_SIGNING_KEY nor RDS_SIGNING_KEY_FILE is set here".to_owned()));
@@ -123,10 +123,10 @@ async fn cannot_sign(db: &Db, key: Option<&DecisionKey>) -> anyhow::Result<Optio
     let address = key.address();
     let signers = decision_signers::list(&db.pool).await?;
     let may = signers.iter().any(|signer| signer.address == address.as_str() && signer.retired_at.is_none());
-    Ok((!may).then(|| format!("the registry does not let {address} sign; see `signers list`")))
+    Ok((!may).then(|| format!("{address} is not an active signer; see `signers list`")))
 }
 
-/// Whether the version that was made is signed; none where there is no new one.
+/// Whether the new version is signed; `None` if there is no new version.
 async fn is_signed(db: &Db, refreshed: &Refreshed) -> anyhow::Result<Option<bool>> {
     let Refreshed::Rebalanced { version_id, .. } = refreshed else { return Ok(None) };
     let made = table::version(&db.pool, version_id).await?;
@@ -135,12 +135,12 @@ async fn is_signed(db: &Db, refreshed: &Refreshed) -> anyhow::Result<Option<bool
 
 fn line(refreshed: &Refreshed) -> String {
     match refreshed {
-        Refreshed::NotDue => "nothing asks for a rebalance".to_owned(),
+        Refreshed::NotDue => "no rebalance is due".to_owned(),
         Refreshed::NoRules => "it has no rules yet".to_owned(),
         Refreshed::Unchanged => "rebalanced, and nothing changed".to_owned(),
         Refreshed::Rebalanced { version_id, trigger } => format!("{version_id} ({trigger})"),
         Refreshed::Closed => "not rebalanced while scores are withheld (fail_closed)".to_owned(),
-        Refreshed::Halted { reason } => format!("halted, {reason}"),
+        Refreshed::Halted { reason } => format!("halted: {reason}"),
     }
 }
 

@@ -1,4 +1,4 @@
-//! `keys` and `index-tokens`.
+//! `keys` and `index-tokens`: creates, revokes and lists credentials.
 
 use super::{IndexTokens, Keys, Output};
 use crate::clock::Clock;
@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 pub(super) async fn keys(db: &Db, clock: &Clock, command: Keys, out: Output) -> anyhow::Result<ExitCode> {
-    // Read before anything is changed: a link that cannot work is told first.
+    // Read before anything is changed, so that an invalid link is reported first.
     let link = LinkConfig::read(config::environment)?.map(|link| EdgeLink::new(&link, clock.clone())).transpose()?;
     let edge = Edge { db, link: link.map(Arc::new), out };
     match command {
@@ -24,11 +24,11 @@ pub(super) async fn keys(db: &Db, clock: &Clock, command: Keys, out: Output) -> 
             let Minted { id, key } = keys::mint(db, clock, &KeyWish { org: org.clone(), plan, rpm, shared }).await?;
             let value =
                 json!({ "id": id, "key": key, "org": org, "plan": plan, "rpm": effective_rpm, "shared": shared });
-            out.show(format!("{key}\nkey {id} of {org}: keep it now, it is not shown again"), &value)?;
+            out.show(format!("{key}\nkey {id} of {org}; store it now, it is not shown again"), &value)?;
         }
         Keys::Revoke { id } => {
             let found = keys::revoke(db, clock, id).await?;
-            // Also when it was revoked before: that command may have been stopped before the edge knew.
+            // Also if it was revoked before: the earlier command may have been stopped before the edge was notified.
             let settled = edge.settled(&[id], &format!("key {id} is revoked")).await?;
             return revoked("key", id, found, Some(settled), out);
         }
@@ -42,7 +42,7 @@ pub(super) async fn keys(db: &Db, clock: &Clock, command: Keys, out: Output) -> 
     Ok(ExitCode::SUCCESS)
 }
 
-/// The edge, as far as this command knows it.
+/// The edge, with the link to it if the environment names one.
 struct Edge<'a> {
     db: &'a Db,
     link: Option<Arc<EdgeLink>>,
@@ -50,7 +50,7 @@ struct Edge<'a> {
 }
 
 impl Edge<'_> {
-    /// Waits until what was done to `keys` holds at the edge, and says why it takes longer.
+    /// Waits until the change of `keys` is in force at the edge, and prints the reason for waiting.
     async fn settled(&self, keys: &[i64], done: &str) -> anyhow::Result<Settled> {
         let say = |why: &str| self.out.progress(&format!("{done}; waiting for the edge to acknowledge: {why}"));
         Ok(settle(self.db, self.link.as_ref(), keys, LEASE, say).await?)
@@ -60,10 +60,10 @@ impl Edge<'_> {
         let Some(Alignment { keys, changed }) = keys::align(self.db, org, plan).await? else {
             bail!("there is no organisation {org}");
         };
-        // All of them: an earlier command may have been stopped before the edge knew.
+        // All keys, not only the changed ones: an earlier command may have been stopped before the edge was notified.
         let settled = self.settled(&keys, &format!("{org} is on plan {plan}")).await?;
         let text = format!("{org} is on plan {plan}; {} of {} live keys changed", changed.len(), keys.len());
-        let value = json!({ "org": org, "plan": plan, "keys": keys, "changed": changed, "edge": word(settled) });
+        let value = json!({ "org": org, "plan": plan, "keys": keys, "changed": changed, "edge": edge_state(settled) });
         self.out.show(format!("{text}{}", remark(settled)), &value)
     }
 }
@@ -78,13 +78,13 @@ pub(super) async fn index_tokens(
         IndexTokens::Mint { org } => {
             let Minted { id, key } = keys::mint_token(db, clock, &org).await?;
             let value = json!({ "id": id, "token": key, "org": org });
-            out.show(format!("{key}\ntoken {id} of {org}: keep it now, it is not shown again"), &value)?;
+            out.show(format!("{key}\ntoken {id} of {org}; store it now, it is not shown again"), &value)?;
         }
         IndexTokens::Revoke { id } => {
             let link =
                 LinkConfig::read(config::environment)?.map(|link| EdgeLink::new(&link, clock.clone())).transpose()?;
             let found = keys::revoke_token(db, clock, id).await?;
-            // Also when it was revoked before: that command may have been stopped before the edge knew.
+            // Also if it was revoked before: the earlier command may have been stopped before the edge was notified.
             let settled = match keys::token_news(db, id).await? {
                 Some(news) => {
                     let say = |why: &str| {
@@ -124,7 +124,7 @@ fn state(is_active: bool) -> &'static str {
     if is_active { "" } else { "  revoked" }
 }
 
-fn word(settled: Settled) -> &'static str {
+fn edge_state(settled: Settled) -> &'static str {
     match settled {
         Settled::Acknowledged => "acknowledged",
         Settled::NoEdge => "none",
@@ -136,21 +136,21 @@ fn remark(settled: Settled) -> &'static str {
     match settled {
         Settled::Acknowledged => "",
         Settled::NoEdge => {
-            "; no edge is known here (RDS_EDGE_URL), no service says that it tells one, and none has asked about a key lately"
+            "; RDS_EDGE_URL is not set, no service has recorded that it notifies an edge, and no edge has looked up a key lately"
         }
-        Settled::LeaseOver => "; the edge has not acknowledged it, but what it knew has expired",
+        Settled::LeaseOver => "; the edge has not acknowledged it, but its key lease has expired",
     }
 }
 
 fn revoked(what: &str, id: i64, found: Revocation, settled: Option<Settled>, out: Output) -> anyhow::Result<ExitCode> {
     let (text, code) = match found {
         Revocation::Revoked => (format!("{what} {id} is revoked"), ExitCode::SUCCESS),
-        Revocation::Already => (format!("{what} {id} was revoked before"), ExitCode::SUCCESS),
+        Revocation::Already => (format!("{what} {id} was already revoked"), ExitCode::SUCCESS),
         Revocation::Unknown => (format!("there is no {what} {id}"), ExitCode::FAILURE),
     };
     let known = found != Revocation::Unknown;
     let settled = settled.filter(|_| known);
-    let (edge, remark) = (settled.map(word), settled.map_or("", remark));
+    let (edge, remark) = (settled.map(edge_state), settled.map_or("", remark));
     let value =
         json!({ "id": id, "revoked": found == Revocation::Revoked, "is_active": false, "known": known, "edge": edge });
     out.show(format!("{text}{remark}"), &value)?;

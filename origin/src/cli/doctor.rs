@@ -31,10 +31,9 @@ const WRITES: &str = "writes";
 /// Time limit for connecting to the edge.
 const EDGE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How long a transaction may write before an operator should look at it.
+/// Age of a writing transaction from which the check fails.
 const OLD_WRITER_SECONDS: i64 = 300;
 
-/// One check.
 #[derive(Debug, Serialize)]
 struct Check {
     name: &'static str,
@@ -259,7 +258,7 @@ fn webhook_targets(config: &Config) -> Check {
     }
     let networks = allowed.join(", ");
     let text = format!(
-        "WARNING: WEBHOOKS CAN REACH {networks} (RDS_WEBHOOK_ALLOW), and any key may create webhooks; not for production{authorities}"
+        "WARNING: WEBHOOKS CAN REACH {networks} (RDS_WEBHOOK_ALLOW): their owners can send requests there; not for production{authorities}"
     );
     Check::good(NAME, text)
 }

@@ -1,4 +1,4 @@
-//! The edge, as far as a command that changes facts needs it: the command answers when what it did shows.
+//! The edge, for commands that change facts: they return once their change is visible.
 
 use super::Output;
 use crate::clock::Clock;
@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 use std::fmt::Display;
 use std::process::ExitCode;
 
-/// The way to the edge, if the environment names one.
+/// The link to the edge, if the environment names one.
 ///
-/// Read it before anything is changed: a link that cannot work is told first.
+/// It is read before anything is changed, so that an invalid link is reported first.
 pub(super) struct Edge(Option<EdgeLink>);
 
 impl Edge {
@@ -25,10 +25,10 @@ impl Edge {
         Ok(Edge(link))
     }
 
-    /// Ends a command: shows its result, after a success once no copy at the edge is older than what is committed of `tags`, and with
-    /// the result how far that came.
+    /// Ends a command by printing its result. After a success it first waits until the edge serves no cached response that is older than the
+    /// committed state of `tags`, and adds to the result how far that came.
     ///
-    /// A command that found everything done before waits as well: the one that did it may have been stopped before the edge knew.
+    /// A command that changed nothing waits, too: an earlier command may have been stopped before the edge was notified.
     pub(super) async fn end(
         &self,
         db: &Db,
@@ -39,10 +39,10 @@ impl Edge {
         out: Output,
     ) -> anyhow::Result<ExitCode> {
         if code == ExitCode::SUCCESS {
-            let told = Told(until_shown(db, self.0.as_ref(), tags, PATIENCE).await?);
+            let visibility = Visibility(until_shown(db, self.0.as_ref(), tags, PATIENCE).await?);
             let mut value = serde_json::to_value(value)?;
-            told.add_to(&mut value);
-            out.show(format!("{text}{}", told.remark()), &value)?;
+            visibility.add_to(&mut value);
+            out.show(format!("{text}{}", visibility.remark()), &value)?;
         } else {
             out.show(text, value)?;
         }
@@ -50,25 +50,25 @@ impl Edge {
     }
 }
 
-/// How far a change has come, for a command's output.
-struct Told(Shown);
+/// How far a change has become visible, for a command's output.
+struct Visibility(Shown);
 
-impl Told {
-    /// What to add to the text of a result; empty when it shows everywhere.
+impl Visibility {
+    /// Text to append to a result; empty if the change is visible everywhere.
     fn remark(&self) -> String {
         match &self.0 {
             Shown::Everywhere => String::new(),
-            Shown::NoEdge => "; no edge is known here (RDS_EDGE_URL), and no service says that it tells one".to_owned(),
+            Shown::NoEdge => "; RDS_EDGE_URL is not set, and no service has recorded that it notifies an edge".to_owned(),
             Shown::CopiesFor { seconds, why } => {
                 let why = why.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
                 format!(
-                    "; the edge has not acknowledged it{why}; it is told again, and copies until then are at most {seconds} s old"
+                    "; the edge has not acknowledged it{why}; it is notified again, and cached responses are at most {seconds} s old until then"
                 )
             }
         }
     }
 
-    /// The same as a value: `edge` is `acknowledged`, `none` or `waiting`, and `copies_for_seconds` says how old copies may be.
+    /// Adds `edge` (`acknowledged`, `none` or `waiting`) and `copies_for_seconds` (the maximum age of a cached response) to a JSON result.
     fn add_to(&self, result: &mut Value) {
         let (edge, seconds) = match &self.0 {
             Shown::Everywhere => ("acknowledged", None),

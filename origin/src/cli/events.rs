@@ -1,4 +1,4 @@
-//! `events`: what an editor does with events.
+//! `events`: publishes, retracts, promotes and drafts events.
 
 use super::edge::Edge;
 use super::{Events, Output};
@@ -6,7 +6,7 @@ use crate::clock::Clock;
 use crate::facts::event_id;
 use crate::ingest::{self, Batch, IngestError};
 use crate::publication::Outcome;
-use crate::publication::verbs::{self, SHOWN_IN, Verb};
+use crate::publication::commands::{self, SHOWN_IN, Verb};
 use crate::store::Db;
 use anyhow::{Context, bail};
 use serde_json::json;
@@ -27,27 +27,27 @@ pub(super) async fn events(db: &Db, clock: &Clock, command: Events, out: Output)
 async fn run(
     db: &Db,
     clock: &Clock,
-    named: &str,
-    (word, verb): (&'static str, Verb),
+    name: &str,
+    (verb_name, verb): (&'static str, Verb),
     out: Output,
 ) -> anyhow::Result<ExitCode> {
     let edge = Edge::configured(clock)?;
-    // A number is the id that the API shows; anything else is the key that a source gave.
-    let id = named.parse().unwrap_or_else(|_| event_id(named));
-    let outcome = verbs::run(db, clock, id, verb).await?;
+    // A number is the id that the API shows; any other text is the key that a source gave.
+    let id = name.parse().unwrap_or_else(|_| event_id(name));
+    let outcome = commands::run(db, clock, id, verb).await?;
     let (text, result, code) = match outcome {
-        Outcome::Moved => (format!("event {id}: {word} is done"), "done", ExitCode::SUCCESS),
-        Outcome::Already => (format!("event {id}: {word} was done before"), "already", ExitCode::SUCCESS),
+        Outcome::Moved => (format!("event {id}: {verb_name} done"), "done", ExitCode::SUCCESS),
+        Outcome::Already => (format!("event {id}: {verb_name} was already done"), "already", ExitCode::SUCCESS),
         Outcome::Refused(state) => {
-            (format!("event {id} is {state}: {word} leads nowhere from there"), "refused", ExitCode::FAILURE)
+            (format!("event {id} is {state}, and {verb_name} is not allowed in that state"), "refused", ExitCode::FAILURE)
         }
-        Outcome::Unknown => (format!("there is no event {named}"), "unknown", ExitCode::FAILURE),
+        Outcome::Unknown => (format!("there is no event {name}"), "unknown", ExitCode::FAILURE),
     };
-    let value = json!({ "id": id.to_string(), "verb": word, "result": result, "changed": outcome == Outcome::Moved });
+    let value = json!({ "id": id.to_string(), "verb": verb_name, "result": result, "changed": outcome == Outcome::Moved });
     edge.end(db, &SHOWN_IN, text, &value, code, out).await
 }
 
-/// Takes in events as drafts: lines of kind `event`, whatever they say of their publication.
+/// Ingests lines of kind `event` as drafts, ignoring the publication state that they state.
 async fn draft(db: &Db, clock: &Clock, file: &Path, out: Output) -> anyhow::Result<ExitCode> {
     let reader: Box<dyn BufRead> = if file == Path::new("-") {
         Box::new(BufReader::new(io::stdin()))
@@ -56,7 +56,7 @@ async fn draft(db: &Db, clock: &Clock, file: &Path, out: Output) -> anyhow::Resu
     };
     let batch = match Batch::read(reader)?.into_drafts() {
         Ok(batch) => batch,
-        Err(kinds) => bail!("only lines of kind event can be drafts, and there are some of {}", kinds.join(", ")),
+        Err(kinds) => bail!("only lines of kind event can be drafts; the file also has lines of kind {}", kinds.join(", ")),
     };
     let keys = batch.event_keys();
     match ingest::commit(db, clock, batch).await {

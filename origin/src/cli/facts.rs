@@ -1,6 +1,6 @@
-//! The verbs that change facts: `migrate`, `import`, `ingest`, `simulate`, `score run`.
+//! Commands that change facts: `migrate`, `import`, `ingest`, `simulate`, `score run`.
 //!
-//! They run the same code as the service, and a running service takes up what they commit. `ingest` answers when it shows.
+//! They run the same code as the service, and a running service picks up what they commit. `ingest` returns once its facts are visible.
 
 use super::Output;
 use super::edge::Edge;
@@ -9,7 +9,7 @@ use crate::config;
 use crate::ingest::{self, IngestError, IngestReport, PassedOver, Why};
 use crate::simulate::{self, Options};
 use crate::store::{self, Db};
-use crate::{research, scoring_run, sources};
+use crate::{research, scoring_run, importers};
 use anyhow::Context;
 use serde_json::json;
 use std::fs::File;
@@ -17,8 +17,8 @@ use std::io::{self, BufReader};
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Lines that the summary names of those that were not kept; `--json` has a hundred.
-const SHOWN_LINES: usize = 10;
+/// Maximum number of ignored lines in the text summary; `--json` lists up to a hundred.
+const MAX_LINES: usize = 10;
 
 pub(super) async fn migrate(db: &Db, out: Output) -> anyhow::Result<()> {
     let pending = store::pending_migrations(db).await?;
@@ -31,17 +31,17 @@ pub(super) async fn migrate(db: &Db, out: Output) -> anyhow::Result<()> {
 }
 
 pub(super) async fn import(db: &Db, clock: &Clock, dir: &Path, only: Option<&str>, out: Output) -> anyhow::Result<()> {
-    let report = sources::import(db, clock, dir, only, &mut |line: &str| out.progress(line)).await?;
+    let report = importers::import(db, clock, dir, only, &mut |line: &str| out.progress(line)).await?;
     let mut lines: Vec<String> = report
         .files
         .iter()
         .map(|file| format!("{}: {} rows, {} observations", file.file, file.rows, file.observations))
         .collect();
     if !report.not_used.is_empty() {
-        lines.push(format!("not used yet: {}", report.not_used.join(", ")));
+        lines.push(format!("files not imported: {}", report.not_used.join(", ")));
     }
     lines.push(summary(&report.ingest));
-    find_anew(db, clock, out).await?;
+    run_research(db, clock, out).await?;
     out.show(lines.join("\n"), &report)
 }
 
@@ -63,27 +63,27 @@ pub(super) async fn ingest(db: &Db, clock: &Clock, file: &Path, out: Output) -> 
     }
 }
 
-/// What is wrong with a batch, line by line, as far as it is told.
+/// Prints the faults of a batch, one a line, as far as they are listed.
 pub(super) fn show_faults(faults: ingest::Faults, out: Output) -> anyhow::Result<()> {
     let (total, told) = (faults.total(), faults.told());
     let line = |fault: &ingest::Fault| {
-        format!("line {}: {} {}", fault.line, fault.field.as_deref().unwrap_or("it"), fault.reason)
+        format!("line {}: {} {}", fault.line, fault.field.as_deref().unwrap_or("the line"), fault.reason)
     };
     let mut lines: Vec<String> = told.iter().map(line).collect();
     if total > told.len() as u64 {
         lines.push(format!("these are the first {} of {total} faults", told.len()));
     }
-    let text = format!("{}\nnothing was kept", lines.join("\n"));
+    let text = format!("{}\nnothing was ingested", lines.join("\n"));
     out.show(
         text,
-        &json!({ "error": "observations are at fault; nothing was kept", "faults": told, "total_faults": total }),
+        &json!({ "error": "the batch has faults; nothing was ingested", "faults": told, "total_faults": total }),
     )
 }
 
 pub(super) async fn simulate(db: &Db, clock: &Clock, options: Options, out: Output) -> anyhow::Result<()> {
     let key = config::signing_key(config::environment)?;
     let report = simulate::run(db, clock, options, key.as_ref(), &mut |line: &str| out.progress(line)).await?;
-    find_anew(db, clock, out).await?;
+    run_research(db, clock, out).await?;
     let text = format!(
         "{} vaults over {} hours: {} observations, {} published changes",
         report.vaults, report.hours, report.observations, report.score_changes
@@ -95,7 +95,7 @@ pub(super) async fn score(db: &Db, clock: &Clock, out: Output) -> anyhow::Result
     let run = scoring_run::run_all(db, clock).await?;
     let (vaults, changes) = (run.vaults, run.changes.len());
     let text = match (&run.id, run.withheld) {
-        (_, Some(why)) => format!("nothing is published ({why}); the scores from before stay"),
+        (_, Some(why)) => format!("the run is held back ({why}); the previous scores stay"),
         (Some(id), None) => format!("{id}: {vaults} vaults, {changes} published changes"),
         (None, None) => "there is no vault to score".to_owned(),
     };
@@ -104,8 +104,8 @@ pub(super) async fn score(db: &Db, clock: &Clock, out: Output) -> anyhow::Result
     Ok(if run.withheld.is_none() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Puts the scores to the test after facts came in bulk: a day is long to wait for what a history of years says.
-async fn find_anew(db: &Db, clock: &Clock, out: Output) -> anyhow::Result<()> {
+/// Runs the backtests after a bulk import, so that a history of years is evaluated now instead of at the next daily run.
+async fn run_research(db: &Db, clock: &Clock, out: Output) -> anyhow::Result<()> {
     let found = research::run(db, clock).await?;
     out.progress(&format!("research: {} records, {} of them promoted", found.records, found.promoted));
     Ok(())
@@ -119,13 +119,13 @@ fn summary(report: &IngestReport) -> String {
     }
     let line = |passed: &PassedOver| {
         let reason = match passed.reason {
-            Why::Superseded => "a later observation of this row is there",
-            Why::SameInstant => "another observation of this row and instant is kept",
+            Why::Superseded => "a later observation of this row exists",
+            Why::SameInstant => "another observation of this row at the same instant is kept",
         };
         format!("line {}: {reason}", passed.line)
     };
-    let lines: Vec<String> = report.ignored.lines.iter().take(SHOWN_LINES).map(line).collect();
-    format!("{}\nnot kept: {}\n{}", taken(report), ignored.join(", "), lines.join("\n"))
+    let lines: Vec<String> = report.ignored.lines.iter().take(MAX_LINES).map(line).collect();
+    format!("{}\nignored: {}\n{}", taken(report), ignored.join(", "), lines.join("\n"))
 }
 
 fn taken(report: &IngestReport) -> String {
@@ -133,7 +133,7 @@ fn taken(report: &IngestReport) -> String {
     match changed.is_empty() {
         true => format!("{} observations, nothing new; data version {}", report.lines, report.data_version),
         false if report.scores_withheld.is_some() => format!(
-            "{} observations, changed {}; their scores are held back ({}); data version {}",
+            "{} observations, changed {}; the scores of this batch are held back ({}); data version {}",
             report.lines,
             changed.join(", "),
             report.scores_withheld.unwrap_or_default(),

@@ -1,4 +1,4 @@
-//! `failsafe`: whether scores are served as they are, as the last good ones, or not at all.
+//! `failsafe`: sets or shows the fail-safe mode.
 
 use super::Output;
 use super::edge::Edge;
@@ -14,34 +14,34 @@ use rds_shared::scoring::run::Withheld;
 use serde_json::{Value, json};
 use std::process::ExitCode;
 
-/// Changes that `show` lists.
-const LISTED: i64 = 20;
+/// Maximum number of changes that `show` lists.
+const MAX_CHANGES: i64 = 20;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum FailSafe {
-    /// Scores are current. What the guard held back counts as looked at: the service publishes it at once. After fail_closed it
-    /// scores everything first, and stays closed where that cannot be right.
+    /// Serve current scores. A run that the sanity checks held back is accepted and published next. After `fail_closed` every
+    /// vault is scored first; the mode stays `fail_closed` if the sanity checks hold that run back.
     Normal(Said),
-    /// The last good scores stay: no run is published, and answers say so.
+    /// Freeze the last good scores: no run is published, and responses say so.
     Degraded(Said),
-    /// No scores: routes that serve them answer 503, no run is published, and nobody is told of a rating.
+    /// Serve no scores: their routes answer 503, no run is published, and no rating event is sent.
     #[command(name = "fail_closed", visible_alias = "fail-closed")]
     FailClosed(Said),
-    /// Show the mode, and who changed it when and why.
+    /// Show the mode and its latest changes: who, when and why.
     Show,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct Said {
-    /// Why; it is kept, and shown in the health record and the status feed.
-    #[arg(long, value_parser = words)]
+    /// Reason, stored and shown in the health record and the status feed.
+    #[arg(long, value_parser = one_line)]
     reason: String,
-    /// Who says so; the user of this command unless another name is given.
-    #[arg(long, value_parser = words)]
+    /// Name of the operator. Default: the user who runs this command.
+    #[arg(long, value_parser = one_line)]
     by: Option<String>,
 }
 
-fn words(text: &str) -> Result<String, String> {
+fn one_line(text: &str) -> Result<String, String> {
     let text = text.trim();
     match text.chars().count() {
         1..=200 if !text.contains(char::is_control) => Ok(text.to_owned()),
@@ -56,7 +56,7 @@ pub(super) async fn run(db: &Db, clock: &Clock, command: FailSafe, out: Output) 
         FailSafe::FailClosed(said) => (FailSafeMode::FailClosed, said),
         FailSafe::Show => return show(db, out).await,
     };
-    // Read before anything is changed: a link that cannot work is told first.
+    // Read before anything is changed, so that an invalid link is reported first.
     let edge = Edge::configured(clock)?;
     let by = by.or_else(|| config::environment("USER")).unwrap_or_else(|| "operator".to_owned());
     let standing = match say(db, clock, mode, &reason, &by).await? {
@@ -69,7 +69,7 @@ pub(super) async fn run(db: &Db, clock: &Clock, command: FailSafe, out: Output) 
 
 fn stays_closed(found: Withheld, out: Output) -> anyhow::Result<ExitCode> {
     let text = format!(
-        "it stays fail_closed: {}; mend that, or say degraded to serve the scores from before the closure",
+        "the mode stays fail_closed: {}; correct that, or run `failsafe degraded` to serve the scores from before the closure",
         found.in_words()
     );
     out.show(&text, &json!({ "error": text, "mode": FailSafeMode::FailClosed, "held": found }))?;
@@ -77,11 +77,11 @@ fn stays_closed(found: Withheld, out: Output) -> anyhow::Result<ExitCode> {
 }
 
 async fn show(db: &Db, out: Output) -> anyhow::Result<ExitCode> {
-    let (standing, changes) = (table::read(&db.pool).await?, table::changes(&db.pool, LISTED).await?);
-    let told = |change: &Change| json!({ "changed_at": change.at, "mode": change.mode, "said_by": change.said_by, "reason": change.reason });
+    let (standing, changes) = (table::read(&db.pool).await?, table::changes(&db.pool, MAX_CHANGES).await?);
+    let row = |change: &Change| json!({ "changed_at": change.at, "mode": change.mode, "said_by": change.said_by, "reason": change.reason });
     let mut value = value(&standing);
     if let Some(fields) = value.as_object_mut() {
-        fields.insert("changes".to_owned(), changes.iter().map(told).collect());
+        fields.insert("changes".to_owned(), changes.iter().map(row).collect());
     }
     let lines = changes.iter().map(|it| format!("{}  {}  {}: {}", it.at, it.mode, it.said_by, it.reason));
     let text = [line(&standing)].into_iter().chain(lines).collect::<Vec<_>>().join("\n");
@@ -91,7 +91,7 @@ async fn show(db: &Db, out: Output) -> anyhow::Result<ExitCode> {
 
 fn line(standing: &Stored) -> String {
     let because = standing.why().map(|why| format!(": {why}")).unwrap_or_default();
-    let next = if standing.accepted { "; what was held back is published with the next run" } else { "" };
+    let next = if standing.accepted { "; the run that was held back is published next" } else { "" };
     format!("{}{because}{next}", standing.in_force())
 }
 

@@ -1,4 +1,4 @@
-//! `graph`: the exposure graph's snapshots.
+//! `graph build`: snapshots of the exposure graph.
 
 use super::Output;
 use crate::clock::Clock;
@@ -6,18 +6,18 @@ use crate::graph::build;
 use crate::store::Db;
 use serde_json::json;
 
-/// Builds a snapshot of the facts; a running service answers from it within a second or so.
+/// Builds a snapshot of the facts; a running service uses it within about a second.
 pub(super) async fn build(db: &Db, clock: &Clock, out: Output) -> anyhow::Result<()> {
     let Some(built) = build::build(db, clock.now()).await? else {
-        return out.show("there is no vault to build from", &json!({ "snapshot_id": null }));
+        return out.show("there is no vault, so no snapshot was built", &json!({ "snapshot_id": null }));
     };
-    let standing = match (built.kept.is_current, built.kept.is_new) {
-        (false, _) => "somebody has built from newer facts",
-        (true, true) => "answers are made from it now",
-        (true, false) => "the facts are those of a snapshot that was there",
+    let state = match (built.kept.is_current, built.kept.is_new) {
+        (false, _) => "not used, because a snapshot of newer facts exists",
+        (true, true) => "it is the current snapshot now",
+        (true, false) => "an identical snapshot was already current",
     };
     out.show(
-        format!("{}: {} vaults; {standing}", built.snapshot_id, built.vaults),
+        format!("{}: {} vaults; {state}", built.snapshot_id, built.vaults),
         &json!({
             "snapshot_id": built.snapshot_id, "vaults": built.vaults,
             "is_new": built.kept.is_new, "is_current": built.kept.is_current,

@@ -1,4 +1,4 @@
-//! `research run`, `list`, `hide`, `show`: the service's findings about itself, and which of them clients see.
+//! `research run`, `list`, `hide`, `show`: backtests of the service's own scores, and which records clients see.
 
 use super::Output;
 use super::edge::Edge;
@@ -12,21 +12,21 @@ use std::process::ExitCode;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Research {
-    /// Put the scores to the test now.
+    /// Run the backtests now.
     Run,
-    /// Show every current record, and what keeps it from clients.
+    /// Show every current record, and why clients do not see it.
     List,
-    /// Keep a record, and those that follow it, or one prediction from clients.
+    /// Hide a record and its successors, or one prediction, from clients.
     Hide {
-        /// Its id, as `list` or the API shows it.
+        /// The id, as `list` or the API shows it.
         id: String,
-        /// Why; it is kept with a record.
+        /// Reason, stored with a record.
         #[arg(long)]
         reason: String,
     },
-    /// Let clients see a record again that was hidden. One that has not passed its gate stays a draft.
+    /// Show a hidden record to clients again. A record that has not passed its gate stays a draft.
     Show {
-        /// Its id, as `list` or the API shows it.
+        /// The id, as `list` or the API shows it.
         id: String,
     },
 }
@@ -37,7 +37,7 @@ pub(super) async fn run(db: &Db, clock: &Clock, command: Research, out: Output) 
             let edge = Edge::configured(clock)?;
             let found = research::run(db, clock).await?;
             let text = format!(
-                "{} new records, {} of them promoted; {} samples; {} predictions written down, {} resolved",
+                "{} new records, {} of them promoted; {} samples; {} predictions recorded, {} resolved",
                 found.records, found.promoted, found.samples, found.predicted, found.resolved,
             );
             edge.end(db, &SHOWN_IN, text, &found, ExitCode::SUCCESS, out).await

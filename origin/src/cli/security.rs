@@ -1,4 +1,4 @@
-//! The verbs of the security registry: `security autopublish`, `publish`, `dismiss`, `retract`, `remove`, `purge`, `list`.
+//! Commands for the security registry: `security autopublish`, `publish`, `dismiss`, `retract`, `remove`, `purge`, `list`.
 
 use super::Output;
 use super::edge::Edge;
@@ -12,57 +12,57 @@ use rds_shared::model::security::RegistryState;
 use serde_json::json;
 use std::process::ExitCode;
 
-/// Rows that `list` shows, at most.
-const LISTED: u32 = 1_000;
+/// Maximum number of rows that `list` shows.
+const MAX_ROWS: u32 = 1_000;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Security {
-    /// Publish what needs no editor: at most 50 drafts, those of the oldest attacks first.
+    /// Publish the drafts that need no editor: at most 50, oldest attacks first.
     Autopublish {
-        /// Pass after pass until none is left, as after the import of a whole registry.
+        /// Repeat until none is left, as after the import of a whole registry.
         #[arg(long)]
         all: bool,
     },
     /// Publish a row, for the first time or again.
     Publish {
-        /// Its number, as `list` shows it.
+        /// The row's number, as `list` shows it.
         id: i64,
     },
-    /// Set a draft aside: nobody publishes it by themselves.
+    /// Set a draft aside; automatic publication skips it from then on.
     Dismiss {
-        /// Its number.
+        /// The row's number.
         id: i64,
-        /// Why.
+        /// Reason, stored with the row.
         #[arg(long)]
         reason: Option<String>,
     },
-    /// Withdraw a published row, and the event that was made of it.
+    /// Withdraw a published row and the event derived from it.
     Retract {
-        /// Its number.
+        /// The row's number.
         id: i64,
-        /// Why.
+        /// Reason, stored with the row.
         #[arg(long)]
         reason: Option<String>,
     },
-    /// Take a row out, public or not; `publish` brings it back.
+    /// Remove a row, published or not; `publish` restores it.
     Remove {
-        /// Its number.
+        /// The row's number.
         id: i64,
-        /// Why.
+        /// Reason, stored with the row.
         #[arg(long)]
         reason: Option<String>,
     },
-    /// Take a row out for good.
+    /// Remove a row permanently.
     Purge {
-        /// Its number.
+        /// The row's number.
         id: i64,
-        /// Why.
+        /// Reason, stored with the row.
         #[arg(long)]
         reason: Option<String>,
     },
     /// Show rows, newest attack first.
     List {
-        /// Only those in this state: draft, published, dismissed, retracted, removed, purged.
+        /// Show only rows in this state: draft, published, dismissed, retracted, removed or purged.
         #[arg(long)]
         state: Option<RegistryState>,
     },
@@ -83,14 +83,14 @@ pub(super) async fn run(db: &Db, clock: &Clock, command: Security, out: Output) 
     let edited = editing::run(db, clock, id, state, reason.as_deref()).await?;
     let (text, code) = match edited {
         Edited::Moved { from } => (format!("{id}: {from} → {state}"), ExitCode::SUCCESS),
-        Edited::Already => (format!("{id} is {state} already"), ExitCode::SUCCESS),
+        Edited::Already => (format!("{id} is already {state}"), ExitCode::SUCCESS),
         Edited::Refused { state: from } => (format!("{id} is {from}, and cannot become {state}"), ExitCode::FAILURE),
-        Edited::Withheld => (format!("the chain of {id} is withheld: it cannot be published"), ExitCode::FAILURE),
+        Edited::Withheld => (format!("{id} cannot be published: its chain is withheld"), ExitCode::FAILURE),
         Edited::Unknown => (format!("there is no row {id}"), ExitCode::FAILURE),
     };
     let mut value = json!({ "id": id, "to": state });
-    if let (Some(value), serde_json::Value::Object(said)) = (value.as_object_mut(), serde_json::to_value(edited)?) {
-        value.extend(said);
+    if let (Some(value), serde_json::Value::Object(fields)) = (value.as_object_mut(), serde_json::to_value(edited)?) {
+        value.extend(fields);
     }
     edge.end(db, &SHOWN_IN, text, &value, code, out).await
 }
@@ -110,7 +110,7 @@ async fn autopublish(db: &Db, clock: &Clock, all: bool, out: Output) -> anyhow::
         out.progress(&format!("{} published, {} waiting", done.published.len(), done.waiting));
     }
     let text = format!("{} published, {} promoted, {} waiting", done.published.len(), done.promoted, done.waiting);
-    // A whole registry is loaded where no edge serves it yet, as data sets are.
+    // With `--all`, as with `import`, no edge serves the registry yet, so nothing waits for it.
     if all || done.published.is_empty() && done.promoted == 0 {
         out.show(text, &done)?;
         return Ok(ExitCode::SUCCESS);
@@ -119,7 +119,7 @@ async fn autopublish(db: &Db, clock: &Clock, all: bool, out: Output) -> anyhow::
 }
 
 async fn list(db: &Db, state: Option<RegistryState>, out: Output) -> anyhow::Result<ExitCode> {
-    let rows = security::entries(db, state, LISTED).await?;
+    let rows = security::entries(db, state, MAX_ROWS).await?;
     let line = |row: &security::RegistryEntry| {
         let mark = if row.affects_tracked_universe { " [tracked]" } else { "" };
         format!("{} {} {}/{}: {}{mark}", row.id, row.state, row.source, row.source_id, row.title)

@@ -14,38 +14,38 @@ use rds_shared::wire::Timestamp;
 use serde_json::json;
 use std::process::ExitCode;
 
-/// The longest name of a key.
-const NAME: usize = 64;
+/// Maximum length of a key's name.
+const MAX_NAME: usize = 64;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Signers {
-    /// Show every signer, retired ones too.
+    /// Show every signer, including retired ones.
     List,
-    /// Let a key sign: that of RDS_SIGNING_KEY or RDS_SIGNING_KEY_FILE, unless another's address is given.
+    /// Allow a key to sign decisions. Default: the key of RDS_SIGNING_KEY or RDS_SIGNING_KEY_FILE.
     #[command(visible_alias = "add")]
     Activate {
-        /// The key's name, which its decisions carry; k- and the first eight digits of its address unless another is given.
+        /// The key's name, which its decisions carry. Default: `k-` and the first eight hex digits of its address.
         #[arg(long, value_parser = name)]
         key_id: Option<String>,
-        /// The key's address.
+        /// Address of the key, if it is not the configured one.
         #[arg(long, value_parser = address)]
         address: Option<Address>,
-        /// From when on; now unless another instant is given.
+        /// Time from which it may sign. Default: now.
         #[arg(long, value_parser = instant)]
         at: Option<Timestamp>,
     },
-    /// Let a key sign no more; what it signed before keeps its worth.
+    /// Retire a key; decisions that it signed before stay valid.
     Retire {
-        /// Its name, as `list` shows it.
+        /// The key's name, as `list` shows it.
         key_id: String,
-        /// From when on: what it signed since is void. Now unless another instant is given, after all that it signed.
+        /// Effective time; later signatures are void. Default: now, after everything that it has signed.
         #[arg(long, value_parser = instant)]
         at: Option<Timestamp>,
     },
 }
 
 pub(super) async fn run(db: &Db, clock: &Clock, command: Signers, out: Output) -> anyhow::Result<ExitCode> {
-    // Read before anything is changed: a link that cannot work is told first.
+    // Read before anything is changed, so that an invalid link is reported first.
     let edge = Edge::configured(clock)?;
     let (named, changed) = match command {
         Signers::List => {
@@ -58,7 +58,7 @@ pub(super) async fn run(db: &Db, clock: &Clock, command: Signers, out: Output) -
             let own = || config::signing_key(config::environment).map(|key| key.map(|key| key.address()));
             let address = match address {
                 Some(address) => address,
-                None => own()?.context("name an --address, or set RDS_SIGNING_KEY or RDS_SIGNING_KEY_FILE")?,
+                None => own()?.context("give --address, or set RDS_SIGNING_KEY or RDS_SIGNING_KEY_FILE")?,
             };
             let key_id = key_id.unwrap_or_else(|| registry::default_name(&address));
             let changed = registry::activate(db, &key_id, &address, at.unwrap_or_else(|| clock.now())).await?;
@@ -80,7 +80,7 @@ pub(super) async fn run(db: &Db, clock: &Clock, command: Signers, out: Output) -
     };
     let mut value = serde_json::to_value(&signer)?;
     value["changed"] = json!(changed);
-    let before = if changed { "" } else { "  (as before)" };
+    let before = if changed { "" } else { "  (unchanged)" };
     edge.end(db, &SHOWN_IN, format!("{}{before}", line(&signer)), &value, ExitCode::SUCCESS, out).await
 }
 
@@ -91,17 +91,17 @@ fn line(signer: &Signer) -> String {
 
 fn name(text: &str) -> Result<String, String> {
     let plain = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-'));
-    if plain && (1..=NAME).contains(&text.len()) {
+    if plain && (1..=MAX_NAME).contains(&text.len()) {
         Ok(text.to_owned())
     } else {
-        Err(format!("1 to {NAME} letters, digits, dots, dashes or underscores"))
+        Err(format!("must be 1 to {MAX_NAME} letters, digits, dots, dashes or underscores"))
     }
 }
 
 fn address(text: &str) -> Result<Address, String> {
-    Address::parse(Namespace::Evm, text).map_err(|_| "0x and 40 hex characters".to_owned())
+    Address::parse(Namespace::Evm, text).map_err(|_| "must be 0x and 40 hex digits".to_owned())
 }
 
 fn instant(text: &str) -> Result<Timestamp, String> {
-    Timestamp::parse(text).ok_or_else(|| "an instant such as 2026-11-21T00:00:00Z".to_owned())
+    Timestamp::parse(text).ok_or_else(|| "must be an instant such as 2026-11-21T00:00:00Z".to_owned())
 }

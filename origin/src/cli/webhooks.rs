@@ -1,4 +1,4 @@
-//! `webhooks`.
+//! `webhooks rotate` and `reseal`: signing secrets.
 
 use super::{Output, Webhooks};
 use crate::clock::Clock;
@@ -13,18 +13,18 @@ use std::sync::Arc;
 
 pub(super) async fn webhooks(db: &Db, clock: &Clock, command: Webhooks, out: Output) -> anyhow::Result<()> {
     let master = MasterKeyConfig::read(config::environment)?;
-    let sealer = Arc::new(Sealer::new(&master.master_key).context("RDS_MASTER_KEY is no key")?);
+    let sealer = Arc::new(Sealer::new(&master.master_key).context("RDS_MASTER_KEY is not a valid key")?);
     match command {
         Webhooks::Reseal => {
             let done = reseal(db, &sealer).await?;
             let Resealed { webhooks, resealed, unopenable } = &done;
             let text = format!(
-                "{resealed} of {webhooks} webhooks had secrets under another master key; they are under the first now"
+                "re-encrypted the secrets of {resealed} of {webhooks} webhooks under the first master key"
             );
             out.show(text, &done)?;
             if !unopenable.is_empty() {
                 bail!(
-                    "secrets of the webhooks {unopenable:?} open under none of the keys; give them others: webhooks rotate"
+                    "no master key decrypts the secrets of the webhooks {unopenable:?}; replace them: rds-origin webhooks rotate"
                 );
             }
             Ok(())
@@ -35,11 +35,11 @@ pub(super) async fn webhooks(db: &Db, clock: &Clock, command: Webhooks, out: Out
                 bail!("there is no webhook {id}");
             };
             let until = match overlap {
-                0 => "the one before it does not any more".to_owned(),
-                hours => format!("for {hours} h the one before it signs too"),
+                0 => "the previous secret no longer signs".to_owned(),
+                hours => format!("the previous secret signs, too, for {hours} h"),
             };
             let text =
-                format!("{}\nwebhook {id} signs with it; {until}: keep it now, it is not shown again", secret.expose());
+                format!("{}\nwebhook {id} signs with it, and {until}; store it now, it is not shown again", secret.expose());
             out.show(text, &json!({ "id": id, "secret": secret.expose(), "overlap_hours": overlap }))
         }
     }

@@ -1,6 +1,6 @@
-//! Configuration from the environment: typed once at the start, with every fault told at once.
+//! Configuration from the environment, parsed once at the start; all faults are reported together.
 //!
-//! A fault names its variable, says what is wrong and shows a good value. Values of secrets are never printed, not even bad ones.
+//! A fault names its variable, the reason and a valid example. Values of secrets are never printed, not even invalid ones.
 
 mod reader;
 mod unknown;
@@ -17,12 +17,12 @@ use std::net::SocketAddr;
 use std::time::Duration;
 use tokio_rustls::rustls::pki_types::CertificateDer;
 
-/// A text that must not be printed. `Debug` hides it; it has no `Display`.
+/// A secret text. `Debug` hides it, and there is no `Display`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// The text, for the one place that needs it.
+    /// The text itself.
     pub fn expose(&self) -> &str {
         &self.0
     }
@@ -40,90 +40,88 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Where the facts are: all that the commands beside `serve` need.
+/// The database: all that most commands other than `serve` need.
 #[derive(Debug, Clone)]
 pub struct DatabaseConfig {
-    /// `postgres://…`; holds a password.
+    /// `postgres://…`, possibly with a password.
     pub url: Secret,
-    /// Connections of the pool, at most.
+    /// Maximum connections of the pool.
     pub connections: u32,
 }
 
-/// What a command that seals secrets needs beside the database.
+/// What a command that encrypts secrets needs besides the database.
 #[derive(Debug, Clone)]
 pub struct MasterKeyConfig {
-    /// What secrets are encrypted under at rest: keys of 64 hex digits, of which the first encrypts and all decrypt.
+    /// Keys for secrets at rest: 64 hex digits each, separated by commas. The first encrypts, all decrypt.
     pub master_key: Secret,
 }
 
-/// How the edge is told about keys.
+/// How to reach the edge, to notify it of changes.
 #[derive(Debug, Clone)]
 pub struct LinkConfig {
-    /// Where the edge can be reached; no slash at its end.
+    /// The edge's URL, without a trailing slash.
     pub url: String,
-    /// What the origin signs with: the same keys that the edge signs with.
+    /// The keys that the origin signs with; the edge signs its requests with the same keys.
     pub keys: Vec<AssertionKey>,
 }
 
 /// Everything `serve` needs.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// Where the facts are.
     pub database: DatabaseConfig,
-    /// The door for requests that the edge vouches for.
+    /// Edge listener: requests that the edge has signed.
     pub edge_addr: SocketAddr,
-    /// Who may connect to the edge's door; anybody where it is empty.
+    /// Address blocks that may connect to the edge listener; empty allows every address.
     pub edge_allow: Vec<Cidr>,
-    /// The door for relays that connect directly.
+    /// Relay listener: clients that connect directly.
     pub relay_addr: SocketAddr,
-    /// The door for operators; loopback unless somebody decides otherwise.
+    /// Admin listener: operators. Loopback by default.
     pub admin_addr: SocketAddr,
-    /// What operators present.
+    /// Bearer token of the admin listener.
     pub admin_token: Secret,
-    /// What the edge signs with; the first is current, the others still verify.
+    /// Keys of edge assertions; the first is current, the others are still accepted.
     pub assertion_keys: Vec<AssertionKey>,
-    /// Where the edge can be reached, for news of changed keys and data.
+    /// The edge's URL, to notify it of changed keys and data.
     pub edge_url: Option<String>,
-    /// What secrets are encrypted under at rest.
+    /// Keys that encrypt secrets at rest.
     pub master_key: Option<Secret>,
-    /// What this process signs decisions with; checks are answered without decisions where there is none.
+    /// Key that this process signs decisions with; without it, checks are answered without decisions.
     pub signing_key: Option<DecisionKey>,
-    /// Where webhooks may be delivered besides the public internet. Nowhere, unless an operator decides otherwise.
+    /// Networks besides the public internet that webhooks may be delivered to. Empty by default.
     pub webhook_policy: Policy,
-    /// Authorities that webhook targets may be vouched for by, besides those that browsers trust.
+    /// Certificate authorities for webhook targets, besides those that browsers trust.
     pub webhook_authorities: Vec<CertificateDer<'static>>,
-    /// Whether the admin door may move the clock.
+    /// Whether the admin listener may move the clock.
     pub test_clock: bool,
     /// The service's own web origins.
     pub first_party: FirstParty,
-    /// Proxies before the relay's door, whose `X-Forwarded-For` is believed. Nobody's, unless an operator names them.
+    /// Proxies in front of the relay listener whose `X-Forwarded-For` is trusted. Empty by default.
     pub trusted_proxies: TrustedProxies,
-    /// What is logged.
     pub log: LogLevel,
     /// How long a read may take before it is answered with 504.
     pub read_deadline: Duration,
-    /// Seconds between two runs over every vault; 0 is never by itself.
+    /// Seconds between two score runs over every vault; 0 turns periodic runs off.
     pub score_every_seconds: u32,
-    /// Whether the event stream is open to callers without a key, five to an address.
+    /// Whether callers without a key may open the event stream, five per address.
     pub anonymous_stream: bool,
-    /// Whether the graph family's routes exist.
+    /// Whether the graph routes exist.
     pub graph: bool,
-    /// Seconds between two builds of the exposure graph; 0 is never by itself.
+    /// Seconds between two builds of the exposure graph; 0 turns periodic builds off.
     pub graph_every_seconds: u32,
-    /// How long the public doors still take new connections after the process was told to stop and is no longer ready.
+    /// How long the public listeners still accept connections after a stop signal, while the process reports not ready.
     pub lame_duck: Duration,
 }
 
-/// The least severe thing that is logged.
+/// Log level; each level includes those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LogLevel {
-    /// Faults of ours.
+    /// Faults of the service.
     Error,
-    /// And what an operator should look at.
+    /// Conditions that an operator should look at.
     Warn,
-    /// And every request.
+    /// Every request.
     Info,
-    /// And what a developer wants to see.
+    /// Details for developers.
     Debug,
 }
 
@@ -135,21 +133,20 @@ impl LogLevel {
 /// One variable that is missing or wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// The variable's name.
     pub variable: &'static str,
-    /// What is wrong, without the value of a secret.
+    /// The reason, without the value of a secret.
     pub reason: String,
-    /// A value that would do.
+    /// A valid value.
     pub example: &'static str,
 }
 
-/// All that is wrong with the environment, at least one fault.
+/// All faults of the environment, at least one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct ConfigError(pub Vec<Fault>);
 
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the configuration is not complete:")?;
+        f.write_str("the configuration is incomplete or invalid:")?;
         for Fault { variable, reason, example } in &self.0 {
             write!(f, "\n  {variable} {reason}; for example {variable}={example}")?;
         }
@@ -158,7 +155,7 @@ impl fmt::Display for ConfigError {
 }
 
 impl DatabaseConfig {
-    /// Reads what the commands beside `serve` need; `lookup` is the environment.
+    /// Reads the database's settings; `lookup` is the environment.
     pub fn read(lookup: impl Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
         let mut reader = Reader::of(lookup);
         let database = reader.database();
@@ -175,7 +172,7 @@ impl MasterKeyConfig {
     }
 }
 
-/// Reads the key that decisions are signed with, where there is one; `lookup` is the environment.
+/// Reads the key that decisions are signed with, if it is set; `lookup` is the environment.
 pub fn signing_key(lookup: impl Fn(&str) -> Option<String>) -> Result<Option<DecisionKey>, ConfigError> {
     let mut reader = Reader::of(lookup);
     let key = reader.signing_key();
@@ -183,7 +180,7 @@ pub fn signing_key(lookup: impl Fn(&str) -> Option<String>) -> Result<Option<Dec
 }
 
 impl LinkConfig {
-    /// Reads what a command that changes keys needs; `None` where no edge is named. `lookup` is the environment.
+    /// Reads the link to the edge; `None` if `RDS_EDGE_URL` is not set. `lookup` is the environment.
     pub fn read(lookup: impl Fn(&str) -> Option<String>) -> Result<Option<Self>, ConfigError> {
         let mut reader = Reader::of(lookup);
         let link = match reader.edge_url() {
@@ -195,20 +192,20 @@ impl LinkConfig {
 }
 
 impl Config {
-    /// Reads everything; `lookup` is the environment. Fails with every fault at once.
+    /// Reads everything; `lookup` is the environment. The error lists every fault.
     pub fn read(lookup: impl Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
         let mut reader = Reader::of(lookup);
         let config = reader.config();
         reader.finish(config)
     }
 
-    /// How the edge is told about keys; `None` where no edge is named.
+    /// The link to the edge; `None` if `RDS_EDGE_URL` is not set.
     pub fn link(&self) -> Option<LinkConfig> {
         self.edge_url.clone().map(|url| LinkConfig { url, keys: self.assertion_keys.clone() })
     }
 }
 
-/// The process's environment, as `lookup`.
+/// The variable's value in the process's environment, for use as `lookup`.
 pub fn environment(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
@@ -226,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn three_variables_are_enough_to_start() {
+    fn three_variables_suffice_to_start() {
         let config = read(&[
             ("DATABASE_URL", "postgres://db"),
             ("RDS_ADMIN_TOKEN", "0123456789abcdef"),
@@ -239,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn every_fault_is_told_at_once_and_no_secret_with_it() {
+    fn all_faults_are_reported_together_without_secrets() {
         let error = read(&[
             ("RDS_ADMIN_TOKEN", "hunter2"),
             ("RDS_EDGE_ADDR", "here"),
@@ -305,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_that_knows_the_edge_needs_the_key_to_it() {
+    fn an_edge_url_requires_an_assertion_key() {
         let link = |pairs: &[(&str, &str)]| {
             let variables: BTreeMap<_, _> = pairs.iter().copied().collect();
             LinkConfig::read(|name| variables.get(name).map(|text| (*text).to_owned()))
@@ -320,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn webhooks_go_to_public_addresses_unless_an_operator_names_others() {
+    fn webhooks_go_to_public_addresses_unless_blocks_are_set() {
         let with = |more: &[(&str, &str)]| {
             let needed = [
                 ("DATABASE_URL", "postgres://db"),
@@ -344,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn the_edges_door_is_open_to_every_address_unless_an_operator_names_some() {
+    fn the_edge_listener_accepts_every_address_unless_blocks_are_set() {
         let with = |allow| {
             read(&[
                 ("DATABASE_URL", "postgres://db"),
@@ -361,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_cannot_be_read_is_not_repeated() {
+    fn an_invalid_database_url_is_not_repeated_in_the_error() {
         for bad in
             ["postgres://u:hunter2@db?sslmode=hunter2", "postgres://u:hunter2@db:hunter2/rds", "mysql://u:hunter2@db"]
         {

@@ -1,4 +1,4 @@
-//! Reading the variables one by one, so that a later fault is found even after an earlier one.
+//! Reads the variables one by one; a fault does not prevent finding later ones.
 
 use super::{Config, ConfigError, DatabaseConfig, Fault, LogLevel, Secret};
 use crate::store;
@@ -12,7 +12,7 @@ use std::time::Duration;
 use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 
-/// The environment, and what was found wrong with it so far.
+/// The environment, and the faults found so far.
 pub(super) struct Reader<L> {
     lookup: L,
     faults: Vec<Fault>,
@@ -23,12 +23,12 @@ const SIXTY_FOUR_HEX: &str = "0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a697887
 const SIGNING_KEY_FILE: &str = "/run/secrets/rds-signing-key";
 
 impl<L: Fn(&str) -> Option<String>> Reader<L> {
-    /// Reads what `lookup` finds.
+    /// A reader of the variables that `lookup` returns.
     pub(super) fn of(lookup: L) -> Self {
         Reader { lookup, faults: Vec::new() }
     }
 
-    /// Everything `serve` needs. No `?` before the last line: a later fault must be found even after an earlier one.
+    /// Everything `serve` needs. No `?` before the last expression, so that every fault is found.
     pub(super) fn config(&mut self) -> Option<Config> {
         let database = self.database();
         let edge_addr = self.address("RDS_EDGE_ADDR", "127.0.0.1:8788");
@@ -48,11 +48,11 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
         let test_clock = self.optional("RDS_TEST_CLOCK", "1", false, switch);
         let first_party =
             self.optional("RDS_FIRST_PARTY_ORIGINS", "https://app.example", FirstParty::default(), |text| {
-                FirstParty::parse(text).map_err(|bad| format!("has an entry that is no web origin: {bad}"))
+                FirstParty::parse(text).map_err(|bad| format!("has an entry that is not a web origin: {bad}"))
             });
         let trusted_proxies = self.optional("RDS_TRUSTED_PROXIES", "10.0.0.0/8", TrustedProxies::default(), |text| {
             TrustedProxies::parse(text)
-                .map_err(|(entry, error)| format!("has an entry that is no block: {entry}: {error}"))
+                .map_err(|(entry, error)| format!("has an entry that is not an address block: {entry}: {error}"))
         });
         let log = self.optional("RDS_LOG", "info", LogLevel::Info, |text| {
             LogLevel::WORDS
@@ -104,17 +104,17 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
         self.required("RDS_MASTER_KEY", SIXTY_FOUR_HEX, master_key)
     }
 
-    /// The key itself, or a file that holds it: where secrets are mounted, the environment is for others to read.
+    /// The key itself, or the path of a file with it: mounted secrets stay out of the environment, which other processes may read.
     pub(super) fn signing_key(&mut self) -> Option<Option<DecisionKey>> {
         let own = self.optional("RDS_SIGNING_KEY", SIXTY_FOUR_HEX, None, |text| signing_key(text).map(Some))?;
         let path = self.optional("RDS_SIGNING_KEY_FILE", SIGNING_KEY_FILE, None, |path| {
             let text = std::fs::read_to_string(path);
             let text = text.map_err(|error| format!("names a file that cannot be read: {error}"))?;
-            signing_key(&text).map(Some).map_err(|reason| format!("names a file whose text {reason}"))
+            signing_key(&text).map(Some).map_err(|reason| format!("names a file whose content {reason}"))
         })?;
         match (own, path) {
             (Some(_), Some(_)) => {
-                self.note("RDS_SIGNING_KEY_FILE", SIGNING_KEY_FILE, Err("is set beside RDS_SIGNING_KEY".into()))
+                self.note("RDS_SIGNING_KEY_FILE", SIGNING_KEY_FILE, Err("must not be set together with RDS_SIGNING_KEY".into()))
             }
             (own, path) => Some(own.or(path)),
         }
@@ -129,13 +129,13 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
 
     pub(super) fn edge_url(&mut self) -> Option<Option<String>> {
         self.optional("RDS_EDGE_URL", "http://127.0.0.1:8787", None, |text| {
-            let named = text.parse().is_ok_and(|uri: Uri| {
+            let is_valid = text.parse().is_ok_and(|uri: Uri| {
                 matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some() && uri.query().is_none()
             });
-            if named {
+            if is_valid {
                 Ok(Some(text.trim_end_matches('/').to_owned()))
             } else {
-                Err("must be an http:// or https:// URL".into())
+                Err("must be an http:// or https:// URL without a query".into())
             }
         })
     }
@@ -145,7 +145,7 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
             if !text.starts_with("postgres://") && !text.starts_with("postgresql://") {
                 Err("must start with postgres://".into())
             } else if !store::is_address(text) {
-                Err("cannot be read: its parts must be percent-encoded, and its options have values that there are"
+                Err("is not a valid Postgres URL: percent-encode its parts and check the values of its options"
                     .into())
             } else {
                 Ok(Secret(text.into()))
@@ -187,7 +187,7 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
         self.note(variable, default, read(&text))
     }
 
-    /// The variable's text; one that is set to nothing counts as not set.
+    /// The variable's text, trimmed; an empty variable counts as not set.
     fn text(&self, variable: &str) -> Option<String> {
         (self.lookup)(variable).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
     }
@@ -204,14 +204,14 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
     }
 }
 
-/// Blocks of addresses, separated by commas.
+/// Parses address blocks, separated by commas.
 fn blocks(text: &str) -> Result<Vec<Cidr>, String> {
     text.split(',').map(|block| Cidr::parse(block.trim()).map_err(|error| format!("{block}: {error}"))).collect()
 }
 
 fn signing_key(text: &str) -> Result<DecisionKey, String> {
     DecisionKey::parse(text)
-        .ok_or_else(|| "must be 64 hex characters, with or without 0x, and a key of secp256k1".into())
+        .ok_or_else(|| "must be 64 hex digits, with or without 0x, and a valid secp256k1 private key".into())
 }
 
 fn master_key(text: &str) -> Result<Secret, String> {
@@ -219,7 +219,7 @@ fn master_key(text: &str) -> Result<Secret, String> {
     if text.split(',').all(|key| well_formed(key.trim())) {
         Ok(Secret(text.into()))
     } else {
-        Err("must be 64 hex characters, or several such keys separated by commas".into())
+        Err("must be 64 hex digits, or several such keys separated by commas".into())
     }
 }
 
@@ -228,7 +228,7 @@ fn authorities(path: &str) -> Result<Vec<CertificateDer<'static>>, String> {
     let pem = std::fs::read(path).map_err(|error| format!("names a file that cannot be read: {error}"))?;
     match CertificateDer::pem_slice_iter(&pem).collect::<Result<Vec<_>, _>>() {
         Ok(certificates) if !certificates.is_empty() => Ok(certificates),
-        _ => Err("names a file that is no PEM file with certificates".to_owned()),
+        _ => Err("names a file that is not a PEM file with certificates".to_owned()),
     }
 }
 
@@ -236,7 +236,7 @@ fn switch(text: &str) -> Result<bool, String> {
     match text {
         "1" | "true" => Ok(true),
         "0" | "false" => Ok(false),
-        _ => Err("must be 1 or 0, or true or false".into()),
+        _ => Err("must be 1, 0, true or false".into()),
     }
 }
 

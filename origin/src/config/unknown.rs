@@ -1,18 +1,17 @@
-//! Variables that look like ours and are none: a name that was mistyped is a setting that does nothing.
+//! Finds `RDS_` variables that nothing reads, so that a misspelt name does not silently have no effect.
 
 use super::Config;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-/// What every variable of ours begins with.
+/// Prefix of the service's variables.
 const PREFIX: &str = "RDS_";
 
 /// A variable that nothing reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unknown {
-    /// Its name.
     pub name: String,
-    /// The variable that it resembles most, when it resembles one.
+    /// The known variable with the most similar name, if one is similar enough.
     pub nearest: Option<String>,
 }
 
@@ -25,7 +24,7 @@ impl std::fmt::Display for Unknown {
     }
 }
 
-/// Those among `names`, by name. Variables that only tools of the repository read begin with `RDS_TEST_` and `RDS_STACK`.
+/// The unknown variables among `names`, sorted. `RDS_TEST_*` and `RDS_STACK` are skipped: the repository's own tools read them.
 pub fn unknown(names: impl Iterator<Item = String>) -> Vec<Unknown> {
     let known = known();
     let of_tools = |name: &str| name.starts_with("RDS_TEST_") || name == "RDS_STACK";
@@ -34,30 +33,30 @@ pub fn unknown(names: impl Iterator<Item = String>) -> Vec<Unknown> {
     stray.collect::<BTreeSet<_>>().into_iter().map(named).collect()
 }
 
-/// The process's own.
+/// The unknown variables of this process.
 pub fn unknown_here() -> Vec<Unknown> {
     unknown(std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()))
 }
 
-/// The names that the configuration asks for: those are known, and no list of them can fall behind.
+/// The known names, recorded while the configuration is read: a separate list could become outdated.
 fn known() -> BTreeSet<String> {
-    let asked = RefCell::new(BTreeSet::new());
-    // Every variable is asked for, whatever is wrong with those before it.
+    let names = RefCell::new(BTreeSet::new());
+    // The reader looks up every variable, even after a fault.
     let _ = Config::read(|name| {
-        asked.borrow_mut().insert(name.to_owned());
+        names.borrow_mut().insert(name.to_owned());
         None
     });
-    asked.into_inner()
+    names.into_inner()
 }
 
 fn nearest(name: &str, known: &BTreeSet<String>) -> Option<String> {
     let distances = known.iter().map(|other| (distance(name, other), other));
     let (steps, other) = distances.min()?;
-    // More than a third of it is another name.
+    // A distance of more than a third of the name's length is not a misspelling.
     (steps * 3 <= name.len() - PREFIX.len()).then(|| other.clone())
 }
 
-/// How many letters have to be put in, left out or changed (Levenshtein).
+/// Levenshtein distance: insertions, deletions and substitutions of bytes.
 fn distance(a: &str, b: &str) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (line, left) in a.bytes().enumerate() {
@@ -82,13 +81,13 @@ mod tests {
     }
 
     #[test]
-    fn a_mistyped_name_is_told_with_the_one_that_was_meant() {
+    fn a_misspelt_name_is_reported_with_the_most_similar_known_name() {
         assert_eq!(names(&["RDS_MASTER_KYE", "RDS_MASTER_KEY"]), ["RDS_MASTER_KYE (did you mean RDS_MASTER_KEY?)"]);
         assert_eq!(names(&["RDS_WHATEVER_ELSE", "PATH", "DATABASE_URL"]), ["RDS_WHATEVER_ELSE"]);
     }
 
     #[test]
-    fn what_is_read_is_known() {
+    fn every_variable_that_is_read_is_known() {
         assert_eq!(
             names(&["RDS_SIGNING_KEY", "RDS_SIGNING_KEY_FILE", "RDS_EDGE_URL", "RDS_TEST_CLOCK", "RDS_DB_CONNECTIONS"]),
             [""; 0]
@@ -96,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn distances_are_those_of_single_letters() {
+    fn distances_count_single_letter_edits() {
         for (a, b, steps) in [("", "abc", 3), ("kitten", "sitting", 3), ("abc", "abc", 0), ("abc", "acb", 2)] {
             assert_eq!(distance(a, b), steps, "{a} {b}");
         }

@@ -10,6 +10,6 @@
 
 pub mod issue;
 mod members;
-mod misspelt;
+mod json_error_location;
 pub mod registry;
 pub mod request;

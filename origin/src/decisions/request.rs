@@ -4,7 +4,7 @@
 //! has no word for is a fault of its field too, as far as the field can be found.
 
 use super::members::Members;
-use super::misspelt::Misspelt;
+use super::json_error_location::Misspelt;
 use rds_shared::graph::amount::{AmountError, Usd};
 use rds_shared::graph::limits::{Dimension, LimitError, Limits};
 use rds_shared::graph::portfolio::{MAX_POSITIONS, Portfolio, PortfolioError};

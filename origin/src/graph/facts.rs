@@ -15,7 +15,7 @@ use super::mappings::{Mappings, Subject};
 use crate::facts::{ExposurePart, PartBridge};
 use crate::store::catalog::address;
 use crate::store::graph_facts::{AssetRow, GraphRows, ReserveRow, VaultRow};
-use crate::store::{At, StoreError, optional_word};
+use crate::store::{At, StoreError, decode_optional_enum};
 use rds_shared::graph::amount::Usd;
 use rds_shared::graph::facts::{AssetRoute, Facts, Holding, Part, Reference, Trust, VaultFacts};
 use rds_shared::model::ids::{ChainId, VaultKey};
@@ -154,7 +154,7 @@ impl<'a> Registry<'a> {
 
     /// What the vault holds; null where that was not read, or adds up to more than the vault.
     fn parts(&self, whole: &Whole<'_>) -> Result<Option<Vec<Part>>, StoreError> {
-        let status: Option<ExposuresStatus> = optional_word("exposure.status", whole.row.status.as_deref())?;
+        let status: Option<ExposuresStatus> = decode_optional_enum("exposure.status", whole.row.status.as_deref())?;
         let (Some(ExposuresStatus::Observed), Some(parts)) = (status, &whole.row.parts) else { return Ok(None) };
         let total: u64 = parts.iter().map(|part| u64::from(part.share.0)).sum();
         if total > Ppm::ONE.0.unsigned_abs() {

@@ -9,7 +9,7 @@
 use super::facts::Registry;
 use crate::store::catalog::address;
 use crate::store::graph_facts::{EmodeRow, GraphRows, MarketRow, ReserveRow};
-use crate::store::{At, StoreError, word};
+use crate::store::{At, StoreError, decode_enum};
 use rds_shared::graph::lending::{Collateral, LendingMarket, LendingVault};
 use rds_shared::model::ids::{ChainId, VaultKey};
 use rds_shared::model::market::MarketShape;
@@ -46,7 +46,7 @@ fn market(
     modes: &[&EmodeRow],
     registry: &Registry<'_>,
 ) -> Result<LendingMarket, StoreError> {
-    let shape: MarketShape = word("market.shape", &row.shape)?;
+    let shape: MarketShape = decode_enum("market.shape", &row.shape)?;
     let debts: Vec<Option<i64>> = match shape {
         MarketShape::Pair => vec![row.total_borrowed_usd.and_then(cents)],
         MarketShape::Pool | MarketShape::Spoke => reserves.iter().map(|reserve| borrowed(reserve)).collect(),

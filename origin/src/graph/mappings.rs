@@ -1,7 +1,7 @@
 //! What is mapped to bridges, sets of signers, vendors and clusters, looked up by its subject.
 
 use crate::store::graph_facts::MappingRow;
-use crate::store::{StoreError, word};
+use crate::store::{StoreError, decode_enum};
 use rds_shared::graph::facts::{Reference, Trust};
 use rds_shared::model::mapping::{MappingType, SubjectType};
 use rds_shared::scoring::Ppm;
@@ -18,7 +18,7 @@ impl<'a> Mappings<'a> {
     pub(super) fn of(rows: &'a [MappingRow]) -> Result<Self, StoreError> {
         let mut mapped: HashMap<Subject<'a>, Vec<(MappingType, Reference)>> = HashMap::new();
         for row in rows {
-            let mapping_type: MappingType = word("mapping.mapping_type", &row.mapping_type)?;
+            let mapping_type: MappingType = decode_enum("mapping.mapping_type", &row.mapping_type)?;
             for subject in row.applies_to.iter() {
                 let confidence = subject.confidence.unwrap_or(*row.confidence);
                 let verified = subject.verified.unwrap_or(row.verified);

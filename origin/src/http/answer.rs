@@ -1,6 +1,6 @@
 //! What a handler returns, and the one place that makes an HTTP response of it.
 
-use super::recent::Page;
+use super::response_cache::Page;
 use super::signing::{Unsigned, HashedBody};
 use crate::metrics::Label;
 use crate::store::StoreError;

@@ -9,7 +9,7 @@ use super::encoded;
 use crate::app::App;
 use crate::attestation::proven;
 use crate::catalog::assets::{Asset, FoundAssets};
-use crate::store::{StoreError, assets, attestations, word};
+use crate::store::{StoreError, assets, attestations, decode_enum};
 use rds_shared::model::EncodedAsset;
 use rds_shared::model::asset::{
     AssetDetail, AssetHistory, AssetRow, Freshness, RESTRICTED_IN_DETAIL, Renewal, VersionPoint,
@@ -140,8 +140,8 @@ fn version_point(row: &assets::VersionRow) -> Result<VersionPoint, StoreError> {
         asset_version_id: row.number.to_string(),
         recorded_at: Micros(row.recorded_at.0),
         risk_score: row.score.and_then(MilliPoints::new),
-        risk_tier: row.tier.as_deref().map(|tier| word("asset_version_score.tier", tier)).transpose()?,
-        review_status: word("asset_version.review_status", &row.review_status)?,
+        risk_tier: row.tier.as_deref().map(|tier| decode_enum("asset_version_score.tier", tier)).transpose()?,
+        review_status: decode_enum("asset_version.review_status", &row.review_status)?,
         aum_usd: row.aum_usd,
         yield_pct: row.yield_pct,
     })

@@ -10,7 +10,7 @@ use crate::app::App;
 use crate::store::baskets::{self, Availability};
 use crate::store::webhooks::{self as table, Subscription};
 use crate::webhooks::subscriptions;
-use crate::webhooks::wish::{self, CreateSubscription};
+use crate::webhooks::create_request::{self, CreateSubscription};
 use rds_shared::model::webhook::{BasketWebhook, WebhookDeleted, WebhookReplayed};
 use rds_shared::wire::{ApiError, Data, Timestamp};
 
@@ -18,7 +18,7 @@ use rds_shared::wire::{ApiError, Data, Timestamp};
 pub async fn create(app: &App, call: &Call) -> Result<Answer, Failure> {
     let caller = caller(call)?;
     call.expect_json()?;
-    let name = wish::idempotency_key(call.idempotency_key.as_ref())?;
+    let name = create_request::idempotency_key(call.idempotency_key.as_ref())?;
     let wish = CreateSubscription::read_for_basket(call.found.param(0), &call.body)?;
     let created = subscriptions::create(&app.db, &app.webhooks, caller, &wish, name.as_deref(), call.now).await?;
     let secret = Some(created.secret.expose().to_owned());

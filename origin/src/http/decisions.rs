@@ -3,7 +3,7 @@
 use super::answer::{Answer, Failure};
 use super::assertion::Refusal;
 use super::call::Call;
-use super::edge_door::refusal_of;
+use super::edge_listener::refusal_of;
 use super::once;
 use crate::app::App;
 use crate::decisions::issue::{Unsigned, issue};

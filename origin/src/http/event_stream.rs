@@ -5,7 +5,7 @@ use super::call::Call;
 use super::namespaces;
 use super::pipeline::Ingress;
 use crate::app::App;
-use crate::door::Listener;
+use crate::listener::Listener;
 use crate::store::journal::read::{self as journal, Extent};
 use crate::store::stream_leases::Verdict;
 use crate::stream::body::EventBody;

@@ -4,7 +4,7 @@ use super::pipeline::{self, Ingress};
 use super::wire;
 use crate::app::App;
 use crate::config::Config;
-use crate::door::Listener;
+use crate::listener::Listener;
 use anyhow::Context;
 use std::future::Future;
 use std::net::SocketAddr;

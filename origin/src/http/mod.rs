@@ -40,7 +40,7 @@
 //! - Access follows from the route table alone; `e2e/authorisation/rule.mjs` states the same rule independently, and every route is called by every kind of
 //!   caller on every listener.
 
-pub mod admin_door;
+pub mod admin_listener;
 pub mod allocation;
 pub mod answer;
 pub mod assertion;
@@ -58,8 +58,8 @@ pub mod critical;
 pub mod curators;
 pub mod decisions;
 pub mod documents;
-pub mod doors;
-pub mod edge_door;
+pub mod listener_limits;
+pub mod edge_listener;
 pub mod encoded;
 pub mod event_stream;
 pub mod events;
@@ -69,7 +69,7 @@ pub mod held_bytes;
 pub mod holders;
 pub mod indices;
 pub mod ingest;
-pub mod line;
+pub mod connection_state;
 pub mod listeners;
 pub mod markets;
 pub mod me;
@@ -82,9 +82,9 @@ pub mod oracles;
 pub mod pipeline;
 pub mod portfolio;
 pub mod protocols;
-pub mod recent;
+pub mod response_cache;
 pub mod reference_rates;
-pub mod relay_door;
+pub mod relay_listener;
 pub mod relay_lookups;
 pub mod relay_meter;
 pub mod research;

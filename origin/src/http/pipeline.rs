@@ -3,12 +3,12 @@
 //! Listener → handler → response → metrics and access log. A panic becomes an error response like every other failure.
 
 use super::answer::{Answer, Failure, respond, tell_allowance, tell_fail_safe, tell_ignored};
-use super::line::ConnectionState;
+use super::connection_state::ConnectionState;
 use super::signing::{AnswerSigner, Unsigned};
-use super::{admin_door, edge_door, relay_door};
+use super::{admin_listener, edge_listener, relay_listener};
 use crate::app::App;
 use crate::clock::Stopwatch;
-use crate::door::Listener;
+use crate::listener::Listener;
 use crate::entropy;
 use crate::metrics::{Caller, Label};
 use crate::panics::{caught, panic_text};
@@ -134,10 +134,10 @@ async fn handle(app: &Arc<App>, request: Request, trace: &mut Trace) -> Result<A
         return Err(ErrorCode::UriTooLong.into());
     }
     match trace.through.door {
-        Listener::Edge => in_time(app, edge_door::handle(app, request, trace)).await,
-        Listener::Relay => in_time(app, Box::pin(relay_door::handle(app, request, trace))).await,
+        Listener::Edge => in_time(app, edge_listener::handle(app, request, trace)).await,
+        Listener::Relay => in_time(app, Box::pin(relay_listener::handle(app, request, trace))).await,
         // An operator's import has no time limit.
-        Listener::Admin => Box::pin(admin_door::handle(app, request, trace)).await,
+        Listener::Admin => Box::pin(admin_listener::handle(app, request, trace)).await,
     }
 }
 

@@ -3,7 +3,7 @@
 use super::answer::{Answer, Failure};
 use super::call::Call;
 use super::pipeline::Trace;
-use super::recent::CacheKey;
+use super::response_cache::CacheKey;
 use super::{
     allocation, assets, basket_webhooks, baskets, chains, changes, critical, curators, decisions, documents,
     event_stream, events, graph, health, holders, indices, markets, me, methodology, openapi, oracles, portfolio,

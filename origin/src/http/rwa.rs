@@ -5,7 +5,7 @@ use super::assets::{DetailRow, detail, rows};
 use super::call::Call;
 use super::encoded;
 use crate::app::App;
-use crate::catalog::assets::census::source_mix;
+use crate::catalog::assets::coverage::source_mix;
 use crate::rwa::totals::day_of;
 use crate::store::At;
 use crate::store::rwa::{self, SnapshotRow};

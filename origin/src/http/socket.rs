@@ -3,7 +3,7 @@
 //! By default the kernel buffers megabytes for a client that does not read. A streaming socket gets a small buffer, so that the limit
 //! on data waiting for a client is effective.
 
-use super::line::{ConnectionState, Step};
+use super::connection_state::{ConnectionState, Step};
 use crate::stream::body::Flow;
 use socket2::SockRef;
 use std::io;

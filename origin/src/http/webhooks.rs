@@ -8,7 +8,7 @@ use crate::app::App;
 use crate::store::webhook_lists::{self, Listed};
 use crate::store::webhooks::{self as table, SealedSecrets, Subscription};
 use crate::webhooks::subscriptions::{self, Caller, Fault};
-use crate::webhooks::wish::{self, CreateSubscription};
+use crate::webhooks::create_request::{self, CreateSubscription};
 use rds_shared::access::Principal;
 use rds_shared::model::webhook::{
     WebhookDeleted, WebhookDelivery, WebhookReplayed, WebhookRequest, WebhookSubscription,
@@ -33,7 +33,7 @@ impl From<Fault> for Failure {
 pub async fn create(app: &App, call: &Call) -> Result<Answer, Failure> {
     let caller = caller(call)?;
     call.expect_json()?;
-    let name = wish::idempotency_key(call.idempotency_key.as_ref())?;
+    let name = create_request::idempotency_key(call.idempotency_key.as_ref())?;
     let wish = CreateSubscription::read(&call.body)?;
     let created = subscriptions::create(&app.db, &app.webhooks, caller, &wish, name.as_deref(), call.now).await?;
     let secret = Some(created.secret.expose().to_owned());

@@ -4,7 +4,7 @@
 //! How many connections a listener accepts, and from whom, is decided by [`connections`](super::connections).
 
 use super::connections::{Connections, Seat};
-use super::line::{Limits, ConnectionState, Step};
+use super::connection_state::{Limits, ConnectionState, Step};
 use super::socket::Socket;
 use crate::stream::body::Flow;
 use axum::body::Body;
@@ -196,7 +196,7 @@ fn chunk(frame: &[u8], out: &mut Vec<u8>) {
 mod tests {
     use super::*;
     use crate::clock::Stopwatch;
-    use crate::http::doors::Bounds;
+    use crate::http::listener_limits::Bounds;
     use crate::stream::body::EventBody;
     use axum::body::Bytes;
     use std::sync::atomic::Ordering::Relaxed;

@@ -9,7 +9,7 @@ use crate::facts::{Event, EventLink, EventRecord, HolderRow, Position, Snapshot}
 use crate::observed_changes::{self, Readings};
 use crate::publication::{self as events, How};
 use crate::rwa::totals;
-use crate::scoring_run::guard::{Over, Trust, attempt};
+use crate::scoring_run::sanity_checks::{Over, Trust, attempt};
 use crate::store::event_places::{self, Deciding};
 use crate::store::publication::{self, Touched};
 use crate::store::{Db, StoreError, Tx, assets, event_feed, event_states, facts, markets, rwa, scores, tags};

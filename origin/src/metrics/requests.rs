@@ -1,7 +1,7 @@
 //! Request metrics: counts by route and status, latency, and kind of caller.
 
 use super::head;
-use crate::door::Listener;
+use crate::listener::Listener;
 use rds_shared::access::Principal;
 use rds_shared::route::{ROUTES, RouteId};
 use std::fmt::Write;

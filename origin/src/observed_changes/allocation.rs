@@ -6,7 +6,7 @@
 use super::Readings;
 use crate::facts::EventRecord;
 use crate::publication::OBSERVED_CHANGE_SOURCE;
-use crate::store::told::{self, Allocation, LastNotified, Topic};
+use crate::store::last_notified::{self, Allocation, LastNotified, Topic};
 use crate::store::{StoreError, Tx};
 use rds_shared::model::status::Severity;
 use rds_shared::rules::changes::{ALLOCATION_SHIFT_PPM, moved_ppm};
@@ -21,9 +21,9 @@ pub(super) async fn shifts(tx: &mut Tx<'_>, readings: &Readings<'_>) -> Result<V
     if vaults.is_empty() {
         return Ok(Vec::new());
     }
-    let now = told::allocations(tx, &vaults).await?;
+    let now = last_notified::allocations(tx, &vaults).await?;
     let subjects: Vec<&str> = now.iter().map(|allocation| allocation.vault_id.as_str()).collect();
-    let told = told::last(tx, Topic::Allocation, &subjects).await?;
+    let told = last_notified::last(tx, Topic::Allocation, &subjects).await?;
     let (mut events, mut kept) = (Vec::new(), Vec::new());
     for allocation in now {
         // All facts of one instant are one reading; a further part of it is not a move.
@@ -42,7 +42,7 @@ pub(super) async fn shifts(tx: &mut Tx<'_>, readings: &Readings<'_>) -> Result<V
             observed_at: allocation.observed_at,
         });
     }
-    told::keep(tx, Topic::Allocation, &kept).await?;
+    last_notified::keep(tx, Topic::Allocation, &kept).await?;
     Ok(events)
 }
 

@@ -3,7 +3,7 @@
 use super::{Readings, dollars};
 use crate::facts::EventRecord;
 use crate::publication::OBSERVED_CHANGE_SOURCE;
-use crate::store::told::{self, Debt, LastNotified, Topic};
+use crate::store::last_notified::{self, Debt, LastNotified, Topic};
 use crate::store::{StoreError, Tx};
 use rds_shared::model::status::{RemediationStatus, Severity};
 use rds_shared::rules::changes::{self, is_critical_debt};
@@ -13,16 +13,16 @@ use serde_json::{Map, json};
 pub(super) async fn gains(tx: &mut Tx<'_>, readings: &Readings<'_>) -> Result<Vec<EventRecord>, StoreError> {
     let mut debts = Vec::new();
     if !readings.vaults.is_empty() {
-        debts.extend(told::debts_of_vaults(tx, &readings.vaults).await?);
+        debts.extend(last_notified::debts_of_vaults(tx, &readings.vaults).await?);
     }
     if !readings.markets.is_empty() {
-        debts.extend(told::debts_of_markets(tx, &readings.markets).await?);
+        debts.extend(last_notified::debts_of_markets(tx, &readings.markets).await?);
     }
     if debts.is_empty() {
         return Ok(Vec::new());
     }
     let subjects: Vec<&str> = debts.iter().map(|debt| debt.subject_id.as_str()).collect();
-    let told = told::last(tx, Topic::BadDebt, &subjects).await?;
+    let told = last_notified::last(tx, Topic::BadDebt, &subjects).await?;
     let (mut events, mut kept) = (Vec::new(), Vec::new());
     for debt in &debts {
         let before = told.get(&debt.subject_id).and_then(|told| told.value.as_f64());
@@ -37,7 +37,7 @@ pub(super) async fn gains(tx: &mut Tx<'_>, readings: &Readings<'_>) -> Result<Ve
             observed_at: debt.observed_at,
         });
     }
-    told::keep(tx, Topic::BadDebt, &kept).await?;
+    last_notified::keep(tx, Topic::BadDebt, &kept).await?;
     Ok(events)
 }
 

@@ -4,7 +4,7 @@ use super::Readings;
 use crate::facts::fact::Fact;
 use crate::facts::{EventRecord, VaultState};
 use crate::publication::OBSERVED_CHANGE_SOURCE;
-use crate::store::told::{self, Gate, LastNotified, Topic};
+use crate::store::last_notified::{self, Gate, LastNotified, Topic};
 use crate::store::{At, StoreError, Tx};
 use rds_shared::model::status::{DepositStatus, Severity};
 use rds_shared::rules::changes::deposit_move;
@@ -21,9 +21,9 @@ pub(super) async fn moves(tx: &mut Tx<'_>, readings: &Readings<'_>) -> Result<Ve
     }
     let mut own = own_states(readings);
     let subjects: Vec<&str> = vaults.iter().map(String::as_str).collect();
-    let confirmed = told::last(tx, Topic::DepositStatus, &subjects).await?;
+    let confirmed = last_notified::last(tx, Topic::DepositStatus, &subjects).await?;
     let (mut events, mut kept) = (Vec::new(), Vec::new());
-    for gate in told::gates(tx, &vaults).await? {
+    for gate in last_notified::gates(tx, &vaults).await? {
         let before = confirmed.get(&gate.vault_id);
         let mut last = before.and_then(|told| told.value.as_str()?.parse::<DepositStatus>().ok());
         let mut at = None;
@@ -43,7 +43,7 @@ pub(super) async fn moves(tx: &mut Tx<'_>, readings: &Readings<'_>) -> Result<Ve
             kept.push(LastNotified { subject_id: gate.vault_id, value: json!(status.as_str()), observed_at });
         }
     }
-    told::keep(tx, Topic::DepositStatus, &kept).await?;
+    last_notified::keep(tx, Topic::DepositStatus, &kept).await?;
     Ok(events)
 }
 

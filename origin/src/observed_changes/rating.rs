@@ -3,7 +3,7 @@
 use crate::facts::EventRecord;
 use crate::publication::{self, How, RATING_CHANGE_SOURCE};
 use crate::scoring_run::VaultChange;
-use crate::store::told;
+use crate::store::last_notified;
 use crate::store::{StoreError, Tx};
 use rds_shared::model::status::Severity;
 use rds_shared::rules::dwell::{Change, ChangeType};
@@ -24,7 +24,7 @@ pub async fn rating_changes(
         return Ok(0);
     }
     let ids: Vec<&str> = moves.iter().map(|it| it.vault_id.as_str()).collect();
-    let names = told::names(tx, &ids).await?;
+    let names = last_notified::names(tx, &ids).await?;
     let event = |it: &&VaultChange| {
         let name = names.get(&it.vault_id).map_or(it.vault_id.as_str(), String::as_str);
         event(&it.vault_id, name, &it.change, version, now)

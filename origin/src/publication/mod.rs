@@ -23,7 +23,7 @@
 //!   again (`tests/it/events_withheld.rs`).
 
 mod intake;
-pub mod verbs;
+pub mod commands;
 
 pub use intake::{TakenIn, public_at_once, take_in};
 

@@ -4,7 +4,7 @@ use crate::facts::{FlagEvent, FlagOverride};
 use crate::ingest::references::stored_dimensions;
 use crate::store::asset_scores::{self, AssetRow, AssetScoreRow};
 use crate::store::facts::raw;
-use crate::store::{StoreError, Tx, assets, word};
+use crate::store::{StoreError, Tx, assets, decode_enum};
 use rds_shared::rules::tiers::tier_of;
 use rds_shared::scoring::MilliPoints;
 use rds_shared::scoring::asset::{
@@ -94,13 +94,13 @@ fn input(
     scores: &BTreeMap<&str, Option<MilliPoints>>,
     now: Timestamp,
 ) -> Result<AssetInput, StoreError> {
-    let category: AssetCategory = word("asset.category", &row.category)?;
+    let category: AssetCategory = decode_enum("asset.category", &row.category)?;
     let cadence =
-        row.attestation_cadence.as_deref().map(|text| word::<AttestationCadence>("asset.attestation_cadence", text));
+        row.attestation_cadence.as_deref().map(|text| decode_enum::<AttestationCadence>("asset.attestation_cadence", text));
     let published = |id: &String| scores.get(id.as_str()).copied().flatten();
     let dimensions = row.dimensions.as_ref().map(stored_dimensions).unwrap_or_default();
     let refreshed = row.last_refresh_at.or(row.reviewed_at);
-    let status = row.review_status.as_deref().map(|text| word::<ReviewStatus>("asset_version.review_status", text));
+    let status = row.review_status.as_deref().map(|text| decode_enum::<ReviewStatus>("asset_version.review_status", text));
     let overrides = overrides(row, now)?;
     Ok(AssetInput {
         lockup_days: u32::try_from(row.lockup_days).unwrap_or(0),

@@ -5,7 +5,7 @@ use super::peers::Peers;
 use crate::facts::{ExposurePart, Signing};
 use crate::store::rewards::{self, Rates};
 use crate::store::scoring::{self, IncidentRow, ProtocolRow, ScoredAsset, Signals, VaultRow};
-use crate::store::{At, StoreError, Tx, vault_days, word};
+use crate::store::{At, StoreError, Tx, vault_days, decode_enum};
 use rds_shared::model::status::{IncidentSeverity, RemediationStatus};
 use rds_shared::model::vault::Reward;
 use rds_shared::rules::tiers::Tier;
@@ -111,7 +111,7 @@ impl Market {
 
     /// Mode, deposit asset and exposures: all that the asset vector reads.
     pub(super) fn asset_side(&self, row: &VaultRow, from: &mut Sources) -> Result<VaultInput, StoreError> {
-        let mut input = VaultInput::new(word("vault.asset_mode", &row.asset_mode)?);
+        let mut input = VaultInput::new(decode_enum("vault.asset_mode", &row.asset_mode)?);
         let place = row.asset_address.clone().map(|address| (row.chain_id, address));
         if let Some(asset) = place.and_then(|place| self.assets.get(self.by_deployment.get(&place)?)) {
             input.deposit_score = milli(asset.score);
@@ -123,7 +123,7 @@ impl Market {
         if let (Some(status), Some(source), Some(at)) =
             (&row.exposures_status, &row.exposures_source, row.exposures_observed_at)
         {
-            input.exposures_status = word("exposure.status", status)?;
+            input.exposures_status = decode_enum("exposure.status", status)?;
             input.exposures = parts(row)?.iter().map(|part| self.exposure(part)).collect();
             from.note(&[InputField::Exposures], source, at);
         }
@@ -163,7 +163,7 @@ impl Market {
         ];
         from.derived(&fields, &protocol.evidence, &protocol.source, protocol.observed_at);
         if let Some(strategy) = &row.strategy {
-            input.strategy = Some(word("vault.strategy", strategy)?);
+            input.strategy = Some(decode_enum("vault.strategy", strategy)?);
             from.derived(&[("strategy", InputField::Strategy)], &row.evidence, &row.source, row.observed_at);
         }
         let Some(dependencies) = &protocol.dependencies else { return Ok(input) };
@@ -197,7 +197,7 @@ fn worst(tiers: &[Option<Tier>]) -> WorstDependency {
 
 /// A protocol's platform inputs without its dependencies.
 fn own_platform(protocol: &ProtocolRow, now: Timestamp) -> Result<PlatformInput, StoreError> {
-    let strategy = protocol.strategy.as_deref().map(|text| word("protocol.strategy", text)).transpose()?;
+    let strategy = protocol.strategy.as_deref().map(|text| decode_enum("protocol.strategy", text)).transpose()?;
     Ok(PlatformInput {
         version_age_days: protocol.version_deployed_at.map(|at| days(at, now)),
         audits: protocol.audits.and_then(|audits| u32::try_from(audits).ok()),
@@ -228,8 +228,8 @@ fn control(row: &VaultRow, from: &mut Sources) -> Result<ControlInput, StoreErro
     Ok(ControlInput {
         timelock: if immutable { Timelock::Immutable } else { seconds.map_or(Timelock::Unknown, Timelock::Seconds) },
         signers: if immutable { Signers::Immutable } else { signing.map_or(Signers::Unknown, Signers::from) },
-        exit: word("vault.exit", &row.exit)?,
-        source: word("vault.source_code", &row.source_code)?,
+        exit: decode_enum("vault.exit", &row.exit)?,
+        source: decode_enum("vault.source_code", &row.source_code)?,
     })
 }
 
@@ -256,7 +256,7 @@ fn history(row: &VaultRow, facts: &Facts, now: Timestamp, from: &mut Sources) ->
 /// What is not known of an incident counts against the vault: major, not recovered, not resolved.
 pub(super) fn counted(incident: &IncidentRow, now: Timestamp) -> Result<Incident, StoreError> {
     let minor = match &incident.incident_severity {
-        Some(text) => word::<IncidentSeverity>("event.incident_severity", text)? == IncidentSeverity::Minor,
+        Some(text) => decode_enum::<IncidentSeverity>("event.incident_severity", text)? == IncidentSeverity::Minor,
         None => false,
     };
     let resolved = incident.remediation_status.as_deref() == Some(RemediationStatus::Resolved.as_str());

@@ -13,7 +13,7 @@
 
 pub mod as_of;
 mod assets;
-pub mod guard;
+pub mod sanity_checks;
 mod inputs;
 mod nested;
 mod peers;
@@ -31,7 +31,7 @@ use crate::store::publication;
 use crate::store::scores::{self, RunRow, RunStamp};
 use crate::store::{At, Db, StoreError, Tx};
 use crate::store::{scoring, tags};
-use guard::{Over, Trust, attempt};
+use sanity_checks::{Over, Trust, attempt};
 use inputs::Market;
 use publish::Published;
 use rds_shared::model::health::FailSafeMode;

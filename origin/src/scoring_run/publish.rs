@@ -4,7 +4,7 @@ use super::VaultChange;
 use super::inputs::Vault;
 use crate::store::scores::{self, HistoryRow, RunStamp, ScoreRow};
 use crate::store::scoring::VaultRow;
-use crate::store::{At, StoreError, Tx, word};
+use crate::store::{At, StoreError, Tx, decode_enum};
 use rds_shared::rules::dwell::{BoundaryClock, Publication, Rating};
 use rds_shared::scoring::provenance::{Observations, PublishedProvenance, RiskVectors, ScoreProvenance};
 use rds_shared::scoring::run::RunFacts;
@@ -80,7 +80,7 @@ impl<'a> Published<'a> {
 
     /// Takes in a vault that is new while no run is published: it is there, without a score, and nothing of it was judged.
     pub fn unjudged(&mut self, row: VaultRow) -> Result<(), StoreError> {
-        let input = VaultInput::new(word("vault.asset_mode", &row.asset_mode)?);
+        let input = VaultInput::new(decode_enum("vault.asset_mode", &row.asset_mode)?);
         let outcome = evaluate(&input);
         let vault = Vault { row, input, observations: Observations::default(), stands_out: false };
         let row = self.row(&vault, &outcome, &Publication { rating: None }, false)?;

@@ -8,7 +8,7 @@ use super::moment::Moment;
 use super::platforms::CHAIN_ID;
 use crate::facts::{EventRecord, Publication, event_id};
 use crate::ingest::Observation;
-use crate::publication::verbs::Verb;
+use crate::publication::commands::Verb;
 use crate::store::At;
 use rds_shared::model::status::{IncidentSeverity, RemediationStatus, Severity};
 use serde_json::{Map, Value, json};

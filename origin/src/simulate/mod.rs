@@ -18,7 +18,7 @@
 //! dwells and history are what the rules make of the observations.
 
 mod actor;
-mod cast;
+mod scenarios;
 mod crowd;
 mod design;
 mod events;
@@ -44,7 +44,7 @@ use crate::baskets;
 use crate::clock::Clock;
 use crate::facts::AssetReview;
 use crate::ingest::{self, Batch, IngestError, Observation};
-use crate::publication::verbs;
+use crate::publication::commands;
 use crate::store::{Db, publication};
 use crate::symbol_days;
 use actor::Actor;
@@ -128,7 +128,7 @@ pub async fn run(
         // Whatever the hour moved: the first hour makes the first versions.
         baskets::refresh(db, &at_that_hour, key).await?;
         for (event, verb) in events::edits(moment) {
-            verbs::run(db, &at_that_hour, event, verb).await?;
+            commands::run(db, &at_that_hour, event, verb).await?;
             report.data_version = publication::version(db).await?;
         }
     }
@@ -146,7 +146,7 @@ struct Simulation {
 impl Simulation {
     fn new(options: Options) -> Simulation {
         let Options { seed, vaults, hours } = options;
-        let mut actors = cast::vaults(seed);
+        let mut actors = scenarios::vaults(seed);
         let cast = actors.len() as u64;
         actors.extend((cast..u64::from(vaults)).map(|number| crowd::vault(seed, number, hours.max(1))));
         actors.truncate(vaults as usize);
@@ -168,7 +168,7 @@ impl Simulation {
             news.extend(funds::registry(moment));
             news.extend(reviewers::registry(moment));
             news.extend(publications::registry(moment));
-            news.extend(baskets::house::definitions());
+            news.extend(baskets::default_baskets::definitions());
         }
         news.extend(platforms::news(moment));
         let reviews: Vec<AssetReview> = tokens::reviews(moment).into_iter().chain(funds::reviews(moment)).collect();

@@ -23,7 +23,7 @@ pub mod writes;
 use crate::app::App;
 use crate::store::health::ping;
 use crate::store::{StoreError, fail_safe, status as table, webhook_lists};
-use crate::stream::keeper::overflowed_within;
+use crate::stream::maintenance::overflowed_within;
 use rds_shared::model::health::FailSafeMode;
 use rds_shared::model::status_feed::{Component, ComponentName, StatusFeed, StatusSignals, Uptime};
 use rds_shared::rules::platform::{self as rules, Found, RECENT_SECONDS, unread};

@@ -1,7 +1,7 @@
 //! What a curated vault lends against: its exposures with the published data of each collateral.
 
 use super::catalog::{address, instant};
-use super::{Db, StoreError, Tx, optional_word, word};
+use super::{Db, StoreError, Tx, decode_optional_enum, decode_enum};
 use rds_shared::model::allocation::Collateral;
 use rds_shared::model::ids::Address;
 use rds_shared::rules::tiers::Tier;
@@ -54,7 +54,7 @@ pub async fn of_vault(db: &Db, vault_id: &str) -> Result<Option<Allocation>, Sto
     let loan: Option<String> = row.try_get("asset_address")?;
     Ok(Some(Allocation {
         loan_asset_address: loan.map(|text| address("vault.asset_address", text)).transpose()?,
-        status: optional_word("exposure.status", row.try_get("status")?)?,
+        status: decode_optional_enum("exposure.status", row.try_get("status")?)?,
         source: row.try_get("source")?,
         observed_at: instant(&row, "observed_at")?,
         parts: parts(&mut tx, vault_id).await?,
@@ -92,7 +92,7 @@ fn part(row: &PgRow) -> Result<Part, StoreError> {
     Ok(Part {
         share: u32::try_from(ppm(row.try_get("share")?)).unwrap_or(0),
         lltv: row.try_get::<Option<f64>, _>("lltv")?.map(|lltv| Ppm(ppm(lltv))),
-        oracle: word::<Oracle>("exposure.parts.oracle", row.try_get("oracle")?)?,
+        oracle: decode_enum::<Oracle>("exposure.parts.oracle", row.try_get("oracle")?)?,
         same_peg: row.try_get("same_peg")?,
         collateral: Collateral {
             asset_id: row.try_get("asset_id")?,
@@ -100,10 +100,10 @@ fn part(row: &PgRow) -> Result<Part, StoreError> {
             symbol: row.try_get("symbol")?,
             name: row.try_get("name")?,
             address: contract.map(|text| address("asset.address", text)).transpose()?,
-            category: optional_word::<AssetCategory>("asset.category", row.try_get("category")?)?,
-            review_status: optional_word::<ReviewStatus>("asset_version.review_status", row.try_get("review_status")?)?,
+            category: decode_optional_enum::<AssetCategory>("asset.category", row.try_get("category")?)?,
+            review_status: decode_optional_enum::<ReviewStatus>("asset_version.review_status", row.try_get("review_status")?)?,
             risk_score: score.and_then(MilliPoints::new),
-            risk_tier: optional_word::<Tier>("asset_score.tier", row.try_get("tier")?)?,
+            risk_tier: decode_optional_enum::<Tier>("asset_score.tier", row.try_get("tier")?)?,
             hard_fail_flags: row.try_get::<Option<Vec<String>>, _>("hard_fail_flags")?.unwrap_or_default(),
         },
     })

@@ -26,7 +26,7 @@ pub async fn hold(tx: &mut Tx<'_>, basket_id: &str) -> Result<Option<Held>, Stor
     let halted_since: Option<At> = row.try_get("halted_since")?;
     Ok(Some(Held {
         name: row.try_get("name")?,
-        constituent_type: super::word("basket.constituent_type", row.try_get("constituent_type")?)?,
+        constituent_type: super::decode_enum("basket.constituent_type", row.try_get("constituent_type")?)?,
         is_basket_a: row.try_get("is_basket_a")?,
         halted_since: halted_since.map(Timestamp::from),
     }))

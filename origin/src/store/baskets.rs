@@ -2,7 +2,7 @@
 //!
 //! Constituents on a withheld chain are read and marked; a caller that serves them must leave out their ids.
 
-use super::{At, Db, StoreError, Tx, word};
+use super::{At, Db, StoreError, Tx, decode_enum};
 use crate::facts::Eligibility;
 use rds_shared::model::basket::{
     BasketMethodologyRow, BasketRow, BasketVersionRow, ConstituentType, ListedBasketVersion, Methodology, SupportStatus,
@@ -320,7 +320,7 @@ fn stored(row: &PgRow) -> Result<StoredVersion, StoreError> {
         number: row.try_get("number")?,
         name: row.try_get("name")?,
         made_as: row.try_get("basket_name")?,
-        constituent_type: word("basket.constituent_type", row.try_get("constituent_type")?)?,
+        constituent_type: decode_enum("basket.constituent_type", row.try_get("constituent_type")?)?,
         confirmed_at: row.try_get::<At, _>("confirmed_at")?.into(),
         confirmed_under: row.try_get("confirmed_under")?,
         support: support(row)?,
@@ -331,7 +331,7 @@ fn stored(row: &PgRow) -> Result<StoredVersion, StoreError> {
 
 fn version_row(row: &PgRow) -> Result<BasketVersionRow, StoreError> {
     let hash: Vec<u8> = row.try_get("content_hash")?;
-    let trigger_reason: Trigger = word("basket_version.trigger_reason", row.try_get("trigger_reason")?)?;
+    let trigger_reason: Trigger = decode_enum("basket_version.trigger_reason", row.try_get("trigger_reason")?)?;
     Ok(BasketVersionRow {
         version_id: row.try_get("version_id")?,
         basket_id: row.try_get("basket_id")?,

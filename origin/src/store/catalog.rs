@@ -2,7 +2,7 @@
 
 use super::markets::RESERVE_GATES;
 use super::rewards::{self, Rates};
-use super::{At, Db, StoreError, optional_word, word};
+use super::{At, Db, StoreError, decode_optional_enum, decode_enum};
 use crate::facts::IncentivesStatus;
 use rds_shared::model::ids::{Address, ChainId, Namespace, VaultId};
 use rds_shared::model::status::{BorrowStatus, Breakdown, DepositStatus, ScoreStatus, TvlStatus, WithdrawStatus};
@@ -207,7 +207,7 @@ pub async fn load_registry(db: &Db) -> Result<Registry, StoreError> {
             audits: count(&row, "audits")?,
             newest_audit_at: instant(&row, "newest_audit_at")?,
             audit_report_url: row.try_get("audit_report_url")?,
-            breakdown: optional_word("protocol.breakdown", row.try_get("breakdown")?)?,
+            breakdown: decode_optional_enum("protocol.breakdown", row.try_get("breakdown")?)?,
         });
     }
     let curators =
@@ -279,10 +279,10 @@ pub(super) fn vault_facts(row: &PgRow, running: Vec<Reward>) -> Result<VaultFact
     let asset_address: Option<String> = row.try_get("asset_address")?;
     let (base_apr, borrow_apr) = (row.try_get("base_apr")?, row.try_get("borrow_apr")?);
     let strategy: Option<String> = row.try_get("strategy_type")?;
-    let mut incentives: IncentivesStatus = word("vault_state.incentives", row.try_get("incentives")?)?;
-    let mut borrow_status = word::<BorrowStatus>("vault_state.borrow_status", row.try_get("borrow_status")?)?;
+    let mut incentives: IncentivesStatus = decode_enum("vault_state.incentives", row.try_get("incentives")?)?;
+    let mut borrow_status = decode_enum::<BorrowStatus>("vault_state.borrow_status", row.try_get("borrow_status")?)?;
     // For strategies without borrowers, missing data means "not applicable" instead of "unknown".
-    if optional_word::<Strategy>("vault.strategy", strategy.as_deref())?.is_some_and(lends_to_nobody) {
+    if decode_optional_enum::<Strategy>("vault.strategy", strategy.as_deref())?.is_some_and(lends_to_nobody) {
         if borrow_status == BorrowStatus::Unknown {
             borrow_status = BorrowStatus::NotApplicable;
         }
@@ -328,8 +328,8 @@ pub(super) fn vault_facts(row: &PgRow, running: Vec<Reward>) -> Result<VaultFact
         rewards: running,
         borrow_status,
         active_loans_usd: row.try_get("active_loans_usd")?,
-        deposit_status: word::<DepositStatus>("vault_state.deposit_status", row.try_get("deposit_status")?)?,
-        withdraw_status: word::<WithdrawStatus>("vault_state.withdraw_status", row.try_get("withdraw_status")?)?,
+        deposit_status: decode_enum::<DepositStatus>("vault_state.deposit_status", row.try_get("deposit_status")?)?,
+        withdraw_status: decode_enum::<WithdrawStatus>("vault_state.withdraw_status", row.try_get("withdraw_status")?)?,
         deposit_capacity_usd: row.try_get("deposit_capacity_usd")?,
         last_synced_at: instant(row, "last_synced_at")?,
         told_at: row.try_get::<At, _>("told_at")?.0,
@@ -337,7 +337,7 @@ pub(super) fn vault_facts(row: &PgRow, running: Vec<Reward>) -> Result<VaultFact
         audits: count(row, "audits")?,
         auditors: row.try_get("auditors")?,
         score: score.and_then(MilliPoints::new),
-        tier: optional_word::<Tier>("vault_score.tier", tier)?,
+        tier: decode_optional_enum::<Tier>("vault_score.tier", tier)?,
         score_status: if score.is_some() { ScoreStatus::Scored } else { ScoreStatus::Unscored },
         score_run_id: row.try_get("run_id")?,
         score_computed_at: instant(row, "computed_at")?,

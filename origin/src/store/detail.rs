@@ -2,8 +2,8 @@
 
 use super::catalog::{self, VAULT_FACTS, VaultFacts, instant};
 use super::rewards::{self, Campaigns, Rates};
-use super::word::DbEnum;
-use super::{At, Db, StoreError, word};
+use super::db_enum::DbEnum;
+use super::{At, Db, StoreError, decode_enum};
 use crate::facts::IncentivesStatus;
 use rds_shared::model::status::Severity;
 use rds_shared::model::vault_history::{ScoreHistoryPoint, SnapshotPoint, VaultEvent};
@@ -170,11 +170,11 @@ pub async fn score_history(
     .fetch_all(&db.pool)
     .await?;
     let score = |stored: Option<i32>| stored.and_then(MilliPoints::new);
-    let tier = |stored: Option<&str>| stored.map(|text| word::<Tier>("score_history.tier", text)).transpose();
+    let tier = |stored: Option<&str>| stored.map(|text| decode_enum::<Tier>("score_history.tier", text)).transpose();
     let point = |row: &sqlx::postgres::PgRow| {
         Ok(ScoreHistoryPoint {
             observed_at: row.try_get::<At, _>("observed_at")?.0,
-            change_type: word::<ChangeType>("score_history.change_type", row.try_get("change_type")?)?,
+            change_type: decode_enum::<ChangeType>("score_history.change_type", row.try_get("change_type")?)?,
             prev_score: score(row.try_get("prev_score")?),
             new_score: score(row.try_get("new_score")?),
             prev_tier: tier(row.try_get("prev_tier")?)?,
@@ -205,7 +205,7 @@ pub async fn events(db: impl PgExecutor<'_>, id: &str, limit: u32) -> Result<Vec
         Ok(VaultEvent {
             id: row.try_get("id")?,
             event_type: row.try_get("event_type")?,
-            severity: word::<Severity>("event.severity", row.try_get("severity")?)?,
+            severity: decode_enum::<Severity>("event.severity", row.try_get("severity")?)?,
             title: row.try_get("title")?,
             description: row.try_get("description")?,
             tx_hash: row.try_get("tx_hash")?,

@@ -1,7 +1,7 @@
 //! Events as the API serves them one by one and as subscribers receive them.
 
 use super::event_feed::row_of;
-use super::{At, StoreError, word};
+use super::{At, StoreError, decode_enum};
 use crate::store::catalog::instant;
 use rds_shared::model::event::{AffectedVault, EventDetail, PublicationState};
 use rds_shared::model::ids::{Address, ChainId, Namespace, VaultId};
@@ -88,7 +88,7 @@ fn read(row: &PgRow) -> Result<Placed, StoreError> {
     };
     Ok(Placed {
         detail,
-        state: word("event.state", row.try_get("state")?)?,
+        state: decode_enum("event.state", row.try_get("state")?)?,
         is_served: row.try_get("is_served")?,
         vault_ids,
         chain_ids: row.try_get("chain_ids")?,

@@ -1,7 +1,7 @@
 //! The feed's tables: updated with the events and read row by row. `event_pages` reads pages.
 
 use super::catalog::instant;
-use super::{At, Db, StoreError, Tx, optional_word, word};
+use super::{At, Db, StoreError, Tx, decode_optional_enum, decode_enum};
 use crate::facts::Reference;
 use rds_shared::model::event::{EventRow, Link};
 use rds_shared::model::ids::ChainId;
@@ -106,7 +106,7 @@ pub(super) fn row_of(row: &PgRow) -> Result<EventRow, StoreError> {
     Ok(EventRow {
         id: row.try_get::<i64, _>("id")?.to_string(),
         event_type: row.try_get("event_type")?,
-        severity: word::<Severity>("event.severity", row.try_get("severity")?)?,
+        severity: decode_enum::<Severity>("event.severity", row.try_get("severity")?)?,
         title: row.try_get("title")?,
         description: row.try_get("description")?,
         occurred_at: row.try_get::<At, _>("occurred_at")?.0,
@@ -116,12 +116,12 @@ pub(super) fn row_of(row: &PgRow) -> Result<EventRow, StoreError> {
         chain_name: row.try_get("chain_name")?,
         curator_id: row.try_get("shown_curator")?,
         curator_name: row.try_get("curator_name")?,
-        incident_severity: optional_word::<IncidentSeverity>(
+        incident_severity: decode_optional_enum::<IncidentSeverity>(
             "event.incident_severity",
             row.try_get("incident_severity")?,
         )?,
         loss_amount_usd: row.try_get("loss_usd")?,
-        remediation_status: optional_word::<RemediationStatus>(
+        remediation_status: decode_optional_enum::<RemediationStatus>(
             "event.remediation_status",
             row.try_get("remediation_status")?,
         )?,

@@ -2,7 +2,7 @@
 //!
 //! A statement waits for a concurrent change of the same row and then checks its condition again, so only one of two publishers succeeds.
 
-use super::{At, StoreError, Tx, word};
+use super::{At, StoreError, Tx, decode_enum};
 use crate::facts::EventScope;
 use rds_shared::model::event::PublicationState;
 
@@ -46,7 +46,7 @@ pub async fn of(tx: &mut Tx<'_>, id: i64) -> Result<Option<(PublicationState, bo
         .bind(id)
         .fetch_optional(&mut **tx)
         .await?;
-    row.map(|(state, promoted)| Ok((word("event.state", &state)?, promoted))).transpose()
+    row.map(|(state, promoted)| Ok((decode_enum("event.state", &state)?, promoted))).transpose()
 }
 
 /// When the current record of an event was observed; `None` if the event does not exist.

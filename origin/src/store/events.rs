@@ -2,7 +2,7 @@
 
 use super::catalog::instant;
 use super::event_feed::links;
-use super::{At, Db, StoreError, optional_word, word};
+use super::{At, Db, StoreError, decode_optional_enum, decode_enum};
 use rds_shared::model::event::{CriticalVault, MarketEvent};
 use rds_shared::model::ids::VaultId;
 use rds_shared::model::protocol::ProtocolIncident;
@@ -37,7 +37,7 @@ pub async fn incidents_of_protocol(db: &Db, id: &str, limit: u32) -> Result<Vec<
         Ok(ProtocolIncident {
             id: row.try_get::<i64, _>("id")?.to_string(),
             title: row.try_get("title")?,
-            severity: word::<Severity>("event.severity", row.try_get("severity")?)?,
+            severity: decode_enum::<Severity>("event.severity", row.try_get("severity")?)?,
             incident_severity: incident_severity(row)?,
             occurred_at: row.try_get::<At, _>("occurred_at")?.0,
             loss_amount_usd: row.try_get("loss_usd")?,
@@ -85,7 +85,7 @@ pub async fn of_market(db: &Db, contract: &str, market_id: &str, limit: u32) -> 
             id: row.try_get("id")?,
             market_id: market_id.to_owned(),
             event_type: row.try_get("event_type")?,
-            severity: word::<Severity>("event.severity", row.try_get("severity")?)?,
+            severity: decode_enum::<Severity>("event.severity", row.try_get("severity")?)?,
             title: row.try_get("title")?,
             description: row.try_get("description")?,
             scope: row.try_get("scope")?,
@@ -157,7 +157,7 @@ pub async fn critical_vaults(
             days_since_incident: u64::try_from(now.seconds_since(last) / 86_400).unwrap_or(0),
             incident_title: row.try_get("title")?,
             incident_severity: incident_severity(row)?,
-            event_severity: word::<Severity>("event.severity", row.try_get("severity")?)?,
+            event_severity: decode_enum::<Severity>("event.severity", row.try_get("severity")?)?,
         })
     };
     rows.iter().map(vault).collect()
@@ -168,9 +168,9 @@ fn vault_id(text: &str) -> Result<VaultId, StoreError> {
 }
 
 fn incident_severity(row: &PgRow) -> Result<Option<IncidentSeverity>, StoreError> {
-    optional_word("event.incident_severity", row.try_get("incident_severity")?)
+    decode_optional_enum("event.incident_severity", row.try_get("incident_severity")?)
 }
 
 fn remediation(row: &PgRow) -> Result<Option<RemediationStatus>, StoreError> {
-    optional_word("event.remediation_status", row.try_get("remediation_status")?)
+    decode_optional_enum("event.remediation_status", row.try_get("remediation_status")?)
 }

@@ -6,7 +6,7 @@
 //!   (`tests/it/http_holders.rs`).
 
 use super::catalog::address;
-use super::{At, Db, StoreError, word};
+use super::{At, Db, StoreError, decode_enum};
 use crate::facts::StoredHolder;
 use rds_shared::model::holders::{HolderFacts, TopHolder};
 use rds_shared::rules::holders::Concentration;
@@ -57,7 +57,7 @@ fn facts(row: &PgRow) -> Result<HolderFacts, StoreError> {
         top_holders: top_holders(row.try_get("top_holders")?)?,
         indexed_to_block: block.map(i64::unsigned_abs),
         backfill_complete: row.try_get("backfill_complete")?,
-        coverage_status: word("holder_snapshot.coverage_status", row.try_get("coverage_status")?)?,
+        coverage_status: decode_enum("holder_snapshot.coverage_status", row.try_get("coverage_status")?)?,
         computed_at: row.try_get::<At, _>("observed_at")?.0,
     })
 }

@@ -2,7 +2,7 @@
 
 use super::catalog::instant;
 use super::security::references;
-use super::{Db, StoreError, optional_word, word};
+use super::{Db, StoreError, decode_optional_enum, decode_enum};
 use rds_shared::model::ids::ChainId;
 use rds_shared::model::loss::{
     Dossier, DossierCoverage, DossierEvidence, DossierProvenance, LossChain, LossProtocol, LossRow, UNMAPPED_ID,
@@ -54,7 +54,7 @@ fn listed(row: &PgRow) -> Result<Option<LossRow>, StoreError> {
     let LossChain { chain_id, chain_slug } =
         first.unwrap_or_else(|| LossChain { chain_id: UNMAPPED_ID, chain_slug: UNMAPPED_SLUG.to_owned() });
     let label: Option<&str> = row.try_get("severity")?;
-    let registry = optional_word("security_event.severity", row.try_get("registry_severity")?)?;
+    let registry = decode_optional_enum("security_event.severity", row.try_get("registry_severity")?)?;
     let name = match row.try_get::<Option<String>, _>("tracked_name")? {
         Some(name) => Some(name),
         None => row.try_get("protocol_name")?,
@@ -108,7 +108,7 @@ fn dossier(row: &PgRow, has_registry_row: bool) -> Result<Dossier, StoreError> {
         source_id: row.try_get("source_id")?,
         retrieved_at: instant(row, "observed_at")?.unwrap_or_default(),
         loss_text: row.try_get("loss_text")?,
-        loss_basis: word("loss_case.loss_basis", row.try_get("loss_basis")?)?,
+        loss_basis: decode_enum("loss_case.loss_basis", row.try_get("loss_basis")?)?,
         note: row.try_get("note")?,
     };
     Ok(Dossier { evidence, provenance, coverage })

@@ -1,7 +1,7 @@
 //! Lending markets: their keys, and the data of their rows in the catalog.
 
 use super::catalog::{address, chain_id};
-use super::{At, Db, StoreError, Tx, word};
+use super::{At, Db, StoreError, Tx, decode_enum};
 use rds_shared::model::ids::{Address, ChainId};
 use rds_shared::model::market::{EfficiencyMode, MarketShape, MarketSource};
 use rds_shared::model::status::{BorrowStatus, DepositStatus};
@@ -194,9 +194,9 @@ fn market(row: &PgRow) -> Result<MarketRecord, StoreError> {
         chain_slug: row.try_get("chain_slug")?,
         address: address("market.address", row.try_get("address")?)?,
         name: row.try_get("name")?,
-        shape: word("market.shape", row.try_get("shape")?)?,
+        shape: decode_enum("market.shape", row.try_get("shape")?)?,
         hub_address: optional_address("market.hub_address", row.try_get("hub_address")?)?,
-        discovered_by: word("market.discovered_by", row.try_get("discovered_by")?)?,
+        discovered_by: decode_enum("market.discovered_by", row.try_get("discovered_by")?)?,
         loan_asset_symbol: row.try_get("loan_asset_symbol")?,
         collateral_asset_symbol: row.try_get("collateral_asset_symbol")?,
         lltv: row.try_get("lltv")?,
@@ -216,8 +216,8 @@ fn reserve(row: &PgRow) -> Result<ReserveRecord, StoreError> {
         token_address: optional_address("market_reserve.token_address", row.try_get("token_address")?)?,
         hub_address: optional_address("market_reserve.hub_address", row.try_get("hub_address")?)?,
         fee_rate: row.try_get("fee_rate")?,
-        borrow_status: borrow_status.map(|text| word("market_reserve.borrow_status", text)).transpose()?,
-        deposit_status: deposit_status.map(|text| word("market_reserve.deposit_status", text)).transpose()?,
+        borrow_status: borrow_status.map(|text| decode_enum("market_reserve.borrow_status", text)).transpose()?,
+        deposit_status: deposit_status.map(|text| decode_enum("market_reserve.deposit_status", text)).transpose()?,
         deposit_capacity_usd: row.try_get("deposit_capacity_usd")?,
         observed_at: row.try_get::<At, _>("observed_at")?.0,
     })

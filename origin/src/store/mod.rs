@@ -65,7 +65,7 @@ pub mod stream_leases;
 pub mod symbols;
 pub mod tags;
 pub mod test_clock;
-pub mod told;
+pub mod last_notified;
 pub mod usage;
 pub mod vault_days;
 pub mod webhook_deliveries;
@@ -74,7 +74,7 @@ pub mod webhook_lists;
 pub mod webhook_secrets;
 pub mod webhook_upkeep;
 pub mod webhooks;
-mod word;
+mod db_enum;
 pub mod write_probe;
 
 pub use crate::facts::At;
@@ -335,11 +335,11 @@ pub async fn pending_migrations(db: &Db) -> Result<usize, StoreError> {
 }
 
 /// Parses a stored value of a closed vocabulary.
-pub(crate) fn word<T: FromStr>(column: &'static str, text: &str) -> Result<T, StoreError> {
+pub(crate) fn decode_enum<T: FromStr>(column: &'static str, text: &str) -> Result<T, StoreError> {
     text.parse().map_err(|_| StoreError::Corrupt { column, text: text.to_owned() })
 }
 
 /// The same for a nullable column.
-pub(crate) fn optional_word<T: FromStr>(column: &'static str, text: Option<&str>) -> Result<Option<T>, StoreError> {
-    text.map(|text| word(column, text)).transpose()
+pub(crate) fn decode_optional_enum<T: FromStr>(column: &'static str, text: Option<&str>) -> Result<Option<T>, StoreError> {
+    text.map(|text| decode_enum(column, text)).transpose()
 }

@@ -1,7 +1,7 @@
 //! Price feeds, for the catalog.
 
 use super::catalog::{address, chain_id, instant};
-use super::{At, Db, StoreError, word};
+use super::{At, Db, StoreError, decode_enum};
 use rds_shared::model::oracle::OracleFeed;
 use sqlx::Row;
 use sqlx::postgres::PgRow;
@@ -30,7 +30,7 @@ fn feed(row: &PgRow) -> Result<FeedRecord, StoreError> {
         chain_id: chain_id(row)?,
         chain_name: row.try_get("chain_name")?,
         address: address("oracle_feed.address", row.try_get("address")?)?,
-        kind: word("oracle_feed.feed_kind", row.try_get("feed_kind")?)?,
+        kind: decode_enum("oracle_feed.feed_kind", row.try_get("feed_kind")?)?,
         asset: row.try_get("asset")?,
         quote: row.try_get("quote")?,
         description: row.try_get("description")?,

@@ -1,6 +1,6 @@
 //! Look-ups of existing rows that a batch refers to.
 
-use super::{At, StoreError, Tx, word};
+use super::{At, StoreError, Tx, decode_enum};
 use rds_shared::model::market::MarketShape;
 use rds_shared::scoring::asset::AssetCategory;
 use sqlx::Row;
@@ -43,7 +43,7 @@ pub async fn rwa_sources(tx: &mut Tx<'_>) -> Result<HashSet<String>, StoreError>
 /// All assets with their categories.
 pub async fn assets(tx: &mut Tx<'_>) -> Result<HashMap<String, AssetCategory>, StoreError> {
     let rows: Vec<(String, String)> = sqlx::query_as("SELECT id, category FROM asset").fetch_all(&mut **tx).await?;
-    rows.into_iter().map(|(id, category)| Ok((id, word("asset.category", &category)?))).collect()
+    rows.into_iter().map(|(id, category)| Ok((id, decode_enum("asset.category", &category)?))).collect()
 }
 
 /// The ids that are vaults.
@@ -73,7 +73,7 @@ pub async fn vaults_at(
 /// The shapes of all markets, by contract.
 pub async fn markets(tx: &mut Tx<'_>) -> Result<HashMap<String, MarketShape>, StoreError> {
     let rows: Vec<(String, String)> = sqlx::query_as("SELECT contract, shape FROM market").fetch_all(&mut **tx).await?;
-    rows.into_iter().map(|(contract, shape)| Ok((contract, word("market.shape", &shape)?))).collect()
+    rows.into_iter().map(|(contract, shape)| Ok((contract, decode_enum("market.shape", &shape)?))).collect()
 }
 
 /// The contracts that are feeds.

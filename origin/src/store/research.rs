@@ -1,6 +1,6 @@
 //! Research records: written once, shown once promoted, and listed.
 
-use super::{At, Db, StoreError, Tx, word};
+use super::{At, Db, StoreError, Tx, decode_enum};
 use crate::facts::GivenKind;
 use rds_shared::model::research::RecordKind;
 use serde_json::Value;
@@ -229,7 +229,7 @@ pub async fn standing(db: &Db) -> Result<Vec<Standing>, StoreError> {
     let standing = |row: &sqlx::postgres::PgRow| {
         Ok(Standing {
             id: row.try_get("id")?,
-            kind: word("research_record.kind", row.try_get("kind")?)?,
+            kind: decode_enum("research_record.kind", row.try_get("kind")?)?,
             record_key: row.try_get("record_key")?,
             unmet: row.try_get("unmet")?,
             is_promoted: row.try_get("is_promoted")?,

@@ -1,7 +1,7 @@
 //! Predictions: scores recorded before their window, their outcomes, and their list.
 
 use super::catalog::instant;
-use super::{At, Db, StoreError, Tx, word};
+use super::{At, Db, StoreError, Tx, decode_enum};
 use rds_shared::model::research::{PREVIEW_STAGE, Prediction};
 use rds_shared::research::Horizon;
 use rds_shared::research::outcome::{BASE_WITHIN_DAYS, PredictionOutcome, Watched};
@@ -250,8 +250,8 @@ fn prediction(row: &PgRow) -> Result<Prediction, StoreError> {
         made_at,
         due_at,
         score: MilliPoints::new(score).ok_or_else(|| corrupt("research_prediction.score", score.to_string()))?,
-        tier: word("research_prediction.tier", row.try_get("tier")?)?,
-        outcome: word("research_prediction.outcome", row.try_get("outcome")?)?,
+        tier: decode_enum("research_prediction.tier", row.try_get("tier")?)?,
+        outcome: decode_enum("research_prediction.outcome", row.try_get("outcome")?)?,
         drawdown: drawdown.map(|bp| Ppm(bp * 100)),
         resolved_at: instant(row, "resolved_at")?,
         provided_by: row.try_get("provided_by")?,

@@ -1,7 +1,7 @@
 //! Reward campaigns, and the rates that result from them.
 
 use super::catalog::address;
-use super::{At, StoreError, word};
+use super::{At, StoreError, decode_enum};
 use crate::facts::IncentivesStatus;
 use rds_shared::model::status::{RewardSide, RewardType};
 use rds_shared::model::vault::Reward;
@@ -71,11 +71,11 @@ fn step(row: &PgRow) -> Result<CampaignStep, StoreError> {
         since: row.try_get::<At, _>("observed_at")?.0,
         active: row.try_get("active")?,
         reward: Reward {
-            side: word::<RewardSide>("reward.side", row.try_get("side")?)?,
+            side: decode_enum::<RewardSide>("reward.side", row.try_get("side")?)?,
             token_symbol: row.try_get("token_symbol")?,
             token_address: token_address.map(|text| address("reward.token_address", text)).transpose()?,
             apr: row.try_get("apr")?,
-            reward_type: word::<RewardType>("reward.reward_type", row.try_get("reward_type")?)?,
+            reward_type: decode_enum::<RewardType>("reward.reward_type", row.try_get("reward_type")?)?,
             source: row.try_get("source")?,
             campaign_id: Some(row.try_get("campaign_id")?),
             source_url: row.try_get("source_url")?,

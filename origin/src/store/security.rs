@@ -1,7 +1,7 @@
 //! The security registry: its rows as served, and their states.
 
 use super::catalog::instant;
-use super::{At, Db, StoreError, Tx, optional_word, word};
+use super::{At, Db, StoreError, Tx, decode_optional_enum, decode_enum};
 use crate::facts::Reference;
 use rds_shared::model::event::Link;
 use rds_shared::model::ids::ChainId;
@@ -114,7 +114,7 @@ pub async fn standing(tx: &mut Tx<'_>, id: i64) -> Result<Option<RegistryStatus>
     );
     let Some(row) = row.bind(id).fetch_optional(&mut **tx).await? else { return Ok(None) };
     Ok(Some(RegistryStatus {
-        state: word("security_event.state", row.try_get("state")?)?,
+        state: decode_enum("security_event.state", row.try_get("state")?)?,
         affects_tracked_universe: row.try_get("affects_tracked_universe")?,
         promoted_event_id: row.try_get("promoted_event_id")?,
         is_served: row.try_get("is_served")?,
@@ -223,7 +223,7 @@ pub async fn entries(db: &Db, state: Option<RegistryState>, limit: u32) -> Resul
 fn registry_entry(row: &PgRow) -> Result<RegistryEntry, StoreError> {
     Ok(RegistryEntry {
         id: row.try_get("id")?,
-        state: word("security_event.state", row.try_get("state")?)?,
+        state: decode_enum("security_event.state", row.try_get("state")?)?,
         source: row.try_get("source")?,
         source_id: row.try_get("source_id")?,
         title: row.try_get("title")?,
@@ -235,7 +235,7 @@ fn registry_entry(row: &PgRow) -> Result<RegistryEntry, StoreError> {
 fn security_event(row: &PgRow) -> Result<SecurityEvent, StoreError> {
     let count = |column: &str| Ok::<_, StoreError>(u64::from(row.try_get::<i32, _>(column)?.unsigned_abs()));
     let (confirmations, disconfirmations) = (count("confirmations")?, count("disconfirmations")?);
-    let published_by: Option<PublishedBy> = optional_word("security_event.published_by", row.try_get("published_by")?)?;
+    let published_by: Option<PublishedBy> = decode_optional_enum("security_event.published_by", row.try_get("published_by")?)?;
     Ok(SecurityEvent {
         id: row.try_get::<i64, _>("id")?.unsigned_abs(),
         source: row.try_get("source")?,
@@ -250,7 +250,7 @@ fn security_event(row: &PgRow) -> Result<SecurityEvent, StoreError> {
         confirmations,
         disconfirmations,
         loss_amount_usd: row.try_get::<Option<i64>, _>("loss_cents")?.map(Cents),
-        severity: word("security_event.severity", row.try_get("severity")?)?,
+        severity: decode_enum("security_event.severity", row.try_get("severity")?)?,
         tx_hash: row.try_get("tx_hash")?,
         native_url: row.try_get("native_url")?,
         links: references(row)?,

@@ -1,7 +1,7 @@
 //! Risk signals and the vaults they affect.
 
 use super::catalog::{address, chain_id, instant};
-use super::{At, Db, StoreError, Tx, word};
+use super::{At, Db, StoreError, Tx, decode_enum};
 use rds_shared::model::ids::{VaultId, VaultKey};
 use rds_shared::model::money::{Cents, DecimalUsd};
 use rds_shared::model::signal::{
@@ -188,7 +188,7 @@ fn signal(row: &PgRow) -> Result<Signal, StoreError> {
         id: row.try_get::<i64, _>("id")?.unsigned_abs(),
         title: row.try_get("title")?,
         url: row.try_get("url")?,
-        severity: word::<SignalSeverity>("signal.severity", row.try_get("severity")?)?,
+        severity: decode_enum::<SignalSeverity>("signal.severity", row.try_get("severity")?)?,
         significance: row.try_get("significance")?,
         entities: entities.into_iter().map(entity).collect(),
         affected_vault_count: row.try_get::<i64, _>("affected_vault_count")?.unsigned_abs(),

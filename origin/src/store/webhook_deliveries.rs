@@ -3,7 +3,7 @@
 //! Lock order: subscriptions before deliveries, and subscriptions by ascending id.
 
 use super::webhooks::{SealedSecrets, sealed};
-use super::{At, StoreError, Tx, word};
+use super::{At, StoreError, Tx, decode_enum};
 use axum::body::Bytes;
 use rds_shared::push::breaker::Finals;
 use rds_shared::push::schedule::{Attempt, Delivery, Failure};
@@ -182,7 +182,7 @@ pub(super) fn event_id(text: String) -> Result<EventId, StoreError> {
 
 /// Parses the failure of an attempt.
 pub(super) fn failure(text: Option<String>) -> Result<Option<Failure>, StoreError> {
-    text.map(|text| word("webhook_attempt.failure", &text)).transpose()
+    text.map(|text| decode_enum("webhook_attempt.failure", &text)).transpose()
 }
 
 /// Releases those leases that this process still has, and returns their tokens.

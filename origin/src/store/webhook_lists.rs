@@ -1,7 +1,7 @@
 //! Deliveries as their owner reads them, and recent success counts.
 
 use super::webhook_deliveries::{attempt, event_id, failure};
-use super::{At, Db, StoreError, word};
+use super::{At, Db, StoreError, decode_enum};
 use rds_shared::push::schedule::{Attempt, DeliveryStatus, Failure};
 use rds_shared::push::webhook::{EventId, EventType};
 use rds_shared::wire::Timestamp;
@@ -66,7 +66,7 @@ pub async fn deliveries(db: &Db, subscription: i64, only: Option<i64>, limit: i6
 
 fn listed(row: &PgRow) -> Result<Listed, StoreError> {
     let instant = |column| Ok::<_, StoreError>(row.try_get::<Option<At>, _>(column)?.map(Timestamp::from));
-    let status: DeliveryStatus = word("webhook_delivery.state", row.try_get("state")?)?;
+    let status: DeliveryStatus = decode_enum("webhook_delivery.state", row.try_get("state")?)?;
     let latest = match instant("ended_at")? {
         None => None,
         Some(ended_at) => Some(Latest {
@@ -79,7 +79,7 @@ fn listed(row: &PgRow) -> Result<Listed, StoreError> {
     Ok(Listed {
         id: row.try_get("id")?,
         event_id: event_id(row.try_get("event_id")?)?,
-        event_type: word("webhook_event.event_type", row.try_get("event_type")?)?,
+        event_type: decode_enum("webhook_event.event_type", row.try_get("event_type")?)?,
         status,
         attempt: attempt(row.try_get("attempt")?)?,
         due: instant("due")?.filter(|_| status == DeliveryStatus::Pending),

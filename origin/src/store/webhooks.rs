@@ -1,6 +1,6 @@
 //! Webhook subscriptions: rows, states, secrets.
 
-use super::{At, Db, StoreError, Tx, optional_word, word};
+use super::{At, Db, StoreError, Tx, decode_optional_enum, decode_enum};
 use rds_shared::push::breaker::{Breaker, DisabledReason, FailureRun, Status};
 use rds_shared::push::webhook::EventType;
 use rds_shared::wire::Timestamp;
@@ -70,7 +70,7 @@ fn read(row: &PgRow) -> Result<Subscription, StoreError> {
     let families: Vec<String> = row.try_get("families")?;
     let status: String = row.try_get("status")?;
     let reason: Option<String> = row.try_get("disabled_reason")?;
-    let reason = optional_word::<DisabledReason>("webhook_subscription.disabled_reason", reason.as_deref())?;
+    let reason = decode_optional_enum::<DisabledReason>("webhook_subscription.disabled_reason", reason.as_deref())?;
     let status = match (status.as_str(), instant("paused_until")?, reason) {
         ("active", None, None) => Status::Active,
         ("paused", Some(until), None) => Status::Paused(until),
@@ -83,7 +83,7 @@ fn read(row: &PgRow) -> Result<Subscription, StoreError> {
         id: row.try_get("id")?,
         basket: basket_id.map(|basket_id| ToBasket { basket_id, pinned_version_id }),
         url: row.try_get("url")?,
-        families: families.iter().map(|text| word("webhook_subscription.families", text)).collect::<Result<_, _>>()?,
+        families: families.iter().map(|text| decode_enum("webhook_subscription.families", text)).collect::<Result<_, _>>()?,
         description: row.try_get("description")?,
         breaker: Breaker {
             status,

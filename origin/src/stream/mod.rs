@@ -20,7 +20,7 @@ pub mod admission;
 mod alarm;
 pub mod body;
 pub mod delivery;
-pub mod keeper;
+pub mod maintenance;
 pub mod meters;
 pub mod pages;
 

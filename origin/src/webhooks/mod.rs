@@ -31,19 +31,19 @@
 pub mod counters;
 pub mod deliver;
 pub mod fanout;
-pub mod guard;
-pub mod kept;
+pub mod egress_filter;
+pub mod connection_pool;
 pub mod reseal;
 pub mod seal;
 pub mod send;
 mod slots;
 pub mod subscriptions;
 pub mod upkeep;
-pub mod wish;
+pub mod create_request;
 
 use crate::config::Config;
 use crate::store::webhooks::SealedSecrets;
-use guard::{EgressFilter, NameServers, Resolve};
+use egress_filter::{EgressFilter, NameServers, Resolve};
 use rds_shared::push::schedule::TIMEOUT_SECONDS;
 use rds_shared::push::signature::SigningSecrets;
 use rds_shared::wire::Timestamp;

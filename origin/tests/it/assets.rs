@@ -6,7 +6,7 @@ use crate::testapp::{NOW, Reply, TestApp, Wish, holder, signed_as};
 use axum::http::StatusCode;
 use rds_origin::attestation::ReviewerSecret;
 use rds_origin::clock::Clock;
-use rds_origin::sources;
+use rds_origin::importers;
 use rds_shared::access::{Plan, Principal};
 use rds_shared::rules::attestation::Statement;
 use rds_shared::scoring::MilliPoints;
@@ -334,7 +334,7 @@ async fn a_real_asset_is_served_with_nothing_invented() {
     let Some(dir) = crate::facts_real::real_data() else { return };
     let facts = TestDb::new().await;
     let clock = Clock::held(Timestamp::parse(NOW).unwrap());
-    sources::import(&facts.db, &clock, &dir, None, &mut |_: &str| ()).await.unwrap();
+    importers::import(&facts.db, &clock, &dir, None, &mut |_: &str| ()).await.unwrap();
     let test = TestApp::over(facts, Wish::default()).await;
     let list =
         keyed(&test, "/v1/assets/enriched?limit=100&search=0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48").await.json();

@@ -5,7 +5,7 @@ use crate::testapp::{NOW, TestApp, holder};
 use axum::http::StatusCode;
 use rds_origin::facts::event_id;
 use rds_origin::publication::Outcome;
-use rds_origin::publication::verbs::{self, Verb};
+use rds_origin::publication::commands::{self, Verb};
 use rds_shared::access::Plan;
 use rds_shared::wire::Timestamp;
 use serde_json::{Value, json};
@@ -30,7 +30,7 @@ pub async fn feed(test: &TestApp, query: &str) -> Vec<String> {
 
 pub async fn retract(test: &TestApp, key: &str) {
     let verb = Verb::Retract { reason: None };
-    assert_eq!(verbs::run(&test.app.db, &test.app.clock, event_id(key), verb).await.unwrap(), Outcome::Moved);
+    assert_eq!(commands::run(&test.app.db, &test.app.clock, event_id(key), verb).await.unwrap(), Outcome::Moved);
 }
 
 /// The market, with events that differ in everything that can be asked for.
@@ -217,7 +217,7 @@ async fn repeats_are_one_row_that_survives_the_one_that_stood_for_it() {
     let row = group().await.json()["data"].clone();
     assert_eq!((&row["title"], &row["occurrence_count"]), (&json!("depeg-2"), &json!(2)));
     assert_eq!(test.get(&format!("/v1/events/{}", event_id("depeg-3"))).await.code(), "NOT_FOUND");
-    verbs::run(&test.app.db, &test.app.clock, event_id("depeg-4"), Verb::Publish).await.unwrap();
+    commands::run(&test.app.db, &test.app.clock, event_id("depeg-4"), Verb::Publish).await.unwrap();
     assert_eq!(group().await.json()["data"]["title"], "depeg-4");
     for key in ["depeg-1", "depeg-2", "depeg-4"] {
         retract(&test, key).await;

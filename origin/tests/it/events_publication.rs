@@ -3,7 +3,7 @@
 use crate::db::TestDb;
 use crate::facts_market::{VAULT, clock, ingest, market, observed, published};
 use rds_origin::facts::event_id;
-use rds_origin::publication::verbs::{self, Verb};
+use rds_origin::publication::commands::{self, Verb};
 use rds_origin::publication::{self, How, Outcome};
 use rds_origin::store::{StoreError, publication as versions};
 use rds_shared::model::event::PublicationState;
@@ -55,7 +55,7 @@ async fn words(test: &TestDb, key: &str) -> Vec<String> {
 }
 
 async fn run(test: &TestDb, hours: i64, key: &str, verb: Verb) -> Outcome {
-    verbs::run(&test.db, &clock(hours), event_id(key), verb).await.unwrap()
+    commands::run(&test.db, &clock(hours), event_id(key), verb).await.unwrap()
 }
 
 fn because(reason: &str) -> Verb {
@@ -120,7 +120,7 @@ async fn of_many_publishers_at_once_one_moves_it() {
     let asked: Vec<_> = (0..8)
         .map(|_| {
             let db = test.db.clone();
-            tokio::spawn(async move { verbs::run(&db, &clock(2), event_id("drain"), Verb::Publish).await.unwrap() })
+            tokio::spawn(async move { commands::run(&db, &clock(2), event_id("drain"), Verb::Publish).await.unwrap() })
         })
         .collect();
     let mut moved = 0;

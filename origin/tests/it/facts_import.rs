@@ -2,7 +2,7 @@
 
 use crate::db::TestDb;
 use crate::facts_sets::{DOLLAR, Sets, VAULT, count, import};
-use rds_origin::sources::ImportError;
+use rds_origin::importers::ImportError;
 use serde_json::{Value, json};
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use crate::db::TestDb;
 use rds_origin::clock::Clock;
-use rds_origin::sources::{self, ImportError, ImportReport};
+use rds_origin::importers::{self, ImportError, ImportReport};
 use rds_shared::wire::Timestamp;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ pub fn clock() -> Clock {
 
 /// Imports a folder, or one file of it.
 pub async fn import(test: &TestDb, dir: &Path, only: Option<&str>) -> Result<ImportReport, ImportError> {
-    sources::import(&test.db, &clock(), dir, only, &mut |_: &str| ()).await
+    importers::import(&test.db, &clock(), dir, only, &mut |_: &str| ()).await
 }
 
 /// What a statement counts.

@@ -7,7 +7,7 @@ use crate::http_vaults::with_header;
 use crate::testapp::{TestApp, Wish, signed};
 use axum::http::StatusCode;
 use rds_origin::fail_safe::{self, GUARD, Said};
-use rds_origin::publication::verbs::{self, Verb};
+use rds_origin::publication::commands::{self, Verb};
 use rds_origin::scoring_run::{self, Run};
 use rds_origin::store::fail_safe::{self as table, Stored};
 use rds_shared::model::health::FailSafeMode::{self, Degraded, FailClosed, Normal};
@@ -156,7 +156,7 @@ async fn what_is_held_back_does_not_slip_past_in_pieces_and_a_good_run_ends_it()
     );
 
     let event: i64 = sqlx::query_scalar("select min(id) from event").fetch_one(&test.app.db.pool).await.unwrap();
-    verbs::run(&test.app.db, &test.app.clock, event, Verb::Retract { reason: None }).await.unwrap();
+    commands::run(&test.app.db, &test.app.clock, event, Verb::Retract { reason: None }).await.unwrap();
     refresh(&test).await;
     assert_eq!(served(&test).await, (4, None), "four of them can be right, and the run over everything says so");
     let changes = table::changes(&test.app.db.pool, 10).await.unwrap();

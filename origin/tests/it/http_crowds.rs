@@ -6,7 +6,7 @@ use crate::testapp::{ADMIN_TOKEN, EDGE_KEY, TestApp, signed};
 use axum::body::{Body, to_bytes};
 use axum::extract::Request;
 use rds_origin::clock::Clock;
-use rds_origin::door::Listener;
+use rds_origin::listener::Listener;
 use rds_origin::entropy;
 use rds_shared::access::{Assertion, AssertionKey, BodyDigest, Principal, SignedHead, SignedRequest};
 use rds_shared::wire::headers;

@@ -6,7 +6,7 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::http::StatusCode;
 use rds_origin::clock::Clock;
-use rds_origin::door::Listener;
+use rds_origin::listener::Listener;
 use rds_shared::access::{Assertion, AssertionKey, SignedRequest};
 use rds_shared::wire::headers;
 use serde_json::json;

@@ -4,7 +4,7 @@ use crate::testapp::{PEER, TestApp};
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::StatusCode;
-use rds_origin::door::Listener;
+use rds_origin::listener::Listener;
 use serde_json::Value;
 
 const IGNORED: &str = "x-service-ignored-parameters";

@@ -7,7 +7,7 @@ use crate::testapp::{PEER, Reply, TestApp, Wish};
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::StatusCode;
-use rds_origin::door::Listener;
+use rds_origin::listener::Listener;
 use rds_origin::keys;
 use rds_shared::access::Plan;
 

@@ -7,7 +7,7 @@ use crate::market::{VAULTS, address, lines};
 use crate::testapp::{PEER, Reply, TestApp, Wish, signed};
 use axum::http::StatusCode;
 use rds_origin::catalog::refresh::refresh;
-use rds_origin::door::Listener;
+use rds_origin::listener::Listener;
 use rds_origin::http::listeners::Listeners;
 use rds_origin::http::pipeline::{self, Ingress};
 use serde_json::{Value, json};

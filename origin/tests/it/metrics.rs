@@ -6,7 +6,7 @@ use crate::http_doors::bare;
 use crate::market::lines;
 use crate::testapp::{PEER, TestApp, Wish, signed};
 use rds_origin::app::VERSION;
-use rds_origin::door::Listener;
+use rds_origin::listener::Listener;
 use rds_origin::metrics::standing::look;
 use rds_shared::scoring::METHODOLOGY_VERSION;
 use std::collections::{BTreeMap, BTreeSet};

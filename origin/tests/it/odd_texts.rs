@@ -3,7 +3,7 @@
 use crate::testapp::{TestApp, holder, signed_as};
 use axum::body::Bytes;
 use axum::http::{Request, StatusCode};
-use rds_origin::door::Listener;
+use rds_origin::listener::Listener;
 use rds_origin::http::answer::respond;
 use rds_origin::http::pipeline::{self, Ingress, Trace};
 use rds_origin::http::router;

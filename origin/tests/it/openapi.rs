@@ -4,7 +4,7 @@ use crate::testapp::{PEER, TestApp, signed};
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{HeaderValue, StatusCode};
-use rds_origin::door::Listener;
+use rds_origin::listener::Listener;
 
 const COMMITTED: &str = include_str!("../../../openapi/openapi.json");
 const PATH: &str = "/v1/openapi.json";

@@ -97,19 +97,19 @@ async fn a_doctor_tells_whose_word_counts_at_each_door_and_shouts_where_it_is_ev
     };
     let proxies = async |value| said("RDS_TRUSTED_PROXIES", value, "proxies ").await;
     let none = proxies("").await;
-    for door in ["relay door: none", "edge door: none", "admin door: none"] {
+    for door in ["relay listener: none", "edge listener: none", "admin listener: none"] {
         assert!(none.contains(door) && !none.contains("WARNING"), "{none}");
     }
     let some = proxies("10.0.0.0/8, fd00::/8").await;
     assert!(
-        some.contains("relay door: 10.0.0.0/8, fd00::/8 (RDS_TRUSTED_PROXIES)") && !some.contains("WARNING"),
+        some.contains("relay listener: 10.0.0.0/8, fd00::/8 (RDS_TRUSTED_PROXIES)") && !some.contains("WARNING"),
         "{some}"
     );
     for everybody in ["0.0.0.0/0", "::/0", "10.0.0.0/8,::/0", "0.0.0.0/1,128.0.0.0/1"] {
         let loud = proxies(everybody).await;
-        assert!(loud.contains("WARNING: THE RELAY DOOR BELIEVES EVERYBODY"), "{loud}");
+        assert!(loud.contains("WARNING: THE RELAY LISTENER TRUSTS EVERYBODY"), "{loud}");
     }
-    let door = said("RDS_EDGE_ALLOW", "0.0.0.0/0", "edge door").await;
+    let door = said("RDS_EDGE_ALLOW", "0.0.0.0/0", "edge listener").await;
     assert!(door.contains("WARNING: ANYBODY MAY CONNECT"), "{door}");
 }
 

@@ -8,7 +8,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::StatusCode;
-use rds_origin::door::Listener;
+use rds_origin::listener::Listener;
 use rds_origin::edge_link::EdgeLink;
 use rds_origin::fail_safe::{self, Said};
 use rds_origin::http::listeners::Listeners;

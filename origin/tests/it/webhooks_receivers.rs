@@ -5,7 +5,7 @@ use crate::streaming::eventually;
 use crate::webhooks_world::{IMPATIENT, World};
 use rds_origin::clock::Stopwatch;
 use rds_origin::webhooks::deliver::Deliveries;
-use rds_origin::webhooks::guard::LookupError;
+use rds_origin::webhooks::egress_filter::LookupError;
 use serde_json::{Value, json};
 use std::time::Duration;
 

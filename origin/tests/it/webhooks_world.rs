@@ -8,7 +8,7 @@ use rds_origin::app::App;
 use rds_origin::keys;
 use rds_origin::store::push_operations::{self, OperationRow};
 use rds_origin::store::{journal, webhook_fanout};
-use rds_origin::webhooks::guard::{Looked, LookupError, Resolve};
+use rds_origin::webhooks::egress_filter::{Looked, LookupError, Resolve};
 use rds_origin::webhooks::{Egress, deliver, fanout};
 use rds_shared::access::{Plan, Principal};
 use rds_shared::push::signature::Secret;

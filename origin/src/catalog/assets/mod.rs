@@ -2,7 +2,7 @@
 //!
 //! It is rebuilt only when something served of assets changed, and shared by the catalogs in between.
 
-pub mod census;
+pub mod coverage;
 mod reviewers;
 mod row;
 

@@ -4,7 +4,7 @@ use super::corrupt;
 use crate::facts;
 use crate::ingest::references::stored_dimensions;
 use crate::store::assets::AssetFacts;
-use crate::store::{At, StoreError, word};
+use crate::store::{At, StoreError, decode_enum};
 use rds_shared::model::asset::{
     AssetLink, AssetRow, BackingProfile, Institutional, Issuer, Provenance, Quality, Renewal,
 };
@@ -64,7 +64,7 @@ pub fn row(facts: &AssetFacts, links: &HashMap<&str, AssetLink>) -> Result<Asset
         name: facts.name.clone().filter(|_| real_world),
         category,
         review_status: match &facts.review_status {
-            Some(status) => word("asset_version.review_status", status)?,
+            Some(status) => decode_enum("asset_version.review_status", status)?,
             None => ReviewStatus::Unreviewed,
         },
         risk_score: score(facts),
@@ -74,7 +74,7 @@ pub fn row(facts: &AssetFacts, links: &HashMap<&str, AssetLink>) -> Result<Asset
         dimensions,
         risk_overlays: traits.into_iter().filter(|(has, _)| *has).map(|(_, name)| name).collect(),
         instrument_type: facts.instrument_type.clone(),
-        hard_fail_flags: flags.map(|flag| word("asset_score.hard_fail_flags", flag)).collect::<Result<_, _>>()?,
+        hard_fail_flags: flags.map(|flag| decode_enum("asset_score.hard_fail_flags", flag)).collect::<Result<_, _>>()?,
         caps_applied: caps(facts),
         backing_profile: document("asset_version.backing_profile", backing_profile)?.map(backing),
         underlying_asset: facts.underlying.as_deref().and_then(|id| links.get(id)).cloned(),
@@ -98,11 +98,11 @@ fn score(facts: &AssetFacts) -> Option<MilliPoints> {
 }
 
 fn category(facts: &AssetFacts) -> Result<AssetCategory, StoreError> {
-    word("asset.category", &facts.category)
+    decode_enum("asset.category", &facts.category)
 }
 
 fn cadence(facts: &AssetFacts) -> Result<Option<AttestationCadence>, StoreError> {
-    facts.attestation_cadence.as_deref().map(|text| word("asset.attestation_cadence", text)).transpose()
+    facts.attestation_cadence.as_deref().map(|text| decode_enum("asset.attestation_cadence", text)).transpose()
 }
 
 fn address(text: &str) -> Result<Address, StoreError> {

@@ -129,7 +129,7 @@ fn entry(row: &PgRow) -> Result<Entry, StoreError> {
     let told = match operation {
         None => None,
         Some(word) => Some(StreamContent {
-            operation: super::super::word("push_operation.stream_op", word)?,
+            operation: super::super::decode_enum("push_operation.stream_op", word)?,
             vaults: row.try_get("vault_ids")?,
             row: text(row.try_get("body")?)?,
         }),

@@ -3,7 +3,7 @@
 use super::Assets;
 use crate::store::StoreError;
 use crate::store::rwa::SourceRow;
-use crate::store::{At, word};
+use crate::store::{At, decode_enum};
 use rds_shared::model::asset::Institutional;
 use rds_shared::model::ids::{Address, ChainId};
 use rds_shared::model::rwa::{
@@ -67,7 +67,7 @@ impl Assets {
     fn queue(&self) -> Result<Vec<Candidate>, StoreError> {
         let mut open = Vec::new();
         for row in self.candidates.iter().filter(|row| row.is_enabled) {
-            let state: CandidateState = word("rwa_candidate.state", &row.state)?;
+            let state: CandidateState = decode_enum("rwa_candidate.state", &row.state)?;
             let Some((_, address)) = Address::parse_any(&row.address).filter(|_| state.is_open()) else { continue };
             open.push(Candidate {
                 chain_id: ChainId(row.chain_id.unsigned_abs()),
@@ -108,7 +108,7 @@ fn status(source: &SourceRow, now: Timestamp) -> Result<SourceStatus, StoreError
     Ok(SourceStatus {
         source_id: source.id.clone(),
         name: source.name.clone(),
-        source_type: word("rwa_source.source_type", &source.source_type)?,
+        source_type: decode_enum("rwa_source.source_type", &source.source_type)?,
         state: record.state(now),
         priority: source.priority,
         max_age_seconds: source.max_age_seconds,

@@ -73,7 +73,7 @@ impl Adapter for VaultHistory {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sources::adapter::ListedVault;
+    use crate::importers::adapter::ListedVault;
 
     fn row(decimals: Option<u32>, total_assets: &str) -> Row {
         Row {

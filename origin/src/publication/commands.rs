@@ -2,7 +2,7 @@
 
 use super::{Outcome, promote, publish, retract};
 use crate::clock::Clock;
-use crate::scoring_run::guard::{Over, Trust, attempt};
+use crate::scoring_run::sanity_checks::{Over, Trust, attempt};
 use crate::store::publication::{self as versions, Touched};
 use crate::store::{Db, StoreError, Tx, event_states, security, tags};
 use rds_shared::route::Tag;

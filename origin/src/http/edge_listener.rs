@@ -11,7 +11,7 @@ use super::pipeline::Trace;
 use super::signing::AnswerSigner;
 use super::{messages, once, router};
 use crate::app::App;
-use crate::door::Listener;
+use crate::listener::Listener;
 use axum::body::{Body as Incoming, HttpBody};
 use axum::extract::Request;
 use axum::http::HeaderMap;

@@ -3,7 +3,7 @@
 use super::connections::{Connections, Open};
 use super::held_bytes::HeldBytes;
 use crate::config::Config;
-use crate::door::Listener;
+use crate::listener::Listener;
 use crate::metrics::head;
 use crate::metrics::process::most_files;
 use std::fmt::Write;

@@ -22,7 +22,7 @@ mod vault_history_vaults;
 mod vaults;
 mod yield_vaults;
 
-use crate::baskets::house;
+use crate::baskets::default_baskets;
 use crate::clock::Clock;
 use crate::ingest::{self, Batch, Fault, IngestError, IngestReport};
 use crate::store::Db;
@@ -236,7 +236,7 @@ impl Reading<'_> {
 
     /// The baskets that the house defines: no file holds them.
     fn house(&mut self, batch: &mut Batch) {
-        for observation in house::definitions() {
+        for observation in default_baskets::definitions() {
             self.rows.push(("the house's baskets", 0));
             batch.push(observation);
         }

@@ -1,6 +1,6 @@
 //! The OpenAPI document as the pages need it: operations in families, with what the route table knows beside it.
 
-use rds_shared::route::{Access, RateLimitClass, Method, ROUTES, Route};
+use rds_shared::route::{Access, Method, ROUTES, RateLimitClass, Route};
 use serde_json::Value;
 use std::error::Error;
 

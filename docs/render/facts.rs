@@ -11,7 +11,7 @@ use rds_shared::push::schedule::{ATTEMPTS, DELAYS_SECONDS, LIST_LIMIT, REPLAY_WI
 use rds_shared::push::signature::TOLERANCE_SECONDS;
 use rds_shared::push::webhook::EventType;
 use rds_shared::push::{STREAMS_PER_KEY, STREAMS_PER_VIEWER, breaker};
-use rds_shared::route::{RateLimitClass, ROUTES};
+use rds_shared::route::{ROUTES, RateLimitClass};
 use rds_shared::rules::tiers::Tier;
 use rds_shared::wire::{ErrorCode, TARGET_BYTES};
 use std::fmt::Write;

@@ -7,7 +7,7 @@ use crate::answering::Failure;
 use crate::breaker::{Breaker, Permit};
 use crate::cache::Entry;
 use crate::exchange::{Outcome, exchange};
-use crate::origin::{ResponseKind, OriginAnswer, UnsignedCall, CallStamp};
+use crate::origin::{CallStamp, OriginAnswer, ResponseKind, UnsignedCall};
 use crate::pipeline::{OriginRequest, RequestContext};
 use crate::ports::{Guards, Host, Inbound, LONG, NoAnswer};
 use core::future::{Future, poll_fn};

@@ -293,7 +293,9 @@ mod tests {
     #[test]
     fn a_304_renews_the_headers_but_not_the_content_type() {
         let passed = |pairs: &[(&str, &str)]| {
-            ReadHeaders::read(|name| pairs.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()))
+            ReadHeaders::read(|name| {
+                pairs.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+            })
         };
         let before = passed(&[("content-type", "application/json"), ("etag", "W/\"a\""), (headers::DATA_VERSION, "7")]);
         let after = before.updated(passed(&[

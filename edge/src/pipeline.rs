@@ -12,7 +12,7 @@ use crate::openapi;
 use crate::origin;
 use crate::pages;
 use crate::ports::{BodyFault, Guards, Host, Inbound};
-use crate::respond::{self, Answer, Exchange, CacheScope, Reply};
+use crate::respond::{self, Answer, CacheScope, Exchange, Reply};
 use rds_shared::access::budget::Verdict;
 use rds_shared::access::{Principal, link, paging};
 use rds_shared::route::unknown::refuse_unknown_values;

@@ -4,7 +4,7 @@ use crate::examples::Example;
 use crate::responses::is_conditional;
 use rds_shared::model::spelling;
 use rds_shared::route::bounds::{IDEMPOTENCY_KEY_BYTES, LIST_NAMES, SUBCLIENT_BYTES};
-use rds_shared::route::param::{OnOverflow, Default, Kind, OnInvalid, Param};
+use rds_shared::route::param::{Default, Kind, OnInvalid, OnOverflow, Param};
 use rds_shared::route::unknown::STRICT;
 use rds_shared::route::{Access, Method, Route};
 use rds_shared::wire::ErrorCode;

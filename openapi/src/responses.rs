@@ -6,7 +6,7 @@ use crate::push;
 use crate::schemas::published;
 use rds_shared::route::deprecation::Place;
 use rds_shared::route::param::Default;
-use rds_shared::route::{Access, RateLimitClass, ROUTES, Route, RouteId, is_of_graph};
+use rds_shared::route::{Access, ROUTES, RateLimitClass, Route, RouteId, is_of_graph};
 use rds_shared::wire::error::legacy;
 use rds_shared::wire::{ErrorCode, headers};
 use schemars::SchemaGenerator;

@@ -173,7 +173,13 @@ impl Entry {
             },
             headers: ReadHeaders::read(|name| header(&format!("{PASSED_PREFIX}{name}"))),
             tags: TagVersions::parse(&header(TAGS)?),
-            ..Entry::new(ReadHeaders::default(), body, Lifetime::default(), TagVersions::default(), instant(CONFIRMED_AT)?)
+            ..Entry::new(
+                ReadHeaders::default(),
+                body,
+                Lifetime::default(),
+                TagVersions::default(),
+                instant(CONFIRMED_AT)?,
+            )
         })
     }
 }

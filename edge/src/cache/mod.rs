@@ -15,11 +15,11 @@
 //! - A response that may be withdrawn for good is not served stale once its isolate knows of a change that it lacks (`edge/tests/pipeline/baskets.rs`).
 //! - Where access depends on the caller, the content class is part of the cache key and of the ETag (`e2e/access-copies.test.mjs`).
 
+pub mod age_fields;
 pub mod conditional;
 pub mod directives;
 pub mod entry;
 pub mod fields;
-pub mod age_fields;
 pub mod http_date;
 pub mod invalidation;
 pub mod key;

@@ -40,7 +40,13 @@ enum Refused {
 
 impl Denials {
     /// The valid refusal of a key: of this client, or of all clients if the key does not distinguish them.
-    pub fn key(&self, digest: KeyDigest, family: RateLimitClass, client: &Subclient, now: Timestamp) -> Option<SpentKey> {
+    pub fn key(
+        &self,
+        digest: KeyDigest,
+        family: RateLimitClass,
+        client: &Subclient,
+        now: Timestamp,
+    ) -> Option<SpentKey> {
         let valid = |client: Subclient| {
             let (spent, until) = self.keys.get(&(digest, family, client))?;
             let now_seconds = now.as_seconds();
@@ -162,7 +168,11 @@ mod tests {
             }
             assert_eq!(denials.keys.len(), if shared { 100 } else { 1 });
             for (other, stands) in [(client("another"), !shared), (Subclient::Pooled, !shared), (client("7"), true)] {
-                assert_eq!(denials.key(digest, RateLimitClass::Public, &other, NOW).is_some(), stands, "{shared} {other:?}");
+                assert_eq!(
+                    denials.key(digest, RateLimitClass::Public, &other, NOW).is_some(),
+                    stands,
+                    "{shared} {other:?}"
+                );
             }
         }
     }

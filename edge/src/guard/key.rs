@@ -3,8 +3,8 @@
 use super::DiskFault;
 use super::ledger::{Bucket, Entry, Ledger};
 use super::message::{Reservation, ReserveAsk, Settled, Take, Tally};
-use super::outstanding::{OutstandingReservation, Outstanding};
-use super::record::{Known, Lease, KeyStatus};
+use super::outstanding::{Outstanding, OutstandingReservation};
+use super::record::{KeyStatus, Known, Lease};
 use super::subclient::Subclient;
 use super::usage::{Batch, Fold, Usage};
 use rds_shared::access::budget::{Verdict, WINDOW_SECONDS, window_of};

@@ -2,13 +2,13 @@
 //! it is acknowledged.
 
 use super::DiskFault;
-use super::single_flight::Ticket;
 use super::key::SETTLING_SECONDS;
 use super::key_object::{Inner, new_source};
 use super::message::KeyAsk;
+use super::single_flight::Ticket;
 use crate::config::Config;
 use crate::exchange::{Outcome, exchange};
-use crate::origin::{OriginAnswer, UnsignedCall, CallStamp};
+use crate::origin::{CallStamp, OriginAnswer, UnsignedCall};
 use crate::ports::NoAnswer;
 use crate::runtime::{self, calls};
 use core::time::Duration;

@@ -6,13 +6,13 @@
 //! in a promise.
 
 use super::DiskFault;
-use super::single_flight::SingleFlight;
 use super::group_commit::{GroupCommit, Waiting};
 use super::key::KeyGuard as Machine;
+use super::lazy_state::LazyState;
 use super::message::{self, KeyAsk, KeyMessage, KeyReply, ReserveAsk, Settled, Take, Tally};
 use super::record::KeyStatus;
 use super::register_object::RegisterState;
-use super::lazy_state::LazyState;
+use super::single_flight::SingleFlight;
 use super::sql::Database;
 use crate::runtime::{self, Init};
 use core::cell::{Cell, RefCell};

@@ -113,7 +113,13 @@ impl Ledger {
     /// Counts requests in advance: at most `want`, and at most a share of what is left. Returns the number and the allowance
     /// without them. `None` for a shared key, whose clients have limits of their own, and if too few requests
     /// are left.
-    pub fn reserve(&mut self, record: &KeyRecord, family: RateLimitClass, want: u32, now: i64) -> Option<(u32, Allowance)> {
+    pub fn reserve(
+        &mut self,
+        record: &KeyRecord,
+        family: RateLimitClass,
+        want: u32,
+        now: i64,
+    ) -> Option<(u32, Allowance)> {
         let limit = key_limit(family, record.rpm).filter(|_| !record.shared)?;
         let window = window_of(self.present(now));
         self.enter(window);

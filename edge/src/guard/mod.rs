@@ -6,7 +6,7 @@
 //! admits an extra request. For a busy key an isolate reserves requests in advance and admits them by itself: see [`reserved`] in the
 //! isolate and [`outstanding`] in the Durable Object. Sixteen [`register`]s list the keys that the origin knows, so
 //! that a guessed key gets no Durable Object. [`key_object`] and [`address_object`] are the runtime around the state machines; they answer
-//! concurrent requests in one group commit ([`gather`]). [`client`] makes the Worker's calls to them.
+//! concurrent requests in one group commit ([`group_commit`]). [`client`] makes the Worker's calls to them.
 //!
 //! # Invariants
 //!
@@ -30,12 +30,13 @@ pub mod address;
 pub mod address_object;
 pub mod client;
 pub mod denials;
-pub mod single_flight;
+pub mod fallback_limiter;
 pub mod group_commit;
 pub mod key;
 mod key_calls;
 mod key_disk;
 pub mod key_object;
+pub mod lazy_state;
 pub mod ledger;
 pub mod message;
 pub mod outstanding;
@@ -44,12 +45,11 @@ pub mod record;
 mod record_kept_tests;
 pub mod register;
 mod register_object;
-pub mod lazy_state;
 pub mod reports;
 pub mod reserved;
 pub mod semaphore;
+pub mod single_flight;
 pub mod sql;
-pub mod fallback_limiter;
 pub mod subclient;
 pub mod usage;
 

@@ -69,7 +69,8 @@ impl Outstanding {
 
     /// Whether a refusal in `window` at `now` must wait for a reservation, of `family` or of any rate-limit class.
     pub fn is_awaited(&self, family: Option<RateLimitClass>, window: i64, now: i64) -> bool {
-        let counts = |out: &OutstandingReservation| out.window == window && family.is_none_or(|family| family == out.family);
+        let counts =
+            |out: &OutstandingReservation| out.window == window && family.is_none_or(|family| family == out.family);
         let runs = |awaited: Option<(i64, i64)>| awaited.is_some_and(|(from, until)| (from..until).contains(&now));
         self.all.iter().any(|(out, awaited)| counts(out) && runs(*awaited))
     }

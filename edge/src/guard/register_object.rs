@@ -2,12 +2,12 @@
 //! a separate class would need a deployment migration, which cannot be rolled back.
 
 use super::DiskFault;
-use super::single_flight::SingleFlight;
 use super::key_object::Inner;
+use super::lazy_state::LazyState;
 use super::message::{KeyReply, LookUp};
 use super::register::{Entry, Register, RegisterDisk};
-use super::lazy_state::LazyState;
 use super::semaphore::QueuedSemaphore;
+use super::single_flight::SingleFlight;
 use super::sql::Table;
 use crate::runtime;
 use core::cell::RefCell;

@@ -128,7 +128,13 @@ impl Demand {
 
 impl Reserved {
     /// Admits a request from a reservation, if there is one.
-    pub fn spend(&mut self, digest: &KeyDigest, family: RateLimitClass, route: RouteId, now: Timestamp) -> Option<Spent> {
+    pub fn spend(
+        &mut self,
+        digest: &KeyDigest,
+        family: RateLimitClass,
+        route: RouteId,
+        now: Timestamp,
+    ) -> Option<Spent> {
         let (demand, now) = (self.keys.get_mut(digest).filter(|_| family == FAMILY)?, now.as_millis());
         let held = demand.held.iter_mut().find(|held| held.runs(now))?;
         held.left = held.left.saturating_sub(1);

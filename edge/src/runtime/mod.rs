@@ -13,7 +13,7 @@ use crate::epochs::EpochMessage;
 use crate::exchange::exchange;
 use crate::guard::client::Objects;
 use crate::guard::message::{AddressTake, KeyMessage, KeyReply, ReserveAsk};
-use crate::origin::{Call, OriginAnswer, UnsignedCall, CallStamp};
+use crate::origin::{Call, CallStamp, OriginAnswer, UnsignedCall};
 use crate::pipeline::{self, Isolate};
 use crate::ports::{BodyFault, Guards, Host, Inbound, NoAnswer, Peer, Unreachable};
 use crate::respond::Reply;

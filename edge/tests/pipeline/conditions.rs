@@ -29,7 +29,10 @@ fn a_caller_with_another_version_gets_the_current_one() {
     for condition in ["W/\"version-6\"", "version-7", ""] {
         assert_eq!(text(&world.send(&ask(condition))), ROWS);
     }
-    assert!(world.last_call().headers.iter().all(|(name, _)| *name != "if-none-match"), "the caller's condition is not forwarded");
+    assert!(
+        world.last_call().headers.iter().all(|(name, _)| *name != "if-none-match"),
+        "the caller's condition is not forwarded"
+    );
 }
 
 #[test]

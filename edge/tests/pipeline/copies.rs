@@ -67,7 +67,11 @@ fn spellings_of_one_request_share_a_cached_response() {
         world.get(target);
     }
     assert_eq!(world.asked(), 1);
-    assert_eq!(world.last_call().target, "/v1/vaults?chain=base,ethereum", "only the canonical target reaches the origin");
+    assert_eq!(
+        world.last_call().target,
+        "/v1/vaults?chain=base,ethereum",
+        "only the canonical target reaches the origin"
+    );
     for address in ["0x00B6F2C15E4439749F192D10C70F65354848CF4B", "0x00b6f2c15e4439749f192d10c70f65354848cf4b"] {
         world.get(&format!("/v1/vault/ethereum/{address}"));
     }

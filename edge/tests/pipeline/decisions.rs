@@ -116,7 +116,11 @@ fn a_change_of_the_registry_shows_on_the_next_request() {
         signer["retired_at"] = json!("2026-01-02T00:00:00.000Z");
     }
     world.origin(move |_| Ok(kept(&evidence, 2)));
-    assert_eq!(data(&world, &id)["signerActiveAtIssuance"], json!(true), "the cached evidence is fresh, and the change is not known yet");
+    assert_eq!(
+        data(&world, &id)["signerActiveAtIssuance"],
+        json!(true),
+        "the cached evidence is fresh, and the change is not known yet"
+    );
     world.epochs.versions.borrow_mut().raise(rds_shared::route::Tag::Signers, 2);
     world.pass_seconds(2);
     assert_eq!(five(&data(&world, &id)), json!([true, true, true, true, false]));
@@ -142,7 +146,11 @@ fn an_outdated_registry_does_not_prove_that_a_signer_was_authorised() {
         assert_eq!(five(&said), json!([true, true, true, true, false]), "the retired signer is unknown");
         assert_eq!(said["decision"], before["decision"], "the decision's content is proven by its hash");
         let reply = world.send(&again);
-        assert_eq!((reply.status, reply.header("etag") == Some(&tag)), (200, false), "the earlier verification is no longer valid");
+        assert_eq!(
+            (reply.status, reply.header("etag") == Some(&tag)),
+            (200, false),
+            "the earlier verification is no longer valid"
+        );
         world.new_isolate();
     }
     world.origin(move |_| Ok(kept(&evidence, 2)));

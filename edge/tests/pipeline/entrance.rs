@@ -23,7 +23,11 @@ fn a_browser_is_redirected_to_the_documentation_and_a_program_gets_an_index() {
     for (path, target) in [("/v1", "/v1/docs"), ("/docs", "/v1/docs"), ("/openapi.json", "/v1/openapi.json")] {
         assert_eq!(world.get(path).header("location"), Some(target), "{path}");
     }
-    assert_eq!((world.asked(), world.get("/").header("x-ratelimit-limit")), (0, None), "these paths are not rate-limited");
+    assert_eq!(
+        (world.asked(), world.get("/").header("x-ratelimit-limit")),
+        (0, None),
+        "these paths are not rate-limited"
+    );
 }
 
 #[test]

@@ -76,7 +76,11 @@ fn readiness_and_health_take_three_seconds_once_and_then_answer_at_once() {
         }
         get(&world, 21, target);
         assert_eq!(timed(&world, 22, "/v1/vaults"), (200, 0));
-        assert_eq!(timed(&world, 23, "/v1/chains"), (503, 0), "a request without a stale response does not wait either");
+        assert_eq!(
+            timed(&world, 23, "/v1/chains"),
+            (503, 0),
+            "a request without a stale response does not wait either"
+        );
     }
 }
 

@@ -85,5 +85,9 @@ fn a_token_that_cannot_be_judged_gets_503() {
     world.send(&holding(1, "/v1/rates"));
     world.objects.keys_are_away.set(true);
     let reply = world.send(&holding(1, "/v1/rates"));
-    assert_eq!((reply.status, reply.header("retry-after").is_some()), (503, true), "the cached response is not served either");
+    assert_eq!(
+        (reply.status, reply.header("retry-after").is_some()),
+        (503, true),
+        "the cached response is not served either"
+    );
 }

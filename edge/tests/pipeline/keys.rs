@@ -222,7 +222,11 @@ fn a_key_that_cannot_be_judged_gets_503_and_is_not_charged() {
                 (503, Some("5"), None),
                 "{target}"
             );
-            assert!(text(&reply).contains("cannot be checked"), "the cached response is not served either: {}", text(&reply));
+            assert!(
+                text(&reply).contains("cannot be checked"),
+                "the cached response is not served either: {}",
+                text(&reply)
+            );
         }
         broken.set(false);
     }

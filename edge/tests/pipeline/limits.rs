@@ -90,7 +90,11 @@ fn all_spellings_of_an_address_share_one_limit() {
         assert_eq!(rate(&world.send(&from(other, "/v1/vaults"))).1, Some("8"), "{one} {other}");
     }
     world.send(&Ask::new("GET", "/v1/vaults"));
-    assert_eq!(rate(&world.send(&from("192.0.2.1, 10.0.0.1", "/v1/vaults"))).1, Some("8"), "all unknown addresses share one limit");
+    assert_eq!(
+        rate(&world.send(&from("192.0.2.1, 10.0.0.1", "/v1/vaults"))).1,
+        Some("8"),
+        "all unknown addresses share one limit"
+    );
 }
 
 #[test]
@@ -101,7 +105,11 @@ fn first_party_pages_health_and_other_requests_have_separate_limits() {
     assert_eq!(world.send(&ask).status, 429);
     assert_eq!(rate(&world.send(&ask.clone().with("origin", OUR_PAGE))), (Some("60"), Some("59")));
     assert_eq!(rate(&world.send(&from("192.0.2.7", "/v1/health"))), (Some("60"), Some("59")));
-    assert_eq!(world.send(&ask.with("origin", "https://evil.example")).status, 429, "another origin's page is anonymous");
+    assert_eq!(
+        world.send(&ask.with("origin", "https://evil.example")).status,
+        429,
+        "another origin's page is anonymous"
+    );
 }
 
 #[test]
@@ -145,7 +153,11 @@ fn the_fallback_limiter_applies_the_same_limits() {
         let address = std::net::Ipv4Addr::from_bits(number << 8).to_string();
         assert_eq!(world.send(&from(&address, "/v1/vaults")).status, 200);
     }
-    assert_eq!(world.send(&from("198.51.100.1", "/v1/vaults")).status, 200, "many addresses do not use up the limits of others");
+    assert_eq!(
+        world.send(&from("198.51.100.1", "/v1/vaults")).status,
+        200,
+        "many addresses do not use up the limits of others"
+    );
 }
 
 #[test]
@@ -219,7 +231,11 @@ fn only_a_trusted_peer_may_name_the_callers_address() {
         let reply = world.send(&from(named, "/v1/vaults").through(peer));
         rate(&reply).1.unwrap().parse::<u32>().unwrap()
     };
-    assert_eq!([left(&world, "192.0.2.1", stranger), left(&world, "192.0.2.2", stranger)], [9, 8], "an untrusted peer is the caller itself");
+    assert_eq!(
+        [left(&world, "192.0.2.1", stranger), left(&world, "192.0.2.2", stranger)],
+        [9, 8],
+        "an untrusted peer is the caller itself"
+    );
     assert_eq!(left(&world, "203.0.113.5", Peer::At("::1".parse().unwrap())), 7, "a proxy on this machine is trusted");
     assert_eq!(left(&world, "192.0.2.1", Peer::Platform), 9, "the platform is trusted");
     assert_eq!([left(&world, "192.0.2.3", Peer::Unknown), left(&world, "192.0.2.4", Peer::Unknown)], [9, 8]);

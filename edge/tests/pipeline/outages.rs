@@ -47,11 +47,7 @@ fn a_stale_response_covers_every_kind_of_failure() {
     assert_eq!(x_cache(&world.get("/v1/vaults")), "STALE-ERROR");
     let world = with_a_stale_response();
     world.origin(|call| Ok(envelope(401, "UNAUTHORIZED", call)));
-    assert_eq!(
-        x_cache(&world.get("/v1/vaults")),
-        "STALE-ERROR",
-        "a refused edge assertion is not the caller's error"
-    );
+    assert_eq!(x_cache(&world.get("/v1/vaults")), "STALE-ERROR", "a refused edge assertion is not the caller's error");
 }
 
 #[test]
@@ -80,11 +76,7 @@ fn after_three_failures_no_request_waits_for_the_origin_until_it_is_back() {
 
     world.origin(|_| Ok(page("{\"data\":[]}")));
     world.pass_seconds(2);
-    assert_eq!(
-        x_cache(&world.get("/v1/vaults")),
-        "STALE-ERROR",
-        "this one probes the origin in the background"
-    );
+    assert_eq!(x_cache(&world.get("/v1/vaults")), "STALE-ERROR", "this one probes the origin in the background");
     let fresh = world.get("/v1/vaults");
     assert_eq!((x_cache(&fresh), text(&fresh).as_str()), ("MISS", "{\"data\":[]}"));
     assert_eq!(world.get("/v1/chains").status, 200);

@@ -41,7 +41,11 @@ fn every_answer_lists_all_known_versions_and_an_empty_message_does_not_wait() {
     let first = world.send(&word(&world, "vaults=3;events=7"));
     assert_eq!(first.header("x-service-tags"), Some("vaults=3;events=7"));
     let older = world.send(&word(&world, "events=5"));
-    assert_eq!(older.header("x-service-tags"), Some("vaults=3;events=7"), "this shows the origin that its database was restored");
+    assert_eq!(
+        older.header("x-service-tags"),
+        Some("vaults=3;events=7"),
+        "this shows the origin that its database was restored"
+    );
     let before = world.now();
     let asked = world.send(&word(&world, ""));
     assert_eq!((asked.status, asked.header("x-service-tags")), (204, Some("vaults=3;events=7")));

@@ -50,7 +50,8 @@ impl Asset {
     fn read(row: AssetRow) -> Result<Self, StoreError> {
         let category = decode_enum("asset.category", &row.category)?;
         let cadence = row.attestation_cadence.as_deref();
-        let cadence = cadence.map(|it| decode_enum::<AttestationCadence>("asset.attestation_cadence", it)).transpose()?;
+        let cadence =
+            cadence.map(|it| decode_enum::<AttestationCadence>("asset.attestation_cadence", it)).transpose()?;
         let status = row.review_status.as_deref();
         let review_status = status.map(|it| decode_enum("asset_version.review_status", it)).transpose()?;
         Ok(Asset { category, review_status, cadence_seconds: cadence_seconds(category, cadence), row })

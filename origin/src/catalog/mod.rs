@@ -16,23 +16,23 @@ mod changes;
 mod feeds;
 pub mod histories;
 mod markets;
+mod preencoded;
 pub mod refresh;
 mod rollup;
 mod security;
 mod stats;
 mod symbols;
 mod vault;
-mod preencoded;
 
 pub use build::Changes;
 pub use changes::{Changed, Since};
 pub use feeds::Feeds;
 pub use markets::{MarketEntry, Markets};
+pub use preencoded::PreencodedBody;
 pub use rollup::{Chain, Curator, Protocol};
 pub use security::{Security, SecurityFacts};
 pub use symbols::Symbols;
 pub use vault::{REWARDED_PROTOCOL, Vault, row_of};
-pub use preencoded::PreencodedBody;
 
 use crate::store::journal::Past;
 use arc_swap::ArcSwapOption;

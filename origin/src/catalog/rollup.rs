@@ -1,6 +1,6 @@
 //! Chains, protocols and curators, with what their active vaults add up to.
 
-use super::{Vault, PreencodedBody};
+use super::{PreencodedBody, Vault};
 use crate::store::catalog::{ChainFacts, CuratorFacts, ProtocolFacts, Registry};
 use rds_shared::model::EncodedRow;
 use rds_shared::model::chain::ChainRow;

@@ -107,7 +107,9 @@ async fn refresh(
         values.push(value(id, refreshed, signed));
         if signed == Some(false) {
             let why = cannot_sign(db, key.as_ref()).await?.unwrap_or_else(|| "signing failed".to_owned());
-            out.progress(&format!("warning: {id}: the new version has no signature, and none can be added later: {why}"));
+            out.progress(&format!(
+                "warning: {id}: the new version has no signature, and none can be added later: {why}"
+            ));
         }
     }
     let text = if lines.is_empty() { "there are no baskets".to_owned() } else { lines.join("\n") };

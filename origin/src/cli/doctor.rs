@@ -143,9 +143,10 @@ async fn clock(db: &Db) -> Check {
     };
     let offset = clocks::offset_seconds(Clock::system().wall(), database_now);
     match clocks::differs(offset) {
-        true => {
-            Check::bad(CLOCK, format!("{offset} s ahead of the database's: requests of the edge are refused; set the clock"))
-        }
+        true => Check::bad(
+            CLOCK,
+            format!("{offset} s ahead of the database's: requests of the edge are refused; set the clock"),
+        ),
         false => Check::good(CLOCK, format!("{offset} s ahead of the database's")),
     }
 }
@@ -164,12 +165,14 @@ async fn facts_ahead(db: &Db, clock: &Clock) -> Check {
     match clock_check::behind(db, now).await {
         Ok(None) => Check::good(NEWEST, format!("{now}, and nothing in the database is newer")),
         // A test clock may be set back on purpose.
-        Ok(Some(newest)) if clock.is_movable() => {
-            Check::good(NEWEST, format!("WARNING: the test clock is at {now}, before the newest ingest or score run at {newest}"))
-        }
-        Ok(Some(newest)) => {
-            Check::bad(NEWEST, format!("{now}, before the newest ingest or score run at {newest}: {}", clock_check::WENT_BACK))
-        }
+        Ok(Some(newest)) if clock.is_movable() => Check::good(
+            NEWEST,
+            format!("WARNING: the test clock is at {now}, before the newest ingest or score run at {newest}"),
+        ),
+        Ok(Some(newest)) => Check::bad(
+            NEWEST,
+            format!("{now}, before the newest ingest or score run at {newest}: {}", clock_check::WENT_BACK),
+        ),
         Err(error) => Check::bad(NEWEST, error.to_string()),
     }
 }

@@ -58,7 +58,9 @@ impl Visibility {
     fn remark(&self) -> String {
         match &self.0 {
             Shown::Everywhere => String::new(),
-            Shown::NoEdge => "; RDS_EDGE_URL is not set, and no service has recorded that it notifies an edge".to_owned(),
+            Shown::NoEdge => {
+                "; RDS_EDGE_URL is not set, and no service has recorded that it notifies an edge".to_owned()
+            }
             Shown::CopiesFor { seconds, why } => {
                 let why = why.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
                 format!(

@@ -38,12 +38,15 @@ async fn run(
     let (text, result, code) = match outcome {
         Outcome::Moved => (format!("event {id}: {verb_name} done"), "done", ExitCode::SUCCESS),
         Outcome::Already => (format!("event {id}: {verb_name} was already done"), "already", ExitCode::SUCCESS),
-        Outcome::Refused(state) => {
-            (format!("event {id} is {state}, and {verb_name} is not allowed in that state"), "refused", ExitCode::FAILURE)
-        }
+        Outcome::Refused(state) => (
+            format!("event {id} is {state}, and {verb_name} is not allowed in that state"),
+            "refused",
+            ExitCode::FAILURE,
+        ),
         Outcome::Unknown => (format!("there is no event {name}"), "unknown", ExitCode::FAILURE),
     };
-    let value = json!({ "id": id.to_string(), "verb": verb_name, "result": result, "changed": outcome == Outcome::Moved });
+    let value =
+        json!({ "id": id.to_string(), "verb": verb_name, "result": result, "changed": outcome == Outcome::Moved });
     edge.end(db, &SHOWN_IN, text, &value, code, out).await
 }
 
@@ -56,7 +59,9 @@ async fn draft(db: &Db, clock: &Clock, file: &Path, out: Output) -> anyhow::Resu
     };
     let batch = match Batch::read(reader)?.into_drafts() {
         Ok(batch) => batch,
-        Err(kinds) => bail!("only lines of kind event can be drafts; the file also has lines of kind {}", kinds.join(", ")),
+        Err(kinds) => {
+            bail!("only lines of kind event can be drafts; the file also has lines of kind {}", kinds.join(", "))
+        }
     };
     let keys = batch.event_keys();
     match ingest::commit(db, clock, batch).await {

@@ -9,7 +9,7 @@ use crate::config;
 use crate::ingest::{self, IngestError, IngestReport, PassedOver, Why};
 use crate::simulate::{self, Options};
 use crate::store::{self, Db};
-use crate::{research, scoring_run, importers};
+use crate::{importers, research, scoring_run};
 use anyhow::Context;
 use serde_json::json;
 use std::fs::File;

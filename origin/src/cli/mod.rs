@@ -321,7 +321,9 @@ async fn step_over_lost_numbers(db: &Db, clock: &Clock) -> anyhow::Result<()> {
         numbers::step(&mut connection, Cause::Moved, clock.now(), crate::journal::draw(clock))
             .await
             .context("cannot step over the sequence numbers assigned before the restore")?;
-        eprintln!("this database was restored: stepped over the sequence numbers that may have been assigned since the backup");
+        eprintln!(
+            "this database was restored: stepped over the sequence numbers that may have been assigned since the backup"
+        );
     }
     Ok(())
 }

@@ -18,9 +18,8 @@ pub(super) async fn webhooks(db: &Db, clock: &Clock, command: Webhooks, out: Out
         Webhooks::Reseal => {
             let done = reseal(db, &sealer).await?;
             let Resealed { webhooks, resealed, unopenable } = &done;
-            let text = format!(
-                "re-encrypted the secrets of {resealed} of {webhooks} webhooks under the first master key"
-            );
+            let text =
+                format!("re-encrypted the secrets of {resealed} of {webhooks} webhooks under the first master key");
             out.show(text, &done)?;
             if !unopenable.is_empty() {
                 bail!(
@@ -38,8 +37,10 @@ pub(super) async fn webhooks(db: &Db, clock: &Clock, command: Webhooks, out: Out
                 0 => "the previous secret no longer signs".to_owned(),
                 hours => format!("the previous secret signs, too, for {hours} h"),
             };
-            let text =
-                format!("{}\nwebhook {id} signs with it, and {until}; store it now, it is not shown again", secret.expose());
+            let text = format!(
+                "{}\nwebhook {id} signs with it, and {until}; store it now, it is not shown again",
+                secret.expose()
+            );
             out.show(text, &json!({ "id": id, "secret": secret.expose(), "overlap_hours": overlap }))
         }
     }

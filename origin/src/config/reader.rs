@@ -113,9 +113,11 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
             signing_key(&text).map(Some).map_err(|reason| format!("names a file whose content {reason}"))
         })?;
         match (own, path) {
-            (Some(_), Some(_)) => {
-                self.note("RDS_SIGNING_KEY_FILE", SIGNING_KEY_FILE, Err("must not be set together with RDS_SIGNING_KEY".into()))
-            }
+            (Some(_), Some(_)) => self.note(
+                "RDS_SIGNING_KEY_FILE",
+                SIGNING_KEY_FILE,
+                Err("must not be set together with RDS_SIGNING_KEY".into()),
+            ),
             (own, path) => Some(own.or(path)),
         }
     }
@@ -145,8 +147,7 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
             if !text.starts_with("postgres://") && !text.starts_with("postgresql://") {
                 Err("must start with postgres://".into())
             } else if !store::is_address(text) {
-                Err("is not a valid Postgres URL: percent-encode its parts and check the values of its options"
-                    .into())
+                Err("is not a valid Postgres URL: percent-encode its parts and check the values of its options".into())
             } else {
                 Ok(Secret(text.into()))
             }

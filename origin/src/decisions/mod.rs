@@ -9,7 +9,7 @@
 //! - A key signs only while its registry row, locked until the decision is committed, allows it (`tests/it/decisions_signed.rs`).
 
 pub mod issue;
-mod members;
 mod json_error_location;
+mod members;
 pub mod registry;
 pub mod request;

@@ -3,8 +3,8 @@
 //! Numbers are read from the body's own text, to the last digit: no float is between it and what is compared and signed. What JSON
 //! has no word for is a fault of its field too, as far as the field can be found.
 
-use super::members::Members;
 use super::json_error_location::Misspelt;
+use super::members::Members;
 use rds_shared::graph::amount::{AmountError, Usd};
 use rds_shared::graph::limits::{Dimension, LimitError, Limits};
 use rds_shared::graph::portfolio::{MAX_POSITIONS, Portfolio, PortfolioError};

@@ -1,7 +1,7 @@
 //! What a handler returns, and the one place that makes an HTTP response of it.
 
 use super::response_cache::Page;
-use super::signing::{Unsigned, HashedBody};
+use super::signing::{HashedBody, Unsigned};
 use crate::metrics::Label;
 use crate::store::StoreError;
 use crate::stream::body::EventBody;

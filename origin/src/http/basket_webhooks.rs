@@ -9,8 +9,8 @@ use super::webhooks::{State, caller, number, replay_window};
 use crate::app::App;
 use crate::store::baskets::{self, Availability};
 use crate::store::webhooks::{self as table, Subscription};
-use crate::webhooks::subscriptions;
 use crate::webhooks::create_request::{self, CreateSubscription};
+use crate::webhooks::subscriptions;
 use rds_shared::model::webhook::{BasketWebhook, WebhookDeleted, WebhookReplayed};
 use rds_shared::wire::{ApiError, Data, Timestamp};
 

@@ -14,8 +14,8 @@
 //! the share alone. If none waits, the new connection is refused. A peer that was never seen, such as a balancer after a restart,
 //! connects as a stranger. The newest connections are closed last, so it has time for its first request, which makes it known.
 
-use super::listener_limits::{Bounds, Meters};
 use super::connection_state::ConnectionState;
+use super::listener_limits::{Bounds, Meters};
 use crate::clock::Stopwatch;
 use rds_shared::access::ClientNet;
 use rds_shared::push::address::Cidr;

@@ -1,8 +1,8 @@
 //! A full listener: which connections are closed, for whom, and which never are.
 
+use super::connection_state::Step;
 use super::connections::{Connections, Seat, Standing};
 use super::listener_limits::Bounds;
-use super::connection_state::Step;
 use proptest::prelude::*;
 use rds_shared::access::ClientNet;
 use rds_shared::push::address::Cidr;

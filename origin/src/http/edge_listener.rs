@@ -75,7 +75,9 @@ pub async fn handle(app: &Arc<App>, request: Request, trace: &mut Trace) -> Resu
     }
     trace.request_id = request_id;
     match speaker {
-        RequestOrigin::Caller(principal) => router::route(app, matching, principal, &head, held.bytes.clone(), trace).await,
+        RequestOrigin::Caller(principal) => {
+            router::route(app, matching, principal, &head, held.bytes.clone(), trace).await
+        }
         RequestOrigin::Edge => Box::pin(messages::take(app, &head, &held.bytes, trace)).await,
     }
 }

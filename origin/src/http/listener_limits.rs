@@ -84,8 +84,9 @@ impl Doors {
         let [edge, relay, admin] = shares(most_files(), config.database.connections as usize);
         // Anonymous streams count as strangers' connections as long as they last, so strangers get a larger part.
         let at_relay = if config.anonymous_stream { 2 } else { 8 };
-        let new =
-            |door: Listener, connections, part, allow| Connections::new(door.name(), Bounds::of(connections, part), allow);
+        let new = |door: Listener, connections, part, allow| {
+            Connections::new(door.name(), Bounds::of(connections, part), allow)
+        };
         Doors {
             connections: [
                 new(Listener::Edge, edge, 8, config.edge_allow.clone()),

@@ -4,13 +4,13 @@
 //! |---|---|
 //! | [`listeners`] | the three sockets, and how they close |
 //! | [`pipeline`] | the steps of every request, on any listener |
-//! | [`edge_door`], [`assertion`] | the edge listener and verification of edge assertions |
+//! | [`edge_listener`], [`assertion`] | the edge listener and verification of edge assertions |
 //! | [`messages`] | messages of the edge itself |
-//! | [`relay_door`], [`relay_meter`], [`relay_lookups`] | the relay listener: routes that backends call directly, their rate limits, key look-ups |
-//! | [`admin_door`], [`ingest`] | the admin listener: metrics, the test clock, ingestion of facts |
+//! | [`relay_listener`], [`relay_meter`], [`relay_lookups`] | the relay listener: routes that backends call directly, their rate limits, key look-ups |
+//! | [`admin_listener`], [`ingest`] | the admin listener: metrics, the test clock, ingestion of facts |
 //! | [`router`] | dispatch from a row of the route table to its handler |
-//! | [`wire`], [`line`], [`socket`] | connections: time limits and streaming |
-//! | [`connections`], [`held_bytes`], [`doors`] | limits on connections and bytes in memory, and which connection is closed to make room |
+//! | [`wire`], [`connection_state`], [`socket`] | connections: time limits and streaming |
+//! | [`connections`], [`held_bytes`], [`listener_limits`] | limits on connections and bytes in memory, and which connection is closed to make room |
 //! | [`once`] | replay protection across processes |
 //! | [`event_stream`] | the stream of events |
 //! | [`documents`] | the documentation's pages |
@@ -51,6 +51,7 @@ pub mod body;
 pub mod call;
 pub mod chains;
 pub mod changes;
+pub mod connection_state;
 pub mod connections;
 #[cfg(test)]
 mod connections_tests;
@@ -58,7 +59,6 @@ pub mod critical;
 pub mod curators;
 pub mod decisions;
 pub mod documents;
-pub mod listener_limits;
 pub mod edge_listener;
 pub mod encoded;
 pub mod event_stream;
@@ -69,7 +69,7 @@ pub mod held_bytes;
 pub mod holders;
 pub mod indices;
 pub mod ingest;
-pub mod connection_state;
+pub mod listener_limits;
 pub mod listeners;
 pub mod markets;
 pub mod me;
@@ -82,12 +82,12 @@ pub mod oracles;
 pub mod pipeline;
 pub mod portfolio;
 pub mod protocols;
-pub mod response_cache;
 pub mod reference_rates;
 pub mod relay_listener;
 pub mod relay_lookups;
 pub mod relay_meter;
 pub mod research;
+pub mod response_cache;
 pub mod reviewers;
 pub mod router;
 pub mod royco;

@@ -179,7 +179,11 @@ mod tests {
         assert_eq!(admitted(&meter, RateLimitClass::Health, Caller::Key(&record, 0), 70), 60);
         assert_eq!(admitted(&meter, RateLimitClass::Public, Caller::Key(&record, 0), 30), 20);
         assert_eq!(admitted(&meter, RateLimitClass::Public, Caller::Anonymous, 6), 6);
-        assert_eq!(admitted(&meter, RateLimitClass::Health, Caller::Rejected, 6), 4, "the rest of the anonymous allowance");
+        assert_eq!(
+            admitted(&meter, RateLimitClass::Health, Caller::Rejected, 6),
+            4,
+            "the rest of the anonymous allowance"
+        );
         let next = meter.take(RateLimitClass::Public, Caller::Key(&record, 0), net(1), NOW + 60).unwrap().unwrap();
         assert!(next.admitted);
     }
@@ -204,7 +208,8 @@ mod tests {
     #[test]
     fn many_addresses_displace_no_counter_and_none_is_uncounted() {
         let meter = RelayLimiter::default();
-        let ask = |number, now| meter.take(RateLimitClass::Public, Caller::Anonymous, net(number), now).unwrap().unwrap();
+        let ask =
+            |number, now| meter.take(RateLimitClass::Public, Caller::Anonymous, net(number), now).unwrap().unwrap();
         for number in 0..MAX_COUNTERS as u32 {
             assert!(ask(number << 8, NOW).admitted);
         }

@@ -7,8 +7,8 @@ use super::call::Call;
 use crate::app::App;
 use crate::store::webhook_lists::{self, Listed};
 use crate::store::webhooks::{self as table, SealedSecrets, Subscription};
-use crate::webhooks::subscriptions::{self, Caller, Fault};
 use crate::webhooks::create_request::{self, CreateSubscription};
+use crate::webhooks::subscriptions::{self, Caller, Fault};
 use rds_shared::access::Principal;
 use rds_shared::model::webhook::{
     WebhookDeleted, WebhookDelivery, WebhookReplayed, WebhookRequest, WebhookSubscription,

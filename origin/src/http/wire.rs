@@ -3,8 +3,8 @@
 //! A connection is closed if its peer has vanished, does not complete a request head, does not read the response, or stays idle.
 //! How many connections a listener accepts, and from whom, is decided by [`connections`](super::connections).
 
+use super::connection_state::{ConnectionState, Limits, Step};
 use super::connections::{Connections, Seat};
-use super::connection_state::{Limits, ConnectionState, Step};
 use super::socket::Socket;
 use crate::stream::body::Flow;
 use axum::body::Body;
@@ -240,7 +240,8 @@ mod tests {
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
             let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
             let waiting = gate.clone();
-            let answer = move |_, line: ConnectionState, _: Request| std::future::ready(two_frames(&line, waiting.clone()));
+            let answer =
+                move |_, line: ConnectionState, _: Request| std::future::ready(two_frames(&line, waiting.clone()));
             let door = tokio::spawn(serve(roomy(), listener, std::future::pending, answer));
             client.write_all(b"GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await.unwrap();
             let mut got = Vec::new();
@@ -264,7 +265,8 @@ mod tests {
     async fn answering_some(held: Arc<Connections>, limits: Limits, bytes: usize) -> (JoinHandle<()>, SocketAddr) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let answer = move |_, _: ConnectionState, _: Request| std::future::ready(Response::new(Body::from(vec![b'x'; bytes])));
+        let answer =
+            move |_, _: ConnectionState, _: Request| std::future::ready(Response::new(Body::from(vec![b'x'; bytes])));
         (tokio::spawn(serve_within(limits, held, listener, std::future::pending, answer)), address)
     }
 

@@ -13,13 +13,13 @@ use rds_shared::wire::Timestamp;
 use std::collections::BTreeMap;
 use std::io::BufRead;
 
-/// How far clocks of sources may be ahead.
-const AHEAD_SECONDS: i64 = 300;
+/// How far `observed_at` may be ahead of this service's clock.
+const MAX_AHEAD_SECONDS: i64 = 300;
 
-/// An observation and its line's number, counted from 1.
+/// An observation and its line number, counted from 1.
 pub type Numbered<T> = (u64, T);
 
-/// A batch, read and checked as far as that needs no store.
+/// A batch, parsed and checked as far as possible without the store.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Batch {
     pub(super) chains: Vec<Numbered<Chain>>,
@@ -61,7 +61,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Reads NDJSON to its end. Blank lines are skipped but counted; a wrong line is kept as a fault.
+    /// Reads NDJSON to its end. Blank lines are skipped but counted; an invalid line is recorded as a fault.
     pub fn read(reader: impl BufRead) -> Result<Batch, IngestError> {
         let (mut batch, mut text, mut number, mut bytes) = (Batch::default(), Vec::new(), 0, 0);
         let mut reader = reader.take(MAX_BATCH_BYTES + 1);
@@ -86,7 +86,7 @@ impl Batch {
         }
     }
 
-    /// Adds an observation as the next line: what adapters and the simulation do.
+    /// Adds an observation as the next line; used by the importers and the simulation.
     pub fn push(&mut self, observation: Observation) {
         self.push_line(self.lines + 1, observation);
     }
@@ -134,7 +134,7 @@ impl Batch {
         }
     }
 
-    /// The same with every event a draft; what else is in it, by kind, when it holds anything but events.
+    /// The batch with every event as a draft. If it has other kinds than `event`, the error lists those kinds.
     pub fn into_drafts(mut self) -> Result<Batch, Vec<&'static str>> {
         let others: Vec<&'static str> = self.counts().into_keys().filter(|kind| *kind != "event").collect();
         if !others.is_empty() {
@@ -144,42 +144,41 @@ impl Batch {
         Ok(self)
     }
 
-    /// The keys of its events, in the order of their lines.
+    /// The keys of the batch's events, in line order.
     pub fn event_keys(&self) -> Vec<String> {
         self.events.iter().map(|(_, event)| event.event_key.clone()).collect()
     }
 
-    /// Lines of which the observation lies further ahead of `now` than clocks differ. Nothing could replace one before that time
-    /// has come.
+    /// Faults of observations too far ahead of `now`. Until that time has come, no correct observation could replace such a row.
     pub(super) fn ahead_of(&self, now: Timestamp) -> impl Iterator<Item = Fault> {
-        let latest = At(now.plus_seconds(AHEAD_SECONDS));
-        let reason = format!("must not lie more than {} minutes ahead of this service's clock", AHEAD_SECONDS / 60);
+        let latest = At(now.plus_seconds(MAX_AHEAD_SECONDS));
+        let reason = format!("must not be more than {} minutes ahead of this service's clock", MAX_AHEAD_SECONDS / 60);
         let ahead = self.observed.iter().filter(move |(_, at)| *at > latest);
         ahead.map(move |(line, _)| Fault { line: *line, field: Some("observed_at".to_owned()), reason: reason.clone() })
     }
 
-    /// The events that its lines tell of.
+    /// Ids of the events that the batch's lines report.
     pub(super) fn event_ids(&self) -> Vec<i64> {
         let linked = self.incidents.iter().map(|(_, incident)| event_id(&incident.event_key));
         linked.chain(self.events.iter().map(|(_, event)| event.id)).collect()
     }
 
-    /// What is wrong with its lines as such, before the store is asked.
+    /// Faults of the lines themselves, found without the store.
     pub fn own_faults(&self) -> Vec<Fault> {
         self.faults.clone().told()
     }
 
-    /// Lines that hold an observation.
+    /// Number of lines with an observation.
     pub fn lines(&self) -> u64 {
         self.lines
     }
 
-    /// Observations by kind, those there are any of.
+    /// Number of observations by kind, without kinds that do not occur.
     pub fn counts(&self) -> BTreeMap<&'static str, u64> {
         self.by_kind().into_iter().filter(|(_, count)| *count > 0).map(|(kind, count)| (kind, count as u64)).collect()
     }
 
-    /// How many observations of every kind there are.
+    /// Number of observations of every kind.
     fn by_kind(&self) -> [(&'static str, usize); 33] {
         [
             ("chain", self.chains.len()),
@@ -224,7 +223,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_kind_is_counted_under_the_word_by_which_it_is_read() {
+    fn every_kind_is_counted_under_its_name() {
         assert_eq!(Batch::default().by_kind().map(|(kind, _)| kind), line::KINDS);
         let curator = r#"{"kind":"curator","observed_at":"2026-01-01T00:00:00Z","source":"t","id":"a","name":"A"}"#;
         let batch = Batch::read(curator.as_bytes()).unwrap();

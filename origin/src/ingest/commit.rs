@@ -1,4 +1,4 @@
-//! The transaction: facts, then everything that follows from them, or nothing at all.
+//! The transaction of a batch: facts and everything derived from them, or nothing.
 
 use super::batch::{Batch, Numbered};
 use super::tagging::{self, Moved};
@@ -17,13 +17,13 @@ use rds_shared::wire::Timestamp;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Commits a batch. A batch that is at fault, and a crash at any point, leaves nothing behind. What the guard holds back of its
-/// scores is told in the report; its facts stay.
+/// Commits a batch. A batch with faults, or a crash at any point, changes nothing. If the sanity checks hold back the batch's scores, its
+/// facts are committed all the same, and the report gives the reason.
 pub async fn commit(db: &Db, clock: &Clock, batch: Batch) -> Result<IngestReport, IngestError> {
     commit_as(db, clock, batch, Trust::Judged).await
 }
 
-/// The same where an operator loads a whole data set: its scores may move as many tiers at once as they do.
+/// Commits a data set that an operator loads; its scores may change any number of tiers at once.
 pub async fn commit_whole(db: &Db, clock: &Clock, batch: Batch) -> Result<IngestReport, IngestError> {
     commit_as(db, clock, batch, Trust::Vouched).await
 }
@@ -74,7 +74,7 @@ async fn apply(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp, trust: Trust) -> 
     if ASSET_SIDE.iter().any(|kind| report.changed.contains_key(kind)) {
         assets::mark_changed(tx, report.data_version).await?;
     }
-    // Only of what is new: a figure that is told again restates no day.
+    // Only new statements: a repeated figure revises no day.
     let new = rwa::stated_since(&mut **tx, stated).await?;
     let is_revised = totals::revise(tx, now, &new).await? > 0;
     if is_revised {
@@ -96,14 +96,14 @@ async fn apply(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp, trust: Trust) -> 
     let changed = serde_json::json!(report.changed);
     publication::record_batch(tx, report.data_version, now.into(), report.lines, &changed).await?;
     publication::advance_to(tx, report.data_version).await?;
-    // Any batch may be the first of a day, and then the day's total is new.
+    // Any batch may be the first of a day; then the day's total is new.
     let moved = Moved { vaults: run.kept > 0, assets: is_revised || run.assets_moved, feed: feed_moved };
     report.tags = tagging::raised(&report, moved);
     tags::touch(tx, &report.tags).await?;
     Ok(report)
 }
 
-/// Kinds that the asset side of the catalog is built from.
+/// Kinds that the catalog's assets are built from.
 const ASSET_SIDE: [&str; 9] = [
     "chain",
     "asset",
@@ -113,28 +113,28 @@ const ASSET_SIDE: [&str; 9] = [
     "rwa_source",
     "rwa_observation",
     "rwa_candidate",
-    // Which basket it is that an asset says to be in.
+    // Assets show whether they are in basket A, and this kind decides which basket that is.
     "basket",
 ];
 
 /// Rows that changed, by kind.
 pub(super) type Changed = BTreeMap<&'static str, u64>;
 
-/// What writing a batch came to.
+/// The result of writing a batch.
 struct Written<'b> {
     touched: Touched,
     changed: Changed,
     readings: Readings<'b>,
-    /// Events that nobody told of before.
+    /// Events that this batch is the first to report.
     first_told: Vec<i64>,
-    /// What its chains and vaults decided before and after.
+    /// Columns of its chains and vaults that determine the places of events, before and after.
     before: Deciding,
     decided: Deciding,
-    /// Whether chains or vaults moved rows of the events feed.
+    /// Whether changed chains or vaults moved events of the feed.
     feed_moved: bool,
 }
 
-/// Writes every kind in the order in which they refer to each other.
+/// Writes every kind, each after the kinds that it refers to.
 async fn write<'b>(tx: &mut Tx<'_>, batch: &'b Batch) -> Result<Written<'b>, StoreError> {
     let (mut touched, mut changed) = (Touched::default(), Changed::new());
     let mut readings =
@@ -167,7 +167,7 @@ async fn write<'b>(tx: &mut Tx<'_>, batch: &'b Batch) -> Result<Written<'b>, Sto
     readings.vaults.clone_from(&states);
     let snapshots: Vec<Snapshot<'_>> = batch.states.iter().map(|(_, state)| Snapshot(state)).collect();
     let snapshots = facts::upsert(tx, &snapshots).await?;
-    // Every new state is a new reading too; a late reading changes only the history.
+    // Every new state is also a new snapshot; a late reading adds only a snapshot to the history.
     count("vault_state", snapshots.len().max(states.len()));
     let rewards = upsert(tx, &batch.rewards).await?;
     count("reward", rewards.len());
@@ -191,7 +191,7 @@ async fn write<'b>(tx: &mut Tx<'_>, batch: &'b Batch) -> Result<Written<'b>, Sto
     touched.vaults = vaults;
     count("oracle_feed", upsert(tx, &batch.feeds).await?.len());
     count("position", upsert(tx, &batch.positions).await?.len());
-    // No score depends on what things have in common.
+    // No score depends on mappings.
     count("mapping", upsert(tx, &batch.mappings).await?.len());
 
     let first_told = event_states::unknown_among(tx, &batch.event_ids()).await?;
@@ -199,14 +199,14 @@ async fn write<'b>(tx: &mut Tx<'_>, batch: &'b Batch) -> Result<Written<'b>, Sto
     Ok(Written { touched, changed, readings, first_told, before, decided, feed_moved })
 }
 
-/// What the batch's chains and vaults decide of the places of events.
+/// The columns of the batch's chains and vaults that determine the places of events.
 async fn deciding(tx: &mut Tx<'_>, batch: &Batch) -> Result<Deciding, StoreError> {
     let chains: Vec<i64> = batch.chains.iter().map(|(_, chain)| chain.chain_id).collect();
     let vaults: Vec<&str> = batch.vaults.iter().map(|(_, vault)| vault.id.as_str()).collect();
     event_places::deciding(tx, &chains, &vaults).await
 }
 
-/// Writes incidents and events with their links, as drafts where they are new, and keeps the feed current with them.
+/// Writes incidents and events with their links, new ones as drafts, and updates the feed.
 async fn write_events(
     tx: &mut Tx<'_>,
     batch: &Batch,
@@ -230,8 +230,8 @@ async fn write_events(
     Ok(())
 }
 
-/// Makes public what the batch is the first to tell of (`first_told`) and what is no draft, and tells what its readings changed;
-/// answers how many events that is. A chain that it shows again may have left a retraction to be told.
+/// Publishes the events that the batch is the first to report (`first_told`), except drafts, and the events that its readings cause;
+/// returns their number. First captures retractions that were owed while a chain was withheld.
 async fn publish(
     tx: &mut Tx<'_>,
     batch: &Batch,
@@ -247,8 +247,7 @@ async fn publish(
     Ok(published.len() as u64 + observed_changes::tell(tx, readings, now).await?)
 }
 
-/// Writes markets and what belongs to them; answers the vaults whose gates are those of a reserve that changed, and the
-/// markets with another state.
+/// Writes markets and their parts. Returns the vaults whose gates come from a changed reserve, and the markets with a changed state.
 async fn write_markets(
     tx: &mut Tx<'_>,
     batch: &Batch,
@@ -266,7 +265,7 @@ async fn write_markets(
     Ok((markets::vaults_of(tx, &reserves).await?, states))
 }
 
-/// Writes what was checked against the rows of the other kinds.
+/// Writes the kinds that were checked against the rows of other kinds.
 async fn write_evidence(tx: &mut Tx<'_>, batch: &Batch, changed: &mut Changed) -> Result<(), StoreError> {
     let written = [
         ("attestation", upsert(tx, &batch.attestations).await?.len()),
@@ -276,7 +275,7 @@ async fn write_evidence(tx: &mut Tx<'_>, batch: &Batch, changed: &mut Changed) -
     Ok(())
 }
 
-/// Writes baskets and their rules; what is in them is the affair of the next rebalance.
+/// Writes baskets and their rules; the next rebalance decides their constituents.
 async fn write_baskets(tx: &mut Tx<'_>, batch: &Batch, changed: &mut Changed) -> Result<(), StoreError> {
     let written = [
         ("basket", upsert(tx, &batch.baskets).await?.len()),

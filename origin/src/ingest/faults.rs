@@ -1,20 +1,20 @@
-//! What is wrong with a batch, counted in full and told as far as somebody reads it.
+//! The faults of a batch: all are counted, the first ones are listed.
 
 use serde::Serialize;
 
-/// Faults that are told, the first ones by line.
+/// Maximum number of listed faults; the first by line are listed.
 pub const MAX_FAULTS: usize = 100;
-/// Characters of a field or a reason that are told; either may repeat what the line says.
+/// Maximum characters of a field or a reason. Both may quote the line, which can be long.
 const MAX_CHARS: usize = 300;
 
-/// What is wrong with one line.
+/// A fault of one line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Fault {
-    /// Counted from 1.
+    /// Line number, counted from 1.
     pub line: u64,
-    /// The field, or null when the line as a whole is at fault.
+    /// The field; null if the fault concerns the whole line.
     pub field: Option<String>,
-    /// In words.
+    /// What is wrong, as the rest of a sentence about the field.
     pub reason: String,
 }
 
@@ -26,27 +26,27 @@ pub struct Faults {
 }
 
 impl Faults {
-    /// Adds one.
+    /// Adds a fault.
     pub fn push(&mut self, fault: Fault) {
         self.total += 1;
         self.kept.push(Fault { field: fault.field.map(shortened), reason: shortened(fault.reason), ..fault });
-        // Twice as many are held before the later ones go, so that each is moved a bounded number of times.
+        // Later ones are dropped only at twice the limit, so the amortised cost of a fault is small.
         if self.kept.len() >= 2 * MAX_FAULTS {
             self.settle();
         }
     }
 
-    /// How many there are.
+    /// Number of faults, including those not listed.
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// Whether there is none.
+    /// Whether there are no faults.
     pub fn is_empty(&self) -> bool {
         self.total == 0
     }
 
-    /// The first ones by line, at most [`MAX_FAULTS`].
+    /// The first faults by line, at most [`MAX_FAULTS`].
     pub fn told(mut self) -> Vec<Fault> {
         self.settle();
         self.kept
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_lines_are_told_in_whatever_order_faults_come_and_all_are_counted() {
+    fn the_first_lines_are_listed_in_any_order_of_arrival_and_all_are_counted() {
         let mut faults = Faults::default();
         faults.extend((1..=1_000).rev().map(fault));
         faults.extend([fault(3)]);
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_line_says_is_repeated_in_part() {
+    fn long_fields_and_reasons_are_shortened() {
         let mut faults = Faults::default();
         faults.push(Fault { line: 1, field: Some("ä".repeat(5_000)), reason: "ß".repeat(5_000) });
         let told = faults.told().remove(0);

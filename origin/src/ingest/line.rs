@@ -1,4 +1,4 @@
-//! One line of NDJSON to one observation.
+//! Parses one line of NDJSON to one observation.
 
 use crate::facts::{
     Asset, AssetReview, Attestation, Basket, BasketMethodology, Chain, Curator, EventRecord, Exposure, HolderSnapshot,
@@ -48,7 +48,7 @@ pub enum Observation {
     ResearchPrediction(ResearchPrediction),
 }
 
-/// Every kind's word, in the order in which a batch is written.
+/// The names of the kinds, in the order in which a batch is written.
 pub const KINDS: [&str; 33] = [
     "chain",
     "protocol",
@@ -85,17 +85,17 @@ pub const KINDS: [&str; 33] = [
     "research_prediction",
 ];
 
-/// A field and what is wrong with it.
+/// A field, or `None` for the whole line, and what is wrong with it.
 pub type Complaint = (Option<String>, String);
 
-/// All of a line that is needed to know how to read the rest.
+/// The part of a line that determines how the rest is parsed.
 #[derive(Deserialize)]
 struct Header<'a> {
     #[serde(borrow)]
     kind: Option<Cow<'a, str>>,
 }
 
-/// Reads a line's observation; what is wrong is told by field.
+/// Parses a line; the error names the field.
 pub fn read(line: &str) -> Result<Observation, Complaint> {
     let header: Header<'_> = serde_json::from_str(line)
         .map_err(|error| (error.is_data().then(|| "kind".to_owned()), json_reason(&error)))?;
@@ -135,24 +135,24 @@ pub fn read(line: &str) -> Result<Observation, Complaint> {
         "research_record" => Observation::ResearchRecord(Box::new(fields(line)?)),
         "research_prediction" => Observation::ResearchPrediction(fields(line)?),
         unknown => {
-            let known = || format!("known are {}", KINDS.join(", "));
-            let reason = format!("{unknown:?} is not a kind; {}", meant(unknown).map_or_else(known, str::to_owned));
+            let known = || format!("known kinds are {}", KINDS.join(", "));
+            let reason = format!("{unknown:?} is not a kind; {}", hint(unknown).map_or_else(known, str::to_owned));
             return Err((Some("kind".to_owned()), reason));
         }
     })
 }
 
-/// What to bring instead of a row of a research list, which is called by another name.
-fn meant(unknown: &str) -> Option<&'static str> {
+/// The kind to send instead, for names of research lists that are not kinds.
+fn hint(unknown: &str) -> Option<&'static str> {
     Some(match unknown {
         "validation_report" | "claim" | "backtest" | "model_health" | "research" => {
-            "bring what was found elsewhere as research_record, with the list's name in record"
+            "send external findings as research_record, with the list's name in record"
         }
-        "prediction" => "bring what is foretold elsewhere as research_prediction",
-        "research_source" => "where facts come from is counted from what each source has told",
+        "prediction" => "send external predictions as research_prediction",
+        "research_source" => "sources are counted from the facts that each of them has sent",
         "sample" | "outcome" | "research_sample" | "research_outcome" => {
-            "the service draws samples and finds outcomes itself: bring prices (vault_state) and incidents (incident_link), or what was \
-             found elsewhere as research_record"
+            "the service computes samples and outcomes itself: send prices (vault_state) and incidents (incident_link), or external \
+             findings as research_record"
         }
         _ => return None,
     })
@@ -160,24 +160,24 @@ fn meant(unknown: &str) -> Option<&'static str> {
 
 fn fields<T: DeserializeOwned>(line: &str) -> Result<T, Complaint> {
     let mut json = serde_json::Deserializer::from_str(line);
-    serde_path_to_error::deserialize(&mut json).map_err(|error| told(&error))
+    serde_path_to_error::deserialize(&mut json).map_err(|error| to_complaint(&error))
 }
 
-/// What serde found wrong, by field.
-pub(super) fn told(error: &serde_path_to_error::Error<serde_json::Error>) -> Complaint {
+/// Serde's error with the field that it concerns.
+pub(super) fn to_complaint(error: &serde_path_to_error::Error<serde_json::Error>) -> Complaint {
     let reason = json_reason(error.inner());
     let path = error.path().to_string();
     let field = if path == "." { named_in(&reason) } else { Some(path) };
     (field, reason)
 }
 
-/// The field of "missing field `x`" and "unknown field `x`", which the path does not hold.
+/// The field of "missing field `x`" and "unknown field `x`", which the error's path omits.
 fn named_in(reason: &str) -> Option<String> {
     let (before, rest) = reason.split_once('`')?;
     before.contains("field").then(|| rest.split('`').next().map(str::to_owned)).flatten()
 }
 
-/// The parser's words without its position, which counts from the start of the line.
+/// The parser's message without its position.
 fn json_reason(error: &serde_json::Error) -> String {
     let text = error.to_string();
     text.split(" at line ").next().unwrap_or(&text).to_owned()
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_line_names_its_field() {
+    fn an_invalid_line_is_refused_with_the_field() {
         let cases = [
             (r#"{"kind":"price"}"#, "kind"),
             (r#"{"observed_at":"2026-01-01T00:00:00Z"}"#, "kind"),
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_of_a_research_list_is_told_its_kind() {
+    fn names_of_research_lists_are_refused_with_a_hint() {
         for (word, kind) in [
             ("validation_report", "research_record"),
             ("backtest", "research_record"),
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_is_said_to_be_none() {
+    fn invalid_json_is_refused_without_a_position() {
         let (field, reason) = read("{\"kind\":").unwrap_err();
         assert_eq!(field, None);
         assert!(!reason.contains("column"), "{reason}");

@@ -1,6 +1,6 @@
-//! Which observations of a batch were not kept, because another one of the same row was.
+//! Observations of a batch without effect, because another observation of the same row takes precedence.
 //!
-//! Of two observations of one row the later wins, and of one instant the one with the greater digest. Whoever sent the other one is told.
+//! Of two observations of one row the later wins; at the same instant, the one with the greater digest. The report lists the other one.
 
 use super::batch::{Batch, Numbered};
 use crate::facts::fact::Fact;
@@ -9,46 +9,44 @@ use crate::store::{StoreError, Tx, facts};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Lines that are named, the first ones.
+/// Maximum number of listed lines; the first are listed.
 const MAX_LINES: usize = 100;
 
-/// Why an observation was not kept.
+/// Why an observation had no effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Why {
-    /// A later observation of the row is there.
+    /// A later observation of the row exists.
     Superseded,
-    /// Another observation of the same row and the same instant says something else, and that one is kept.
+    /// Another observation of the same row and instant with other content takes precedence.
     SameInstant,
 }
 
-/// A line of which nothing was kept.
+/// A line without effect.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PassedOver {
-    /// Counted from 1.
+    /// Line number, counted from 1.
     pub line: u64,
-    /// Its kind.
     pub kind: &'static str,
-    /// Why.
     pub reason: Why,
 }
 
-/// What a batch said in vain.
+/// Lines of a batch without effect.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Ignored {
-    /// Lines of which nothing was kept, by kind.
+    /// Number of lines without effect, by kind.
     pub by_kind: BTreeMap<&'static str, u64>,
-    /// The first of them, at most a hundred.
+    /// The first of them in line order, at most a hundred.
     pub lines: Vec<PassedOver>,
 }
 
 impl Ignored {
-    /// Whether every observation was kept, or said what was known.
+    /// Whether every observation was stored or repeated the stored row.
     pub fn is_empty(&self) -> bool {
         self.by_kind.is_empty()
     }
 
-    async fn look<F: Fact>(
+    async fn collect<F: Fact>(
         &mut self,
         tx: &mut Tx<'_>,
         kind: &'static str,
@@ -65,30 +63,30 @@ impl Ignored {
     }
 }
 
-/// Looks for what was not kept among the kinds of which fewer rows changed than lines told of them. Everything is written by now.
+/// Finds the observations without effect. Kinds with as many changed rows as lines have none. Call it after everything was written.
 pub(super) async fn of(
     tx: &mut Tx<'_>,
     batch: &Batch,
     changed: &BTreeMap<&'static str, u64>,
 ) -> Result<Ignored, StoreError> {
     let mut ignored = Ignored::default();
-    let told = batch.counts();
-    let all_kept = |kind: &str| told.get(kind).is_none_or(|lines| changed.get(kind) == Some(lines));
+    let counts = batch.counts();
+    let all_kept = |kind: &str| counts.get(kind).is_none_or(|lines| changed.get(kind) == Some(lines));
     macro_rules! look {
         ($($kind:literal: $facts:expr,)+) => {$(
             if !all_kept($kind) {
-                ignored.look(tx, $kind, $facts).await?;
+                ignored.collect(tx, $kind, $facts).await?;
             }
         )+};
     }
-    look! {
+    collect! {
         "chain": facts_of(&batch.chains),
         "protocol": facts_of(&batch.protocols),
         "curator": facts_of(&batch.curators),
         "asset": facts_of(&batch.assets),
         "asset_review": facts_of(&batch.reviews),
         "vault": facts_of(&batch.vaults),
-        // A late reading is part of the history: only one of the same instant takes its place.
+        // A late reading is added to the history, so only a reading of the same instant can take precedence.
         "vault_state": batch.states.iter().map(|(line, state)| (*line, Snapshot(state))),
         "reward": facts_of(&batch.rewards),
         "exposure": facts_of(&batch.exposures),

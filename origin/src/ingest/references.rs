@@ -1,4 +1,4 @@
-//! What an observation refers to must be known, to the store or to the batch itself.
+//! References of observations must be known to the store or to the batch itself.
 
 mod baskets;
 mod events;
@@ -18,7 +18,7 @@ use rds_shared::scoring::asset::{AssetCategory, Dimension, Dimensions, ReviewErr
 use rds_shared::select::assets::is_rwa;
 use std::collections::{HashMap, HashSet};
 
-/// Everything that is wrong with the batch's references, in line order.
+/// The faults of the batch's references, in line order.
 pub async fn faults(tx: &mut Tx<'_>, batch: &Batch) -> Result<Vec<Fault>, StoreError> {
     let mut faults = Faults(Vec::new());
     faults.registries(tx, batch).await?;
@@ -44,17 +44,17 @@ impl Faults {
     }
 
     fn unknown(&mut self, line: u64, field: &str, what: &str, id: &str) {
-        self.add(line, field, format!("{id:?} is no known {what}"));
+        self.add(line, field, format!("{id:?} is not a known {what}"));
     }
 
-    /// Chains, protocols and assets among themselves.
+    /// References among chains, protocols and assets.
     async fn registries(&mut self, tx: &mut Tx<'_>, batch: &Batch) -> Result<(), StoreError> {
         if !batch.chains.is_empty() {
             let mut owners: HashMap<String, i64> =
                 references::chains(tx).await?.into_iter().map(|(id, chain)| (chain.slug, id)).collect();
             for (line, chain) in &batch.chains {
                 if *owners.entry(chain.slug.clone()).or_insert(chain.chain_id) != chain.chain_id {
-                    self.add(*line, "slug", format!("{:?} is the slug of another chain", chain.slug));
+                    self.add(*line, "slug", format!("{:?} is already the slug of another chain", chain.slug));
                 }
             }
         }
@@ -83,7 +83,7 @@ impl Faults {
         Ok(())
     }
 
-    /// The chain must be known and the addresses written as it writes them.
+    /// The chain must be known, and the addresses must be in its namespace.
     fn on_chain(
         &mut self,
         line: u64,
@@ -92,7 +92,7 @@ impl Faults {
         addresses: &[(&str, Option<&str>)],
     ) {
         let Some(chain) = chains.get(&chain_id) else {
-            return self.add(line, "chain_id", format!("{chain_id} is no known chain"));
+            return self.add(line, "chain_id", format!("{chain_id} is not a known chain"));
         };
         let Some(namespace) = Namespace::parse(&chain.namespace) else { return };
         for (field, address) in addresses {
@@ -100,7 +100,7 @@ impl Faults {
                 address.map(|address| Address::parse(namespace, address))
             {
                 let (found, wanted) = (found.as_str(), &chain.namespace);
-                self.add(line, *field, format!("is an {found} address; {} is an {wanted} chain", chain.slug));
+                self.add(line, *field, format!("is an {found} address, but {} is an {wanted} chain", chain.slug));
             }
         }
     }
@@ -114,7 +114,7 @@ impl Faults {
         let curators = with(references::curators(tx).await?, batch.curators.iter().map(|(_, c)| &c.id));
         let numbers: Vec<i64> = batch.vaults.iter().map(|(_, vault)| vault.chain_id).collect();
         let addresses: Vec<&str> = batch.vaults.iter().map(|(_, vault)| vault.address.as_str()).collect();
-        let mut standing = references::vaults_at(tx, &numbers, &addresses).await?;
+        let mut owners = references::vaults_at(tx, &numbers, &addresses).await?;
         for (line, vault) in &batch.vaults {
             let written =
                 [("address", Some(vault.address.as_str())), ("asset_address", vault.asset_address.as_deref())];
@@ -126,16 +126,16 @@ impl Faults {
                 self.unknown(*line, "curator_id", "curator", curator);
             }
             let place = (vault.chain_id, vault.address.clone());
-            let owner = standing.entry(place).or_insert_with(|| vault.id.clone());
+            let owner = owners.entry(place).or_insert_with(|| vault.id.clone());
             if *owner != vault.id {
-                let reason = format!("is the address of {owner}");
+                let reason = format!("is already the address of {owner}");
                 self.add(*line, "address", reason);
             }
         }
         Ok(())
     }
 
-    /// What belongs to a vault: states, rewards, exposures, holders, strategies, incidents.
+    /// References of vault facts: states, rewards, exposures, holders, strategies, incidents, events, positions, predictions.
     async fn vault_subjects(&mut self, tx: &mut Tx<'_>, batch: &Batch) -> Result<(), StoreError> {
         let mut asked: Vec<(u64, String, &str)> = Vec::new();
         asked.extend(batch.states.iter().map(|(line, state)| (*line, "vault_id".into(), state.vault_id.as_str())));
@@ -197,7 +197,7 @@ impl Faults {
         }
     }
 
-    /// What real-world assets' sources state and surface.
+    /// References of observations and candidates of real-world assets.
     async fn real_world(&mut self, tx: &mut Tx<'_>, batch: &Batch) -> Result<(), StoreError> {
         let (stated, surfaced) = (&batch.rwa_observations, &batch.rwa_candidates);
         if stated.is_empty() && surfaced.is_empty() {
@@ -214,7 +214,7 @@ impl Faults {
             match categories.get(&one.asset_id) {
                 None => self.unknown(*line, "asset_id", "asset", &one.asset_id),
                 Some(category) if !is_rwa(*category) => {
-                    self.add(*line, "asset_id", format!("{:?} is no real-world asset", one.asset_id));
+                    self.add(*line, "asset_id", format!("{:?} is not a real-world asset", one.asset_id));
                 }
                 Some(_) => {}
             }
@@ -226,7 +226,7 @@ impl Faults {
         Ok(())
     }
 
-    /// A review is judged against the one before it in time, whichever of the two arrived first.
+    /// A review is checked against its predecessor by `observed_at`, in whichever order the two arrived.
     async fn reviews(&mut self, tx: &mut Tx<'_>, batch: &Batch) -> Result<(), StoreError> {
         if batch.reviews.is_empty() {
             return Ok(());
@@ -252,15 +252,15 @@ impl Faults {
                 .collect();
             history.extend(reviews.iter().map(|r| (r.1.observed_at.0, Some(*r), check::dimensions(&r.1))));
             history.sort_by_key(|(at, new, _)| (*at, new.is_some()));
-            self.succession(*category, &history);
+            self.check_successive(*category, &history);
         }
         Ok(())
     }
 
-    fn succession(&mut self, category: AssetCategory, history: &[Step<'_>]) {
+    fn check_successive(&mut self, category: AssetCategory, history: &[Step<'_>]) {
         let mut previous: Option<&Step<'_>> = None;
         for step in history {
-            // Two reviews of one instant are alternatives, not a succession.
+            // Two reviews of one instant are alternatives; neither is the predecessor of the other.
             let before = previous.filter(|before| before.0 < step.0);
             let (line, backing) = match (step.1, before.and_then(|before| before.1)) {
                 (Some((line, review)), _) => (*line, review.backing_profile.as_ref().and_then(check::backing)),
@@ -278,7 +278,7 @@ impl Faults {
     }
 }
 
-/// A review in its place in time: stored already, or of this batch.
+/// A review with its instant; the middle field is `None` for a stored one.
 type Step<'a> = (rds_shared::wire::Timestamp, Option<&'a Numbered<AssetReview>>, Dimensions);
 
 fn review_field(error: &ReviewError) -> String {
@@ -291,7 +291,7 @@ fn review_field(error: &ReviewError) -> String {
     }
 }
 
-/// Reads the store's `{dimension: milli-points}`.
+/// Parses the stored form, `{dimension: milli-points}`.
 pub(crate) fn stored_dimensions(json: &serde_json::Value) -> Dimensions {
     let known = |(name, value): (&String, &serde_json::Value)| {
         let milli = MilliPoints::new(i32::try_from(value.as_i64()?).ok()?)?;

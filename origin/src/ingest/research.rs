@@ -1,4 +1,4 @@
-//! Research from elsewhere: findings take the place of what their source found before; predictions are taken once, and in time.
+//! External research: a finding replaces the earlier one of its source; a prediction is accepted once, and only near its start.
 
 use super::Fault;
 use super::batch::Batch;
@@ -11,10 +11,10 @@ use rds_shared::research::outcome::BASE_WITHIN_DAYS;
 use rds_shared::wire::Timestamp;
 use std::collections::HashMap;
 
-/// A prediction is taken for so long after its window began. Later nobody could tell it from one that was made in hindsight.
-const TAKEN_FOR_SECONDS: i64 = 3_600;
+/// How long after the start of its window a prediction is accepted. A later one could have been made in hindsight.
+const MAX_LATE_SECONDS: i64 = 3_600;
 
-/// What is wrong with predictions. The batch's prices must have been written, for what is foretold has to be seen.
+/// The faults of predictions. The batch's prices must have been written, because a prediction needs an observed price.
 pub async fn faults(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp) -> Result<Vec<Fault>, StoreError> {
     if batch.predictions.is_empty() {
         return Ok(Vec::new());
@@ -28,25 +28,25 @@ pub async fn faults(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp) -> Result<Ve
         let (field, reason) = match standing {
             _ if *first.entry(instant).or_insert(row) != row => (
                 "observed_at",
-                "another line foretells something else of this vault and horizon at that second".to_owned(),
+                "must differ by a second from that of another prediction of this vault and horizon in the batch".to_owned(),
             ),
             Standing::Same => continue,
             Standing::Other => (
                 "observed_at",
-                "another prediction of this vault and horizon stands at that second, and none is ever changed"
+                "must differ by a second from that of a stored prediction of this vault and horizon, which cannot be changed"
                     .to_owned(),
             ),
-            Standing::None { .. } if now.seconds_since(row.made_at.0) > TAKEN_FOR_SECONDS => (
+            Standing::None { .. } if now.seconds_since(row.made_at.0) > MAX_LATE_SECONDS => (
                 "observed_at",
                 format!(
-                    "must lie at most {} minutes back: what comes later was not seen to stand before its window",
-                    TAKEN_FOR_SECONDS / 60
+                    "must be at most {} minutes ago, so that the prediction is not made in hindsight",
+                    MAX_LATE_SECONDS / 60
                 ),
             ),
             Standing::None { is_watched: false } => (
                 "vault_id",
                 format!(
-                    "has no price of the {BASE_WITHIN_DAYS} days before that moved: nobody could see what becomes of it"
+                    "must have a price of the last {BASE_WITHIN_DAYS} days that has moved, so that the outcome can be observed"
                 ),
             ),
             Standing::None { is_watched: true } => continue,
@@ -56,7 +56,7 @@ pub async fn faults(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp) -> Result<Ve
     Ok(faults)
 }
 
-/// Writes both kinds.
+/// Writes external records and predictions.
 pub async fn write(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp, changed: &mut Changed) -> Result<(), StoreError> {
     let records = upsert(tx, &batch.research).await?;
     given::take_in(tx, &records, now).await?;

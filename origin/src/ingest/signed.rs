@@ -1,4 +1,4 @@
-//! What is checked against rows that the batch itself may have written: signatures, and that published figures stay.
+//! Checks against rows that the batch itself may have written: signatures verify, and published figures do not change.
 
 use super::Fault;
 use super::batch::Batch;
@@ -8,7 +8,7 @@ use crate::store::attestations::{self, Subject};
 use crate::store::{At, StoreError, Tx, rwa};
 use std::collections::{HashMap, HashSet};
 
-/// Everything that is wrong with the batch's attestations. Reviews and reviewers must have been written.
+/// The faults of the batch's attestations. Reviews and reviewers must have been written.
 pub async fn faults(tx: &mut Tx<'_>, batch: &Batch) -> Result<Vec<Fault>, StoreError> {
     if batch.attestations.is_empty() {
         return Ok(Vec::new());
@@ -30,30 +30,30 @@ pub async fn faults(tx: &mut Tx<'_>, batch: &Batch) -> Result<Vec<Fault>, StoreE
     Ok(faults)
 }
 
-/// What is wrong with one attestation, the first thing of all.
+/// The first fault of an attestation.
 fn complaint(
     signed: &Attestation,
     subject: Option<&Subject>,
     keys: Option<&[ReviewerKey]>,
 ) -> Result<Option<(&'static str, String)>, StoreError> {
     let Some(subject) = subject else {
-        return Ok(Some(("reviewed_at", format!("{:?} has no review of that instant", signed.asset_id))));
+        return Ok(Some(("reviewed_at", format!("must be the instant of a review of {:?}", signed.asset_id))));
     };
     let Some(keys) = keys else {
-        return Ok(Some(("reviewer_id", format!("{:?} is no known reviewer", signed.reviewer_id))));
+        return Ok(Some(("reviewer_id", format!("{:?} is not a known reviewer", signed.reviewer_id))));
     };
     let Some(key) = keys.iter().find(|key| key.key_id == signed.key_id) else {
-        return Ok(Some(("key_id", format!("{:?} is no key of {:?}", signed.key_id, signed.reviewer_id))));
+        return Ok(Some(("key_id", format!("{:?} is not a key of {:?}", signed.key_id, signed.reviewer_id))));
     };
     if !key.counts_at(signed.signed_at) {
-        return Ok(Some(("signed_at", format!("lies outside the time in which {:?} counts", key.key_id))));
+        return Ok(Some(("signed_at", format!("must be within the validity of the key {:?}", key.key_id))));
     }
     let message = message(subject, signed.product_id.as_deref(), &signed.reviewer_id, signed.signed_at)?;
     Ok((!verifies(&key.public_key, &message, &signed.signature))
-        .then(|| ("signature", format!("is not that of {:?} under {message}", key.key_id))))
+        .then(|| ("signature", format!("must be the signature of {:?} over {message}", key.key_id))))
 }
 
-/// Statements of the batch that say something else than is on record, or than another line says, of one publication.
+/// Figures that differ from those stored, or from another line's, for the same publication.
 pub async fn contradictions(tx: &mut Tx<'_>, batch: &Batch) -> Result<Vec<Fault>, StoreError> {
     if batch.rwa_observations.is_empty() {
         return Ok(Vec::new());
@@ -76,14 +76,14 @@ pub async fn contradictions(tx: &mut Tx<'_>, batch: &Batch) -> Result<Vec<Fault>
         ];
         let stated = (one.published_at, one.effective_at, figures);
         if *first.entry(key).or_insert(stated) != stated {
-            faults.push(fault(*line, "another line states other figures of this publication"));
+            faults.push(fault(*line, "has other figures on another line"));
         }
     }
     let statements = serde_json::json!(batch.rwa_observations.iter().map(|(_, one)| one).collect::<Vec<_>>());
     let on_record: HashSet<_> = rwa::contradicted(tx, &statements).await?.into_iter().collect();
     for (line, one) in &batch.rwa_observations {
         if on_record.contains(&(one.source_id.clone(), one.publication_id.clone(), one.asset_id.clone())) {
-            faults.push(fault(*line, "was published with other figures"));
+            faults.push(fault(*line, "is stored with other figures"));
         }
     }
     Ok(faults)

@@ -1,24 +1,24 @@
-//! Which copies at the edge a batch makes too old.
+//! Which tags a batch raises, so that the edge revalidates cached responses.
 
 use super::IngestReport;
 use rds_shared::route::Tag;
 
-/// What a batch moved that its report does not tell.
+/// Changes by a batch that its report does not contain.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Moved {
-    /// Rows of vaults that show anew, though no score of theirs was published.
+    /// Rows of vaults changed although no score of theirs was published.
     pub(super) vaults: bool,
-    /// Rows of assets beside those that it brought: their scores, or the day's total.
+    /// Rows of assets changed besides those in the batch: their scores, or the day's total.
     pub(super) assets: bool,
-    /// Places of events in the feed.
+    /// Places of events in the feed changed.
     pub(super) feed: bool,
 }
 
-/// The tags of the facts that a batch changed, with everything that follows from them.
+/// The tags of the facts that a batch changed, and of everything derived from them.
 pub(super) fn raised(report: &IngestReport, moved: Moved) -> Vec<Tag> {
-    // A vault that was evaluated again may show another score, or the old one with other evidence.
+    // A vault that was scored may show another score, or the same score with other provenance.
     let vaults = (report.vaults_scored > 0 || moved.vaults).then_some(Tag::Vaults);
-    // The service makes events of its own out of what it reads and scores.
+    // The service derives events from readings and scores.
     let events = (report.events_published > 0 || moved.feed).then_some(Tag::Events);
     let assets = moved.assets.then_some(Tag::Assets);
     let kinds = report.changed.keys().flat_map(|kind| tags_of(kind)).copied();
@@ -28,10 +28,10 @@ pub(super) fn raised(report: &IngestReport, moved: Moved) -> Vec<Tag> {
     tags
 }
 
-/// Where observations of a kind show.
+/// The tags of the routes that show observations of a kind.
 fn tags_of(kind: &str) -> &'static [Tag] {
     match kind {
-        // The feed shows curators by name.
+        // The events feed shows curators by name.
         "curator" => &[Tag::Vaults, Tag::Events],
         "vault" | "vault_state" | "reward" | "exposure" | "holder_snapshot" | "strategy" | "position" => &[Tag::Vaults],
         "market" | "market_state" | "market_reserve" | "market_emode" | "hub_asset" | "mapping" => &[Tag::Markets],
@@ -42,11 +42,11 @@ fn tags_of(kind: &str) -> &'static [Tag] {
         "incident_link" | "event" => &[Tag::Events],
         "security_event" | "loss_case" => &[Tag::Security],
         "signal" => &[Tag::Signals],
-        // An asset says whether it is in the basket that is basket a.
+        // Assets show whether they are in basket A.
         "basket" => &[Tag::Baskets, Tag::Assets],
         "basket_methodology" => &[Tag::Baskets],
         "research_record" | "research_prediction" => &[Tag::Research],
-        // Chains and protocols show everywhere, and so may a kind that nobody has thought about here.
+        // Chains and protocols show everywhere; a kind that is missing here may do so, too.
         _ => &Tag::ALL,
     }
 }
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn what_moved_beside_the_observations_is_told_too() {
+    fn changes_beside_the_observations_raise_their_tags() {
         let changed = [("market_reserve", 1)].into_iter().collect();
         let report = IngestReport { changed, ..IngestReport::default() };
         let after = |vaults, assets, feed| raised(&report, Moved { vaults, assets, feed });
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn each_tag_is_touched_once_and_only_where_its_facts_changed() {
+    fn each_tag_is_raised_once_and_only_if_its_facts_changed() {
         assert_eq!(after(&["vault", "vault_state", "reward"], 3), [Tag::Vaults]);
         assert_eq!(after(&["oracle_feed"], 0), [Tag::Feeds]);
         assert_eq!(after(&["research_prediction", "research_record"], 0), [Tag::Research]);
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn what_shows_everywhere_and_what_is_unknown_makes_every_copy_too_old() {
+    fn chains_protocols_and_unknown_kinds_raise_every_tag() {
         for kind in ["chain", "protocol", "something_new"] {
             assert_eq!(after(&[kind], 0), Tag::ALL);
         }

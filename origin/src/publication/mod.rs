@@ -9,7 +9,7 @@
 //! ([`crate::store::publication::take_turn`]). A transition to the present state changes and captures nothing: the result is
 //! [`Outcome::Already`]. A transition back and forth captures one operation each way, in that order, however little time lies between.
 //! Scores are left to the caller: after a transition of an event of type `Incident`, the vaults that it touches must be scored
-//! again, which [`verbs`] does for operators' commands and `ingest` for observations.
+//! again, which [`commands`] does for operators' commands and `ingest` for observations.
 //!
 //! An event on a withheld chain changes its state like any other, but nothing is captured. When the chain is served again, an event
 //! that was published meanwhile appears in the feed without an operation. A retraction made meanwhile of an event that subscribers know
@@ -22,8 +22,8 @@
 //! - Nothing on a withheld chain is captured. A retraction of an event that clients saw before is captured when the chain is served
 //!   again (`tests/it/events_withheld.rs`).
 
-mod intake;
 pub mod commands;
+mod intake;
 
 pub use intake::{TakenIn, public_at_once, take_in};
 

@@ -95,12 +95,15 @@ fn input(
     now: Timestamp,
 ) -> Result<AssetInput, StoreError> {
     let category: AssetCategory = decode_enum("asset.category", &row.category)?;
-    let cadence =
-        row.attestation_cadence.as_deref().map(|text| decode_enum::<AttestationCadence>("asset.attestation_cadence", text));
+    let cadence = row
+        .attestation_cadence
+        .as_deref()
+        .map(|text| decode_enum::<AttestationCadence>("asset.attestation_cadence", text));
     let published = |id: &String| scores.get(id.as_str()).copied().flatten();
     let dimensions = row.dimensions.as_ref().map(stored_dimensions).unwrap_or_default();
     let refreshed = row.last_refresh_at.or(row.reviewed_at);
-    let status = row.review_status.as_deref().map(|text| decode_enum::<ReviewStatus>("asset_version.review_status", text));
+    let status =
+        row.review_status.as_deref().map(|text| decode_enum::<ReviewStatus>("asset_version.review_status", text));
     let overrides = overrides(row, now)?;
     Ok(AssetInput {
         lockup_days: u32::try_from(row.lockup_days).unwrap_or(0),

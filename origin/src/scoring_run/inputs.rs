@@ -5,7 +5,7 @@ use super::peers::Peers;
 use crate::facts::{ExposurePart, Signing};
 use crate::store::rewards::{self, Rates};
 use crate::store::scoring::{self, IncidentRow, ProtocolRow, ScoredAsset, Signals, VaultRow};
-use crate::store::{At, StoreError, Tx, vault_days, decode_enum};
+use crate::store::{At, StoreError, Tx, decode_enum, vault_days};
 use rds_shared::model::status::{IncidentSeverity, RemediationStatus};
 use rds_shared::model::vault::Reward;
 use rds_shared::rules::tiers::Tier;

@@ -1,6 +1,6 @@
 //! A scoring run: loads typed inputs, evaluates the methodology, lets the dwell judge, and writes only what changed.
 //!
-//! A run is one transaction, so scores, history and run record are there together or not at all. [`guard`] decides whether what
+//! A run is one transaction, so scores, history and run record are there together or not at all. [`sanity_checks`] decides whether what
 //! came of it is published.
 //!
 //! # Invariants
@@ -13,11 +13,11 @@
 
 pub mod as_of;
 mod assets;
-pub mod sanity_checks;
 mod inputs;
 mod nested;
 mod peers;
 mod publish;
+pub mod sanity_checks;
 mod suspects;
 
 pub use assets::{AssetRun, score_assets};
@@ -31,7 +31,6 @@ use crate::store::publication;
 use crate::store::scores::{self, RunRow, RunStamp};
 use crate::store::{At, Db, StoreError, Tx};
 use crate::store::{scoring, tags};
-use sanity_checks::{Over, Trust, attempt};
 use inputs::Market;
 use publish::Published;
 use rds_shared::model::health::FailSafeMode;
@@ -40,6 +39,7 @@ use rds_shared::rules::dwell::Change;
 use rds_shared::scoring::METHODOLOGY_VERSION;
 use rds_shared::scoring::run::{InputsHasher, RunFacts};
 use rds_shared::wire::Timestamp;
+use sanity_checks::{Over, Trust, attempt};
 use suspects::Suspects;
 
 /// How long a run that was held back rests, in seconds.

@@ -18,7 +18,6 @@
 //! dwells and history are what the rules make of the observations.
 
 mod actor;
-mod scenarios;
 mod crowd;
 mod design;
 mod events;
@@ -34,6 +33,7 @@ mod positions;
 mod publications;
 mod random;
 mod reviewers;
+mod scenarios;
 mod security;
 mod signals;
 mod strategies;

@@ -1,7 +1,7 @@
 //! What a curated vault lends against: its exposures with the published data of each collateral.
 
 use super::catalog::{address, instant};
-use super::{Db, StoreError, Tx, decode_optional_enum, decode_enum};
+use super::{Db, StoreError, Tx, decode_enum, decode_optional_enum};
 use rds_shared::model::allocation::Collateral;
 use rds_shared::model::ids::Address;
 use rds_shared::rules::tiers::Tier;
@@ -101,7 +101,10 @@ fn part(row: &PgRow) -> Result<Part, StoreError> {
             name: row.try_get("name")?,
             address: contract.map(|text| address("asset.address", text)).transpose()?,
             category: decode_optional_enum::<AssetCategory>("asset.category", row.try_get("category")?)?,
-            review_status: decode_optional_enum::<ReviewStatus>("asset_version.review_status", row.try_get("review_status")?)?,
+            review_status: decode_optional_enum::<ReviewStatus>(
+                "asset_version.review_status",
+                row.try_get("review_status")?,
+            )?,
             risk_score: score.and_then(MilliPoints::new),
             risk_tier: decode_optional_enum::<Tier>("asset_score.tier", row.try_get("tier")?)?,
             hard_fail_flags: row.try_get::<Option<Vec<String>>, _>("hard_fail_flags")?.unwrap_or_default(),

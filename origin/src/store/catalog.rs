@@ -2,7 +2,7 @@
 
 use super::markets::RESERVE_GATES;
 use super::rewards::{self, Rates};
-use super::{At, Db, StoreError, decode_optional_enum, decode_enum};
+use super::{At, Db, StoreError, decode_enum, decode_optional_enum};
 use crate::facts::IncentivesStatus;
 use rds_shared::model::ids::{Address, ChainId, Namespace, VaultId};
 use rds_shared::model::status::{BorrowStatus, Breakdown, DepositStatus, ScoreStatus, TvlStatus, WithdrawStatus};

@@ -1,8 +1,8 @@
 //! One vault in depth: its JSON documents, rewards and histories.
 
 use super::catalog::{self, VAULT_FACTS, VaultFacts, instant};
-use super::rewards::{self, Campaigns, Rates};
 use super::db_enum::DbEnum;
+use super::rewards::{self, Campaigns, Rates};
 use super::{At, Db, StoreError, decode_enum};
 use crate::facts::IncentivesStatus;
 use rds_shared::model::status::Severity;

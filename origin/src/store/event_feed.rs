@@ -1,7 +1,7 @@
 //! The feed's tables: updated with the events and read row by row. `event_pages` reads pages.
 
 use super::catalog::instant;
-use super::{At, Db, StoreError, Tx, decode_optional_enum, decode_enum};
+use super::{At, Db, StoreError, Tx, decode_enum, decode_optional_enum};
 use crate::facts::Reference;
 use rds_shared::model::event::{EventRow, Link};
 use rds_shared::model::ids::ChainId;

@@ -2,7 +2,7 @@
 
 use super::catalog::instant;
 use super::event_feed::links;
-use super::{At, Db, StoreError, decode_optional_enum, decode_enum};
+use super::{At, Db, StoreError, decode_enum, decode_optional_enum};
 use rds_shared::model::event::{CriticalVault, MarketEvent};
 use rds_shared::model::ids::VaultId;
 use rds_shared::model::protocol::ProtocolIncident;

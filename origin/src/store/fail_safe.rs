@@ -1,7 +1,7 @@
 //! The fail-safe row, its history, and the tag version that carries the mode to all processes.
 
-use super::tags::CHANNEL;
 use super::db_enum::DbEnum;
+use super::tags::CHANNEL;
 use super::{At, StoreError, Tx};
 use rds_shared::model::health::FailSafeMode;
 use rds_shared::route::{Tag, fail_safe};

@@ -40,7 +40,11 @@ pub struct LastNotified {
 }
 
 /// The last notified values of these subjects.
-pub async fn last(tx: &mut Tx<'_>, topic: Topic, subjects: &[&str]) -> Result<HashMap<String, LastNotified>, StoreError> {
+pub async fn last(
+    tx: &mut Tx<'_>,
+    topic: Topic,
+    subjects: &[&str],
+) -> Result<HashMap<String, LastNotified>, StoreError> {
     let rows: Vec<LastNotified> =
         sqlx::query_as("SELECT subject_id, value, observed_at FROM told WHERE topic = $1 AND subject_id = ANY($2)")
             .bind(topic.as_str())

@@ -2,7 +2,7 @@
 
 use super::catalog::instant;
 use super::security::references;
-use super::{Db, StoreError, decode_optional_enum, decode_enum};
+use super::{Db, StoreError, decode_enum, decode_optional_enum};
 use rds_shared::model::ids::ChainId;
 use rds_shared::model::loss::{
     Dossier, DossierCoverage, DossierEvidence, DossierProvenance, LossChain, LossProtocol, LossRow, UNMAPPED_ID,

@@ -18,6 +18,7 @@ pub mod basket_overview;
 pub mod basket_versions;
 pub mod baskets;
 pub mod catalog;
+mod db_enum;
 pub mod decision_signers;
 pub mod decisions;
 pub mod detail;
@@ -38,6 +39,7 @@ pub mod index_tokens;
 pub mod indices;
 pub mod journal;
 pub mod keys;
+pub mod last_notified;
 pub mod losses;
 pub mod mappings;
 pub mod markets;
@@ -65,7 +67,6 @@ pub mod stream_leases;
 pub mod symbols;
 pub mod tags;
 pub mod test_clock;
-pub mod last_notified;
 pub mod usage;
 pub mod vault_days;
 pub mod webhook_deliveries;
@@ -74,7 +75,6 @@ pub mod webhook_lists;
 pub mod webhook_secrets;
 pub mod webhook_upkeep;
 pub mod webhooks;
-mod db_enum;
 pub mod write_probe;
 
 pub use crate::facts::At;
@@ -340,6 +340,9 @@ pub(crate) fn decode_enum<T: FromStr>(column: &'static str, text: &str) -> Resul
 }
 
 /// The same for a nullable column.
-pub(crate) fn decode_optional_enum<T: FromStr>(column: &'static str, text: Option<&str>) -> Result<Option<T>, StoreError> {
+pub(crate) fn decode_optional_enum<T: FromStr>(
+    column: &'static str,
+    text: Option<&str>,
+) -> Result<Option<T>, StoreError> {
     text.map(|text| decode_enum(column, text)).transpose()
 }

@@ -1,7 +1,7 @@
 //! The security registry: its rows as served, and their states.
 
 use super::catalog::instant;
-use super::{At, Db, StoreError, Tx, decode_optional_enum, decode_enum};
+use super::{At, Db, StoreError, Tx, decode_enum, decode_optional_enum};
 use crate::facts::Reference;
 use rds_shared::model::event::Link;
 use rds_shared::model::ids::ChainId;
@@ -235,7 +235,8 @@ fn registry_entry(row: &PgRow) -> Result<RegistryEntry, StoreError> {
 fn security_event(row: &PgRow) -> Result<SecurityEvent, StoreError> {
     let count = |column: &str| Ok::<_, StoreError>(u64::from(row.try_get::<i32, _>(column)?.unsigned_abs()));
     let (confirmations, disconfirmations) = (count("confirmations")?, count("disconfirmations")?);
-    let published_by: Option<PublishedBy> = decode_optional_enum("security_event.published_by", row.try_get("published_by")?)?;
+    let published_by: Option<PublishedBy> =
+        decode_optional_enum("security_event.published_by", row.try_get("published_by")?)?;
     Ok(SecurityEvent {
         id: row.try_get::<i64, _>("id")?.unsigned_abs(),
         source: row.try_get("source")?,

@@ -43,7 +43,10 @@ pub async fn admit(db: &Db, wish: LeaseRequest<'_>) -> Result<Verdict, StoreErro
     Ok(verdict)
 }
 
-async fn take(tx: &mut Tx<'_>, LeaseRequest { id, process, key, viewer }: LeaseRequest<'_>) -> Result<Verdict, StoreError> {
+async fn take(
+    tx: &mut Tx<'_>,
+    LeaseRequest { id, process, key, viewer }: LeaseRequest<'_>,
+) -> Result<Verdict, StoreError> {
     // Viewers are counted per key, so that one customer does not use up the leases of another.
     let holder = key.map_or_else(|| format!("viewer {}", viewer.unwrap_or_default()), |key| format!("key {key}"));
     let sql = "select pg_advisory_xact_lock(hashtextextended('stream of ' || $1, 0))";

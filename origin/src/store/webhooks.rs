@@ -1,6 +1,6 @@
 //! Webhook subscriptions: rows, states, secrets.
 
-use super::{At, Db, StoreError, Tx, decode_optional_enum, decode_enum};
+use super::{At, Db, StoreError, Tx, decode_enum, decode_optional_enum};
 use rds_shared::push::breaker::{Breaker, DisabledReason, FailureRun, Status};
 use rds_shared::push::webhook::EventType;
 use rds_shared::wire::Timestamp;
@@ -83,7 +83,10 @@ fn read(row: &PgRow) -> Result<Subscription, StoreError> {
         id: row.try_get("id")?,
         basket: basket_id.map(|basket_id| ToBasket { basket_id, pinned_version_id }),
         url: row.try_get("url")?,
-        families: families.iter().map(|text| decode_enum("webhook_subscription.families", text)).collect::<Result<_, _>>()?,
+        families: families
+            .iter()
+            .map(|text| decode_enum("webhook_subscription.families", text))
+            .collect::<Result<_, _>>()?,
         description: row.try_get("description")?,
         breaker: Breaker {
             status,

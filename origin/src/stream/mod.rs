@@ -3,7 +3,7 @@
 //! | file | does |
 //! |---|---|
 //! | [`admission`] | leases: at most 200 streams per key and 5 per end viewer, across all processes |
-//! | [`keeper`] | releases leases, renews this process's liveness, ends the streams of revoked keys |
+//! | [`maintenance`] | releases leases, renews this process's liveness, ends the streams of revoked keys |
 //! | [`delivery`] | one stream from `ready` to its end: a position in the journal's ring |
 //! | `alarm` | the timer of a stream |
 //! | [`pages`] | reads from the journal what the ring no longer contains |

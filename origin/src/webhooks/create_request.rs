@@ -231,7 +231,8 @@ mod tests {
         assert_eq!(follower.digest(), of_basket(r#"{"pinned_version_id":null,"url":"https://a.example"}"#).digest());
         let pinned = of_basket(r#"{"url":"https://a.example","pinned_version_id":"prime-v1"}"#);
         assert_ne!(follower.digest(), pinned.digest());
-        let shifted = CreateSubscription { url: "https://a.exampl".into(), description: Some("e".into()), ..one.clone() };
+        let shifted =
+            CreateSubscription { url: "https://a.exampl".into(), description: Some("e".into()), ..one.clone() };
         assert_ne!(shifted.digest(), one.digest());
     }
 

@@ -6,11 +6,11 @@
 //!
 //! | module | content |
 //! |---|---|
-//! | [`subscriptions`], [`wish`] | creating, enabling, testing and replaying; the request that creates a subscription |
+//! | [`subscriptions`], [`create_request`] | creating, enabling, testing and replaying; the request that creates a subscription |
 //! | [`fanout`] | one delivery per event and subscription, from the journal |
 //! | [`deliver`] | claiming due deliveries, and recording their outcome |
-//! | [`send`], [`guard`] | one attempt, and the addresses that it may connect to |
-//! | [`kept`] | connections that the next delivery may reuse |
+//! | [`send`], [`egress_filter`] | one attempt, and the addresses that it may connect to |
+//! | [`connection_pool`] | connections that the next delivery may reuse |
 //! | [`seal`], [`reseal`] | encryption of stored signing secrets, and change of the master key |
 //! | [`upkeep`] | changes due to time: ends of pauses and overlaps, old rows, gauges |
 //! | [`counters`] | metrics |
@@ -28,18 +28,18 @@
 //! - A notice to a basket's subscribers carries the chains of every constituent it names; while one of them is withheld it is not delivered
 //!   (`tests/it/withheld_chains.rs`).
 
-pub mod counters;
-pub mod deliver;
-pub mod fanout;
-pub mod egress_filter;
 pub mod connection_pool;
+pub mod counters;
+pub mod create_request;
+pub mod deliver;
+pub mod egress_filter;
+pub mod fanout;
 pub mod reseal;
 pub mod seal;
 pub mod send;
 mod slots;
 pub mod subscriptions;
 pub mod upkeep;
-pub mod create_request;
 
 use crate::config::Config;
 use crate::store::webhooks::SealedSecrets;

@@ -7,8 +7,8 @@
 //! A connection whose last response was complete is pooled for a moment ([`ConnectionPool`]). If a pooled connection turns out to be closed, the
 //! attempt continues on a new one: the receiver may then get the event twice under one event id, as after any broken connection.
 
-use super::egress_filter::{EgressFilter, NoWay};
 use super::connection_pool::{ConnectionPool, Line, Place};
+use super::egress_filter::{EgressFilter, NoWay};
 use crate::clock::Stopwatch;
 use crate::outbound;
 use axum::body::{Body, Bytes, HttpBody};

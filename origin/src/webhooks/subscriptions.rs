@@ -1,9 +1,9 @@
 //! Subscriptions: created, enabled, tested, replayed, rotated, deleted, and disabled when their API key is revoked.
 
 use super::Webhooks;
+use super::create_request::CreateSubscription;
 use super::egress_filter::NoWay;
 use super::seal::Sealer;
-use super::create_request::CreateSubscription;
 use crate::entropy;
 use crate::store::baskets::{self, Availability};
 use crate::store::webhooks::{self as table, CreatedAs, NewSubscription, Subscription, ToBasket};

@@ -12,7 +12,7 @@ use rds_origin::catalog::refresh;
 use rds_origin::keys;
 use rds_shared::access::{Plan, Principal};
 use rds_shared::push::signature::Secret;
-use rds_shared::route::{RateLimitClass, Method, ROUTES};
+use rds_shared::route::{Method, ROUTES, RateLimitClass};
 use rds_shared::wire::time::Micros;
 use serde_json::{Value, json};
 

@@ -68,7 +68,7 @@ async fn an_address_must_be_one_of_its_chain() {
     let solana = "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA";
     let of = |line: Value| async { faults(&test, &clock(1), &text(&[line])).await.remove(0) };
     assert!(of(with(vault(), "address", json!(solana))).await.reason.contains("svm"));
-    assert!(of(with(vault(), "address", json!("0x12"))).await.reason.contains("no address"));
+    assert!(of(with(vault(), "address", json!("0x12"))).await.reason.contains("must be an address"));
     let mut rival = with(vault(), "protocol_id", json!("quay"));
     rival["name"] = json!("Impostor");
     let quay = observed("protocol", 0, json!({"id": "quay", "name": "Quay"}));

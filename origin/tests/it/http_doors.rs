@@ -136,7 +136,11 @@ async fn the_relay_answers_its_few_routes_and_knows_no_others() {
     let test = TestApp::with_market().await;
     for target in ["/v1/health", "/ready"] {
         assert_eq!(test.at(Listener::Relay, bare("GET", target)).await.status, StatusCode::OK, "{target}");
-        assert_eq!(test.at(Listener::Relay, bare("POST", target)).await.status, StatusCode::METHOD_NOT_ALLOWED, "{target}");
+        assert_eq!(
+            test.at(Listener::Relay, bare("POST", target)).await.status,
+            StatusCode::METHOD_NOT_ALLOWED,
+            "{target}"
+        );
     }
     for (method, target) in
         [("GET", "/v1/vaults"), ("POST", "/v1/vaults"), ("GET", "/metrics"), ("GET", "/"), ("POST", "/ingest")]

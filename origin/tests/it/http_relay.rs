@@ -7,8 +7,8 @@ use crate::testapp::{PEER, Reply, TestApp, Wish};
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::StatusCode;
-use rds_origin::listener::Listener;
 use rds_origin::keys;
+use rds_origin::listener::Listener;
 use rds_shared::access::Plan;
 
 const UNKNOWN: &str = "Bearer pk_live_0123456789abcdef0123456789abcdef";

@@ -162,7 +162,8 @@ async fn the_scrape_tells_of_journal_ring_streams_and_gaps() {
     published(&test, ["1", "2"]).await;
     let request =
         axum::extract::Request::builder().uri("/metrics").header("authorization", format!("Bearer {ADMIN_TOKEN}"));
-    let page = test.at(rds_origin::listener::Listener::Admin, request.body(axum::body::Body::empty()).unwrap()).await.text();
+    let page =
+        test.at(rds_origin::listener::Listener::Admin, request.body(axum::body::Body::empty()).unwrap()).await.text();
     for line in [
         "rds_journal_head 2",
         "rds_journal_behind 0",

@@ -109,8 +109,9 @@ fn a_family_read_has_the_greater_of_both_limits_and_a_check_always_its_cap() {
 fn one_client_of_a_shared_key_cannot_use_up_the_others() {
     let (record, mut total) = (key(40, true), Count::default());
     let (mut one, mut other) = (Count::default(), Count::default());
-    let take =
-        |total: &mut Count, client: &mut Count| take_key(&record, RateLimitClass::Public, total, Some(client), NOW).unwrap();
+    let take = |total: &mut Count, client: &mut Count| {
+        take_key(&record, RateLimitClass::Public, total, Some(client), NOW).unwrap()
+    };
     let served = (0..40).filter(|_| take(&mut total, &mut one).admitted).count();
     assert_eq!(served, 10);
     let refused = take(&mut total, &mut one);
@@ -123,7 +124,8 @@ fn one_client_of_a_shared_key_cannot_use_up_the_others() {
 #[test]
 fn an_ordinary_key_has_no_clients() {
     let mut client = Count::default();
-    let verdict = take_key(&key(4, false), RateLimitClass::Public, &mut Count::default(), Some(&mut client), NOW).unwrap();
+    let verdict =
+        take_key(&key(4, false), RateLimitClass::Public, &mut Count::default(), Some(&mut client), NOW).unwrap();
     assert_eq!((verdict.subclient, client.used), (None, 0));
 }
 
@@ -149,7 +151,9 @@ fn a_family_refuses_only_when_key_and_address_both_do() {
 
 #[test]
 fn a_rejected_key_is_charged_to_its_address_on_every_route() {
-    for family in [RateLimitClass::Public, RateLimitClass::Health, RateLimitClass::GraphCheck, RateLimitClass::Unmetered] {
+    for family in
+        [RateLimitClass::Public, RateLimitClass::Health, RateLimitClass::GraphCheck, RateLimitClass::Unmetered]
+    {
         assert_eq!(charge(family, Payer::Rejected), Charge::Address(AddressBudget::Anonymous));
     }
     assert_eq!(charge(RateLimitClass::Health, Payer::Key), Charge::Address(AddressBudget::Health));

@@ -42,7 +42,7 @@ pub use family::RateLimitClass;
 pub use fold::Fold;
 pub use matching::{Found, Matching, match_route};
 pub use pages::Pages;
-pub use param::{OnOverflow, Kind, OnInvalid, Param};
+pub use param::{Kind, OnInvalid, OnOverflow, Param};
 pub use query::Query;
 pub use row::{Access, Body, Cache, Door, Method, Route, is_of_graph};
 pub use table::{ROUTES, RouteId, SECURITY_PAGES};

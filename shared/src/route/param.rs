@@ -138,7 +138,14 @@ impl Param {
     }
 
     /// A whole number from `min` to `max` with a default.
-    pub const fn int(name: &'static str, min: i64, max: i64, default: i64, above: OnOverflow, about: &'static str) -> Self {
+    pub const fn int(
+        name: &'static str,
+        min: i64,
+        max: i64,
+        default: i64,
+        above: OnOverflow,
+        about: &'static str,
+    ) -> Self {
         Param { default: Default::Int(default), ..Self::new(name, Kind::Int { min, max, above }, about) }
     }
 

@@ -4,7 +4,7 @@
 //! `strict=true` they are refused. Every fault is told at once.
 
 use super::bounds::LIST_NAMES;
-use super::param::{OnOverflow, Default, Kind, OnInvalid, Param, VERBATIM, Value};
+use super::param::{Default, Kind, OnInvalid, OnOverflow, Param, VERBATIM, Value};
 use super::unknown::{Ignored, STRICT};
 use crate::wire::error::{ApiError, Detail, ErrorCode, In};
 use crate::wire::page::PageRequest;

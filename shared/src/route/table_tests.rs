@@ -72,7 +72,8 @@ fn every_kept_answer_says_which_facts_it_is_made_of() {
 #[test]
 fn all_of_the_graph_is_charged_to_the_graphs_budgets() {
     for route in ROUTES.iter().filter(|route| is_of_graph(route.path)) {
-        let family = if route.id == RouteId::GraphCheck { RateLimitClass::GraphCheck } else { RateLimitClass::GraphRead };
+        let family =
+            if route.id == RouteId::GraphCheck { RateLimitClass::GraphCheck } else { RateLimitClass::GraphRead };
         assert_eq!(route.family, family, "{}", route.path);
     }
 }

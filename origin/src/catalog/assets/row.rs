@@ -74,7 +74,9 @@ pub fn row(facts: &AssetFacts, links: &HashMap<&str, AssetLink>) -> Result<Asset
         dimensions,
         risk_overlays: traits.into_iter().filter(|(has, _)| *has).map(|(_, name)| name).collect(),
         instrument_type: facts.instrument_type.clone(),
-        hard_fail_flags: flags.map(|flag| decode_enum("asset_score.hard_fail_flags", flag)).collect::<Result<_, _>>()?,
+        hard_fail_flags: flags
+            .map(|flag| decode_enum("asset_score.hard_fail_flags", flag))
+            .collect::<Result<_, _>>()?,
         caps_applied: caps(facts),
         backing_profile: document("asset_version.backing_profile", backing_profile)?.map(backing),
         underlying_asset: facts.underlying.as_deref().and_then(|id| links.get(id)).cloned(),

@@ -1,12 +1,12 @@
-//! Baskets and their rules: caps that bound something, names that no path means otherwise.
+//! Checks of baskets and their rules.
 
 use super::Check;
 use crate::facts::{Basket, BasketMethodology, Percent};
 use rds_shared::model::basket::ConstituentType;
 
-/// A word that stands in the place of a basket's id in a path of its own.
+/// A path segment that another route uses in the place of a basket's id.
 const RESERVED: &str = "webhooks";
-/// More names than the smallest floor leaves room for.
+/// Upper bound of `min_constituents`.
 const MAX_CONSTITUENTS: i32 = 1_000;
 
 impl Check {
@@ -14,11 +14,11 @@ impl Check {
         self.header(basket.observed_at, &basket.source);
         self.slug("id", &basket.id);
         if basket.id == RESERVED {
-            self.wrong("id", format!("must not be {RESERVED:?}, which is a path of its own"));
+            self.wrong("id", format!("must not be {RESERVED:?}, which is reserved for another path"));
         }
         self.text("name", &basket.name);
         if basket.is_basket_a && basket.constituent_type != ConstituentType::Asset {
-            self.wrong("is_basket_a", "only a basket of assets can be it");
+            self.wrong("is_basket_a", "may be true only for a basket of assets");
         }
     }
 
@@ -43,7 +43,7 @@ impl Check {
         if eligibility.max_per_protocol_pct == Some(Percent(0)) {
             self.wrong("eligibility_rule.max_per_protocol_pct", "must be above 0");
         }
-        // Dollars in whole numbers that a JSON reader keeps exact.
+        // Larger whole numbers are not exact in JSON readers that use doubles.
         if eligibility.min_tvl_usd.is_some_and(|usd| usd > 1 << 53) {
             self.wrong("eligibility_rule.min_tvl_usd", "must be at most 2^53");
         }

@@ -1,18 +1,18 @@
-//! Incidents and events of any type: one observation at a time.
+//! Checks of incidents and events.
 
 use super::fields::Check;
 use crate::facts::{EventRecord, EventScope, IncidentLink, Reference, contract, event_id};
 use crate::store::At;
 use std::collections::BTreeSet;
 
-/// Types that the service itself makes or looks for: a source may write them in any case.
+/// Event types that the service itself produces or matches. Sources may write them in any case; this spelling is stored.
 const OWN_TYPES: [&str; 6] =
     ["Incident", "BadDebt", "DepositabilityChange", "AllocationChange", "RatingChange", "SecurityEvent"];
-/// Longest word for a type of event.
+/// Maximum bytes of an event type.
 const MAX_TYPE: usize = 64;
-/// Most vaults that one event names.
+/// Maximum vaults of one event.
 const MAX_VAULTS: usize = 1_000;
-/// Most bytes of an event's own metrics, as JSON.
+/// Maximum bytes of an event's `data`, as JSON.
 const MAX_DATA: usize = 16_384;
 
 impl Check {
@@ -24,21 +24,21 @@ impl Check {
             (None, Some(protocol_id)) => self.slug("protocol_id", protocol_id),
             _ => self.wrong("vault_id", "exactly one of vault_id and protocol_id is needed"),
         }
-        self.told(&mut incident.event_type, &incident.title, incident.description.as_ref());
-        self.happened(incident.occurred_at, incident.observed_at, incident.block_number);
+        self.labels(&mut incident.event_type, &incident.title, incident.description.as_ref());
+        self.timing(incident.occurred_at, incident.observed_at, incident.block_number);
         self.amount("loss_usd", incident.loss_usd);
         self.amount("returned_usd", incident.returned_usd);
         self.optional_text("tx_hash", incident.tx_hash.as_ref());
         self.references(&incident.links);
     }
 
-    /// Also says what follows: the id, the scope, and the market's contract.
+    /// Checks an event and fills in the derived fields: id, scope and the market's contract.
     pub(super) fn event(&mut self, event: &mut EventRecord) {
         self.header(event.observed_at, &event.source);
         self.slug("event_key", &event.event_key);
         event.id = event_id(&event.event_key);
-        self.told(&mut event.event_type, &event.title, event.description.as_ref());
-        self.happened(event.occurred_at, event.observed_at, event.block_number);
+        self.labels(&mut event.event_type, &event.title, event.description.as_ref());
+        self.timing(event.occurred_at, event.observed_at, event.block_number);
         self.amount("loss_usd", event.loss_usd);
         self.amount("returned_usd", event.returned_usd);
         self.optional_text("tx_hash", event.tx_hash.as_ref());
@@ -51,7 +51,7 @@ impl Check {
             let field = format!("vault_ids[{place}]");
             self.vault_id(&field, vault_id);
             if !named.insert(vault_id.clone()) {
-                self.wrong(field, "is named twice");
+                self.wrong(field, "must not occur twice");
             }
         }
         for (field, slug) in
@@ -67,18 +67,18 @@ impl Check {
                 self.address("market_address", address);
                 event.market = Some(contract(chain_id, address));
             }
-            (Some(_), None) => self.wrong("chain_id", "is needed to find the market"),
+            (Some(_), None) => self.wrong("chain_id", "is required with market_address"),
             (None, _) => {}
         }
         if serde_json::to_vec(&event.data).map_or(0, |json| json.len()) > MAX_DATA {
-            self.wrong("data", format!("may hold at most {MAX_DATA} bytes"));
+            self.wrong("data", format!("must have at most {MAX_DATA} bytes as JSON"));
         }
         if event.data.iter().any(|(name, value)| name.contains('\0') || value.to_string().contains("\\u0000")) {
-            self.wrong("data", "must not hold a NUL character");
+            self.wrong("data", "must not contain a NUL character");
         }
     }
 
-    fn told(&mut self, event_type: &mut String, title: &str, description: Option<&String>) {
+    fn labels(&mut self, event_type: &mut String, title: &str, description: Option<&String>) {
         self.text("event_type", event_type);
         if event_type.len() > MAX_TYPE {
             self.wrong("event_type", format!("may have at most {MAX_TYPE} bytes"));
@@ -90,9 +90,9 @@ impl Check {
         self.optional_text("description", description);
     }
 
-    fn happened(&mut self, occurred_at: At, observed_at: At, block_number: Option<i64>) {
+    fn timing(&mut self, occurred_at: At, observed_at: At, block_number: Option<i64>) {
         if occurred_at > observed_at {
-            self.wrong("occurred_at", "must not lie after observed_at");
+            self.wrong("occurred_at", "must not be after observed_at");
         }
         if block_number.is_some_and(|block| block < 0) {
             self.wrong("block_number", "must be at least 0");

@@ -1,4 +1,4 @@
-//! Reviewers and their signatures, and the sources of real-world assets' figures.
+//! Checks of reviewers, their signatures, and the sources of real-world assets' figures.
 
 use super::fields::Check;
 use crate::attestation;
@@ -6,10 +6,10 @@ use crate::facts::{Attestation, Institutional, Issuer, Provenance, Reviewer, Rwa
 use rds_shared::model::ids::Address;
 use std::collections::BTreeSet;
 
-/// A source need not be younger than this.
-const LONGEST_AGE: i64 = 366 * 86_400;
-/// USD that one figure may state.
-const MOST_USD: f64 = 1e13;
+/// Upper bound of `max_age_seconds`: 366 days.
+const MAX_AGE_SECONDS: i64 = 366 * 86_400;
+/// Upper bound of a figure in US dollars.
+const MAX_USD: f64 = 1e13;
 
 impl Check {
     pub(super) fn issuer(&mut self, issuer: &Issuer) {
@@ -36,7 +36,7 @@ impl Check {
         for (field, text) in texts {
             self.optional_text(&format!("institutional.{field}"), text.as_ref());
         }
-        self.number("institutional.aum_usd", it.aum_usd, 0.0, MOST_USD);
+        self.number("institutional.aum_usd", it.aum_usd, 0.0, MAX_USD);
         self.number("institutional.aum_native", it.aum_native, 0.0, 1e18);
         self.number("institutional.yield_pct", it.yield_pct, -100.0, 10_000.0);
         self.number("institutional.duration_days", it.duration_days, 0.0, 36_600.0);
@@ -45,7 +45,7 @@ impl Check {
 
     pub(super) fn provenance(&mut self, documents: &[Provenance]) {
         if documents.len() > 50 {
-            self.wrong("data_provenance", "may name at most 50 documents");
+            self.wrong("data_provenance", "must have at most 50 documents");
         }
         for (place, document) in documents.iter().enumerate() {
             let field = |name: &str| format!("data_provenance[{place}].{name}");
@@ -67,20 +67,20 @@ impl Check {
         self.optional_text("organisation", reviewer.organisation.as_ref());
         self.url("website_url", reviewer.website_url.as_ref());
         if reviewer.keys.len() > 100 {
-            self.wrong("keys", "may hold at most 100 keys");
+            self.wrong("keys", "must have at most 100 keys");
         }
         let mut named = BTreeSet::new();
         for (place, key) in reviewer.keys.iter().enumerate() {
             let field = |name: &str| format!("keys[{place}].{name}");
             self.slug(&field("key_id"), &key.key_id);
             if !named.insert(&key.key_id) {
-                self.wrong(field("key_id"), "is the name of another key of the reviewer");
+                self.wrong(field("key_id"), "must be unique among the reviewer's keys");
             }
             if !attestation::is_public_key(&key.public_key) {
                 self.wrong(field("public_key"), "must be an Ed25519 public key, 64 lower-case hex digits");
             }
             if key.valid_until.is_some_and(|until| until <= key.valid_from) {
-                self.wrong(field("valid_until"), "must lie after valid_from");
+                self.wrong(field("valid_until"), "must be after valid_from");
             }
         }
     }
@@ -94,10 +94,10 @@ impl Check {
             self.slug("product_id", product);
         }
         if signed.signed_at > signed.observed_at {
-            self.wrong("signed_at", "must not lie after observed_at");
+            self.wrong("signed_at", "must not be after observed_at");
         }
         if signed.signed_at < signed.reviewed_at {
-            self.wrong("signed_at", "must not lie before the version that is signed");
+            self.wrong("signed_at", "must not be before reviewed_at");
         }
         if attestation::bytes::<64>(&signed.signature).is_none() {
             self.wrong("signature", "must be 128 lower-case hex digits");
@@ -112,14 +112,14 @@ impl Check {
         if !(0..=1_000).contains(&source.priority) {
             self.wrong("priority", "must be between 0 and 1000");
         }
-        if !(1..=LONGEST_AGE).contains(&source.max_age_seconds) {
-            self.wrong("max_age_seconds", format!("must be between 1 and {LONGEST_AGE}"));
+        if !(1..=MAX_AGE_SECONDS).contains(&source.max_age_seconds) {
+            self.wrong("max_age_seconds", format!("must be between 1 and {MAX_AGE_SECONDS}"));
         }
         if source.last_attempt_at.is_some() != source.last_attempt_ok.is_some() {
-            self.wrong("last_attempt_ok", "goes with last_attempt_at: both or neither");
+            self.wrong("last_attempt_ok", "must be present exactly when last_attempt_at is");
         }
         if source.last_attempt_at.is_some_and(|at| at > source.observed_at) {
-            self.wrong("last_attempt_at", "must not lie after observed_at");
+            self.wrong("last_attempt_at", "must not be after observed_at");
         }
     }
 
@@ -129,14 +129,14 @@ impl Check {
         self.slug("publication_id", &one.publication_id);
         self.slug("asset_id", &one.asset_id);
         if one.published_at > one.observed_at {
-            self.wrong("published_at", "must not lie after observed_at");
+            self.wrong("published_at", "must not be after observed_at");
         }
         if one.effective_at > one.published_at {
-            self.wrong("effective_at", "must not lie after published_at");
+            self.wrong("effective_at", "must not be after published_at");
         }
-        self.number("fund_aum_usd", one.fund_aum_usd, 0.0, MOST_USD);
-        self.number("global_issued_value_usd", one.global_issued_value_usd, 0.0, MOST_USD);
-        self.number("deployment_circulating_value_usd", one.deployment_circulating_value_usd, 0.0, MOST_USD);
+        self.number("fund_aum_usd", one.fund_aum_usd, 0.0, MAX_USD);
+        self.number("global_issued_value_usd", one.global_issued_value_usd, 0.0, MAX_USD);
+        self.number("deployment_circulating_value_usd", one.deployment_circulating_value_usd, 0.0, MAX_USD);
         self.number("apy_7d_pct", one.apy_7d_pct, -100.0, 10_000.0);
         self.number("apy_30d_pct", one.apy_30d_pct, -100.0, 10_000.0);
         self.number("duration_days", one.duration_days, 0.0, 36_600.0);

@@ -1,4 +1,4 @@
-//! One field at a time: slugs, texts, links, numbers, addresses.
+//! Checks of single fields: slugs, texts, links, numbers, addresses.
 
 use crate::ingest::line::Complaint;
 use crate::store::At;
@@ -6,18 +6,19 @@ use rds_shared::model::ids::{Address, VaultId};
 use rds_shared::wire::Timestamp;
 use std::collections::BTreeMap;
 
-/// Longest slug, and longest one-line text.
+/// Maximum characters of a slug.
 const MAX_SLUG: usize = 96;
+/// Maximum bytes of a text.
 const MAX_TEXT: usize = 4_000;
-/// Observations of before the first chain are a broken clock.
+/// 2009-01-01: an observation from before the first chain comes from a broken clock.
 const EARLIEST: Timestamp = Timestamp::from_seconds(1_230_768_000);
 
-/// Collects what is wrong with one observation.
+/// Collects the faults of one observation.
 #[derive(Default)]
 pub(super) struct Check {
-    /// By field.
+    /// The faults, each with its field.
     pub(super) complaints: Vec<Complaint>,
-    /// When the observation was made, as it says.
+    /// The observation's `observed_at`.
     pub(super) observed_at: Option<At>,
 }
 
@@ -39,7 +40,7 @@ impl Check {
         let allowed = |byte: u8| letters(byte) || matches!(byte, b'-' | b'_' | b'.');
         let well_formed = slug.bytes().next().is_some_and(letters) && slug.bytes().all(allowed);
         if !well_formed || slug.len() > MAX_SLUG {
-            self.wrong(field, format!("must be a slug of a-z, 0-9, '-', '_', '.', at most {MAX_SLUG} characters"));
+            self.wrong(field, format!("must be a slug: a-z, 0-9, '-', '_', '.', beginning with a letter or digit, at most {MAX_SLUG} characters"));
         }
     }
 
@@ -50,10 +51,10 @@ impl Check {
         self.no_nul(field, text);
     }
 
-    /// Postgres holds every character but this one.
+    /// Postgres cannot store NUL characters.
     pub(super) fn no_nul(&mut self, field: &str, text: &str) {
         if text.contains('\0') {
-            self.wrong(field, "must not hold a NUL character");
+            self.wrong(field, "must not contain a NUL character");
         }
     }
 
@@ -67,9 +68,9 @@ impl Check {
         texts.into_iter().for_each(|text| self.text(field, text));
     }
 
-    pub(super) fn at_most(&mut self, field: &str, count: usize, most: usize) {
-        if count > most {
-            self.wrong(field, format!("may list at most {most}"));
+    pub(super) fn at_most(&mut self, field: &str, count: usize, max: usize) {
+        if count > max {
+            self.wrong(field, format!("must have at most {max} entries"));
         }
     }
 
@@ -77,7 +78,7 @@ impl Check {
         if let Some(url) = url {
             let http = url.starts_with("https://") || url.starts_with("http://");
             if !http || url.len() > MAX_TEXT || url.chars().any(|c| c.is_whitespace() || c.is_control()) {
-                self.wrong(field, "must be an http or https address");
+                self.wrong(field, "must be an http or https URL");
             }
         }
     }
@@ -100,7 +101,7 @@ impl Check {
     pub(super) fn address(&mut self, field: &str, address: &mut String) {
         match Address::parse_any(address) {
             Some((_, canonical)) => *address = canonical.into_string(),
-            None => self.wrong(field, "is no address: 0x and 40 hex digits, or base58 of 32 bytes"),
+            None => self.wrong(field, "must be an address: 0x and 40 hex digits, or base58 of 32 bytes"),
         }
     }
 
@@ -108,7 +109,10 @@ impl Check {
         for (field, text) in evidence {
             self.text(&format!("evidence.{field}"), text);
             if !fields.contains(&field.as_str()) {
-                self.wrong(format!("evidence.{field}"), "names no field of this observation");
+                self.wrong(
+                    format!("evidence.{field}"),
+                    "is not a field of this observation that evidence can be given for",
+                );
             }
         }
     }
@@ -116,7 +120,7 @@ impl Check {
     pub(super) fn vault_id(&mut self, field: &str, vault_id: &mut String) {
         match VaultId::parse(vault_id) {
             Some(id) => *vault_id = id.as_str().to_owned(),
-            None => self.wrong(field, "is no vault id: <protocol_id>-<chain_id>-<address>"),
+            None => self.wrong(field, "must be a vault id: <protocol_id>-<chain_id>-<address>"),
         }
     }
 }

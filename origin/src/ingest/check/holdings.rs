@@ -1,15 +1,15 @@
-//! Holders and strategies: what the types of their fields cannot say.
+//! Checks of holders and strategies.
 
 use super::Check;
 use crate::facts::{HolderSnapshot, VaultStrategy};
 use rds_shared::rules::holders::parse_balance;
 use std::collections::HashSet;
 
-/// Holders in one snapshot: the figures need all of them at once.
+/// Maximum holders of one snapshot. A snapshot cannot be split, because its figures need every holder.
 const MAX_HOLDERS: usize = 100_000;
-/// Digits of a balance; the largest of an EVM token has 78.
+/// Maximum digits of a balance; the largest of an EVM token has 78.
 const MAX_DIGITS: usize = 1_000;
-/// Items of the short lists.
+/// Maximum entries of the other lists.
 const MAX_ITEMS: usize = 50;
 
 impl Check {
@@ -26,7 +26,7 @@ impl Check {
             self.integer("total_supply_raw", supply, true);
         }
         if snapshot.holders.len() > MAX_HOLDERS {
-            return self.wrong("holders", format!("must be at most {MAX_HOLDERS}"));
+            return self.wrong("holders", format!("must have at most {MAX_HOLDERS} entries"));
         }
         let mut named = HashSet::new();
         for (place, holder) in snapshot.holders.iter_mut().enumerate() {
@@ -34,7 +34,7 @@ impl Check {
             self.integer(&format!("holders[{place}].balance_raw"), &holder.balance_raw, false);
             self.optional_text(&format!("holders[{place}].label"), holder.label.as_ref());
             if !named.insert(holder.address.as_str()) {
-                self.wrong(format!("holders[{place}].address"), "is named twice");
+                self.wrong(format!("holders[{place}].address"), "must not occur twice");
             }
         }
     }
@@ -42,10 +42,10 @@ impl Check {
     fn integer(&mut self, field: &str, text: &str, zero: bool) {
         let well_formed = text.len() <= MAX_DIGITS && parse_balance(text).is_some();
         if !well_formed || (text == "0" && !zero) {
-            let above = if zero { "a whole number" } else { "a whole number above 0" };
+            let kind = if zero { "a whole number" } else { "a whole number above 0" };
             self.wrong(
                 field,
-                format!("must be {above} as decimal digits without leading zeros, at most {MAX_DIGITS} of them"),
+                format!("must be {kind} as decimal digits without leading zeros, at most {MAX_DIGITS} digits"),
             );
         }
     }
@@ -66,10 +66,10 @@ impl Check {
         self.rate("apy", strategy.apy);
         self.number("performance_fee", strategy.performance_fee, 0.0, 1.0);
         if strategy.last_report_at.is_some_and(|reported| reported > strategy.observed_at) {
-            self.wrong("last_report_at", "must not lie after observed_at");
+            self.wrong("last_report_at", "must not be after observed_at");
         }
         if strategy.yield_sources.len() > MAX_ITEMS {
-            self.wrong("yield_sources", format!("must be at most {MAX_ITEMS}"));
+            self.wrong("yield_sources", format!("must have at most {MAX_ITEMS} entries"));
         }
         for (place, source) in strategy.yield_sources.iter().enumerate() {
             self.text(&format!("yield_sources[{place}].name"), &source.name);
@@ -79,7 +79,7 @@ impl Check {
             }
         }
         if strategy.risk_flags.len() > MAX_ITEMS {
-            self.wrong("risk_flags", format!("must be at most {MAX_ITEMS}"));
+            self.wrong("risk_flags", format!("must have at most {MAX_ITEMS} entries"));
         }
         self.texts("risk_flags", &strategy.risk_flags);
         self.url("source_url", strategy.source_url.as_ref());

@@ -1,4 +1,4 @@
-//! Mappings: details that fit their type, ids in their one spelling, nothing named twice.
+//! Checks of mappings: details match the type, ids are canonical, nothing occurs twice.
 
 use super::Check;
 use crate::facts::{Bridge, Mapping, Signers, Subject, contract};
@@ -6,11 +6,11 @@ use rds_shared::model::ids::Address;
 use rds_shared::model::mapping::{MappingType, SignerForm, SubjectType};
 use std::collections::HashSet;
 
-/// Longest id of a mapping.
+/// Maximum characters of a mapping's id.
 const MAX_ID: usize = 200;
-/// Subjects of one mapping, ends of one bridge, keys of one set.
+/// Maximum subjects of one mapping, ends of one bridge, or owners of one signer set.
 const MAX_ITEMS: usize = 10_000;
-/// The longest delay that is one: a hundred years, in seconds.
+/// Maximum timelock delay: a hundred years, in seconds.
 const MAX_DELAY: i64 = 3_155_760_000;
 
 impl Check {
@@ -25,7 +25,7 @@ impl Check {
         ];
         for (field, owner, is_given) in of_type {
             if is_given && mapping.mapping_type != owner {
-                self.wrong(field, format!("only a {owner} has them"));
+                self.wrong(field, format!("is allowed only for a mapping of type {owner}"));
             }
         }
         self.texts("operators", &mapping.operators);
@@ -52,12 +52,15 @@ impl Check {
         for (place, owner) in signers.owners.iter_mut().flatten().enumerate() {
             self.address(&format!("signers.owners[{place}]"), owner);
             if !named.insert(owner.as_str()) {
-                self.wrong(format!("signers.owners[{place}]"), "is named twice");
+                self.wrong(format!("signers.owners[{place}]"), "must not occur twice");
             }
         }
         let owners = signers.owners.as_ref().map(Vec::len);
         if owners.is_some_and(|owners| owners == 0 || owners > MAX_ITEMS) {
-            self.wrong("signers.owners", format!("must be 1 to {MAX_ITEMS} keys, or null where they were not read"));
+            self.wrong(
+                "signers.owners",
+                format!("must have 1 to {MAX_ITEMS} entries, or be null if they were not read"),
+            );
         }
         let enough = |threshold: u32| owners.is_none_or(|owners| u64::from(threshold) <= owners as u64);
         if signers.threshold.is_some_and(|threshold| threshold == 0 || !enough(threshold)) {
@@ -65,7 +68,10 @@ impl Check {
         }
         let has_keys = signers.threshold.is_some() || owners.is_some();
         if has_keys && signers.form != SignerForm::Multisig {
-            self.wrong("signers.form", format!("a {} has no keys of its own", signers.form));
+            self.wrong(
+                "signers.form",
+                format!("must be multisig if owners or threshold are given, not {}", signers.form),
+            );
         }
         if signers.delay_seconds.is_some_and(|delay| !(0..=MAX_DELAY).contains(&delay)) {
             self.wrong("signers.delay_seconds", format!("must be between 0 and {MAX_DELAY}"));
@@ -81,12 +87,12 @@ impl Check {
         }
     }
 
-    /// Contracts of families that this service does not number are kept as the source writes them.
+    /// Ends on chains without a chain id of this service are stored as the source writes them.
     fn bridge(&mut self, bridge: &Bridge) {
         self.slug("bridge.system", &bridge.system);
         self.optional_text("bridge.symbol", bridge.symbol.as_ref());
         if bridge.ends.len() < 2 || bridge.ends.len() > MAX_ITEMS {
-            self.wrong("bridge.ends", format!("must be 2 to {MAX_ITEMS}"));
+            self.wrong("bridge.ends", format!("must have 2 to {MAX_ITEMS} entries"));
         }
         for (place, end) in bridge.ends.iter().enumerate() {
             let field = |name: &str| format!("bridge.ends[{place}].{name}");
@@ -104,7 +110,7 @@ impl Check {
 
     fn subjects(&mut self, mapping_type: MappingType, subjects: &mut [Subject]) {
         if subjects.len() > MAX_ITEMS {
-            return self.wrong("applies_to", format!("must be at most {MAX_ITEMS}"));
+            return self.wrong("applies_to", format!("must have at most {MAX_ITEMS} entries"));
         }
         let mut named = HashSet::new();
         for (place, subject) in subjects.iter_mut().enumerate() {
@@ -117,15 +123,15 @@ impl Check {
             match (mapping_type, subject.subject_type) {
                 (MappingType::OracleVendor, SubjectType::Feed) => {}
                 (MappingType::OracleVendor, _) => {
-                    self.wrong(format!("applies_to[{place}].type"), "a vendor runs feeds and nothing else");
+                    self.wrong(format!("applies_to[{place}].type"), "must be feed for an oracle vendor");
                 }
                 (MappingType::Bridge, SubjectType::Feed) => {
-                    self.wrong(format!("applies_to[{place}].type"), "a bridge carries assets and no feed");
+                    self.wrong(format!("applies_to[{place}].type"), "must not be feed for a bridge");
                 }
                 (MappingType::Bridge | MappingType::SignerSet | MappingType::OperatorCluster, _) => {}
             }
             if !named.insert((subject.subject_type, subject.id.as_str())) {
-                self.wrong(&field, "is named twice");
+                self.wrong(&field, "must not occur twice");
             }
             self.optional_text(&format!("applies_to[{place}].reason"), subject.reason.as_ref());
         }
@@ -138,7 +144,7 @@ impl Check {
         });
         match parts {
             Some((chain, address)) => *id = contract(chain, address.as_str()),
-            None => self.wrong(field, "is no contract: <chain_id>:<address>"),
+            None => self.wrong(field, "must be a contract: <chain_id>:<address>"),
         }
     }
 }

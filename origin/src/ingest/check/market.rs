@@ -1,15 +1,15 @@
-//! Markets, feeds and positions: one observation at a time.
+//! Checks of markets, feeds and positions.
 
 use super::fields::Check;
 use crate::facts::{HubAsset, Market, MarketEmode, MarketReserve, MarketState, OracleFeed, Position, contract};
 use rds_shared::model::market::MarketShape;
 use rds_shared::rules::hub_spoke;
 
-/// Digits of a balance, at most: those of 2 to the power of 256.
+/// Maximum digits of a balance, those of 2^256.
 const BALANCE_DIGITS: usize = 78;
-/// Longest decimal text of a feed's answer.
+/// Maximum characters of a feed's answer.
 const ANSWER_CHARS: usize = 100;
-/// A feed that promises less than once a year promises nothing.
+/// Allowed heartbeats of a feed, in seconds; a longer one than a leap year is an error.
 const HEARTBEAT: std::ops::RangeInclusive<i64> = 1..=31_622_400;
 
 impl Check {
@@ -22,7 +22,7 @@ impl Check {
         self.optional_text("key_hint", market.key_hint.as_ref());
         self.optional_address("hub_address", market.hub_address.as_mut());
         if market.hub_address.is_some() && market.shape != MarketShape::Spoke {
-            self.wrong("hub_address", "only a spoke draws from a hub");
+            self.wrong("hub_address", "is allowed only for a spoke");
         }
         let sides = [
             ("loan_asset_symbol", market.loan_asset_symbol.as_ref()),
@@ -31,14 +31,14 @@ impl Check {
         for (field, symbol) in sides {
             self.optional_text(field, symbol);
             match (market.shape, symbol) {
-                (MarketShape::Pair, None) => self.wrong(field, "a pair needs both sides"),
-                (MarketShape::Pool | MarketShape::Spoke, Some(_)) => self.wrong(field, "only a pair has two sides"),
+                (MarketShape::Pair, None) => self.wrong(field, "is required for a pair"),
+                (MarketShape::Pool | MarketShape::Spoke, Some(_)) => self.wrong(field, "is allowed only for a pair"),
                 _ => {}
             }
         }
         self.number("lltv", market.lltv, 0.0, 1.0);
         if market.lltv.is_some() && market.shape != MarketShape::Pair {
-            self.wrong("lltv", "only a pair has one");
+            self.wrong("lltv", "is allowed only for a pair");
         }
     }
 
@@ -50,7 +50,7 @@ impl Check {
         self.amount("bad_debt_usd", state.bad_debt_usd);
     }
 
-    /// Also says what follows from the reserve's gates.
+    /// Checks a reserve and derives its statuses and deposit capacity from its gates.
     pub(super) fn market_reserve(&mut self, reserve: &mut MarketReserve) {
         self.header(reserve.observed_at, &reserve.source);
         reserve.contract = self.contract("market_address", reserve.chain_id, &mut reserve.market_address);
@@ -128,14 +128,14 @@ impl Check {
         self.texts("used_by", &feed.used_by);
         self.texts("reserve_symbols", &feed.reserve_symbols);
         if feed.heartbeat_seconds.is_some_and(|seconds| !HEARTBEAT.contains(&seconds)) {
-            self.wrong("heartbeat_seconds", "must be between 1 second and a year");
+            self.wrong("heartbeat_seconds", format!("must be between {} and {}", HEARTBEAT.start(), HEARTBEAT.end()));
         }
         self.number("deviation_threshold", feed.deviation_threshold, 0.0, 1.0);
         if feed.last_answer.as_deref().is_some_and(|answer| !is_decimal(answer)) {
-            self.wrong("last_answer", "must be a plain decimal number in a text");
+            self.wrong("last_answer", "must be a decimal number as a string");
         }
         if feed.last_update_at.is_some_and(|updated| updated > feed.observed_at) {
-            self.wrong("last_update_at", "must not lie after observed_at");
+            self.wrong("last_update_at", "must not be after observed_at");
         }
     }
 

@@ -1,6 +1,6 @@
-//! What the type of a field cannot say: ranges, slugs, addresses, and the methodology's rules for inputs.
+//! Checks beyond the types of fields: ranges, slugs, addresses, and the methodology's rules for inputs.
 //!
-//! Addresses are folded to their canonical spelling here; whether they fit their chain is known only to the store.
+//! Addresses are converted to their canonical spelling here; whether they fit their chain is checked against the store later.
 
 mod basket;
 mod event;
@@ -28,13 +28,13 @@ use rds_shared::scoring::decimal::from_float;
 use rds_shared::scoring::vault::ExposuresStatus;
 use std::collections::{BTreeSet, HashSet};
 
-/// Parts of one vault: ten times what the widest pool lends against.
+/// Maximum parts of one vault's exposure.
 const MAX_PARTS: usize = 1_000;
-/// Wrappers, feeds or bridges of one part.
+/// Maximum wrappers, feeds or bridges of one part.
 const MAX_BETWEEN: usize = 50;
 
-/// Checks an observation and brings it to its canonical form; answers everything that is wrong with it, and when it says that it was
-/// made: how far that may lie ahead only a clock knows.
+/// Checks an observation and converts it to its canonical form. Returns its faults and its `observed_at`, which the caller compares with
+/// the clock.
 pub fn observation(observation: &mut Observation) -> (Vec<Complaint>, Option<At>) {
     let mut check = Check::default();
     match observation {
@@ -75,13 +75,13 @@ pub fn observation(observation: &mut Observation) -> (Vec<Complaint>, Option<At>
     (check.complaints, check.observed_at)
 }
 
-/// The dimensions of a review as the methodology takes them.
+/// The dimensions of a review, as input of the methodology.
 pub fn dimensions(review: &AssetReview) -> Dimensions {
     let known = |(name, points): (&String, &Option<Points>)| Some((name.parse().ok()?, (*points)?.0));
     review.dimensions.iter().filter_map(known).collect()
 }
 
-/// A backing profile as the methodology takes it; null when a percentage is out of any range.
+/// A backing profile, as input of the methodology; `None` if a percentage is out of range.
 pub fn backing(profile: &BackingProfile) -> Option<Backing> {
     // One percent is ten thousand parts per million.
     let ppm = |percent: f64| from_float(percent, 4).ok().map(Ppm);
@@ -118,7 +118,7 @@ impl Check {
             chain.chain_age_score,
         ];
         if chain.is_settlement && profiled.iter().any(Option::is_some) {
-            self.wrong("is_settlement", "a settlement layer has no sub-scores");
+            self.wrong("is_settlement", "must be false if a sub-score is given");
         }
     }
 
@@ -141,13 +141,16 @@ impl Check {
             self.wrong("audits", "must be at most 1000");
         }
         if protocol.audits.unwrap_or(0) == 0 && protocol.newest_audit_at.is_some() {
-            self.wrong("newest_audit_at", "needs at least one audit");
+            self.wrong("newest_audit_at", "requires audits of at least 1");
         }
         let mut named = BTreeSet::new();
         for dependency in protocol.dependencies.iter().flatten() {
             self.slug("dependencies", dependency);
             if *dependency == protocol.id || !named.insert(dependency) {
-                self.wrong("dependencies", format!("{dependency:?} is the protocol itself or named twice"));
+                self.wrong(
+                    "dependencies",
+                    format!("must not contain {dependency:?}, which is the protocol itself or occurs twice"),
+                );
             }
         }
         let fields =
@@ -194,7 +197,7 @@ impl Check {
         for (field, id) in below.chain(asset.dependency_chain.iter().map(|id| ("dependency_chain", id))) {
             self.slug(field, id);
             if *id == asset.id || !named.insert((field, id)) {
-                self.wrong(field, format!("{id:?} is the asset itself or named twice"));
+                self.wrong(field, format!("must not contain {id:?}, which is the asset itself or occurs twice"));
             }
         }
     }
@@ -203,22 +206,22 @@ impl Check {
         self.header(review.observed_at, &review.source);
         self.slug("asset_id", &review.asset_id);
         for name in review.dimensions.keys().filter(|name| name.parse::<Dimension>().is_err()) {
-            self.wrong(format!("dimensions.{name}"), "is no dimension");
+            self.wrong(format!("dimensions.{name}"), "is not a dimension");
         }
         self.optional_text("reviewed_by", review.reviewed_by.as_ref());
         self.optional_text("reviewer", review.reviewer.as_ref());
         if review.last_refresh_at.is_some_and(|refreshed| refreshed > review.observed_at) {
-            self.wrong("last_refresh_at", "must not lie after observed_at");
+            self.wrong("last_refresh_at", "must not be after observed_at");
         }
         if review.backing_profile.is_some_and(|profile| backing(&profile).is_none()) {
-            self.wrong("backing_profile", "holds a percentage that is out of range");
+            self.wrong("backing_profile", "has a percentage that is out of range");
         }
         if let Some(institutional) = &review.institutional {
             self.institutional(institutional);
         }
         self.provenance(&review.data_provenance);
         if !review.hard_fail_events.is_sorted_by_key(|event| event.at) {
-            self.wrong("hard_fail_events", "must be in order of time");
+            self.wrong("hard_fail_events", "must be in chronological order");
         }
         for (number, lifted) in review.hard_fail_overrides.iter().enumerate() {
             if let Err(error) = lifted.decision(review.observed_at) {
@@ -248,7 +251,7 @@ impl Check {
             self.slug("curator_id", curator);
         }
         if vault.timelock_seconds.is_some_and(|seconds| i64::try_from(seconds).is_err()) {
-            self.wrong("timelock_seconds", "is longer than time is counted");
+            self.wrong("timelock_seconds", "must be at most 2^63 - 1");
         }
         if let Some(Signing::Keys(SignerSet { threshold, owners })) = vault.signers
             && (threshold == 0 || threshold > owners || owners > 10_000)
@@ -296,7 +299,7 @@ impl Check {
         }
         self.number("apr", reward.apr, 0.0, 1e6);
         if reward.reward_type == RewardType::Points && reward.apr != Some(0.0) {
-            self.wrong("apr", "points have no price: their apr is 0");
+            self.wrong("apr", "must be 0 for points, which have no price");
         }
         self.url("source_url", reward.source_url.as_ref());
     }
@@ -308,12 +311,12 @@ impl Check {
             self.wrong("parts", "must be empty when the exposures are unavailable");
         }
         if exposure.parts.len() > MAX_PARTS {
-            return self.wrong("parts", format!("must be at most {MAX_PARTS}"));
+            return self.wrong("parts", format!("must have at most {MAX_PARTS} entries"));
         }
         for (place, part) in exposure.parts.iter_mut().enumerate() {
             self.part(&format!("parts[{place}]"), part);
             if part.vault_id.as_deref() == Some(&exposure.vault_id) {
-                self.wrong(format!("parts[{place}].vault_id"), "a vault cannot hold itself");
+                self.wrong(format!("parts[{place}].vault_id"), "must not be the vault itself");
             }
         }
         let total: u64 = exposure.parts.iter().map(|part| u64::from(part.share.0)).sum();
@@ -332,16 +335,16 @@ impl Check {
         self.route(field, part);
     }
 
-    /// What stands between the vault and an asset. Of an inner vault its own exposure says that.
+    /// Checks the wrappers, oracles and bridges between the vault and an asset. For an inner vault its own exposure lists them.
     fn route(&mut self, field: &str, part: &mut ExposurePart) {
         let lengths =
             [("wrappers", part.wrappers.len()), ("oracles", part.oracles.len()), ("bridges", part.bridges.len())];
         for (name, length) in lengths.into_iter().filter(|(_, length)| *length > 0) {
             if part.asset_id.is_none() {
-                self.wrong(format!("{field}.{name}"), "only an asset has them");
+                self.wrong(format!("{field}.{name}"), "is allowed only for a part with asset_id");
             }
             if length > MAX_BETWEEN {
-                self.wrong(format!("{field}.{name}"), format!("must be at most {MAX_BETWEEN}"));
+                self.wrong(format!("{field}.{name}"), format!("must have at most {MAX_BETWEEN} entries"));
             }
         }
         let mut named = HashSet::new();
@@ -350,7 +353,7 @@ impl Check {
                 let field = format!("{field}.{list}[{place}]");
                 self.contract_id(&field, contract);
                 if !named.insert((list, contract.as_str())) {
-                    self.wrong(field, "is named twice");
+                    self.wrong(field, "must not occur twice");
                 }
             }
         }
@@ -358,7 +361,7 @@ impl Check {
             let field = format!("{field}.bridges[{place}].id");
             self.mapping_id(&field, &bridge.id);
             if !named.insert(("bridges", bridge.id.as_str())) {
-                self.wrong(field, "is named twice");
+                self.wrong(field, "must not occur twice");
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Research from elsewhere: figures must agree with each other, and every finding says how it was made and what stands in its way.
+//! Checks of external research: figures agree with each other, and every finding states its method and weaknesses.
 
 use super::fields::Check;
 use crate::attestation;
@@ -8,10 +8,10 @@ use rds_shared::model::research::RecordKind;
 use rds_shared::rules::tiers::Tier;
 use std::collections::BTreeSet;
 
-/// Characters of a version: no list can be asked for a longer one.
+/// Maximum characters of a model version; the lists' filter accepts no longer one.
 const MAX_VERSION: usize = 120;
-/// Figures, backtests or weaknesses of one record.
-const MANY: usize = 200;
+/// Maximum figures, backtests or weaknesses of one record.
+const MAX_ITEMS: usize = 200;
 
 impl Check {
     pub(super) fn research_record(&mut self, given: &mut ResearchRecord) {
@@ -34,7 +34,7 @@ impl Check {
                 self.text("body.method", &health.method);
             }
             Err(error) => {
-                let (field, reason) = line::told(&error);
+                let (field, reason) = line::to_complaint(&error);
                 self.wrong(field.map_or_else(|| "body".to_owned(), |field| format!("body.{field}")), reason);
             }
         }
@@ -55,9 +55,9 @@ impl Check {
 
     fn report(&mut self, report: &GivenReport) {
         self.text("body.summary", &report.summary);
-        self.made_so(&report.method, &report.weaknesses);
-        self.at_most("body.figures", report.figures.len(), MANY);
-        self.at_most("body.backtests", report.backtests.len(), MANY);
+        self.method(&report.method, &report.weaknesses);
+        self.at_most("body.figures", report.figures.len(), MAX_ITEMS);
+        self.at_most("body.backtests", report.backtests.len(), MAX_ITEMS);
         for (place, figure) in report.figures.iter().enumerate() {
             self.figure(&format!("body.figures[{place}]"), figure);
         }
@@ -70,11 +70,11 @@ impl Check {
         self.slug("body.surface", &claim.surface);
         self.text("body.statement", &claim.statement);
         self.part_of("body.violations", claim.violations, "checked", claim.checked);
-        self.made_so(&claim.method, &claim.weaknesses);
+        self.method(&claim.method, &claim.weaknesses);
     }
 
     fn backtest(&mut self, found: &GivenBacktest) {
-        self.made_so(&found.method, &found.weaknesses);
+        self.method(&found.method, &found.weaknesses);
         self.part_of("body.losses", found.losses, "samples", found.samples);
         self.part_of("body.vaults", found.vaults, "samples", found.samples);
         self.part_of("body.protocols", found.protocols, "vaults", found.vaults);
@@ -84,28 +84,28 @@ impl Check {
         self.part_of("body.distinct_values", found.distinct_values, "samples", found.samples);
         self.part_of("body.repeated", found.repeated, "unobserved", found.unobserved);
         if (found.from.is_some(), found.to.is_some()) != (found.samples > 0, found.samples > 0) {
-            self.wrong("body.from", "and body.to are there exactly where there are samples");
+            self.wrong("body.from", "must be present, like body.to, exactly when body.samples is above 0");
         }
         if found.from > found.to {
-            self.wrong("body.to", "must not lie before body.from");
+            self.wrong("body.to", "must not be before body.from");
         }
         if found.to.is_some_and(|to| self.observed_at.is_some_and(|observed| to > observed)) {
-            self.wrong("body.to", "must not lie after observed_at");
+            self.wrong("body.to", "must not be after observed_at");
         }
         let has_both_sides = 0 < found.losses && found.losses < found.samples;
         if found.auc.is_some() != has_both_sides {
-            self.wrong("body.auc", "is there exactly where some samples lost and others did not");
+            self.wrong("body.auc", "must be present exactly when some samples are losses and others are not");
         }
         let [auc, low, high] = [found.auc, found.auc_low, found.auc_high].map(|share| share.map(|share| share.0));
-        let holds = match (low, auc, high) {
+        let is_ordered = match (low, auc, high) {
             (Some(low), Some(auc), Some(high)) => low <= auc && auc <= high,
             (None, _, None) => true,
             _ => false,
         };
-        if !holds {
+        if !is_ordered {
             self.wrong(
                 "body.auc_low",
-                "and body.auc_high must be both there, with body.auc between them, or both absent",
+                "must be given together with body.auc_high, with body.auc between them, or both must be absent",
             );
         }
         let tiers: BTreeSet<Tier> = found.bands.iter().map(|band| band.tier).collect();
@@ -133,23 +133,23 @@ impl Check {
         }
     }
 
-    /// Nothing is shown without how it was made, and nothing has no weakness.
-    fn made_so(&mut self, method: &str, weaknesses: &[String]) {
+    /// A finding must state its method and at least one weakness.
+    fn method(&mut self, method: &str, weaknesses: &[String]) {
         self.text("body.method", method);
-        self.at_most("body.weaknesses", weaknesses.len(), MANY);
+        self.at_most("body.weaknesses", weaknesses.len(), MAX_ITEMS);
         if weaknesses.is_empty() {
-            self.wrong("body.weaknesses", "must name at least one");
+            self.wrong("body.weaknesses", "must have at least one entry");
         }
         self.texts("body.weaknesses", weaknesses);
     }
 
     fn part_of(&mut self, field: &str, part: u64, name: &str, whole: u64) {
         if part > whole {
-            self.wrong(field, format!("must be at most {name}, {whole}"));
+            self.wrong(field, format!("must be at most {name} ({whole})"));
         }
-        // What the service sums is a 64-bit integer with a sign.
+        // The service sums these numbers as signed 64-bit integers.
         if i64::try_from(whole).is_err() {
-            self.wrong(field, format!("is a part of more than can be counted: {name}"));
+            self.wrong(field, format!("is invalid, because {name} is above {}", i64::MAX));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The security registry, the casebook and signals.
+//! Checks of the security registry, the casebook and signals.
 
 use super::fields::Check;
 use crate::facts::{LossCase, SecurityReport, SignalReport, security_event_id};
@@ -6,11 +6,11 @@ use rds_shared::model::ids::Address;
 use rds_shared::model::loss::LossBasis;
 use std::collections::BTreeSet;
 
-/// Entries of one list, at most.
-const MOST: usize = 200;
-/// Vaults that a signal may name, at most.
-const MOST_VAULTS: usize = 20_000;
-/// Longest id of a source, as the loss board's filter takes it.
+/// Maximum entries of one list.
+const MAX_ENTRIES: usize = 200;
+/// Maximum vaults of one signal.
+const MAX_VAULTS: usize = 20_000;
+/// Maximum characters of a source's name, as the loss board's filter accepts it.
 const SOURCE_CHARS: usize = 64;
 
 impl Check {
@@ -24,10 +24,10 @@ impl Check {
             self.slug("protocol_id", protocol_id);
         }
         for (field, accounts) in [("attackers", &mut report.attackers), ("victims", &mut report.victims)] {
-            self.at_most(field, accounts.len(), MOST);
+            self.at_most(field, accounts.len(), MAX_ENTRIES);
             for account in accounts {
                 self.text(field, account);
-                // Chains that nothing here is tracked on write addresses in ways of their own.
+                // Accounts on chains that are not tracked may have other formats and are stored as given.
                 if let Some((_, address)) = Address::parse_any(account) {
                     *account = address.into_string();
                 }
@@ -35,15 +35,15 @@ impl Check {
         }
         for (field, count) in [("confirmations", report.confirmations), ("disconfirmations", report.disconfirmations)] {
             if i32::try_from(count).is_err() {
-                self.wrong(field, "is more than anybody counts");
+                self.wrong(field, format!("must be at most {}", i32::MAX));
             }
         }
         self.optional_text("tx_hash", report.tx_hash.as_ref());
         self.url("native_url", report.native_url.as_ref());
-        self.at_most("links", report.links.len(), MOST);
+        self.at_most("links", report.links.len(), MAX_ENTRIES);
         self.references(&report.links);
         if report.attacked_at > report.observed_at {
-            self.wrong("attacked_at", "must not lie after observed_at");
+            self.wrong("attacked_at", "must not be after observed_at");
         }
     }
 
@@ -68,18 +68,18 @@ impl Check {
         }
         let is_figure = !matches!(case.loss_basis, LossBasis::Doubtful | LossBasis::NotStated);
         if is_figure != case.loss_usd.is_some() {
-            self.wrong("loss_usd", "is given exactly when loss_basis is stated, unit_assumed or partial");
+            self.wrong("loss_usd", "must be present exactly when loss_basis is stated, unit_assumed or partial");
         }
-        self.at_most("chain_ids", case.chain_ids.len(), MOST);
+        self.at_most("chain_ids", case.chain_ids.len(), MAX_ENTRIES);
         if case.chain_ids.iter().collect::<BTreeSet<_>>().len() != case.chain_ids.len() {
             self.wrong("chain_ids", "must not name a chain twice");
         }
-        self.at_most("tx_hashes", case.tx_hashes.len(), MOST);
+        self.at_most("tx_hashes", case.tx_hashes.len(), MAX_ENTRIES);
         self.texts("tx_hashes", &case.tx_hashes);
-        self.at_most("links", case.links.len(), MOST);
+        self.at_most("links", case.links.len(), MAX_ENTRIES);
         self.references(&case.links);
         if case.attacked_at > case.observed_at {
-            self.wrong("attacked_at", "must not lie after observed_at");
+            self.wrong("attacked_at", "must not be after observed_at");
         }
         if let Some(contamination) = &case.contamination {
             self.text("contamination.reason", &contamination.reason);
@@ -88,7 +88,7 @@ impl Check {
         self.optional_text("security_source", case.security_source.as_ref());
         self.optional_text("security_source_id", case.security_source_id.as_ref());
         if case.security_source.is_some() != case.security_source_id.is_some() {
-            self.wrong("security_source_id", "stands together with security_source");
+            self.wrong("security_source_id", "must be present exactly when security_source is");
         }
     }
 
@@ -108,11 +108,11 @@ impl Check {
         }
         self.url("url", signal.url.as_ref());
         self.url("source_url", signal.source_url.as_ref());
-        self.at_most("article_urls", signal.article_urls.len(), MOST);
+        self.at_most("article_urls", signal.article_urls.len(), MAX_ENTRIES);
         for (place, url) in signal.article_urls.iter().enumerate() {
             self.url(&format!("article_urls[{place}]"), Some(url));
         }
-        self.at_most("entities", signal.entities.len(), MOST);
+        self.at_most("entities", signal.entities.len(), MAX_ENTRIES);
         for (place, entity) in signal.entities.iter_mut().enumerate() {
             let field = |name: &str| format!("entities[{place}].{name}");
             self.slug(&field("kind"), &entity.kind);
@@ -126,15 +126,15 @@ impl Check {
             let field = format!("given_vaults[{place}].vault_id");
             self.vault_id(&field, &mut vault.vault_id);
             if !named.insert(vault.vault_id.clone()) {
-                self.wrong(field, "is named twice");
+                self.wrong(field, "must not occur twice");
             }
         }
-        self.at_most("given_vaults", named.len(), MOST_VAULTS);
+        self.at_most("given_vaults", named.len(), MAX_VAULTS);
         if i32::try_from(signal.breach_count).is_err() {
-            self.wrong("breach_count", "is more than anybody counts");
+            self.wrong("breach_count", format!("must be at most {}", i32::MAX));
         }
         if signal.published_at > signal.observed_at {
-            self.wrong("published_at", "must not lie after observed_at");
+            self.wrong("published_at", "must not be after observed_at");
         }
         signal.complete();
     }

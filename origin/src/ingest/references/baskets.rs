@@ -1,4 +1,4 @@
-//! What rules of baskets refer to, that neither they nor a basket's kind ever change, and that one basket is basket a.
+//! References of baskets: rules name a known basket, rules and constituent types never change, and at most one basket is basket A.
 
 use super::Faults;
 use crate::facts::fact::Fact;
@@ -16,7 +16,7 @@ impl Faults {
             let given = basket.constituent_type.as_str();
             let known = types.entry(basket.id.clone()).or_insert_with(|| given.to_owned());
             if known != given {
-                let reason = format!("{:?} is a basket of {known}s, and stays one", basket.id);
+                let reason = format!("must stay {known}, as {:?} was created", basket.id);
                 self.add(*line, "constituent_type", reason);
             }
         }
@@ -28,28 +28,32 @@ impl Faults {
             }
             let name = (given.basket_id.clone(), given.version.clone());
             if *rules.entry(name).or_insert_with(|| given.content_hash()) != given.content_hash() {
-                let reason = format!("{:?} is known with other rules or another instant", given.version);
-                self.add(*line, "version", format!("{reason}; give new rules another version"));
+                let reason = format!("{:?} already exists with other rules or another instant", given.version);
+                self.add(*line, "version", format!("{reason}; give the new rules another version"));
             }
         }
         Ok(())
     }
 
-    /// What an asset says of itself means one basket. A line that is older than what is known changes nothing, here too.
+    /// At most one basket may be basket A, which assets refer to. As everywhere, a line older than the stored row has no effect.
     async fn basket_a(&mut self, tx: &mut Tx<'_>, batch: &Batch) -> Result<(), StoreError> {
         let mut marked: HashMap<String, (bool, At)> = baskets::marked(tx).await?;
         for (_, basket) in &batch.baskets {
-            let said = (basket.is_basket_a, basket.observed_at);
-            let known = marked.entry(basket.id.clone()).or_insert(said);
+            let given = (basket.is_basket_a, basket.observed_at);
+            let known = marked.entry(basket.id.clone()).or_insert(given);
             if basket.observed_at > known.1 {
-                *known = said;
+                *known = given;
             }
         }
-        let is_it = |id: &str| marked.get(id).is_some_and(|(is_it, _)| *is_it);
-        for (line, basket) in batch.baskets.iter().filter(|(_, basket)| basket.is_basket_a && is_it(&basket.id)) {
-            let other = marked.keys().filter(|id| **id != basket.id && is_it(id)).min();
+        let is_marked = |id: &str| marked.get(id).is_some_and(|(is_basket_a, _)| *is_basket_a);
+        for (line, basket) in batch.baskets.iter().filter(|(_, basket)| basket.is_basket_a && is_marked(&basket.id)) {
+            let other = marked.keys().filter(|id| **id != basket.id && is_marked(id)).min();
             if let Some(other) = other {
-                self.add(*line, "is_basket_a", format!("{other:?} is it; take it from there in the same batch"));
+                self.add(
+                    *line,
+                    "is_basket_a",
+                    format!("{other:?} is basket A already; set it to false there in the same batch"),
+                );
             }
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! What events refer to beside vaults and protocols.
+//! References of events to chains, curators and markets.
 
 use super::{Faults, known_chains, with};
 use crate::ingest::batch::Batch;
@@ -7,7 +7,7 @@ use crate::store::{StoreError, Tx};
 use std::collections::HashSet;
 
 impl Faults {
-    /// Chains, curators and markets that events name must be known.
+    /// Chains, curators and markets of events must be known.
     pub(super) async fn events(&mut self, tx: &mut Tx<'_>, batch: &Batch) -> Result<(), StoreError> {
         if batch.events.iter().any(|(_, event)| event.chain_id.is_some()) {
             let chains = known_chains(tx, batch).await?;

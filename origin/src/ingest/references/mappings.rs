@@ -1,4 +1,4 @@
-//! What mappings refer to.
+//! References of mappings.
 
 use super::{Faults, known_chains, with};
 use crate::ingest::batch::Batch;
@@ -8,7 +8,7 @@ use rds_shared::model::mapping::SubjectType;
 use std::collections::HashSet;
 
 impl Faults {
-    /// Chains must be known and addresses written as they write them; whatever is mapped must be known.
+    /// Chains and subjects must be known, and addresses must be in their chain's namespace.
     pub(super) async fn mappings(&mut self, tx: &mut Tx<'_>, batch: &Batch) -> Result<(), StoreError> {
         if batch.mappings.is_empty() {
             return Ok(());
@@ -27,7 +27,7 @@ impl Faults {
             let ends = mapping.bridge.iter().flat_map(|bridge| &bridge.ends).enumerate();
             for (place, end) in ends {
                 if end.chain_id.is_some_and(|chain| !chains.contains_key(&chain)) {
-                    self.add(*line, format!("bridge.ends[{place}].chain_id"), "is no known chain");
+                    self.add(*line, format!("bridge.ends[{place}].chain_id"), "is not a known chain");
                 }
             }
         }

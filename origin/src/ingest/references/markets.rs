@@ -1,4 +1,4 @@
-//! What markets, reserves and feeds refer to.
+//! References of markets, reserves and feeds.
 
 use super::{Faults, known_chains, with};
 use crate::ingest::batch::Batch;
@@ -7,7 +7,7 @@ use crate::store::{StoreError, Tx};
 use rds_shared::model::market::MarketShape;
 
 impl Faults {
-    /// Chains and protocols must be known, and the market of everything that belongs to one.
+    /// Chains, protocols and markets must be known.
     pub(super) async fn markets(&mut self, tx: &mut Tx<'_>, batch: &Batch) -> Result<(), StoreError> {
         let parts = batch.market_states.len() + batch.reserves.len() + batch.emodes.len();
         if batch.markets.is_empty() && batch.feeds.is_empty() && batch.hub_assets.is_empty() && parts == 0 {
@@ -49,15 +49,21 @@ impl Faults {
             match shapes.get(&state.contract) {
                 None => self.unknown(*line, "address", "market", &state.contract),
                 Some(MarketShape::Pair) => {}
-                Some(_) => self.add(*line, "address", "is no pair: a pool's totals are the sums of its reserves"),
+                Some(_) => self.add(
+                    *line,
+                    "address",
+                    "must be a pair; the totals of other markets are the sums of their reserves",
+                ),
             }
         }
         for (line, reserve) in &batch.reserves {
             match shapes.get(&reserve.contract) {
                 None => self.unknown(*line, "market_address", "market", &reserve.contract),
-                Some(MarketShape::Pair) => self.add(*line, "market_address", "is a pair, which has no reserves"),
+                Some(MarketShape::Pair) => {
+                    self.add(*line, "market_address", "must not be a pair, which has no reserves")
+                }
                 Some(MarketShape::Pool) if reserve.gates.is_some() => {
-                    self.add(*line, "gates", "only a spoke's reserve stands behind a hub");
+                    self.add(*line, "gates", "is allowed only for a reserve of a spoke");
                 }
                 Some(_) => {}
             }

@@ -1,4 +1,4 @@
-//! What the security registry, the casebook and signals refer to.
+//! References of the security registry, the casebook and signals.
 
 use super::{Faults, known_chains, with};
 use crate::ingest::batch::Batch;
@@ -7,7 +7,7 @@ use crate::store::{StoreError, Tx};
 use std::collections::HashSet;
 
 impl Faults {
-    /// Chains, protocols and vaults that are named must be known.
+    /// Chains, protocols and vaults must be known.
     pub(super) async fn security(&mut self, tx: &mut Tx<'_>, batch: &Batch) -> Result<(), StoreError> {
         if !batch.security.is_empty() || !batch.losses.is_empty() {
             let chains = known_chains(tx, batch).await?;
@@ -15,7 +15,7 @@ impl Faults {
             let named = named.chain(batch.losses.iter().map(|(line, one)| (*line, "chain_ids", &one.chain_ids[..])));
             for (line, field, ids) in named {
                 for id in ids.iter().filter(|id| !chains.contains_key(id)) {
-                    self.add(line, field, format!("{id} is no known chain"));
+                    self.add(line, field, format!("{id} is not a known chain"));
                 }
             }
             let protocols = with(references::protocols(tx).await?, batch.protocols.iter().map(|(_, p)| &p.id));

@@ -1,4 +1,4 @@
-//! assets.jsonl: stablecoins and dollar tokens, one observation a deployment.
+//! assets.jsonl: stablecoins and dollar tokens, one observation per deployment.
 
 use super::adapter::{Adapter, Known, Observed};
 use super::bridges::Bridges;
@@ -15,7 +15,7 @@ use serde::Deserialize;
 
 /// 2026-07-03, the date of the file.
 pub(super) const AS_OF: Timestamp = Timestamp::from_seconds(1_783_036_800);
-/// The file's category of tokens that keep a peg.
+/// The file's category for stablecoins.
 const STABLECOIN: &str = "stablecoin";
 
 /// Reads the assets.
@@ -65,7 +65,7 @@ impl Adapter for Assets {
         }
     }
 
-    /// What the file calls a category is none of the methodology's: it stays a tag, and the asset unreviewed.
+    /// The file's categories are not the methodology's: the category becomes a tag, and the asset is unreviewed.
     fn observe(&self, row: Row, _known: &Known) -> Observed {
         if row.deployments.is_empty() {
             return Observed::Skipped("no deployment is known");

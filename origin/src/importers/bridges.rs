@@ -1,7 +1,7 @@
 //! bridges.jsonl: routes of one bridge system, mapped to the tokens that exist because the bridge minted them.
 //!
-//! A token that a route locks does not depend on it: whoever holds that token holds the real one. What depends on the route is
-//! what it mints elsewhere.
+//! A token that a route locks does not depend on the route, because its holders have the original. The tokens that the route mints on other
+//! chains depend on it.
 
 use super::adapter::{Adapter, Known, Observed};
 use super::signer_sets::CERTAIN;
@@ -14,9 +14,9 @@ use rds_shared::wire::Timestamp;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// The file states the year of its release, 2026; the start of it is the earliest it can be of.
+/// The file states only the year of its release, 2026; this is the earliest possible date.
 pub(super) const AS_OF: Timestamp = Timestamp::from_seconds(1_767_225_600);
-/// A token with several minters may be this bridge's or another's: as likely as not, in parts per million.
+/// Confidence for a token with several minters, in parts per million: whether this bridge minted it is unknown.
 const ONE_OF_SEVERAL: Share = Share(500_000);
 
 /// Reads the routes.
@@ -32,16 +32,16 @@ pub struct Row {
     source: String,
 }
 
-/// What an end of a route makes of a token.
+/// How an end of a route mints a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Minted<'a> {
-    /// It is the token's only minter.
+    /// The end is the token's only minter.
     Alone(&'a str),
-    /// It is one of those that may mint the token.
+    /// The end is one of several minters.
     AmongOthers(&'a str),
 }
 
-/// The token that an end mints, by the registry's word for the end; none where it locks one.
+/// The token that an end mints, by the registry's name of the end's standard; `None` if the end locks its token.
 fn minted(end: &BridgeEnd) -> Option<Minted<'_>> {
     match end.standard.as_deref()? {
         "EvmHypSynthetic" | "EvmHypSyntheticRebase" => Some(Minted::Alone(&end.address)),
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_route_locks_does_not_depend_on_it_and_what_it_mints_does() {
+    fn only_minted_tokens_depend_on_a_route() {
         assert_eq!(minted(&end("EvmHypCollateral", Some("0xreal"))), None);
         assert_eq!(minted(&end("EvmHypXERC20Lockbox", Some("0xreal"))), None);
         assert_eq!(minted(&end("EvmHypNative", None)), None);

@@ -9,7 +9,7 @@ use crate::store::At;
 use rds_shared::wire::Timestamp;
 use serde::Deserialize;
 
-/// The data set states the year of its sources, 2026; the start of it is the earliest they can be of.
+/// The data set states only the year of its sources, 2026; this is the earliest possible date.
 pub(super) const AS_OF: Timestamp = Timestamp::from_seconds(1_767_225_600);
 
 /// Reads the registry of chains.
@@ -37,7 +37,7 @@ impl Adapter for Chains {
         known.chains.insert(row.chain_id, row.slug.clone());
     }
 
-    /// The risk profile stays null: nobody reviewed these chains.
+    /// The risk profile stays null: these chains have not been reviewed.
     fn observe(&self, row: Row, _known: &Known) -> Observed {
         Observed::As(vec![Observation::Chain(Chain {
             kind: Kind,

@@ -1,4 +1,4 @@
-//! curators.jsonl: who manages vaults. No row says of which: a name inside a vault's name is no proof.
+//! curators.jsonl: curators of vaults. The file does not link them to vaults, and a matching name is no proof.
 
 use super::adapter::{Adapter, Known, Observed};
 use crate::facts::Curator;
@@ -36,7 +36,7 @@ impl Adapter for Curators {
             kind: Kind,
             observed_at: At(AS_OF),
             source: row.source,
-            // One row names itself as its main one.
+            // One row names itself as its canonical row.
             canonical_id: row.canonical_slug.filter(|main| *main != row.slug),
             id: row.slug,
             created_at: At::default(),
@@ -44,7 +44,7 @@ impl Adapter for Curators {
             one_liner: row.one_liner,
             logo_url: None,
             website_url: row.website_url,
-            // An account that is gone may be somebody else's by now.
+            // A deleted account may belong to somebody else by now.
             twitter_url: row.twitter_url.filter(|_| row.twitter_dead_at.is_none()),
         })])
     }

@@ -1,4 +1,4 @@
-//! The folder: JSON Lines, some of them compressed.
+//! The folder of data sets: JSON Lines files, some compressed.
 
 use super::ImportError;
 use flate2::read::MultiGzDecoder;
@@ -26,7 +26,7 @@ impl Folder {
         Ok(Folder { dir: dir.to_owned(), names })
     }
 
-    /// The files that are data sets by their name.
+    /// The files whose extension is that of a data set.
     pub fn data_sets(&self) -> Vec<String> {
         let is_data = |name: &&String| name.ends_with(".jsonl") || name.ends_with(".jsonl.gz");
         self.names.iter().filter(is_data).cloned().collect()

@@ -1,8 +1,8 @@
-//! incidents.jsonl: exploits. Each is a row of the security registry and a case of the casebook; those whose victim is a listed
-//! vault are incidents of that vault too.
+//! incidents.jsonl: exploits. Each becomes a row of the security registry and a case of the casebook. If the victim is a listed vault, it
+//! also becomes an incident of that vault.
 //!
-//! What is doubtful stays so: a figure that the list's text does not support is no loss, only words; one whose unit is assumed
-//! or that leaves tokens out says so; a second row of one event is left out.
+//! Doubt is preserved: a figure that the list's text does not support is only text, not a loss. A figure with an assumed unit or without
+//! some tokens says so. A second row of one event is skipped.
 
 use super::adapter::{Adapter, Known, Observed};
 use crate::facts::fact::Kind;
@@ -52,10 +52,10 @@ impl Adapter for Incidents {
     const FILE: &'static str = "incidents.jsonl";
     type Row = Row;
 
-    /// A contract at the same address of the same chain is the only link to a vault that counts; names are none.
+    /// A victim is linked to a vault only by chain and address, never by name.
     fn observe(&self, row: Row, known: &Known) -> Observed {
         if row.duplicate_of.is_some() {
-            return Observed::Skipped("the event is told in another row");
+            return Observed::Skipped("another row reports the same event");
         }
         let vault = |address: &String| known.vaults.get(&(row.chain_id?, address.clone()));
         let hit: Vec<&str> = row.victims.iter().filter_map(vault).map(|vault| vault.id.as_str()).collect();
@@ -67,7 +67,7 @@ impl Adapter for Incidents {
 }
 
 impl Row {
-    /// The list says that it happened, and nothing of who else confirms it.
+    /// The list states no confirmations by others.
     fn report(&self) -> SecurityReport {
         SecurityReport {
             kind: Kind,
@@ -106,7 +106,7 @@ impl Row {
             loss_text: self.loss_text.clone(),
             loss_basis,
             note,
-            // The list labels nothing: the band of the loss is the label.
+            // The list has no severities; the band of the loss is used.
             severity: self.loss().map(|Usd(loss)| LossSeverity::of(loss).to_string()),
             classification: None,
             technique: Some(self.technique.clone()),
@@ -129,14 +129,14 @@ impl Row {
             kind: Kind,
             observed_at: At(AS_OF),
             source: self.source.clone(),
-            // Under the registry row's own names, so that the row is promoted as this event and makes no second one.
+            // The registry row uses the same key, so it is promoted as this event and not as a second one.
             event_key: self.key(),
             vault_id: Some(vault_id.to_owned()),
             protocol_id: None,
             affects_protocol_score: false,
             event_type: "Incident".to_owned(),
             severity: Severity::Critical,
-            // The list states neither size class nor remediation; the methodology counts unknown as the worst.
+            // The list states neither size class nor remediation; the methodology treats unknown as the worst.
             incident_severity: None,
             title: self.title.clone(),
             description: Some(self.description()),
@@ -145,7 +145,7 @@ impl Row {
             returned_usd: None,
             remediation_status: None,
             tx_hash: self.tx_hashes.first().cloned(),
-            // The file's block is the one before the attack.
+            // The file states the block before the attack.
             block_number: None,
             links: self.references(),
         }
@@ -155,28 +155,28 @@ impl Row {
         format!("{}-{}", self.source, self.source_id.to_lowercase())
     }
 
-    /// A figure in doubt is none.
+    /// The loss; a doubtful figure is left out.
     fn loss(&self) -> Option<Usd> {
         let stated = self.loss_usd.filter(|_| !self.loss_doubtful)?;
         from_float(stated, 2).ok().map(|cents| Usd(Cents(cents)))
     }
 
     fn basis(&self) -> (LossBasis, Option<String>) {
-        let said = |text: &str| Some(text.to_owned());
+        let note = |text: &str| Some(text.to_owned());
         match self.loss_usd {
             Some(_) if self.loss_doubtful => (LossBasis::Doubtful, self.loss_doubtful_reason.clone()),
             None => (LossBasis::NotStated, None),
             Some(_) if self.loss_partial == Some(true) => {
-                (LossBasis::Partial, said("the list also names tokens that are not in the figure"))
+                (LossBasis::Partial, note("the list also names tokens that are not in the figure"))
             }
             Some(_) if self.loss_unit_stated == Some(false) => {
-                (LossBasis::UnitAssumed, said("the list states no currency; US dollars are assumed"))
+                (LossBasis::UnitAssumed, note("the list states no currency; US dollars are assumed"))
             }
             Some(_) => (LossBasis::Stated, None),
         }
     }
 
-    /// By the loss; one that nobody states is neither harmless nor known to be great.
+    /// Severity by the loss; an unknown loss is a warning.
     fn severity(&self) -> Severity {
         match self.loss().map(|Usd(loss)| LossSeverity::of(loss)) {
             Some(LossSeverity::Critical | LossSeverity::High) => Severity::Critical,
@@ -200,7 +200,7 @@ impl Row {
     }
 }
 
-/// The protocol of the vaults that were hit, where they are all of one.
+/// The protocol of the vaults that were hit, if they all have the same one.
 fn only_protocol(hit: &[&str]) -> Option<String> {
     let protocol = |id: &&str| {
         let id = VaultId::parse(id)?;
@@ -211,7 +211,7 @@ fn only_protocol(hit: &[&str]) -> Option<String> {
     protocols.first().filter(|_| protocols.len() == 1).cloned()
 }
 
-/// What a link shows: the site it leads to.
+/// The label of a link: its host.
 fn host(url: &str) -> String {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     rest.split(['/', '?', '#']).next().unwrap_or(rest).to_owned()

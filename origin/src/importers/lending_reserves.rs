@@ -1,7 +1,6 @@
 //! lending_reserves.jsonl: pools and spokes of one lending protocol, with their reserves.
 //!
-//! The file is an address book. It knows contracts and nothing that moves: supply, rates, caps and gates stay unknown, and a
-//! listed reserve may be frozen.
+//! The file is an address book of contracts. Supply, rates, caps and gates stay unknown, and a listed reserve may be frozen.
 
 use super::adapter::{Adapter, Contract, Known, Observed};
 use super::lending_emodes::LendingEmodes;
@@ -15,13 +14,13 @@ use rds_shared::model::market::{MarketShape, MarketSource};
 use rds_shared::wire::Timestamp;
 use serde::Deserialize;
 
-/// The file states the year of its release, 2026; the start of it is the earliest it can be of.
+/// The file states only the year of its release, 2026; this is the earliest possible date.
 pub(super) const AS_OF: Timestamp = Timestamp::from_seconds(1_767_225_600);
-/// Whose address book it is.
+/// The protocol whose address book it is.
 const PROTOCOL: &str = "aave";
-/// What a market of a chain is called that has no name of its own.
+/// Key of a chain's market without a name of its own.
 const ONLY_ONE: &str = "main";
-/// Instances beside a generation's main pool: how the address book ends their names, and the permissions book's section of them.
+/// Instances besides a version's main pool: version, name suffix in the address book, and section of the permissions book.
 const INSTANCES: [(u32, &str, Option<&str>); 6] = [
     (2, "AMM", Some("V2_AMM")),
     (2, "Arc", Some("V2_ARC")),
@@ -54,7 +53,7 @@ pub struct Row {
     source: String,
 }
 
-/// What a row is of.
+/// The kind of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum RowKind {
@@ -64,7 +63,7 @@ enum RowKind {
 }
 
 impl Row {
-    /// The market's contract and shape; none for what is no market's.
+    /// The market's contract and shape; `None` if the row does not belong to a market.
     fn market(&self) -> Option<(Contract, MarketShape)> {
         let (address, shape) = match self.kind {
             RowKind::PoolReserve => (self.pool_address.as_ref()?, MarketShape::Pool),
@@ -74,7 +73,7 @@ impl Row {
         Some(((self.chain_id, address.clone()), shape))
     }
 
-    /// The section of the permissions book that this market's permissions stand in, if it has one.
+    /// The section of the permissions book with this market's permissions, if there is one.
     fn section(&self) -> Option<String> {
         let named = |(version, name, _): &&(u32, &str, _)| *version == self.version && self.market.ends_with(name);
         match INSTANCES.iter().find(named) {
@@ -83,7 +82,7 @@ impl Row {
         }
     }
 
-    /// An asset of a hub; none for a row that is of no hub.
+    /// An asset of a hub; `None` if the row does not belong to a hub.
     fn hub_asset(self) -> Option<HubAsset> {
         Some(HubAsset {
             kind: Kind,
@@ -103,7 +102,7 @@ impl Row {
         })
     }
 
-    /// What is left of the market's name without protocol, generation and chain.
+    /// The market's name without protocol, version and chain.
     fn key_hint(&self, known: &Known) -> String {
         if let Some(spoke) = &self.spoke_name {
             return spoke.clone();
@@ -122,7 +121,7 @@ impl Row {
 impl Adapter for LendingReserves {
     const FILE: &'static str = "lending_reserves.jsonl";
     const NEEDED_BY: &'static [&'static str] = &[LendingEmodes::FILE, SignerSets::FILE, Timelocks::FILE];
-    /// Whether a spoke has one hub is known when all of its reserves are.
+    /// Whether a spoke has a single hub is known only after all of its reserves were read.
     const READ_TWICE: bool = true;
     type Row = Row;
 
@@ -145,7 +144,7 @@ impl Adapter for LendingReserves {
         let Some((contract, shape)) = row.market() else {
             return match row.hub_asset() {
                 Some(asset) => Observed::As(vec![Observation::HubAsset(Box::new(asset))]),
-                None => Observed::Skipped("no contract is named"),
+                None => Observed::Skipped("the row names no contract"),
             };
         };
         let only_hub = match known.hubs.get(&contract).map(|hubs| hubs.iter().collect::<Vec<_>>()).as_deref() {
@@ -194,7 +193,7 @@ impl Adapter for LendingReserves {
             token_address: row.a_token,
             hub_address: row.hub_address,
             fee_rate: None,
-            // A spoke's reserve has both gates, and neither was read.
+            // A spoke's reserve has both gates, but the file has neither.
             gates: (shape == MarketShape::Spoke).then(Gates::default),
             borrow_status: None,
             deposit_status: None,
@@ -221,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_what_protocol_generation_and_chain_leave_of_the_name() {
+    fn a_key_is_the_name_without_protocol_version_and_chain() {
         let known = Known { chains: [(1, "ethereum".to_owned()), (56, "bsc".to_owned())].into(), ..Known::default() };
         let hint = |market: &str, chain: i64, spoke: Option<&str>| row(market, chain, spoke, None).key_hint(&known);
         assert_eq!(hint("AaveV3Ethereum", 1, None), "main");
@@ -231,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spoke_has_a_hub_when_all_of_its_reserves_name_the_same_one() {
+    fn a_spoke_has_a_hub_only_if_all_of_its_reserves_name_the_same_one() {
         let hub_of = |rows: &[Option<&str>]| {
             let mut known = Known::default();
             rows.iter().for_each(|hub| LendingReserves.learn(&row("AaveV4Arc", 1, Some("main"), *hub), &mut known));

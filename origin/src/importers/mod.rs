@@ -1,8 +1,8 @@
-//! The real data sets: a folder of JSON Lines, turned into observations by one adapter a file.
+//! Import of public data sets: a folder of JSON Lines files, converted to observations by one adapter per file.
 //!
-//! Nothing of a real vault is invented. An adapter passes on what its file says and leaves everything else null or
-//! `unknown`; where a value is derived, the observation's `evidence` says from what. All files become one batch, so that a
-//! folder is imported whole or not at all, and every vault is scored once, with everything that is known of it.
+//! Nothing about a real vault is invented. An adapter passes on what its file states and leaves everything else null or `unknown`. If a
+//! value is derived, the observation's `evidence` names its origin. All files become one batch, so a folder is imported completely or not at
+//! all, and every vault is scored once, with all of its data.
 
 mod adapter;
 mod assets;
@@ -33,40 +33,38 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// What the import read and what it left behind.
+/// The result of an import.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ImportReport {
     /// The files that were read.
     pub files: Vec<FileReport>,
-    /// Data sets of the folder that nothing reads yet.
+    /// Data sets of the folder that have no adapter.
     pub not_used: Vec<String>,
     /// What the batch changed.
     pub ingest: IngestReport,
 }
 
-/// What one file held.
+/// Counts of one file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct FileReport {
-    /// Its name.
+    /// Name of the file.
     pub file: &'static str,
     /// Rows read.
     pub rows: u64,
-    /// Observations made of them.
+    /// Observations made from them.
     pub observations: u64,
-    /// Rows that say nothing this service can keep, by reason.
+    /// Rows that yielded nothing, by reason.
     pub skipped: BTreeMap<&'static str, u64>,
 }
 
-/// An observation that ingest refused, by the row that it was made of.
+/// A fault of an observation, with the row that it was made from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RowFault {
-    /// The file.
     pub file: &'static str,
-    /// Counted from 1.
+    /// Row number, counted from 1.
     pub row: u64,
-    /// The observation's field.
+    /// The observation's field; null if the fault concerns the whole observation.
     pub field: Option<String>,
-    /// In words.
     pub reason: String,
 }
 
@@ -80,66 +78,44 @@ impl fmt::Display for RowFault {
 /// Why nothing was imported.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
-    /// The folder cannot be listed.
-    #[error("{} is no folder that can be read: {source}", dir.display())]
-    Folder {
-        /// What was given.
-        dir: PathBuf,
-        /// Why not.
-        source: std::io::Error,
-    },
-    /// A file is not there.
+    #[error("the folder {} cannot be read: {source}", dir.display())]
+    Folder { dir: PathBuf, source: std::io::Error },
     #[error("{file} is missing in {}", dir.display())]
-    Missing {
-        /// Its name.
-        file: &'static str,
-        /// Where it was looked for.
-        dir: PathBuf,
-    },
-    /// A file broke off.
+    Missing { file: &'static str, dir: PathBuf },
     #[error("{file} cannot be read after row {row}: {source}")]
     Read {
-        /// Its name.
         file: &'static str,
         /// The last row that was read.
         row: u64,
-        /// Why not.
         source: std::io::Error,
     },
-    /// A row is not what the file's rows are.
-    #[error("{file} row {row} cannot be understood: {source}")]
+    #[error("{file} row {row} cannot be parsed: {source}")]
     Row {
-        /// The file.
         file: &'static str,
-        /// Counted from 1.
+        /// Row number, counted from 1.
         row: u64,
-        /// Why not.
         source: serde_json::Error,
     },
-    /// `--only` names a file that no adapter reads.
-    #[error("no adapter reads {only:?}; --only takes one of {}", FILES.join(", "))]
-    UnknownFile {
-        /// What was asked for.
-        only: String,
-    },
-    /// Rows made observations that ingest refuses.
-    #[error("{total} faults, the first of them: {}", told(.first))]
+    /// `--only` names a file without an adapter.
+    #[error("no adapter reads {only:?}; --only must be one of {}", FILES.join(", "))]
+    UnknownFile { only: String },
+    /// Ingest refuses observations made from the rows.
+    #[error("{total} faults; the first are: {}", summary(.first))]
     Faults {
-        /// How many there are.
+        /// Number of all faults.
         total: u64,
-        /// The first ones, at most as many as ingest tells.
+        /// The first faults, at most [`ingest::MAX_FAULTS`].
         first: Vec<RowFault>,
     },
-    /// The batch was not taken.
     #[error(transparent)]
     Ingest(#[from] IngestError),
 }
 
-fn told(faults: &[RowFault]) -> String {
+fn summary(faults: &[RowFault]) -> String {
     faults.iter().take(3).map(RowFault::to_string).collect::<Vec<_>>().join("; ")
 }
 
-/// The files that are read, in the order in which they are: what a row refers to comes first.
+/// The files with an adapter, in reading order: a file comes after those that its rows refer to.
 pub const FILES: [&str; 15] = [
     chains::Chains::FILE,
     protocols::Protocols::FILE,
@@ -158,9 +134,9 @@ pub const FILES: [&str; 15] = [
     bridges::Bridges::FILE,
 ];
 
-/// Imports the data sets of `dir`, or only the file `only` of them, named with or without its extension.
+/// Imports the data sets of `dir`, or only the file `only`, named with or without its extension.
 ///
-/// Importing again what is known already changes nothing. `progress` is told what happens, a line at a time.
+/// Importing the same data again changes nothing. `progress` receives messages of one line.
 pub async fn import(
     db: &Db,
     clock: &Clock,
@@ -174,7 +150,7 @@ pub async fn import(
     let mut batch = Batch::default();
     reading.read_all(&mut batch, progress)?;
     if only.is_none() {
-        reading.house(&mut batch);
+        reading.default_baskets(&mut batch);
     }
     progress(&format!("storing and scoring {} observations", batch.lines()));
     let Reading { rows, files, .. } = reading;
@@ -190,7 +166,7 @@ fn chosen(only: Option<&str>) -> Result<Vec<&'static str>, ImportError> {
     found.map(|file| vec![file]).ok_or_else(|| ImportError::UnknownFile { only: only.to_owned() })
 }
 
-/// A fault of the batch names an observation's number; the user knows rows of files.
+/// Converts faults of observations of the batch to faults of rows of files.
 fn by_row(error: IngestError, rows: &[(&'static str, u64)]) -> ImportError {
     let IngestError::Faults(faults) = error else { return error.into() };
     let row_of = |fault: Fault| {
@@ -201,12 +177,12 @@ fn by_row(error: IngestError, rows: &[(&'static str, u64)]) -> ImportError {
     ImportError::Faults { total: faults.total(), first: faults.told().into_iter().map(row_of).collect() }
 }
 
-/// The folder on its way into a batch.
+/// State while the files of a folder are read into a batch.
 struct Reading<'a> {
     folder: &'a Folder,
     chosen: Vec<&'static str>,
     known: Known,
-    /// By observation: the file and row that it was made of.
+    /// The file and row of each observation.
     rows: Vec<(&'static str, u64)>,
     files: Vec<FileReport>,
 }
@@ -234,15 +210,15 @@ impl Reading<'_> {
         self.read(bridges::Bridges, batch, progress)
     }
 
-    /// The baskets that the house defines: no file holds them.
-    fn house(&mut self, batch: &mut Batch) {
+    /// Adds the default baskets, which are defined in code.
+    fn default_baskets(&mut self, batch: &mut Batch) {
         for observation in default_baskets::definitions() {
-            self.rows.push(("the house's baskets", 0));
+            self.rows.push(("the default baskets", 0));
             batch.push(observation);
         }
     }
 
-    /// Reads a file, when it is chosen for its observations or a chosen file needs to know what it holds.
+    /// Reads a file if it is chosen, or if a chosen file needs its contents.
     fn read<A: Adapter>(
         &mut self,
         adapter: A,
@@ -255,7 +231,7 @@ impl Reading<'_> {
         }
         let mut report = FileReport { file: A::FILE, ..FileReport::default() };
         for observation in adapter.preface().into_iter().filter(|_| imported) {
-            // It stands before the first row.
+            // Row 0: it comes from the file, not from a row.
             self.rows.push((A::FILE, 0));
             report.observations += 1;
             batch.push(observation);
@@ -296,7 +272,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_file_is_as_of_the_day_that_its_comment_names() {
+    fn every_file_has_the_date_that_its_comment_states() {
         let days = [
             (chains::AS_OF, "2026-01-01"),
             (protocols::AS_OF, "2026-07-01"),
@@ -314,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn one_file_may_be_chosen_with_or_without_its_extension() {
+    fn a_single_file_is_chosen_with_or_without_its_extension() {
         assert_eq!(chosen(Some("vaults.jsonl.gz")).unwrap(), [vaults::Vaults::FILE]);
         assert_eq!(chosen(Some("vault_history")).unwrap(), [vault_history::VaultHistory::FILE]);
         assert_eq!(chosen(None).unwrap(), FILES);

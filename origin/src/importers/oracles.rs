@@ -1,4 +1,4 @@
-//! oracles.jsonl: feeds by contract. Heartbeats, thresholds and answers are not in it, so no feed's status is known.
+//! oracles.jsonl: price feeds by contract. The file has no heartbeats, thresholds or answers, so the feeds' status is unknown.
 
 use super::adapter::{Adapter, Known, Observed};
 use super::lending_reserves::AS_OF;

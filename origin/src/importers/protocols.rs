@@ -1,4 +1,4 @@
-//! protocols.jsonl: vault protocols, their links, and two lower bounds that follow from them.
+//! protocols.jsonl: vault protocols, their links, and two lower bounds derived from them.
 
 use super::adapter::{Adapter, Known, Observed};
 use crate::facts::Protocol;
@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 /// 2026-07-01: the links are of July 2026.
 pub(super) const AS_OF: Timestamp = Timestamp::from_seconds(1_782_864_000);
 
-/// What the vaults of two protocols are by design: one's curators spread deposits over markets, the other lends them to
-/// strategies. A third, which runs one strategy a vault, is of another file.
+/// How the vaults of two protocols invest by design: over lending markets, or in strategies. A third protocol, with one strategy per vault,
+/// is in another file.
 const BREAKDOWNS: [(&str, Breakdown); 2] = [("morpho", Breakdown::Markets), ("yearn", Breakdown::Strategies)];
 
 /// Reads the protocols.
@@ -39,7 +39,7 @@ impl Adapter for Protocols {
     const FILE: &'static str = "protocols.jsonl";
     type Row = Row;
 
-    /// The file's `nav_usd` is not the protocol's TVL: it counts nested vaults twice and leaves out what has no price.
+    /// `nav_usd` of the file is not used as TVL, because it counts nested vaults twice and omits assets without a price.
     fn observe(&self, row: Row, _known: &Known) -> Observed {
         let mut evidence = BTreeMap::new();
         let mut derived =

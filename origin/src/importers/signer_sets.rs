@@ -1,4 +1,4 @@
-//! signer_sets.jsonl: multisigs that hold permissions in one lending protocol, mapped to the markets that they hold them in.
+//! signer_sets.jsonl: multisigs with permissions in one lending protocol, mapped to the markets that the permissions concern.
 
 use super::adapter::{Adapter, Contract, Known, Observed};
 use crate::facts::fact::Kind;
@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 
 /// 2026-08-22, the date of the file.
 pub(super) const AS_OF: Timestamp = Timestamp::from_seconds(1_787_356_800);
-/// All of it, in parts per million: the permissions book names contract and permission outright.
+/// Full confidence, in parts per million, because the permissions book names contract and permission explicitly.
 pub(super) const CERTAIN: Share = Share(1_000_000);
 
 /// Reads the multisigs.
@@ -53,7 +53,7 @@ impl Adapter for SignerSets {
     }
 }
 
-/// A set of signers as the permissions book has it; its id is its contract.
+/// The mapping of a signer set in the permissions book; its id is the contract.
 pub(super) fn mapping(source: String, name: Option<String>, signers: Signers, applies_to: Vec<Subject>) -> Observation {
     Observation::Mapping(Box::new(Mapping {
         kind: Kind,

@@ -1,4 +1,4 @@
-//! timelocks.jsonl: contracts that delay what a vote decided. The file does not say for how long.
+//! timelocks.jsonl: contracts that delay the execution of decisions. A delay that the file does not state stays null.
 
 use super::adapter::{Adapter, Known, Observed};
 use super::signer_sets::{mapping, markets_of};
@@ -17,7 +17,7 @@ pub struct Row {
     name: String,
     kind: SignerForm,
     delay_seconds: Option<i64>,
-    /// Sections that list it.
+    /// Sections of the permissions book that list the timelock.
     pools: Vec<String>,
     proxy_admin: Option<String>,
     permissions: Vec<Permission>,

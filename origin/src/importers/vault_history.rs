@@ -1,4 +1,4 @@
-//! vault_history.jsonl.gz: daily price per share, of the vaults that are listed.
+//! vault_history.jsonl.gz: daily price per share of listed vaults.
 
 use super::adapter::{Adapter, Known, Observed};
 use crate::facts::fact::Kind;
@@ -9,7 +9,7 @@ use rds_shared::model::status::{BorrowStatus, DepositStatus, WithdrawStatus};
 use rds_shared::wire::Timestamp;
 use serde::Deserialize;
 
-/// Who read the history.
+/// Source of the history.
 const SOURCE: &str = "yearn-ydaemon";
 
 /// Reads the history of prices.
@@ -26,7 +26,7 @@ pub struct Row {
     decimals: Option<u32>,
 }
 
-/// Whole units of a raw amount; null when the text is no amount.
+/// A raw amount in whole units; `None` if the text is not an amount.
 fn whole_units(raw: &str, decimals: u32) -> Option<f64> {
     let raw: f64 = raw.parse().ok().filter(|raw: &f64| raw.is_finite() && *raw >= 0.0)?;
     Some(raw / 10_f64.powi(i32::try_from(decimals).ok()?))
@@ -43,7 +43,7 @@ impl Adapter for VaultHistory {
         let Some(price) = row.decimals.and_then(|decimals| whole_units(&row.price_per_share, decimals)) else {
             return Observed::Skipped("the price has no known scale");
         };
-        // Zero assets can mean that they were not read.
+        // Zero may mean that the assets were not read.
         let assets = vault.asset_decimals.and_then(|decimals| whole_units(&row.total_assets, decimals));
         let assets = assets.filter(|assets| *assets > 0.0);
         Observed::As(vec![Observation::VaultState(VaultState {
@@ -51,7 +51,7 @@ impl Adapter for VaultHistory {
             observed_at: At(row.date),
             source: SOURCE.to_owned(),
             vault_id: vault.id.clone(),
-            // No price of that day is in the data.
+            // The data has no price of that day.
             tvl_usd: None,
             tvl_native: assets,
             base_apr: None,
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn share_and_asset_have_their_own_scale_and_no_price_is_made_up() {
+    fn share_and_asset_have_their_own_scale_and_no_price_is_invented() {
         let state = observed(row(Some(18), "2500000")).unwrap();
         assert_eq!((state.price_per_share, state.tvl_native, state.tvl_usd), (Some(1.05), Some(2.5), None));
     }
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_price_without_a_scale_says_nothing() {
+    fn a_price_without_decimals_is_skipped() {
         assert_eq!(observed(row(None, "2500000")), None);
     }
 }

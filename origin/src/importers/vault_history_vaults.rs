@@ -1,8 +1,8 @@
-//! vault_history_vaults.jsonl: what the vaults of the daily history are, most of them older than the list of vaults.
+//! vault_history_vaults.jsonl: metadata of the vaults of the daily history, most of them older than the list of vaults.
 //!
-//! A vault that is listed stays as it is listed: that was read on chain, and later. But the list does not say which vaults were
-//! wound up, and this file does; see [`ended`]. The fees of a listed vault are not filled up from here: where both state them
-//! they often differ, so they are not the same fees.
+//! A listed vault keeps its listed metadata, which was read on chain and later. Only this file states which vaults were wound up; see
+//! [`ended`]. Missing fees of a listed vault are not taken from here: where both files state fees they often differ, so they do not mean the
+//! same fees.
 
 use super::ImportError;
 use super::adapter::{Adapter, Contract, Known, ListedVault, Observed};
@@ -21,9 +21,9 @@ use rds_shared::wire::Timestamp;
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashMap};
 
-/// The protocol all rows belong to; the list of protocols has it.
+/// The protocol of all rows; the list of protocols contains it.
 const PROTOCOL: &str = "yearn";
-/// The kind whose deposits go into other vaults. The others' strategies may do anything.
+/// The kind of vault that deposits into other vaults. The kind of other vaults does not determine their strategy.
 const ALLOCATOR: &str = "Multi Strategy";
 
 /// Reads the vaults of the history.
@@ -50,25 +50,25 @@ pub struct Row {
     source: String,
 }
 
-/// How a vault was wound up: by its own contract, or in the word of those who run it.
+/// How a vault was wound up: by its contract, or by a statement of its operators.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Ended {
-    /// Its contract takes no deposits for good.
+    /// The contract refuses deposits permanently.
     pub is_shutdown: bool,
-    /// Its makers have retired it.
+    /// The operators have retired it.
     pub is_retired: bool,
 }
 
 impl Ended {
-    /// Whether it goes on.
+    /// Whether the vault is still in operation.
     pub fn is_active(self) -> bool {
         !self.is_shutdown && !self.is_retired
     }
 
-    /// What it warns of, in the file's own words.
+    /// The vault's flags, named as in the file.
     pub fn flags(self) -> impl Iterator<Item = String> {
-        let said = [("emergency_shutdown", self.is_shutdown), ("retired", self.is_retired)];
-        said.into_iter().filter(|(_, so)| *so).map(|(flag, _)| flag.to_owned())
+        let flags = [("emergency_shutdown", self.is_shutdown), ("retired", self.is_retired)];
+        flags.into_iter().filter(|(_, is_set)| *is_set).map(|(flag, _)| flag.to_owned())
     }
 }
 
@@ -82,7 +82,7 @@ impl Row {
     }
 }
 
-/// The vaults that were wound up, which the list of vaults does not know.
+/// The vaults that were wound up; the list of vaults does not state that.
 pub fn ended(folder: &Folder) -> Result<HashMap<Contract, Ended>, ImportError> {
     let mut ended = HashMap::new();
     for row in folder.rows::<Row>(VaultHistoryVaults::FILE)? {
@@ -99,7 +99,7 @@ impl Adapter for VaultHistoryVaults {
     const NEEDED_BY: &'static [&'static str] = &[YieldVaults::FILE, VaultHistory::FILE, Incidents::FILE, Bridges::FILE];
     type Row = Row;
 
-    /// A history alone opens no chain: its vaults count where the list has others.
+    /// A vault of the history is added only if the list has other vaults on its chain.
     fn learn(&self, row: &Row, known: &mut Known) {
         if known.vaults.contains_key(&row.contract()) || !known.has_figures_on(row.chain_id) {
             return;
@@ -117,7 +117,7 @@ impl Adapter for VaultHistoryVaults {
         if known.vaults.get(&row.contract()).is_some_and(|vault| vault.listed_in != Self::FILE) {
             return Observed::Skipped("listed with figures already");
         }
-        // A row whose address is none goes on: ingest names it as the fault it is.
+        // An invalid address is passed on, so that ingest reports the fault.
         let id = vault_id(PROTOCOL, row.chain_id, &row.address).unwrap_or_else(|| row.address.clone());
         Observed::As(vec![
             Observation::Exposure(unread(row.last_date, &row.source, id)),
@@ -126,7 +126,7 @@ impl Adapter for VaultHistoryVaults {
     }
 }
 
-/// The block of its deployment has no date in the file: of its age only the first day of its history is known.
+/// The file does not date the deployment; the first day of the history is a lower bound of the age.
 fn vault(row: Row, known: &Known) -> Vault {
     let mut evidence = BTreeMap::new();
     let mut derived = |field: &str, from: &str| evidence.insert(field.to_owned(), format!("{}: {from}", row.source));
@@ -148,7 +148,7 @@ fn vault(row: Row, known: &Known) -> Vault {
         asset_symbol: row.asset_symbol,
         is_stablecoin: known.stablecoins.contains(&(row.chain_id, row.asset_address.clone())),
         asset_address: Some(row.asset_address),
-        // Shares of this protocol have the decimals of what is deposited.
+        // Shares of this protocol have the decimals of the deposit asset.
         asset_decimals: row.decimals,
         curator_id: None,
         strategy,
@@ -222,21 +222,21 @@ mod tests {
     }
 
     #[test]
-    fn only_an_allocators_kind_says_what_it_does_with_deposits() {
+    fn only_the_kind_of_an_allocator_determines_its_strategy() {
         let strategy = |kind| observed(row(kind), &mut known()).unwrap().strategy;
         assert_eq!(strategy(Some("Multi Strategy")), Some(Strategy::VaultOfVaults));
         assert_eq!([strategy(Some("Single Strategy")), strategy(Some("Legacy")), strategy(None)], [None; 3]);
     }
 
     #[test]
-    fn a_vault_without_a_name_is_called_by_its_address_and_is_as_old_as_its_history_at_least() {
+    fn a_vault_without_a_name_gets_its_address_and_its_history_bounds_its_age() {
         let vault = observed(row(None), &mut known()).unwrap();
         assert_eq!((vault.name.as_str(), vault.deployed_at), (AT, None));
         assert!(vault.evidence["first_seen_at"].contains("lower bound"));
     }
 
     #[test]
-    fn what_was_wound_up_is_not_active_and_says_why() {
+    fn a_vault_that_was_wound_up_is_inactive_and_flagged() {
         let retired = observed(Row { is_retired: true, ..row(None) }, &mut known()).unwrap();
         assert_eq!((retired.is_active, retired.is_shutdown, retired.flags), (false, false, vec!["retired".to_owned()]));
         let shut = observed(Row { emergency_shutdown: true, ..row(None) }, &mut known()).unwrap();
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_listed_vault_stays_as_it_is_listed_and_a_history_opens_no_chain() {
+    fn a_listed_vault_is_unchanged_and_a_history_adds_no_chain() {
         let mut listed = known();
         let vault = ListedVault { id: "harbor-1-0xa".to_owned(), asset_decimals: None, listed_in: "list" };
         listed.list((1, AT.to_owned()), (1, "0xd".to_owned()), vault.clone());
@@ -253,6 +253,6 @@ mod tests {
         let elsewhere = Row { chain_id: 250, ..row(None) };
         let mut known = known();
         assert!(observed(elsewhere, &mut known).unwrap_err().contains("on its chain"));
-        assert_eq!(known.vaults.len(), 1, "nor does its history count");
+        assert_eq!(known.vaults.len(), 1, "a vault on a chain without listed vaults is not added");
     }
 }

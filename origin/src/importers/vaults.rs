@@ -1,4 +1,4 @@
-//! vaults.jsonl.gz: the listed vaults: what they are, their value when they were read, and that nobody looked inside.
+//! vaults.jsonl.gz: the listed vaults with their value when read. Their holdings were not read.
 
 use super::adapter::{Adapter, Contract, Known, ListedVault, Observed};
 use super::bridges::Bridges;
@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, HashMap};
 /// Reads the listed vaults.
 #[derive(Default)]
 pub struct Vaults {
-    /// Those of them that were wound up: what the file itself does not say.
+    /// Vaults that were wound up, from another file.
     pub ended: HashMap<Contract, Ended>,
 }
 
@@ -47,7 +47,7 @@ pub struct Row {
     source: String,
 }
 
-/// What a feature tag says of the strategy. A tag that leaves room for doubt is not in the table.
+/// The strategy that a feature tag implies. Ambiguous tags are not in the table.
 const STRATEGY_OF_TAG: [(&str, Strategy); 12] = [
     // One lending market a vault.
     ("euler_like", Strategy::IsolatedLending),
@@ -69,19 +69,19 @@ const STRATEGY_OF_TAG: [(&str, Strategy); 12] = [
     ("ostium_like", Strategy::Leveraged),
 ];
 
-/// The strategy that the tags name, and the tag; of several the one that counts least.
+/// The strategy that the tags imply, with its tag; of several, the one with the fewest points.
 fn strategy_of(features: &[String]) -> Option<(&'static str, Strategy)> {
     let named = STRATEGY_OF_TAG.into_iter().filter(|(tag, _)| features.iter().any(|feature| feature == tag));
     named.min_by_key(|(_, strategy)| tables::strategy_points(*strategy))
 }
 
-/// A vault's id; null when the address is none.
+/// A vault's id; `None` if the address is invalid.
 pub(super) fn vault_id(protocol: &str, chain_id: i64, address: &str) -> Option<String> {
     let (_, address) = Address::parse_any(address)?;
     Some(VaultId::new(protocol, ChainId(u64::try_from(chain_id).ok()?), &address).as_str().to_owned())
 }
 
-fn said(text: String) -> Option<String> {
+fn non_blank(text: String) -> Option<String> {
     (!text.trim().is_empty()).then_some(text)
 }
 
@@ -99,7 +99,7 @@ impl Adapter for Vaults {
     }
 
     fn observe(&self, row: Row, known: &Known) -> Observed {
-        // A row whose address is none goes on: ingest names it as the fault it is.
+        // An invalid address is passed on, so that ingest reports the fault.
         let vault_id = vault_id(&row.protocol_slug, row.chain_id, &row.address).unwrap_or_else(|| row.address.clone());
         let ended = self.ended.get(&(row.chain_id, row.address.clone())).copied().unwrap_or_default();
         let state = state(&row, vault_id.clone());
@@ -113,7 +113,7 @@ impl Adapter for Vaults {
     }
 }
 
-/// Nobody looked inside the vault.
+/// An exposure that says that the vault's holdings were not read.
 pub(super) fn unread(observed_at: Timestamp, source: &str, vault_id: String) -> Exposure {
     Exposure {
         kind: Kind,
@@ -125,7 +125,7 @@ pub(super) fn unread(observed_at: Timestamp, source: &str, vault_id: String) -> 
     }
 }
 
-/// Value is all that was read; rates, gates and the borrow side were not looked at.
+/// Only the value was read; rates, gates and the borrow side are unknown.
 fn state(row: &Row, vault_id: String) -> VaultState {
     VaultState {
         kind: Kind,
@@ -149,7 +149,7 @@ fn state(row: &Row, vault_id: String) -> VaultState {
     }
 }
 
-/// The curator stays null: a name inside the vault's name is no proof.
+/// The curator stays null, because a matching name is no proof.
 fn vault(row: Row, ended: Ended, known: &Known) -> Vault {
     let strategy = strategy_of(&row.features);
     let mut evidence = BTreeMap::new();
@@ -166,10 +166,10 @@ fn vault(row: Row, ended: Ended, known: &Known) -> Vault {
         id: String::new(),
         protocol_id: row.protocol_slug,
         chain_id: row.chain_id,
-        name: said(row.name).unwrap_or_else(|| row.address.clone()),
+        name: non_blank(row.name).unwrap_or_else(|| row.address.clone()),
         address: row.address,
-        symbol: said(row.symbol),
-        asset_symbol: row.asset_symbol.and_then(said),
+        symbol: non_blank(row.symbol),
+        asset_symbol: row.asset_symbol.and_then(non_blank),
         asset_address: Some(row.asset_address),
         asset_decimals: Some(row.asset_decimals),
         curator_id: None,
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_strategy_is_read_from_tags_that_leave_no_doubt() {
+    fn a_strategy_is_derived_from_unambiguous_tags() {
         assert_eq!(strategy(&["morpho_like"]), Some(Strategy::CuratedLending));
         assert_eq!(strategy(&["fluid_like", "kiln_metavault_like"]), Some(Strategy::LendingPool));
         assert_eq!(strategy(&["erc_7540_like", "lagoon_like"]), None);
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn of_tags_that_disagree_the_one_that_counts_least_is_believed() {
+    fn of_contradicting_tags_the_strategy_with_fewest_points_is_used() {
         assert_eq!(strategy(&["fluid_like", "yearn_v3_like"]), Some(Strategy::VaultOfVaults));
         assert_eq!(strategy(&["yearn_v3_like", "fluid_like"]), Some(Strategy::VaultOfVaults));
     }

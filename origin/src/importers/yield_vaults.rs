@@ -1,4 +1,4 @@
-//! yield_vaults.jsonl.gz: a compounder's vaults, live and ended: what they are, what their strategy is, and that nobody looked inside.
+//! yield_vaults.jsonl.gz: a compounder's vaults, active and ended, with their strategies. Their holdings were not read.
 
 use super::adapter::{Adapter, Known, Observed};
 use super::vaults::{unread, vault_id};
@@ -12,12 +12,12 @@ use rds_shared::wire::Timestamp;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// 2026-08-20: the file is one state of the compounder's own configuration.
+/// 2026-08-20: the file is the compounder's own configuration of that day.
 pub(super) const AS_OF: Timestamp = Timestamp::from_seconds(1_787_184_000);
-/// The protocol all rows belong to; no other file names it.
+/// The protocol of all rows; no other file contains it.
 const PROTOCOL: &str = "beefy";
 const SOURCE: &str = "beefy-v2";
-/// Kinds of vault that sell rewards and add the proceeds; of the others the file does not say what they do.
+/// Kinds of vault that sell rewards and reinvest the proceeds. The file does not describe what other kinds do.
 const COMPOUNDING: [&str; 2] = ["standard", "cowcentrated"];
 
 /// Reads the compounder's vaults.
@@ -86,7 +86,7 @@ impl Adapter for YieldVaults {
         if !known.has_figures_on(row.chain_id) {
             return Observed::Skipped("no vault with figures is listed on its chain");
         }
-        // A row whose address is none goes on: ingest names it as the fault it is.
+        // An invalid address is passed on, so that ingest reports the fault.
         let id = vault_id(PROTOCOL, row.chain_id, &row.address).unwrap_or_else(|| row.address.clone());
         Observed::As(vec![
             Observation::Strategy(Box::new(strategy(&row, id.clone()))),
@@ -96,7 +96,7 @@ impl Adapter for YieldVaults {
     }
 }
 
-/// The platform's kind of yield is not in the file, and neither are rates.
+/// The file has neither the platform's kind of yield nor rates.
 fn strategy(row: &Row, vault_id: String) -> VaultStrategy {
     VaultStrategy {
         kind: Kind,
@@ -126,7 +126,7 @@ fn strategy(row: &Row, vault_id: String) -> VaultStrategy {
     }
 }
 
-/// The file's curators are the compounder's own names for them, which join with no registry: the curator stays null.
+/// The curator stays null, because the file's names of curators match no registry.
 fn vault(row: Row, known: &Known) -> Vault {
     let mut evidence = BTreeMap::new();
     let mut derived = |field: &str, from: &str| evidence.insert(field.to_owned(), format!("{}: {from}", row.source));

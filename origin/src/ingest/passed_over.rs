@@ -72,7 +72,7 @@ pub(super) async fn of(
     let mut ignored = Ignored::default();
     let counts = batch.counts();
     let all_kept = |kind: &str| counts.get(kind).is_none_or(|lines| changed.get(kind) == Some(lines));
-    macro_rules! look {
+    macro_rules! collect {
         ($($kind:literal: $facts:expr,)+) => {$(
             if !all_kept($kind) {
                 ignored.collect(tx, $kind, $facts).await?;

@@ -206,14 +206,14 @@ async fn what_is_missing_or_wrong_is_named_and_nothing_is_kept() {
     }
 
     sets.write("vaults.jsonl.gz", &[json!({"chain_id": 1})]);
-    assert!(message(None).await.starts_with("vaults.jsonl.gz row 1 cannot be understood: missing field"));
+    assert!(message(None).await.starts_with("vaults.jsonl.gz row 1 cannot be parsed: missing field"));
     std::fs::write(sets.dir.join("vaults.jsonl.gz"), b"not gzip").unwrap();
     assert!(message(None).await.starts_with("vaults.jsonl.gz cannot be read after row 0"));
     std::fs::remove_file(sets.dir.join("vaults.jsonl.gz")).unwrap();
     assert!(message(Some("incidents")).await.starts_with("vaults.jsonl.gz is missing in "));
     assert!(message(Some("novelties")).await.starts_with("no adapter reads \"novelties\""));
     let nowhere = import(&test, &sets.dir.join("nowhere"), None).await.unwrap_err().to_string();
-    assert!(nowhere.contains("nowhere is no folder"), "{nowhere}");
+    assert!(nowhere.contains("nowhere cannot be read"), "{nowhere}");
 
     assert_eq!(count(&test, "SELECT count(*) FROM chain").await, 0);
 }

@@ -128,10 +128,12 @@ describe('the origin hangs', () => {
     }
     assert.equal((await ask(list, { ...plain.headers, 'if-none-match': '*' })).status, 304);
     const window = await roomyWindow(20);
-    for (let left = LIMIT - 1; left >= 0; left -= 1) {
+    // Its first request counts too if this is still the window in which it was made.
+    const left = window === end ? LIMIT - 1 : LIMIT;
+    for (let remaining = left - 1; remaining >= 0; remaining -= 1) {
       const answer = await ask(list, exact.headers);
       expectStale(answer);
-      expectMetered(answer, { limit: LIMIT, remaining: left, end: window });
+      expectMetered(answer, { limit: LIMIT, remaining, end: window });
     }
     expectSpent(await ask(list, exact.headers), { limit: LIMIT, end: window });
     const me = await ask('/v1/me', plain.headers);

@@ -1,4 +1,4 @@
-//! Candidates for a basket: what the store holds of a vault or an asset, as the rules of baskets ask for it.
+//! Candidates for a basket: the stored facts of vaults and assets, as input of the basket rules.
 
 use crate::store::basket_candidates::{self as table, AssetRow, VaultRow};
 use crate::store::{StoreError, Tx, decode_enum};
@@ -14,8 +14,8 @@ use std::collections::{HashMap, HashSet};
 
 const DAY_SECONDS: i64 = 86_400;
 
-/// Everything that may be in a basket of this kind; of `held`, the constituents in force, also what no longer may: without a
-/// score, so that it is put out. With `only_held` nothing else.
+/// The candidates for a basket of this kind. Constituents in force, `held`, are included even if they are no longer eligible; they then have
+/// no score, so the rebalance removes them. With `only_held`, only those are loaded.
 pub async fn load(
     tx: &mut Tx<'_>,
     kind: ConstituentType,
@@ -38,7 +38,7 @@ pub async fn load(
     }
 }
 
-/// An asset, its words read.
+/// An asset with its enum columns decoded.
 struct Asset {
     row: AssetRow,
     category: AssetCategory,
@@ -85,12 +85,12 @@ impl Assets {
         self.in_order.get(*self.places.get(id)?)
     }
 
-    /// When the newest hard fail that counts of any of these was raised.
+    /// Time of the newest active hard fail of any of these assets.
     fn failing_since(&self, ids: &[String]) -> Option<Timestamp> {
         ids.iter().filter_map(|id| self.get(id)?.row.hard_fail_since).max().map(Timestamp::from)
     }
 
-    /// What stands at the end of an asset's chain of underlyings: itself where it has none. A circle has no end.
+    /// The end of an asset's chain of underlyings, or the asset itself. `None` if the chain is a cycle.
     fn terminal<'a>(&'a self, asset: &'a Asset) -> Option<&'a Asset> {
         let (mut at, mut seen) = (asset, HashSet::new());
         while let Some(below) = &at.row.underlying {
@@ -125,7 +125,7 @@ fn of_vault(row: VaultRow, assets: &Assets, now: Timestamp) -> Candidate {
         tvl_usd: row.tvl_usd.map(whole_dollars),
         age_days: row.since.map(|since| days(since.0, now)),
         hard_fail_since: assets.failing_since(&row.stands_on),
-        // What has gone for good is put out, and waits for no reading.
+        // A vault that is gone is removed without waiting for a reading.
         stale: stale.into_iter().filter(|(_, is)| *is && row.stands).map(|(input, _)| input).collect(),
     }
 }
@@ -135,7 +135,7 @@ fn of_asset(asset: &Asset, assets: &Assets, now: Timestamp) -> Candidate {
     let overdue = (row.stands && row.score.is_some() && asset.is_overdue(now)).then_some(StaleInput::EvidenceOverdue);
     Candidate {
         id: row.id.clone(),
-        // Nobody in particular stands behind a coin of the chain's own.
+        // A chain's native coin has no issuer.
         issuer: row.issuer.clone().unwrap_or_else(|| row.id.clone()),
         protocol: None,
         score: row.score.filter(|_| row.stands).and_then(MilliPoints::new),
@@ -150,7 +150,7 @@ fn of_asset(asset: &Asset, assets: &Assets, now: Timestamp) -> Candidate {
     }
 }
 
-/// Rounded down; a float's cast saturates.
+/// Rounds down; the cast saturates.
 fn whole_dollars(usd: f64) -> u64 {
     usd as u64
 }

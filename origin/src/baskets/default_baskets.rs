@@ -1,7 +1,6 @@
-//! The house's own baskets: what `import` and `simulate` define, so that there is something to rebalance.
+//! Default baskets, which `import` and `simulate` define.
 //!
-//! They are definitions and nothing else. Who is in follows from what is observed and scored; where that does not carry a
-//! basket, there is none.
+//! Only the definitions are given. Constituents follow from observations and scores; if those do not suffice, the basket has no version.
 
 use crate::facts::fact::Kind;
 use crate::facts::{Basket, BasketMethodology, Eligibility, Percent, Points};
@@ -14,15 +13,15 @@ use rds_shared::scoring::MilliPoints;
 use rds_shared::scoring::asset::{AssetCategory, ReviewStatus};
 use rds_shared::wire::Timestamp;
 
-/// Who says so.
+/// `source` of the definitions.
 const SOURCE: &str = "house";
 /// The definitions are as of 2026-01-01T00:00:00Z.
 pub const AS_OF: Timestamp = Timestamp::from_seconds(1_767_225_600);
-/// What the rules of all of them are called.
+/// Version of the rules of every default basket.
 const VERSION: &str = "rds-1.0.0";
-/// A vault of less is too thin to be a part of an index.
+/// Minimum value of a vault, so that an index of it is meaningful.
 const DEEP_VAULT_USD: u64 = 10_000_000;
-/// A vault has seen a season.
+/// Minimum age of a vault: a quarter.
 const SEASONED_DAYS: u32 = 90;
 
 /// The baskets and their rules.
@@ -126,7 +125,7 @@ mod tests {
     use crate::ingest::Batch;
 
     #[test]
-    fn the_house_says_nothing_that_ingest_would_refuse() {
+    fn ingest_accepts_the_definitions() {
         assert_eq!(AS_OF.to_string(), "2026-01-01T00:00:00.000Z");
         let mut batch = Batch::default();
         definitions().into_iter().for_each(|observation| batch.push(observation));

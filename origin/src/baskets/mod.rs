@@ -1,24 +1,22 @@
-//! Baskets are kept current here: a rebalance makes one version more, or says why it makes none.
+//! Rebalances of baskets: each one creates a version, or gives the reason why not.
 //!
 //! ```text
-//! nothing asks ─► nothing       asks ─► same names, same weights ─► nothing
-//!                                  ├──► another version: written, told, shown
-//!                                  └──► cannot be built honestly ─► the old one stays, one event is raised
+//! not due ─► nothing       due ─► same constituents and weights ─► nothing
+//!                            ├──► different: new version, webhook event, tags raised
+//!                            └──► cannot be built from current data ─► the old version stays, one event is raised
 //! ```
 //!
-//! While the platform is `fail_closed` no version is made: it would say for good what scores of that time say.
+//! In the mode `fail_closed` no version is created, because a version would record withheld scores permanently.
 //!
-//! The rules are `shared::rules::baskets`. A rebalance is one transaction that holds the basket's row and the writers' turn: of
-//! two at once the second sees what the first has made, and has nothing to do. A version is written once and never changed;
-//! what is said of it later ([`support`]) stands beside it.
-//!
-//! Source: methodology, "Baskets"; interface, "Basket" and "Versioning", 3.
+//! The rules are `shared::rules::baskets`. A rebalance is one transaction that locks the basket's row and holds the writers' lock. Of two
+//! concurrent rebalances, the second sees the first one's version and has nothing to do. A version is written once and never changed; later
+//! statements about it ([`support`]) are stored beside it.
 //!
 //! # Invariants
 //!
 //! - A version is written once, under the lock of the basket's row, and the database refuses every change. Deprecation and retirement are stored beside it
 //!   (`tests/it/baskets_versions.rs`).
-//! - A version's ETag is its content hash until something is said beside it. Its own address never shows later statements but a withheld name; a retired
+//! - A version's ETag is its content hash until it is deprecated. Its own address shows no later statement except that a name is withheld; a retired
 //!   version answers 410 by address and by instant.
 //! - An index level follows from stored versions and readings alone, chained at the published level of each rebalance. A gap is never bridged; days that
 //!   depend on a withheld chain are gaps (`tests/it/indices.rs`).
@@ -51,38 +49,30 @@ use rds_shared::wire::Timestamp;
 use rds_shared::wire::time::Micros;
 use std::collections::BTreeSet;
 
-/// Where a rebalance shows: in the baskets, in the assets that tell of being in one, and in the feed where it could not be carried
-/// out.
+/// Tags that a rebalance touches: baskets, assets (which show their membership), and events (if the rebalance fails).
 pub const SHOWN_IN: [Tag; 3] = [Tag::Baskets, Tag::Assets, Tag::Events];
 
-/// What became of one basket.
+/// The result of refreshing one basket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refreshed {
-    /// Nothing asks for a rebalance.
+    /// No rebalance is due.
     NotDue,
-    /// Nobody has said by what rules it is made.
+    /// The basket has no active rules.
     NoRules,
-    /// A rebalance was due and reproduces what is in force.
+    /// A rebalance was due and reproduces the version in force.
     Unchanged,
-    /// There is a version more.
-    Rebalanced {
-        /// Its id.
-        version_id: String,
-        /// What asked for it.
-        trigger: Trigger,
-    },
-    /// Scores are withheld, so nothing is made of them.
+    /// A new version was created.
+    Rebalanced { version_id: String, trigger: Trigger },
+    /// Scores are withheld (`fail_closed`), so no version is created.
     Closed,
-    /// No version can be built honestly; the one in force, if there is one, stays.
-    Halted {
-        /// Why, in words.
-        reason: String,
-    },
+    /// No version can be built from the current data; the version in force, if there is one, stays.
+    Halted { reason: String },
 }
 
-/// Rebalances every basket that something asks to be, each in a transaction of its own. By id. `key` signs what it is let to.
+/// Rebalances every basket that is due, each in its own transaction; returns the results by basket id. `key` signs new versions if the
+/// registry of signers allows it.
 ///
-/// One that cannot be looked at does not keep the others from it: the log names it, and its error is the answer at the end.
+/// An error of one basket does not prevent the others: it is logged, and the first error is returned at the end.
 pub async fn refresh(
     db: &Db,
     clock: &Clock,
@@ -92,7 +82,7 @@ pub async fn refresh(
     for id in baskets::ids(db).await? {
         match run(db, clock, key, &id, None).await {
             Ok(refreshed) => all.extend(refreshed.map(|refreshed| (id, refreshed))),
-            // Without a database there is none for the next one either.
+            // The next basket would fail in the same way.
             Err(error @ StoreError::Unavailable(_)) => return Err(error),
             Err(error) => {
                 tracing::error!(basket = %id, %error, "a basket could not be refreshed");
@@ -106,8 +96,7 @@ pub async fn refresh(
     }
 }
 
-/// Rebalances one basket now, whether or not something asks for it: then as if its day in the calendar had come. None when there is
-/// no such basket.
+/// Rebalances one basket now. If it is not due, this counts as its calendar rebalance. `None` if there is no such basket.
 pub async fn rebalance(
     db: &Db,
     clock: &Clock,
@@ -122,7 +111,7 @@ async fn run(
     clock: &Clock,
     key: Option<&DecisionKey>,
     basket_id: &str,
-    unasked: Option<Trigger>,
+    forced: Option<Trigger>,
 ) -> Result<Option<Refreshed>, StoreError> {
     let (now, key, basket_id) = (clock.now(), key.cloned(), basket_id.to_owned());
     db.run_tx("basket rebalance", move |tx| {
@@ -130,17 +119,17 @@ async fn run(
         Box::pin(async move {
             versions::take_turn(tx).await?;
             let Some(held) = table::hold(tx, &basket_id).await? else { return Ok(None) };
-            // Held, so that whoever closes finds nothing made of scores afterwards.
+            // Locked, so that no version is created after an operator has set `fail_closed`.
             if fail_safe::hold(tx).await?.mode == FailSafeMode::FailClosed {
                 return Ok(Some(Refreshed::Closed));
             }
-            step(tx, &basket_id, &held, unasked, key.as_ref(), now).await.map(Some)
+            step(tx, &basket_id, &held, forced, key.as_ref(), now).await.map(Some)
         })
     })
     .await
 }
 
-/// The version in force, whole.
+/// The version in force with its constituents.
 struct InForce {
     stored: StoredVersion,
     members: Members,
@@ -170,18 +159,18 @@ async fn step(
     tx: &mut Tx<'_>,
     basket_id: &str,
     held: &Held,
-    unasked: Option<Trigger>,
+    forced: Option<Trigger>,
     key: Option<&DecisionKey>,
     now: Timestamp,
 ) -> Result<Refreshed, StoreError> {
     let Some(rules) = baskets::active_rules(tx, basket_id, now).await? else { return Ok(Refreshed::NoRules) };
     let in_force = InForce::load(tx, basket_id).await?;
-    // A clock that stands still, or is behind, cannot date a version after the one in force.
+    // With a clock that stands still or went back, a new version could not be dated after the one in force.
     if in_force.as_ref().is_some_and(|it| now <= it.content.effective_from) {
         return Ok(Refreshed::NotDue);
     }
     let due = due(tx, held, &rules, in_force.as_ref(), now).await?;
-    let Some(trigger) = due.first().copied().or(unasked) else {
+    let Some(trigger) = due.first().copied().or(forced) else {
         if held.halted_since.is_some() {
             table::note_halt(tx, basket_id, None).await?;
         }
@@ -201,12 +190,12 @@ async fn step(
             if held.halted_since.is_some() {
                 table::note_halt(tx, basket_id, None).await?;
             }
-            // What the calendar, other rules or an operator asked for is answered. Whatever else asks goes on asking and changes
-            // nothing: it is not written down each time.
-            let asked_once = [Trigger::Calendar, Trigger::Methodology];
-            let is_answered = unasked.is_some() || due.iter().any(|trigger| asked_once.contains(trigger));
-            if let Some(it) = in_force.as_ref().filter(|_| is_answered) {
-                // Nothing that is shown changes with it.
+            // A rebalance for the calendar, new rules or an operator is confirmed as done. Other triggers stay due and change nothing, so
+            // they are not recorded each time.
+            let one_time = [Trigger::Calendar, Trigger::Methodology];
+            let is_confirmed = forced.is_some() || due.iter().any(|trigger| one_time.contains(trigger));
+            if let Some(it) = in_force.as_ref().filter(|_| is_confirmed) {
+                // No response changes, so no tag is touched.
                 table::confirm(tx, &it.stored.row.version_id, &rules.methodology_version, now).await?;
             }
             Ok(Refreshed::Unchanged)
@@ -219,7 +208,7 @@ async fn step(
     }
 }
 
-/// What asks for a rebalance, the gravest first. Only constituents are looked at: most often nothing asks.
+/// The triggers that are due, most severe first. Only the constituents are loaded, because usually none is due.
 async fn due(
     tx: &mut Tx<'_>,
     held: &Held,
@@ -233,7 +222,7 @@ async fn due(
     Ok(triggers(&rules.methodology_version, Some(in_force.current()), &constituents, now))
 }
 
-/// Signs what a version is, where there is a key and the registry lets it sign at `now`. A version waits for no key.
+/// Signs a version's content hash if a key is configured and active in the registry at `now`; otherwise the version is unsigned.
 async fn sign(
     tx: &mut Tx<'_>,
     key: Option<&DecisionKey>,
@@ -245,7 +234,7 @@ async fn sign(
     Ok(key_id.map(|key_id| VersionSignature::of(content, key, key_id)).unwrap_or_default())
 }
 
-/// Writes the next version, tells subscribers of it, and makes it show. Answers its id.
+/// Writes the next version, captures the webhook event, and touches the tags. Returns the version's id.
 async fn write(
     tx: &mut Tx<'_>,
     held: &Held,
@@ -270,9 +259,9 @@ async fn write(
     };
     table::insert(tx, (&held.name, number), &row, &version.constituents).await?;
     table::note_halt(tx, &row.basket_id, None).await?;
-    // Whoever is in now is on a chain that is served; who went may not be.
-    let unnamed: BTreeSet<&str> = in_force.iter().flat_map(|it| &it.members.withheld).map(String::as_str).collect();
-    let changes = ShownChanges::new(changes, |id| unnamed.contains(id));
+    // New constituents are on served chains; removed ones may be on withheld chains and are then not named.
+    let withheld: BTreeSet<&str> = in_force.iter().flat_map(|it| &it.members.withheld).map(String::as_str).collect();
+    let changes = ShownChanges::new(changes, |id| withheld.contains(id));
     let version_id = row.version_id.clone();
     tell(tx, Family::BasketRebalanced, row, Support::default(), None, Some(changes), now).await?;
     let shown: &[Tag] = if held.is_basket_a { &[Tag::Baskets, Tag::Assets] } else { &[Tag::Baskets] };
@@ -280,7 +269,7 @@ async fn write(
     Ok(version_id)
 }
 
-/// Appends what subscribers of baskets are told. The event stream has no frame for it.
+/// Captures the webhook event for subscribers of baskets. The event stream has no frame for it.
 async fn tell(
     tx: &mut Tx<'_>,
     family: Family,
@@ -291,7 +280,7 @@ async fn tell(
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let named: Vec<&str> = changes.iter().flat_map(ShownChanges::names).collect();
-    // Where one of them is withheld before it was delivered, nobody is told.
+    // If one of these chains is withheld before the delivery, the event is not delivered.
     let chain_ids = table::chains_of(tx, &named).await?;
     let notice = BasketNotice {
         support_status: support.status(),
@@ -312,7 +301,7 @@ async fn tell(
     events::capture(tx, now, operation).await
 }
 
-/// Notes that the due rebalance cannot be carried out, and raises an event: once, until one can be or none is due.
+/// Records that the due rebalance failed, and raises an event: once, until a rebalance succeeds or none is due.
 async fn halted(
     tx: &mut Tx<'_>,
     basket_id: &str,
@@ -330,16 +319,16 @@ async fn halted(
         true => (Severity::Warning, "The version in force stays."),
         false => (Severity::Info, "It has no version yet."),
     };
-    // A name is told by the event's subject: where that is withheld, so is the event.
+    // The constituent is the event's subject and not in its text, so the event is withheld with it.
     let (why, about) = match halt {
         Halt::Infeasible(reason) => (reason.to_string(), Vec::new()),
         Halt::Stale { id, input } => {
             let about = if held.constituent_type == ConstituentType::Vault { vec![id.clone()] } else { Vec::new() };
-            (format!("what is known of a constituent is not good enough ({input})"), about)
+            (format!("the data of a constituent is insufficient ({input})"), about)
         }
     };
     let event = EventRecord {
-        description: Some(format!("The rebalance that is due makes no version: {why}. {stays}")),
+        description: Some(format!("The due rebalance created no version: {why}. {stays}")),
         ..EventRecord::new(
             format!("basket-halted:{basket_id}:{}", now.as_micros()),
             "BasketHalted",
@@ -354,7 +343,7 @@ async fn halted(
     show(tx, &[Tag::Baskets, Tag::Events], now).await
 }
 
-/// Makes what was changed a data version.
+/// Records the change as a data version and touches the tags.
 async fn show(tx: &mut Tx<'_>, shown_in: &[Tag], now: Timestamp) -> Result<(), StoreError> {
     let version = versions::current_version(tx).await? + 1;
     if shown_in.contains(&Tag::Assets) {

@@ -1,6 +1,4 @@
-//! What is said of a version after it was made: it is deprecated, then retired in favour of another. Both are told to subscribers.
-//!
-//! Source: interface, "States and transitions" (basket support_status).
+//! Support status of a basket version: it is deprecated, then retired in favour of another version. Both send a webhook event.
 
 use super::{show, tell};
 use crate::clock::Clock;
@@ -11,35 +9,35 @@ use crate::store::{Db, StoreError, Tx, basket_versions as table};
 use rds_shared::route::Tag;
 use rds_shared::wire::Timestamp;
 
-/// What is to be said of a version.
+/// A change of a version's support status.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verb {
-    /// It will be retired.
+    /// Announce that it will be retired.
     Deprecate {
-        /// What will follow it, if that is known.
+        /// The version that will replace it, if known.
         successor: Option<String>,
     },
-    /// Its address answers 410 from now on. One that was never deprecated is deprecated in the same step.
+    /// Its address answers 410 from now on. A version that is not deprecated yet is deprecated in the same step.
     Retire {
-        /// What follows it.
+        /// The version that replaces it.
         successor: String,
     },
 }
 
-/// What came of it.
+/// The result of the change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// It is said, and told.
+    /// The status was changed, and subscribers are notified.
     Done,
-    /// It was said before: nothing changed.
+    /// The version already had the status; nothing changed.
     Already,
     /// There is no such version.
     Unknown,
-    /// It cannot be said, for this reason.
+    /// The change is not allowed, for this reason.
     Refused(&'static str),
 }
 
-/// Says it of a version, in a transaction of its own.
+/// Changes a version's support status in its own transaction.
 pub async fn run(db: &Db, clock: &Clock, version_id: &str, verb: &Verb) -> Result<Outcome, StoreError> {
     let (now, version_id, verb) = (clock.now(), version_id.to_owned(), verb.clone());
     db.run_tx("basket support", move |tx| {
@@ -47,7 +45,7 @@ pub async fn run(db: &Db, clock: &Clock, version_id: &str, verb: &Verb) -> Resul
         Box::pin(async move {
             versions::take_turn(tx).await?;
             let Some(version) = baskets::version(&mut **tx, &version_id).await? else { return Ok(Outcome::Unknown) };
-            // A rebalance of the same basket waits, and so does another verb.
+            // Locks the basket: rebalances and other changes of its versions wait.
             table::hold(tx, &version.row.basket_id).await?;
             let Some(version) = baskets::version(&mut **tx, &version_id).await? else { return Ok(Outcome::Unknown) };
             match verb {
@@ -70,8 +68,8 @@ async fn deprecate(
     }
     if version.support.deprecated_at.is_some() {
         let is_same = successor.is_none() || version.successor.as_deref() == successor;
-        let settled = "it is deprecated already; what follows it is said again when it is retired";
-        return Ok(if is_same { Outcome::Already } else { Outcome::Refused(settled) });
+        let reason = "it is already deprecated; its successor is set when it is retired";
+        return Ok(if is_same { Outcome::Already } else { Outcome::Refused(reason) });
     }
     let support = Support { deprecated_at: Some(now), retired_at: None };
     table::note_support(tx, &version.row.version_id, now, None, successor).await?;
@@ -88,11 +86,15 @@ async fn retire(
 ) -> Result<Outcome, StoreError> {
     if version.support.retired_at.is_some() {
         let is_same = version.successor.as_deref() == Some(successor);
-        return Ok(if is_same { Outcome::Already } else { Outcome::Refused("it is retired with another successor") });
+        return Ok(if is_same {
+            Outcome::Already
+        } else {
+            Outcome::Refused("it is already retired with another successor")
+        });
     }
     let in_force = baskets::in_force(&mut **tx, &version.row.basket_id, None).await?;
     if in_force.is_some_and(|it| it.row.version_id == version.row.version_id) {
-        return Ok(Outcome::Refused("it is in force; a basket's present version cannot be retired"));
+        return Ok(Outcome::Refused("it is in force; a basket's current version cannot be retired"));
     }
     if let Some(reason) = unfit(tx, &version, Some(successor)).await? {
         return Ok(Outcome::Refused(reason));
@@ -110,7 +112,7 @@ async fn retire(
     Ok(Outcome::Done)
 }
 
-/// Why a version cannot be followed by another.
+/// Why a version cannot have this successor; `None` if it can.
 async fn unfit(
     tx: &mut Tx<'_>,
     version: &StoredVersion,
@@ -118,12 +120,12 @@ async fn unfit(
 ) -> Result<Option<&'static str>, StoreError> {
     let Some(successor) = successor else { return Ok(None) };
     let Some(successor) = baskets::version(&mut **tx, successor).await? else {
-        return Ok(Some("there is no such successor"));
+        return Ok(Some("the successor does not exist"));
     };
     Ok(match &successor {
-        it if it.row.version_id == version.row.version_id => Some("no version follows itself"),
-        it if it.row.basket_id != version.row.basket_id => Some("its successor must be a version of the same basket"),
-        it if it.support.retired_at.is_some() => Some("its successor is retired itself"),
+        it if it.row.version_id == version.row.version_id => Some("a version cannot be its own successor"),
+        it if it.row.basket_id != version.row.basket_id => Some("the successor must be a version of the same basket"),
+        it if it.support.retired_at.is_some() => Some("the successor is retired"),
         _ => None,
     })
 }

@@ -1,5 +1,4 @@
-//! When baskets are looked at by themselves: after every run over all scores, when a quarter ends, and when scores are no longer
-//! withheld.
+//! Automatic refreshes of baskets: after every full score run, when a quarter ends, and when scores are no longer withheld.
 
 use super::Refreshed;
 use crate::app::App;
@@ -8,42 +7,42 @@ use rds_shared::model::health::FailSafeMode;
 use rds_shared::rules::baskets::refresh::latest_quarter_end;
 use std::time::Duration;
 
-/// How often it is asked whether there is a reason to look: a moved test clock takes effect this soon.
+/// Poll interval; short, so that a moved test clock takes effect soon.
 const POLL: Duration = Duration::from_secs(1);
-/// How long a failed look rests.
+/// Pause after a failed refresh.
 const RETRY: Duration = Duration::from_secs(30);
 
-/// Keeps baskets current until the process ends. Any number of processes may: a rebalance is made once.
+/// Refreshes baskets until the process ends. Any number of processes may run this; a rebalance happens once.
 pub async fn keep_current(app: &App) {
-    let mut looked = None;
+    let mut done_for = None;
     loop {
         tokio::time::sleep(POLL).await;
         let outcome = match scores::last_whole_run(&app.db.pool).await {
             Ok(run) => {
                 let is_closed = app.fail_safe() == FailSafeMode::FailClosed;
                 let reason = Some((run, latest_quarter_end(app.clock.now())));
-                if is_closed || looked == reason {
+                if is_closed || done_for == reason {
                     continue;
                 }
-                // Another process may know of a closure before this one does: then the look is still to come.
-                look(app).await.map(|is_done| looked = if is_done { reason } else { looked })
+                // Another process may have set `fail_closed` before this one noticed; then the refresh is still pending.
+                refresh_all(app).await.map(|is_done| done_for = if is_done { reason } else { done_for })
             }
             Err(error) => Err(error),
         };
         match outcome {
             Ok(()) => {}
-            // The catalog's refresh says when the database is down; once is enough.
+            // The catalog's refresh already logs that the database is down.
             Err(StoreError::Unavailable(_)) => {}
             Err(error) => {
-                tracing::error!(%error, "the baskets could not be refreshed; it is tried again");
+                tracing::error!(%error, "the baskets could not be refreshed; the refresh is retried");
                 tokio::time::sleep(RETRY).await;
             }
         }
     }
 }
 
-/// Whether every basket was looked at.
-async fn look(app: &App) -> Result<bool, StoreError> {
+/// Refreshes every basket; `false` if scores are withheld, so that the refresh is still pending.
+async fn refresh_all(app: &App) -> Result<bool, StoreError> {
     let mut is_done = true;
     for (basket, refreshed) in super::refresh(&app.db, &app.clock, app.signing_key.as_ref()).await? {
         match refreshed {

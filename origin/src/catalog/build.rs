@@ -1,4 +1,4 @@
-//! From facts to a catalog: the first one whole, each later one out of the one before and what has changed.
+//! Builds a catalog from facts: the first one completely, each later one from its predecessor and the changes.
 
 use super::assets::Assets;
 use super::changes::ChangeFeeds;
@@ -15,24 +15,24 @@ use rds_shared::select::vaults::{VaultIndex, VaultRecord};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-/// What a refresh read.
+/// The facts read by a refresh.
 #[derive(Debug)]
 pub struct Changes {
-    /// The past of which the facts are ([`crate::store::journal::past`]).
+    /// The past of the database that the facts belong to ([`crate::store::journal::past`]).
     pub past: Past,
     /// The data version that was read.
     pub version: i64,
-    /// Vaults that changed since the catalog before; all of them for the first.
+    /// Vaults that changed since the previous catalog; all vaults for the first.
     pub vaults: Vec<VaultFacts>,
-    /// Chains, protocols and curators, whole.
+    /// All chains, protocols and curators.
     pub registry: Registry,
-    /// Markets, whole; none when they are what the catalog before was made from.
+    /// All markets; `None` if they did not change since the previous catalog.
     pub markets: Option<MarketFacts>,
-    /// Feeds, whole; none when they are those of the catalog before.
+    /// All feeds; `None` if they did not change since the previous catalog.
     pub feeds: Option<Vec<FeedRecord>>,
-    /// The security registry and the loss board, whole; none when they are those of the catalog before.
+    /// The complete security registry and loss board; `None` if they did not change since the previous catalog.
     pub security: Option<SecurityFacts>,
-    /// The asset side; none when it has not changed since the catalog before.
+    /// All assets; `None` if they did not change since the previous catalog.
     pub assets: Option<AssetRegistry>,
 }
 
@@ -51,7 +51,7 @@ impl Catalog {
             .map(|vault| (vault.row.id.clone(), vault.clone()))
             .collect();
         for facts in changed {
-            // A vault on a withheld chain is nowhere; it is read again when its chain changes.
+            // A vault on a withheld chain is not served; it is read again when its chain changes.
             if !facts.is_served {
                 vaults.remove(&facts.id);
                 continue;

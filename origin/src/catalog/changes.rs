@@ -1,4 +1,4 @@
-//! The change feeds of the catalog, and the cursors into them.
+//! The catalog's change feeds and their cursors.
 
 use super::{Catalog, Vault};
 use rds_shared::model::EncodedRow;
@@ -6,7 +6,7 @@ use rds_shared::select::changes::{Change, ChangeFeed, Place};
 use rds_shared::wire::{ChangeClock, ChangeCursor, Floor, Timestamp};
 use std::sync::Arc;
 
-/// Every vault, active or not, in the order of its latest change on each clock.
+/// Every vault, active or not, ordered by its latest change on each clock.
 #[derive(Debug)]
 pub(super) struct ChangeFeeds {
     synced: ChangeFeed,
@@ -14,7 +14,7 @@ pub(super) struct ChangeFeeds {
 }
 
 impl ChangeFeeds {
-    /// The feeds of `vaults`, which stand in ascending order of ids.
+    /// The feeds of `vaults`, which must be in ascending order of ids.
     pub(super) fn build(vaults: &[Arc<Vault>]) -> Self {
         let feed = |clock| {
             let changes = (0..).zip(vaults).filter_map(|(row, vault)| {
@@ -27,28 +27,28 @@ impl ChangeFeeds {
     }
 }
 
-/// Where a reader of changes begins.
+/// Start of a page of changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Since {
     /// At this instant of the clock, inclusive.
     Instant(Timestamp),
-    /// Behind what it was given last.
+    /// After the last change of the previous page.
     Cursor(ChangeCursor),
 }
 
 /// A page of changed vaults.
 #[derive(Debug)]
 pub struct Changed<'a> {
-    /// Their bulk score rows, in feed order.
+    /// The vaults' bulk score rows, in feed order.
     pub rows: Vec<&'a EncodedRow>,
-    /// How many there are from the beginning of the page on.
+    /// Number of changes from the start of the page to the end of the feed.
     pub total: usize,
-    /// Where the next page begins.
+    /// Start of the next page.
     pub next: ChangeCursor,
 }
 
 impl Catalog {
-    /// The next `limit` vaults of the feed that `cursor` belongs to, or of its beginning at an instant.
+    /// The next `limit` vaults of the feed of `clock`, starting at `from`.
     pub fn changes(&self, clock: ChangeClock, from: &Since, limit: usize) -> Changed<'_> {
         let feed = match clock {
             ChangeClock::Sync => &self.changes.synced,
@@ -67,7 +67,7 @@ impl Catalog {
         let last = page.changes.last().and_then(named);
         let next = match (last, from) {
             (Some((vault, version, instant)), _) => {
-                // What became visible later is behind the floor for good.
+                // Once the reader is past the floor's version, later changes need no floor.
                 let floor = floor.filter(|floor| version <= floor.version);
                 ChangeCursor { clock, version, instant, id: vault.row.id.to_string(), floor }
             }

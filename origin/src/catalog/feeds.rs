@@ -1,4 +1,4 @@
-//! Price feeds, encoded once but for what moves with the clock.
+//! Price feeds, encoded once except for the fields that depend on the clock.
 
 use crate::store::oracles::FeedRecord;
 use rds_shared::model::ids::{Address, ChainId};
@@ -10,10 +10,9 @@ use rds_shared::wire::Timestamp;
 use rds_shared::wire::page::PageRequest;
 use std::collections::HashMap;
 
-/// All feeds.
 #[derive(Debug)]
 pub struct Feeds {
-    /// By chain and address: the index's rows.
+    /// By chain and address; these are the rows of `index`.
     encoded: Vec<EncodedFeed>,
     by_contract: HashMap<(ChainId, Address), usize>,
     index: FeedIndex,
@@ -26,7 +25,7 @@ impl Default for Feeds {
 }
 
 impl Feeds {
-    /// Encodes and indexes feeds, which come by chain and address.
+    /// Encodes and indexes feeds, which must be ordered by chain and address.
     pub(super) fn build(records: Vec<FeedRecord>) -> Result<Self, serde_json::Error> {
         let rows: Vec<_> = records.iter().map(|record| (&record.feed, record.chain_slug.as_str())).collect();
         let index = FeedIndex::build(&rows);
@@ -37,12 +36,12 @@ impl Feeds {
         Ok(Feeds { encoded, by_contract, index })
     }
 
-    /// How many there are.
+    /// Number of feeds.
     pub fn len(&self) -> usize {
         self.encoded.len()
     }
 
-    /// True when there is none.
+    /// Whether there are no feeds.
     pub fn is_empty(&self) -> bool {
         self.encoded.is_empty()
     }
@@ -52,7 +51,7 @@ impl Feeds {
         self.by_contract.get(&(chain, address.clone())).and_then(|place| self.encoded.get(*place))
     }
 
-    /// The page a request asks for at `now`, and how many match on all pages.
+    /// The requested page at `now`, and the number of matches on all pages.
     pub fn select(&self, query: &Query, now: Timestamp, page: PageRequest) -> (Vec<&EncodedFeed>, usize) {
         let Selection { rows, total } = self.index.select(query, now, page);
         (rows.iter().filter_map(|row| self.encoded.get(*row as usize)).collect(), total)

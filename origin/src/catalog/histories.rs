@@ -1,7 +1,7 @@
-//! Readings of the vaults that were asked for lately: a year of hours is drawn again and again, and grows by one point an hour.
+//! Cache of the readings of recently requested vaults: charts request the same year of hourly points repeatedly.
 //!
-//! What is kept of a vault holds for one version of it. Every batch that brings a reading, however late, or changes a campaign
-//! gives the vault a new one.
+//! An entry is valid for one version of the vault. Every batch with a reading of the vault, however late, or a change of its campaigns
+//! gives it a new version.
 
 use super::Vault;
 use crate::store::{Db, StoreError, detail};
@@ -12,31 +12,31 @@ use sqlx::PgConnection;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Points that are kept of all vaults together: about 50 MB.
-const MOST: usize = 500_000;
+/// Maximum number of points in the cache, about 50 MB.
+const MAX_POINTS: usize = 500_000;
 
-/// The readings.
+/// The cache.
 #[derive(Debug, Default)]
-pub struct Histories(Mutex<Kept>);
+pub struct Histories(Mutex<Cache>);
 
 #[derive(Debug, Default)]
-struct Kept {
+struct Cache {
     vaults: HashMap<VaultId, Entry>,
     points: usize,
-    /// Counts the requests: the entry with the lowest number was asked for longest ago.
+    /// Request counter; the entry with the lowest number is the least recently used.
     clock: u64,
 }
 
 #[derive(Debug)]
 struct Entry {
     version: i64,
-    /// The earliest instant that the readings go back to.
+    /// The earliest instant covered by the readings.
     from: Timestamp,
     readings: Arc<[SnapshotPoint]>,
     asked: u64,
 }
 
-/// A stretch of a vault's readings, oldest first.
+/// A range of a vault's readings, oldest first.
 #[derive(Debug, Clone)]
 pub struct Stretch {
     readings: Arc<[SnapshotPoint]>,
@@ -58,7 +58,7 @@ impl Stretch {
 }
 
 impl Histories {
-    /// A vault's readings from `from` to `to`, both included, as of the catalog that `vault` is of, or newer.
+    /// A vault's readings from `from` to `to`, both inclusive, as of the catalog of `vault` or newer.
     pub async fn between(&self, db: &Db, vault: &Vault, from: Timestamp, to: Timestamp) -> Result<Stretch, StoreError> {
         let (id, version) = (&vault.row.id, vault.changed_version);
         if let Some(readings) = self.kept(id, version, from) {
@@ -68,7 +68,7 @@ impl Histories {
         self.read(&mut snapshot, (id, version), from, to).await
     }
 
-    /// The same for whoever has a snapshot of the facts, in which the vault is of `version`.
+    /// Like [`Self::between`], in a database snapshot in which the vault has `version`.
     pub async fn between_in(
         &self,
         snapshot: &mut PgConnection,
@@ -89,16 +89,16 @@ impl Histories {
         from: Timestamp,
         to: Timestamp,
     ) -> Result<Stretch, StoreError> {
-        // Up to the end of time: what is kept is asked for with a later `to` too.
+        // Without an upper bound, because later requests may have a later `to`.
         let read = detail::snapshots(snapshot, id.as_str(), from, Timestamp::from_micros(i64::MAX)).await?;
         let readings: Arc<[SnapshotPoint]> = read.into();
         self.keep(id, version, from, &readings);
         Ok(Stretch::of(readings, from, to))
     }
 
-    /// Forgets everything: versions mean something else from now on.
+    /// Empties the cache, because versions are numbered anew.
     pub fn forget(&self) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Kept::default();
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Cache::default();
     }
 
     fn kept(&self, id: &VaultId, version: i64, from: Timestamp) -> Option<Arc<[SnapshotPoint]>> {
@@ -111,18 +111,18 @@ impl Histories {
     }
 
     fn keep(&self, id: &VaultId, version: i64, from: Timestamp, readings: &Arc<[SnapshotPoint]>) {
-        if readings.len() > MOST {
+        if readings.len() > MAX_POINTS {
             return;
         }
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.clock += 1;
         let asked = kept.clock;
-        // Two who read the same vault at once may have read different states of it: the older never replaces the newer.
+        // Two concurrent reads of a vault may see different states; the older must not replace the newer.
         if kept.vaults.get(id).is_some_and(|entry| entry.version > version) {
             return;
         }
         kept.forget(id);
-        while kept.points + readings.len() > MOST {
+        while kept.points + readings.len() > MAX_POINTS {
             let oldest = kept.vaults.iter().min_by_key(|(_, entry)| entry.asked).map(|(id, _)| id.clone());
             let Some(oldest) = oldest else { return };
             kept.forget(&oldest);
@@ -132,7 +132,7 @@ impl Histories {
     }
 }
 
-impl Kept {
+impl Cache {
     fn forget(&mut self, id: &VaultId) {
         if let Some(entry) = self.vaults.remove(id) {
             self.points = self.points.saturating_sub(entry.readings.len());
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stretch_includes_both_ends() {
+    fn a_range_includes_both_ends() {
         let hours = |from, to| {
             let stretch = Stretch::of(readings(0..10), at(from), at(to));
             stretch.points().iter().map(|point| point.recorded_at.as_seconds() / 3_600).collect::<Vec<_>>()
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_holds_for_one_version_and_for_what_it_covers() {
+    fn an_entry_is_valid_for_one_version_and_its_period() {
         let histories = Histories::default();
         histories.keep(&id(1), 7, at(5), &readings(5..9));
         assert!(histories.kept(&id(1), 7, at(5)).is_some() && histories.kept(&id(1), 7, at(6)).is_some());
@@ -191,13 +191,13 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_bounded_and_what_is_asked_for_stays() {
+    fn memory_is_bounded_and_recently_used_entries_stay() {
         let histories = Histories::default();
         let year = readings(0..8_760);
         for number in 0..200 {
             histories.keep(&id(number), 1, at(0), &year);
             assert!(histories.kept(&id(0), 1, at(0)).is_some());
-            assert!(histories.0.lock().unwrap().points <= MOST);
+            assert!(histories.0.lock().unwrap().points <= MAX_POINTS);
         }
         assert!(histories.kept(&id(1), 1, at(0)).is_none() && histories.kept(&id(199), 1, at(0)).is_some());
         histories.keep(&id(0), 2, at(0), &readings(0..3));

@@ -1,4 +1,4 @@
-//! Lending markets with their reserves: identity from the market's own facts, figures from its member vaults.
+//! Lending markets with their reserves: identity from the market's facts, figures from its member vaults.
 
 use super::Vault;
 use crate::store::markets::{MarketFacts, MarketRecord, ReserveRecord};
@@ -15,31 +15,29 @@ use rds_shared::wire::page::PageRequest;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// All markets that are served.
+/// The served markets.
 #[derive(Debug)]
 pub struct Markets {
     facts: Arc<MarketFacts>,
-    /// In byte order of their ids: the index's rows.
+    /// In byte order of ids; these are the rows of `index`.
     entries: Vec<MarketEntry>,
     index: MarketIndex,
 }
 
-/// A market, ready to be listed and served.
+/// A served market.
 #[derive(Debug)]
 pub struct MarketEntry {
-    /// What is served.
     pub row: Market,
-    /// The same, encoded.
+    /// `row`, encoded.
     pub encoded: EncodedRow,
-    /// Largest supply first, shut-down ones included.
+    /// Largest supply first, including reserves that are shut down.
     pub reserves: Vec<MarketReserve>,
-    /// How its facts are stored.
+    /// Key of its stored facts.
     pub contract: String,
 }
 
 impl Markets {
-    /// Joins markets with the vaults that `vault_at` finds at their reserves' tokens. Pairs that their protocol does not
-    /// list are left out.
+    /// Joins markets with the vaults that `vault_at` returns for their reserves' tokens. Pairs that their protocol does not list are left out.
     pub(super) fn build<'v>(
         facts: Arc<MarketFacts>,
         vault_at: impl Fn(ChainId, &Address) -> Option<&'v Vault>,
@@ -52,7 +50,7 @@ impl Markets {
                 record,
                 vault: record.token_address.as_ref().and_then(|token| vault_at(market.chain_id, token)),
             });
-            // A vault that is gone without having been shut down is no reserve of anything any more.
+            // A reserve whose vault is gone without having been shut down is left out.
             let members =
                 members.filter(|member| member.vault.is_none_or(|vault| vault.is_active || vault.is_shutdown));
             MarketEntry::new(market, members.collect())
@@ -64,17 +62,17 @@ impl Markets {
         Ok(Markets { entries, index, facts: Arc::clone(&facts) })
     }
 
-    /// What this was made from, for the next catalog.
+    /// The facts, for the next catalog.
     pub(super) fn facts(&self) -> Arc<MarketFacts> {
         Arc::clone(&self.facts)
     }
 
-    /// How many are served.
+    /// Number of served markets.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// True when none is.
+    /// Whether no market is served.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -85,14 +83,14 @@ impl Markets {
         self.entries.binary_search_by(|entry| entry.row.id.cmp(&id)).ok().and_then(|place| self.entries.get(place))
     }
 
-    /// The page a request asks for, and how many match on all pages.
+    /// The requested page, and the number of matches on all pages.
     pub fn select(&self, query: &Query, page: PageRequest) -> (Vec<&EncodedRow>, usize) {
         let Selection { rows, total } = self.index.select(query, page);
         (rows.iter().filter_map(|row| self.entries.get(*row as usize)).map(|entry| &entry.encoded).collect(), total)
     }
 }
 
-/// A reserve with its vault row, where there is one.
+/// A reserve with its vault row, if there is one.
 struct Member<'a> {
     record: &'a ReserveRecord,
     vault: Option<&'a Vault>,
@@ -117,7 +115,7 @@ impl Member<'_> {
         vault.map_or(self.record.observed_at, |synced| synced.max(self.record.observed_at))
     }
 
-    /// Gates and rates are the vault row's own, so that the two can never disagree; without one the gates' word stands.
+    /// Gates and rates come from the vault row, so that the two never disagree; without a vault row, from the reserve's gates.
     fn reserve(&self, chain_id: ChainId) -> MarketReserve {
         let record = self.record;
         let row = self.vault.map(|vault| &vault.row);
@@ -162,7 +160,7 @@ impl MarketEntry {
         let last_synced_at = members.iter().map(Member::last_synced_at).fold(market.observed_at, Timestamp::max);
         let row = row_of(market, totals, totals_source, last_synced_at);
         let mut reserves: Vec<MarketReserve> = members.iter().map(|member| member.reserve(market.chain_id)).collect();
-        // Stable: equal supplies stay in the order of their names.
+        // The sort is stable: reserves of equal supply stay in name order.
         reserves.sort_by(|a, b| by_supply(a.supplied_usd, b.supplied_usd));
         Ok(MarketEntry { encoded: EncodedRow::encode(&row, None)?, row, reserves, contract: market.contract.clone() })
     }

@@ -1,13 +1,13 @@
-//! The read model in memory: built from Postgres, swapped as a whole, one version number.
+//! The read model in memory, built from Postgres and swapped as a whole; each catalog has one data version.
 //!
-//! Readers take the current catalog and keep it as long as they like; a swap waits for nobody. When the database is down the last
-//! catalog stays.
+//! Readers take a reference to the current catalog and may keep it; a swap does not wait for them. While the database is down, the last
+//! catalog stays in use.
 //!
 //! # Invariants
 //!
 //! - Lists come from the catalog, filtered, sorted and paged by `shared::select` alone. SQL serves details, series, writes, and the two feeds that grow
 //!   without end: events and signals.
-//! - A catalog belongs to one past of the database: cluster, timeline, database and last step. In another past it is read anew, whole
+//! - A catalog belongs to one past of the database: cluster, timeline, database and last step. If the past changes, it is rebuilt completely
 //!   (`tests/it/journal_restores.rs`).
 
 pub mod assets;
@@ -52,26 +52,26 @@ use std::time::Duration;
 use tokio::sync::{Notify, watch};
 use tokio::time::timeout;
 
-/// Where the current catalog is found.
+/// Holder of the current catalog.
 #[derive(Debug, Default)]
 pub struct Holder {
     current: ArcSwapOption<Catalog>,
-    /// How often there was another one.
+    /// Number of swaps.
     generation: AtomicU64,
     changed: Notify,
-    /// Refreshes begun.
+    /// Number of refreshes begun.
     rounds: AtomicU64,
-    /// The latest refresh that ended, and the tags of whose versions the catalog has everything.
+    /// Number of the latest refresh that ended, and the tag versions up to which the catalog is complete.
     ended: watch::Sender<(u64, TagVersions)>,
 }
 
 impl Holder {
-    /// The current catalog; none before the first refresh.
+    /// The current catalog; `None` before the first refresh.
     pub fn current(&self) -> Option<Arc<Catalog>> {
         self.current.load_full()
     }
 
-    /// How chains write addresses, as far as that is known now.
+    /// The address namespaces of the chains in the current catalog.
     pub fn namespaces(&self) -> impl Fn(ChainId) -> Option<Namespace> + use<> {
         let catalog = self.current();
         move |chain| catalog.as_ref()?.rollup.namespace(chain)
@@ -83,32 +83,32 @@ impl Holder {
         self.current().ok_or_else(starting)
     }
 
-    /// Puts `next` in the place of the current catalog.
+    /// Replaces the current catalog by `next`.
     pub fn swap(&self, next: Catalog) {
         self.current.store(Some(Arc::new(next)));
-        // Behind it: whoever reads a generation and then takes the catalog has that one or a later one.
+        // After the store: a reader that reads the generation and then takes the catalog gets that catalog or a later one.
         self.generation.fetch_add(1, SeqCst);
     }
 
-    /// Another number once there is another catalog.
+    /// A number that changes with every swap.
     pub fn generation(&self) -> u64 {
         self.generation.load(SeqCst)
     }
 
-    /// Says that facts have changed, so that the next refresh need not wait for its turn.
+    /// Wakes the refresh task, because facts have changed.
     pub fn facts_changed(&self) {
         self.changed.notify_one();
     }
 
-    /// Up to which version of each tag whatever is answered from now on has the facts: the catalog, and the database all the
-    /// more. Ask before the catalog is taken.
+    /// The version of each tag up to which later responses include the facts, from the catalog or the database. Call it before taking the
+    /// catalog.
     pub fn tags(&self) -> TagVersions {
         self.ended.borrow().1
     }
 
-    /// The same, once the catalog has `wanted` or a refresh from now on has found that there is no such version.
+    /// Like [`Self::tags`], after the catalog has reached `wanted`, or after a complete refresh that did not.
     ///
-    /// Waits no longer than `patience`: then a caller gets what there is, which says that it is older.
+    /// Waits at most `patience`; then returns the present versions, which are older than `wanted`.
     pub async fn tags_since(&self, wanted: &TagVersions, patience: Duration) -> TagVersions {
         if !self.tags().covers(wanted) {
             let next = self.rounds.load(SeqCst) + 1;
@@ -120,12 +120,12 @@ impl Holder {
         self.tags()
     }
 
-    /// A refresh begins: its number.
+    /// Begins a refresh; returns its number.
     fn begin_round(&self) -> u64 {
         self.rounds.fetch_add(1, SeqCst) + 1
     }
 
-    /// It has ended; the catalog has everything up to `tags`, or what it had before if it failed.
+    /// Ends a refresh. `tags` are the versions that the catalog has reached; `None` if the refresh failed.
     fn end_round(&self, round: u64, tags: Option<TagVersions>) {
         self.ended.send_modify(|(latest, known)| {
             *latest = round.max(*latest);
@@ -133,37 +133,35 @@ impl Holder {
         });
     }
 
-    /// Waits until somebody says so.
+    /// Waits for the next call of [`Self::facts_changed`].
     pub async fn until_facts_change(&self) {
         self.changed.notified().await;
     }
 }
 
-/// All that lists are answered from, as of one data version.
+/// The data of all lists, as of one data version.
 #[derive(Debug)]
 pub struct Catalog {
-    /// The past that its facts have. Versions of another past say nothing of these.
+    /// The past of its facts. Data versions of different pasts cannot be compared.
     pub past: Past,
     /// The data version it was made from.
     pub version: i64,
     /// Every vault, in ascending order of ids.
     vaults: Vec<Arc<Vault>>,
-    /// The active ones among them, in the same order: the index's rows.
+    /// The active vaults, in the same order; these are the rows of `index`.
     active: Vec<Arc<Vault>>,
     index: VaultIndex,
     by_address: HashMap<Address, Vec<Arc<Vault>>>,
     changes: ChangeFeeds,
-    /// Chains, protocols and curators with what their vaults add up to.
+    /// Chains, protocols and curators with the totals of their vaults.
     pub rollup: rollup::Rollup,
-    /// Lending markets.
     pub markets: Markets,
-    /// Price feeds.
     pub feeds: Arc<Feeds>,
     /// The security registry and the loss board.
     pub security: Arc<Security>,
     /// Symbols of deposit assets.
     pub symbols: Symbols,
-    /// What the platform covers, encoded.
+    /// Totals of the platform, encoded.
     pub stats: EncodedRow,
     /// Assets, reviewers and real-world assets' sources.
     pub assets: Arc<assets::Assets>,
@@ -172,19 +170,18 @@ pub struct Catalog {
 /// A page of active vaults.
 #[derive(Debug)]
 pub struct Found<'a> {
-    /// Their rows, in order.
     pub rows: Vec<&'a EncodedRow>,
-    /// How many match on all pages.
+    /// Number of matches on all pages.
     pub total: usize,
 }
 
 impl Catalog {
-    /// The page of the active vaults that pass `filter`, in the order of `sort`: their list rows.
+    /// The list rows of a page of the active vaults that match `filter`, in the order of `sort`.
     pub fn select(&self, filter: &VaultFilter<'_>, sort: VaultSort, page: PageRequest) -> Found<'_> {
         self.select_as(filter, sort, page, |vault| &vault.encoded)
     }
 
-    /// The same with another row of each vault.
+    /// Like [`Self::select`], with the row that `row_of` returns.
     pub fn select_as<'a>(
         &'a self,
         filter: &VaultFilter<'_>,
@@ -196,7 +193,7 @@ impl Catalog {
         Found { rows: vaults.into_iter().map(row_of).collect(), total }
     }
 
-    /// The same page with the vaults themselves, and how many match on all pages.
+    /// Like [`Self::select`], with the vaults themselves, and the number of matches on all pages.
     pub fn select_vaults(&self, filter: &VaultFilter<'_>, sort: VaultSort, page: PageRequest) -> (Vec<&Vault>, usize) {
         let Selection { rows, total } = self.index.select(filter, sort, page);
         (rows.iter().filter_map(|row| self.active.get(*row as usize)).map(AsRef::as_ref).collect(), total)
@@ -207,7 +204,7 @@ impl Catalog {
         self.vaults.binary_search_by(|vault| vault.row.id.cmp(id)).ok().and_then(|place| self.vaults.get(place))
     }
 
-    /// The vaults at this address, on whichever chains, active or not, in ascending order of ids.
+    /// The vaults at this address on any chain, active or not, in ascending order of ids.
     pub fn vaults_at(&self, address: &Address) -> &[Arc<Vault>] {
         self.by_address.get(address).map_or(&[], Vec::as_slice)
     }
@@ -222,7 +219,7 @@ impl Catalog {
         self.active.iter().map(AsRef::as_ref)
     }
 
-    /// How many vaults are active.
+    /// Number of active vaults.
     pub fn active_vaults(&self) -> usize {
         self.active.len()
     }

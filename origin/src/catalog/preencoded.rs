@@ -1,11 +1,11 @@
-//! Answers of which nothing moves with the clock: encoded when the catalog is made, and shared by every answer.
+//! Response bodies that do not depend on the clock: encoded when the catalog is built, and shared by all responses.
 
 use axum::body::Bytes;
 use rds_shared::wire::Data;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-/// `{"data":…}` in full.
+/// A complete body `{"data":…}`.
 #[derive(Debug, Clone)]
 pub struct PreencodedBody {
     body: Bytes,
@@ -13,7 +13,7 @@ pub struct PreencodedBody {
 }
 
 impl PreencodedBody {
-    /// Encodes `data`. Fails only when it cannot be JSON (a map with keys that are no strings).
+    /// Encodes `data`. Fails only if `data` cannot be represented as JSON (a map whose keys are not strings).
     pub fn encode<T: Serialize>(data: &T) -> Result<Self, serde_json::Error> {
         Ok(Self::of(serde_json::to_vec(&Data { data })?.into()))
     }
@@ -22,12 +22,12 @@ impl PreencodedBody {
         PreencodedBody { digest: Sha256::digest(&body).into(), body }
     }
 
-    /// The bytes; another handle on the same memory.
+    /// The bytes, as another handle on the same memory.
     pub fn body(&self) -> Bytes {
         self.body.clone()
     }
 
-    /// Identifies them.
+    /// SHA-256 of the bytes.
     pub fn digest(&self) -> &[u8; 32] {
         &self.digest
     }

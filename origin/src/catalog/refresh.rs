@@ -1,6 +1,6 @@
-//! Keeps the catalog current: polls the data version, and rebuilds when it moved.
+//! Keeps the catalog current: polls the data version, and rebuilds when it changed.
 //!
-//! A notice of changed facts only shortens the wait; polling is the truth. While the database is down the last catalog is served.
+//! A notification of changed facts only shortens the wait; polling is authoritative. While the database is down, the last catalog is served.
 
 use super::{Catalog, Changes, SecurityFacts};
 use crate::app::App;
@@ -13,17 +13,17 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// How often the data version is looked at.
+/// Poll interval of the data version.
 pub const POLL: Duration = Duration::from_secs(1);
 
-/// Kinds of observation that markets are made of, their members' own apart.
+/// Kinds of facts that markets are built from, apart from their member vaults.
 const MARKET_KINDS: [&str; 5] = ["market", "market_state", "market_reserve", "chain", "protocol"];
-/// Kinds of observation that feeds are made of.
+/// Kinds of facts that feeds are built from.
 const FEED_KINDS: [&str; 2] = ["oracle_feed", "chain"];
-/// Kinds of observation that the security registry and the loss board are made of.
+/// Kinds of facts that the security registry and the loss board are built from.
 const SECURITY_KINDS: [&str; 4] = ["security_event", "loss_case", "chain", "protocol"];
 
-/// Brings the catalog up to date once. `true` when it was rebuilt.
+/// Brings the catalog up to date once; `true` if it was rebuilt.
 pub async fn refresh(app: &App) -> anyhow::Result<bool> {
     let round = app.catalog.begin_round();
     let outcome = rebuild(app).await;
@@ -31,18 +31,18 @@ pub async fn refresh(app: &App) -> anyhow::Result<bool> {
     outcome.map(|(is_rebuilt, _)| is_rebuilt)
 }
 
-/// Rebuilds the catalog if it is behind. Answers whether it was, and the tags of whose versions it has everything now.
+/// Rebuilds the catalog if it is behind. Returns whether it was, and the tag versions up to which it is complete now.
 async fn rebuild(app: &App) -> anyhow::Result<(bool, TagVersions)> {
-    // Asked first, and all of one instant: a restore behind this is seen by the next round, whatever versions were given again until
-    // then, and a catalog of this data version or a later one has all that these tags stand for.
+    // Read first, and in one statement. A restore after this is detected by the next round, even if versions were reused until then. A
+    // catalog of this data version or a later one is complete up to these tag versions.
     let (past, version, tags) = journal::past(&app.db).await?;
-    // Of a database that was restored, or set back, nothing that was read before it is known to be so.
+    // After a restore, facts read before it may no longer exist, so the previous catalog is not reused.
     let previous = app.catalog.current().filter(|catalog| catalog.past == past && catalog.version <= version);
     let known = previous.as_ref().map(|catalog| catalog.version);
     if known != Some(version) {
         let watch = Stopwatch::start();
         let (version, vaults) = table::load_vaults(&app.db, known).await?;
-        // Read after the vaults: whatever registry row they name is there, and a newer one brings a newer version with it.
+        // Read after the vaults, so that every registry row they refer to is present. A newer row has a newer data version.
         let registry = table::load_registry(&app.db).await?;
         let markets = match moved(app, known, &MARKET_KINDS).await? {
             true => Some(markets::load(&app.db).await?),
@@ -59,8 +59,11 @@ async fn rebuild(app: &App) -> anyhow::Result<(bool, TagVersions)> {
             false => None,
         };
         let assets = asset_registry::load(&app.db, previous.as_ref().map(|catalog| catalog.assets.version)).await?;
-        // A catalog whose facts are newer than the past that it is named by would take cursors of what that past undid for its own.
-        anyhow::ensure!(journal::past(&app.db).await?.0 == past, "the database was restored while it was read");
+        // If a restore happened during the read, the catalog would accept cursors of facts that the restore undid.
+        anyhow::ensure!(
+            journal::past(&app.db).await?.0 == past,
+            "the database was restored while the catalog was read"
+        );
         let changes = Changes { past, version, vaults, registry, markets, feeds, security, assets };
         let next = tokio::task::spawn_blocking(move || Catalog::build(previous.as_deref(), changes)).await??;
         tracing::debug!(version, vaults = next.active_vaults(), micros = watch.micros(), "the catalog was rebuilt");
@@ -74,7 +77,7 @@ async fn rebuild(app: &App) -> anyhow::Result<(bool, TagVersions)> {
     Ok((known != Some(version), tags))
 }
 
-/// Whether rows of these kinds may differ from those that the catalog of version `known` was made from.
+/// Whether rows of these kinds may have changed since the data version `known`.
 async fn moved(app: &App, known: Option<i64>, kinds: &[&str]) -> Result<bool, StoreError> {
     match known {
         None => Ok(true),
@@ -82,7 +85,7 @@ async fn moved(app: &App, known: Option<i64>, kinds: &[&str]) -> Result<bool, St
     }
 }
 
-/// Refreshes until the process ends. Says once when it stops working, and once when it works again.
+/// Refreshes until the process ends. Logs once when refreshing fails, and once when it works again.
 pub async fn keep_current(app: &App) {
     let mut working = true;
     loop {
@@ -103,7 +106,7 @@ pub async fn keep_current(app: &App) {
                 }
             }
         }
-        // A stream of changes must not keep a core busy rebuilding: rest as long as the work took.
+        // Pauses as long as the refresh took, so that continuous changes use at most half of a core.
         tokio::time::sleep(Duration::from_micros(watch.micros()).min(POLL)).await;
         let _ = timeout(POLL, app.catalog.until_facts_change()).await;
     }

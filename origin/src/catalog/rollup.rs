@@ -1,4 +1,4 @@
-//! Chains, protocols and curators, with what their active vaults add up to.
+//! Chains, protocols and curators, with the totals of their active vaults.
 
 use super::{PreencodedBody, Vault};
 use crate::store::catalog::{ChainFacts, CuratorFacts, ProtocolFacts, Registry};
@@ -17,30 +17,26 @@ use std::sync::Arc;
 /// A chain with active vaults or without.
 #[derive(Debug)]
 pub struct Chain {
-    /// Who it is.
     pub facts: ChainFacts,
-    /// Its row; none without an active vault, for then it is not listed.
+    /// Its row; `None` without an active vault, because it is not listed then.
     pub row: Option<EncodedRow>,
     tvl_usd: f64,
 }
 
-/// A protocol.
 #[derive(Debug)]
 pub struct Protocol {
-    /// Who it is.
     pub facts: ProtocolFacts,
     /// The deployed version with its vaults.
     pub versions: Vec<ProtocolVersion>,
 }
 
-/// A curator.
 #[derive(Debug)]
 pub struct Curator {
     /// Its list row, which is also `curator` of its detail.
     pub row: CuratorRow,
-    /// The same, encoded.
+    /// `row`, encoded.
     pub encoded: EncodedRow,
-    /// Where its vaults are, largest value first.
+    /// The chains of its vaults, largest value first.
     pub chains: Vec<ChainShare>,
 }
 
@@ -50,17 +46,17 @@ pub struct Rollup {
     /// Largest value first.
     pub chains: Vec<Chain>,
     protocols: Vec<Protocol>,
-    /// Their rows, largest value first.
+    /// The protocols' rows, largest value first.
     pub protocol_rows: Vec<ProtocolRow>,
-    /// The list of all these rows.
+    /// The encoded list of these rows.
     pub protocol_list: PreencodedBody,
-    /// In ascending order of ids: the rows of `curator_index`.
+    /// In ascending order of ids; these are the rows of `curator_index`.
     curators: Vec<Curator>,
     curator_index: Index,
     curator_columns: HashMap<&'static str, SortColumn>,
 }
 
-/// What a set of vaults adds up to, taken in ascending order of ids so that sums are always the same.
+/// Totals of a set of vaults, added in ascending order of ids so that floating-point sums are reproducible.
 #[derive(Debug, Default)]
 struct Sum {
     vaults: u64,
@@ -93,14 +89,14 @@ impl Sum {
         chain.2 += row.tvl_usd;
     }
 
-    /// The net rate weighted by TVL; null when no vault with value reports one.
+    /// The net rate weighted by TVL; `None` if no vault with a value reports one.
     fn avg_apr(&self) -> Option<f64> {
         (self.apr_weight > 0.0).then(|| self.weighted_apr / self.apr_weight)
     }
 }
 
 impl Rollup {
-    /// Adds the active vaults up, which come in ascending order of ids.
+    /// Computes the totals of the active vaults, which must be in ascending order of ids.
     pub(super) fn new(registry: Registry, active: &[Arc<Vault>]) -> Result<Self, serde_json::Error> {
         let (mut by_chain, mut by_protocol, mut by_curator) = (HashMap::new(), HashMap::new(), HashMap::new());
         for vault in active {
@@ -138,12 +134,12 @@ impl Rollup {
             .find(|chain| chain.facts.slug.eq_ignore_ascii_case(network) || Some(chain.facts.id) == number)
     }
 
-    /// Whether anything of the chain is shown.
+    /// Whether the chain is served.
     pub fn serves(&self, chain: ChainId) -> bool {
         self.chains.iter().any(|known| known.facts.id == chain)
     }
 
-    /// How a chain writes its addresses; null for one of which nothing is shown.
+    /// The address namespace of a chain; `None` if the chain is not served.
     pub fn namespace(&self, chain: ChainId) -> Option<Namespace> {
         self.chains.iter().find(|known| known.facts.id == chain).map(|known| known.facts.namespace)
     }
@@ -158,7 +154,7 @@ impl Rollup {
         self.curators.iter().find(|curator| curator.row.id.eq_ignore_ascii_case(id))
     }
 
-    /// The page of curators a request asks for (`sortBy`, `sortOrder`).
+    /// The requested page of curators (`sortBy`, `sortOrder`), and their number.
     pub fn curators(&self, query: &Query, page: PageRequest) -> (Vec<&EncodedRow>, usize) {
         let by = query.choice("sortBy").and_then(|field| self.curator_columns.get(field));
         let Some(by) = by else { return (Vec::new(), self.curators.len()) };
@@ -202,7 +198,7 @@ fn chain(sum: Option<Sum>, facts: ChainFacts) -> Result<Chain, serde_json::Error
     Ok(Chain { row: Some(EncodedRow::encode(&row, None)?), tvl_usd: sum.tvl_usd, facts })
 }
 
-/// A protocol's list row, and the rest of it.
+/// A protocol's list row, and its details.
 fn protocol(sum: Sum, facts: ProtocolFacts) -> (ProtocolRow, Protocol) {
     let row = ProtocolRow {
         id: facts.id.clone(),

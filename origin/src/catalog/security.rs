@@ -8,14 +8,14 @@ use rds_shared::route::Query;
 use rds_shared::select::losses::LossIndex;
 use rds_shared::select::security::SecurityIndex;
 
-/// Both lists. They are read together: the board borrows from the registry.
+/// Both lists. They are read together, because the board uses data of the registry.
 #[derive(Debug)]
 pub struct Security {
     events: Vec<EncodedRow>,
     event_index: SecurityIndex,
     losses: Vec<EncodedRow>,
     loss_index: LossIndex,
-    /// What the whole board covers.
+    /// Coverage of the whole board.
     pub coverage: Coverage,
 }
 
@@ -31,7 +31,7 @@ impl Default for Security {
     }
 }
 
-/// What both lists are made from.
+/// The facts of both lists.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SecurityFacts {
     /// Published rows, in ascending order of ids.
@@ -53,13 +53,13 @@ impl Security {
         })
     }
 
-    /// The page of published rows that a request asks for, and how many match on all pages.
+    /// The requested page of published rows, and the number of matches on all pages.
     pub fn events(&self, query: &Query) -> (Vec<&EncodedRow>, usize) {
         let found = self.event_index.select(query);
         (found.rows.iter().filter_map(|row| self.events.get(*row as usize)).collect(), found.total)
     }
 
-    /// The page of the board that a request asks for, how many cases match on all pages, and what they lost.
+    /// The requested page of the board, the number of matches on all pages, and the total loss of all matches.
     pub fn losses(&self, query: &Query) -> (Vec<&EncodedRow>, usize, Cents) {
         let (found, lost) = self.loss_index.select(query);
         (found.rows.iter().filter_map(|row| self.losses.get(*row as usize)).collect(), found.total, lost)

@@ -1,4 +1,4 @@
-//! What the platform covers: one record, added up whenever the catalog is made.
+//! Totals of the platform: one record, computed whenever the catalog is built.
 
 use super::{Feeds, Markets, Symbols, Vault};
 use rds_shared::model::EncodedRow;
@@ -9,17 +9,17 @@ use rds_shared::rules::tiers::Tier;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The label of what nobody classified.
+/// Label of vaults without a classification.
 const UNKNOWN: &str = "unknown";
 
-/// Vaults and their value.
+/// Number and value of vaults.
 #[derive(Debug, Clone, Copy, Default)]
 struct Part {
     vaults: u64,
     tvl_usd: f64,
 }
 
-/// The parts that `active` falls into by `key`, largest value first, ties in the order of keys.
+/// Groups `active` by `key`: largest value first, equal values in key order.
 fn parts<'v, K: Ord>(active: &'v [Arc<Vault>], key: impl Fn(&'v Vault) -> K) -> Vec<(K, Part)> {
     let mut parts: BTreeMap<K, Part> = BTreeMap::new();
     for vault in active {
@@ -64,7 +64,7 @@ fn named(parts: Vec<(Named<'_>, Part)>) -> Vec<NamedTotal> {
     parts.into_iter().map(total).collect()
 }
 
-/// Adds up the active vaults, which come in ascending order of ids, and encodes the record.
+/// Computes and encodes the record. The active vaults must be in ascending order of ids.
 pub(super) fn encoded(
     active: &[Arc<Vault>],
     symbols: &Symbols,

@@ -1,4 +1,4 @@
-//! Symbols of deposit assets: how many active vaults take one, and how it is spelled.
+//! Symbols of deposit assets: number of active vaults per symbol, and its spellings.
 
 use super::Vault;
 use rds_shared::model::EncodedRow;
@@ -6,18 +6,18 @@ use rds_shared::model::symbol::AssetSymbol;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-/// All symbols of any vault, in upper case, with the spellings they have.
+/// The symbols of all vaults, in upper case, with their spellings.
 #[derive(Debug, Default)]
 pub struct Symbols {
     /// Most vaults first.
     rows: Vec<EncodedRow>,
     spellings: HashMap<String, Vec<String>>,
-    /// Every spelling's symbol in upper case.
+    /// The upper-case symbol of every spelling.
     symbols: HashMap<String, String>,
 }
 
 impl Symbols {
-    /// Counts the `active` vaults; symbols of the others are known as well.
+    /// Collects the symbols of `vaults`; only `active` ones are counted.
     pub(super) fn build(vaults: &[Arc<Vault>], active: &[Arc<Vault>]) -> Result<Self, serde_json::Error> {
         let mut spellings: BTreeMap<&str, u64> = BTreeMap::new();
         for symbol in vaults.iter().filter_map(|vault| vault.row.asset_symbol.as_deref()) {
@@ -32,7 +32,7 @@ impl Symbols {
         }
         let row = |spelled: &Vec<(&str, u64)>| {
             let vault_count = spelled.iter().map(|(_, count)| count).sum();
-            // The most frequent spelling, of equals the first in byte order.
+            // The most frequent spelling; among equally frequent ones, the first in byte order.
             let (shown, _) = spelled.iter().rev().max_by_key(|(_, count)| *count)?;
             (vault_count > 0).then(|| AssetSymbol { asset_symbol: (*shown).to_owned(), vault_count })
         };
@@ -52,12 +52,12 @@ impl Symbols {
         &self.rows
     }
 
-    /// Every spelling of a symbol in upper case; none for one that no vault has.
+    /// The spellings of an upper-case symbol; `None` if no vault has it.
     pub fn spellings(&self, symbol: &str) -> Option<&[String]> {
         self.spellings.get(symbol).map(Vec::as_slice)
     }
 
-    /// The symbol in upper case that is spelled so; none where no vault has that spelling.
+    /// The upper-case symbol of a spelling; `None` if no vault has that spelling.
     pub fn of_spelling(&self, spelling: &str) -> Option<&str> {
         self.symbols.get(spelling).map(String::as_str)
     }

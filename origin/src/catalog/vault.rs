@@ -1,4 +1,4 @@
-//! One vault as the catalog holds it: the row with every derived field, its encoded bytes, and what filters ask beside it.
+//! A vault of the catalog: the row with every derived field, its encoded bytes, and further fields for filters.
 
 use crate::store::catalog::VaultFacts;
 use rds_shared::model::EncodedRow;
@@ -11,32 +11,32 @@ use rds_shared::rules::yields::real_yield_share;
 use rds_shared::select::vaults::{VaultRecord, VaultTraits};
 use rds_shared::wire::{ChangeClock, Timestamp};
 
-/// The protocol whose vaults are also listed with their rewards.
+/// The protocol with a separate list of vaults and their rewards.
 pub const REWARDED_PROTOCOL: &str = "royco";
 
-/// A vault, ready to be listed and served.
+/// A served vault.
 #[derive(Debug)]
 pub struct Vault {
-    /// What is served, `freshness_seconds` apart.
+    /// The served row, except `freshness_seconds`.
     pub row: VaultRow,
-    /// The same, encoded.
+    /// `row`, encoded.
     pub encoded: EncodedRow,
     /// Its bulk score row, encoded.
     pub scores: EncodedRow,
-    /// Of a vault of [`REWARDED_PROTOCOL`]: the row with its rewards, encoded.
+    /// The row with its rewards, encoded; only for vaults of [`REWARDED_PROTOCOL`].
     pub rewarded: Option<EncodedRow>,
-    /// False once the vault is shut down or gone: it is still found by its id and address, and in no list.
+    /// False once the vault is shut down or gone: it is then found by id and address only, not in lists.
     pub is_active: bool,
-    /// True when its contracts say that it is shut down.
+    /// Whether its contracts report that it is shut down.
     pub is_shutdown: bool,
     /// Whether its newest reading is under review.
     pub needs_risk_review: bool,
-    /// What kind of asset it takes; null where no registry knows the contract.
+    /// Category of its deposit asset; `None` if no registry knows the contract.
     pub asset_category: Option<String>,
     chain_slug: String,
     symbol: Option<String>,
     traits: VaultTraits,
-    /// The data version in which anything of the vault, its readings or its campaigns last changed, or it was last scored.
+    /// The data version of the last change of the vault, its readings or campaigns, or of its last score.
     pub changed_version: i64,
     synced_version: i64,
     published_version: Option<i64>,
@@ -86,16 +86,16 @@ impl Vault {
         })
     }
 
-    /// When a clock last moved, and the data version in which it did; null when it never has.
+    /// The data version and instant of the last change on `clock`; `None` if there was none.
     pub fn changed(&self, clock: ChangeClock) -> Option<(i64, Timestamp)> {
         match clock {
-            // A vault that nobody has read yet is told of as it became known: else a reader of changes never learns that it is there.
+            // A vault without a reading appears with the instant at which it became known; otherwise readers of changes would never see it.
             ChangeClock::Sync => Some((self.synced_version, self.row.last_synced_at.unwrap_or(self.told_at))),
             ChangeClock::Score => self.published_version.zip(self.row.score_updated_at),
         }
     }
 
-    /// The vault as the index takes it.
+    /// The vault's record for the index.
     pub fn record(&self) -> VaultRecord<'_> {
         VaultRecord {
             row: &self.row,
@@ -106,9 +106,9 @@ impl Vault {
     }
 }
 
-/// The list row of a vault: facts as they are, everything derived by the shared rules.
+/// The list row of a vault: stored facts, and fields derived by the shared rules.
 pub fn row_of(facts: &VaultFacts) -> VaultRow {
-    // What follows from the two follows from them as they are published, and what is filtered is what is shown.
+    // Derived fields use the rounded values, so that they agree with the published ones.
     let (tvl_usd, utilization) = (facts.tvl_usd.map(rounded_usd), facts.utilization.map(rounded_rate));
     let liquidity = liquidity(tvl_usd, utilization);
     VaultRow {
@@ -120,7 +120,7 @@ pub fn row_of(facts: &VaultFacts) -> VaultRow {
         chain_id: facts.chain_id,
         chain_name: facts.chain_name.clone(),
         asset_symbol: facts.asset_symbol.clone(),
-        // Served as 0 with tvl_status `unavailable`: interface, "Bulk score row", rule 4.
+        // An unknown value is served as 0, with `tvl_status` `unavailable`.
         tvl_usd: tvl_usd.unwrap_or(0.0),
         apr_net: facts.apr_net,
         base_apr: facts.base_apr,

@@ -1,4 +1,4 @@
-//! A vault and its story over the run.
+//! A simulated vault and the changes that happen to it during the run.
 
 use super::moment::Moment;
 use super::vault::SimVault;
@@ -6,23 +6,23 @@ use super::{holders, strategies};
 use crate::facts::VaultState;
 use crate::ingest::Observation;
 
-/// Vaults whose managers rebalance: the first of them, so that a large market is as quick to make as before.
+/// Number of vaults, the first ones, whose managers rebalance. A limit keeps large markets fast to generate.
 const REBALANCING: u64 = 64;
 
-/// What becomes of a vault: changes it as of an instant.
+/// The changes of a vault: brings it to its state at an instant.
 pub type Story = Box<dyn Fn(&mut SimVault, Moment) + Send + Sync>;
 
-/// A vault with what happens to it.
+/// A vault with its story.
 pub struct Actor {
-    /// As it is while nothing happens.
+    /// Its state without the story.
     vault: SimVault,
     story: Option<Story>,
-    /// Days before the run of which a reading is kept, one a day.
+    /// Number of days before the run with one reading each.
     remembered_days: u32,
 }
 
 impl Actor {
-    /// A vault to which `story` happens, with one reading a day of the `remembered_days` before the run.
+    /// A vault with `story`, and with one reading a day for `remembered_days` before the run.
     pub fn new(vault: SimVault, story: Option<Story>, remembered_days: u32) -> Actor {
         Actor { vault, story, remembered_days }
     }
@@ -32,12 +32,11 @@ impl Actor {
         &self.vault.id
     }
 
-    /// Its name.
     pub fn name(&self) -> &str {
         &self.vault.name
     }
 
-    /// The vault as it is at `moment`.
+    /// The vault's state at `moment`.
     pub fn at(&self, moment: Moment) -> SimVault {
         let mut vault = self.vault.clone();
         if let Some(story) = &self.story {
@@ -46,7 +45,7 @@ impl Actor {
         vault
     }
 
-    /// What is seen of the vault at `moment`: a reading every hour, its holders twice a day, the rest at first and when it changes.
+    /// The observations of `moment`: a reading every hour, holders twice a day, the rest in the first hour and when it changes.
     pub fn observe(&self, moment: Moment, seed: u64, out: &mut Vec<Observation>) {
         let now = self.at(moment);
         match moment.before() {
@@ -56,7 +55,7 @@ impl Actor {
                 out.extend(now.campaigns.iter().map(|campaign| Observation::Reward(now.reward(campaign, moment))));
                 let strategies = strategies::seen(&now, moment, seed).into_iter();
                 out.extend(strategies.map(|strategy| Observation::Strategy(Box::new(strategy))));
-                out.extend(self.memories(moment, seed).map(Observation::VaultState));
+                out.extend(self.past_readings(moment, seed).map(Observation::VaultState));
             }
             Some(before) if self.story.is_some() => differences(&self.at(before), &now, moment, out),
             Some(_) => {}
@@ -69,7 +68,7 @@ impl Actor {
         out.push(Observation::VaultState(now.reading(moment.at(), i64::from(moment.hour), seed)));
     }
 
-    fn memories(&self, moment: Moment, seed: u64) -> impl Iterator<Item = VaultState> {
+    fn past_readings(&self, moment: Moment, seed: u64) -> impl Iterator<Item = VaultState> {
         let days = self.remembered_days.min(self.vault.age_days.unwrap_or(u32::MAX));
         (1..=days).map(move |day| self.vault.reading(moment.days_before_start(day), -24 * i64::from(day), seed))
     }

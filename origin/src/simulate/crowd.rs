@@ -1,4 +1,4 @@
-//! The crowd: as many generated vaults as are asked for, so that lists are long and filters have something to find.
+//! Generated vaults, any number of them, so that lists are long and filters match something.
 
 use super::actor::{Actor, Story};
 use super::random::Random;
@@ -7,10 +7,10 @@ use crate::facts::IncentivesStatus;
 use rds_shared::model::status::{BorrowStatus, DepositStatus, RewardSide};
 use rds_shared::scoring::vault::{Exit, Oracle, Source};
 
-/// Yesterday's reading: with it, what a share price has lost is known from the run's first hour.
+/// One earlier reading, so that a loss in share price is known from the first hour of the run.
 const REMEMBERED_DAYS: u32 = 1;
 
-/// Platforms by how many vaults of a hundred are theirs. Nested vaults are left to the cast.
+/// Platforms with their number of vaults in a hundred. Nested vaults exist only in the scenarios.
 const SHARES: [(&str, u32); 10] = [
     ("quillfish", 17),
     ("brambleway", 24),
@@ -106,7 +106,7 @@ fn age(random: &mut Random, platform: &str) -> u32 {
     4 + random.below(oldest - 4)
 }
 
-/// From some ten thousand dollars to a few hundred million, most of it small.
+/// A value from ten thousand dollars to a few hundred million; most are small.
 fn value(random: &mut Random) -> f64 {
     let scale = random.pick(&[1e4, 1e5, 1e5, 1e6, 1e6, 1e6, 1e7, 1e7, 1e8]);
     (scale * random.between(1.0, 9.9)).round()
@@ -135,7 +135,7 @@ fn lend(random: &mut Random, vault: &mut SimVault, token: &str) {
     }
 }
 
-/// Something happens to two vaults in five, at an hour of its own.
+/// A story for two vaults in five, beginning at a random hour.
 fn turn(random: &mut Random, hours: u32) -> Option<Story> {
     let (happens, from_last) = (random.chance(0.4), 1 + random.below(hours));
     let (what, control) = (random.below(4), random.pick(&CONTROLS));

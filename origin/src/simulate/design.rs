@@ -1,4 +1,4 @@
-//! How vaults are put together: a healthy one of a platform, and what makes another one differ.
+//! Builders of simulated vaults: a healthy vault of a platform, and methods that change it.
 
 use super::platforms::{CHAIN_ID, Platform};
 use super::random::Random;
@@ -10,7 +10,7 @@ use rds_shared::scoring::vault::{AssetMode, Oracle};
 
 const PER_PERCENT: u32 = 10_000;
 
-/// What is lent against: an asset, its percentage, its oracle, and the liquidation loan-to-value in percent.
+/// Collateral: asset, percentage, oracle, and liquidation loan-to-value in percent.
 pub type Collateral<'a> = (&'a str, u32, Oracle, u32);
 
 impl SimVault {
@@ -52,7 +52,7 @@ impl SimVault {
         }
     }
 
-    /// A healthy vault that holds `token` and lends to nobody.
+    /// A healthy vault that holds `token` and does not lend.
     pub fn holding(seed: u64, number: u64, name: &str, platform: &str, token: &str) -> SimVault {
         let mut vault = SimVault::lending(seed, number, name, platform, token);
         vault.mode = AssetMode::Holdings;
@@ -64,38 +64,38 @@ impl SimVault {
         vault
     }
 
-    /// With this managing organisation.
+    /// Sets the curator.
     pub fn by(mut self, curator: &'static str) -> SimVault {
         self.curator = Some(curator);
         self
     }
 
-    /// Of this age when the run begins.
+    /// Sets the age at the start of the run.
     pub fn aged(mut self, days: u32) -> SimVault {
         self.age_days = Some(days);
         self
     }
 
-    /// Under this control.
+    /// Sets who controls the vault.
     pub fn controlled(mut self, control: Control) -> SimVault {
         self.control = control;
         self
     }
 
-    /// Of this value.
+    /// Sets the value.
     pub fn worth(mut self, tvl_usd: f64) -> SimVault {
         self.market.tvl_usd = Some(tvl_usd);
         self
     }
 
-    /// Yielding this much, without rewards.
+    /// Sets the rate without rewards.
     pub fn yielding(mut self, apr: f64) -> SimVault {
         self.market.base_apr = Some(apr);
         self.market.growth = apr;
         self
     }
 
-    /// Lending against these.
+    /// Sets the collateral.
     pub fn against(mut self, parts: &[Collateral<'_>]) -> SimVault {
         let part = |(id, percent, oracle, lltv): &Collateral<'_>| asset_part(id, *percent, *oracle, Some(*lltv));
         self.single_exposure = parts.len() == 1;
@@ -103,14 +103,14 @@ impl SimVault {
         self
     }
 
-    /// Holding these: asset and percent.
+    /// Sets the holdings: asset and percent.
     pub fn made_of(mut self, parts: &[(&str, u32)]) -> SimVault {
         self.single_exposure = parts.len() == 1;
         self.exposures = Some(parts.iter().map(|(id, percent)| asset_part(id, *percent, Oracle::None, None)).collect());
         self
     }
 
-    /// Holding these vaults: id and percent.
+    /// Sets the vaults held: id and percent.
     pub fn nesting(mut self, parts: &[(&str, u32)]) -> SimVault {
         let part = |(id, percent): &(&str, u32)| {
             ExposurePart::plain(None, Some((*id).to_owned()), Share(percent * PER_PERCENT))
@@ -119,13 +119,13 @@ impl SimVault {
         self
     }
 
-    /// With a campaign.
+    /// Adds a campaign.
     pub fn paying(mut self, campaign: Campaign) -> SimVault {
         self.campaigns.push(campaign);
         self
     }
 
-    /// With a look at the market that differs in `what`.
+    /// Changes the market's readings with `what`.
     pub fn reads(mut self, what: impl FnOnce(&mut Market)) -> SimVault {
         what(&mut self.market);
         self
@@ -157,7 +157,7 @@ impl Campaign {
         Campaign::new(id, RewardSide::Supply, RewardType::TokenIncentive, token, Some(apr))
     }
 
-    /// Tokens for borrowers; null without a price.
+    /// Tokens for borrowers; `apr` is `None` if the token has no price.
     pub const fn rebate(id: &'static str, token: &'static str, apr: Option<f64>) -> Campaign {
         Campaign::new(id, RewardSide::Borrow, RewardType::TokenIncentive, token, apr)
     }
@@ -172,7 +172,7 @@ impl Campaign {
         Campaign::new(id, RewardSide::Supply, RewardType::TradingFee, token, Some(apr))
     }
 
-    /// A campaign on the net rate of a whole position.
+    /// A campaign on the net rate of a leveraged position.
     pub const fn position(id: &'static str, token: &'static str, apr: f64) -> Campaign {
         Campaign::new(id, RewardSide::Borrow, RewardType::Strategy, token, Some(apr))
     }

@@ -1,5 +1,4 @@
-//! What the simulated desk tells of the market beside incidents: repeats of one event, events of markets, a draft, and one
-//! that was published too early.
+//! Simulated events other than incidents: repeated reports of one event, events of markets, a draft, and an event that is retracted.
 
 use super::SOURCE;
 use super::actor::Actor;
@@ -13,14 +12,14 @@ use crate::store::At;
 use rds_shared::model::status::{IncidentSeverity, RemediationStatus, Severity};
 use serde_json::{Map, Value, json};
 
-/// The source that watches pegs: what `excludeSource` is made for.
+/// A source that reports often, as an example for the filter `excludeSource`.
 const PEG_MONITOR: &str = "peg-monitor";
-/// The event that is taken back.
+/// The event that is retracted.
 const FALSE_ALARM: &str = "devnet-false-alarm";
-/// Hours before the end in which it is published, and in which it is taken back.
+/// Hours before the end at which it is published, and at which it is retracted.
 const ALARM: (u32, u32) = (12, 8);
 
-/// What becomes known at `moment`. Events of vaults that the run does not have are left out.
+/// The events observed at `moment`. Events of vaults that the run does not contain are left out.
 pub fn news(moment: Moment, cast: &[Actor]) -> Vec<Observation> {
     let vault = |name: &str| cast.iter().find(|actor| actor.name() == name).map(|actor| vec![actor.id().to_owned()]);
     let mut news = Vec::new();
@@ -30,7 +29,7 @@ pub fn news(moment: Moment, cast: &[Actor]) -> Vec<Observation> {
             publication: Publication::Draft,
             protocol_id: Some("mothlamp".to_owned()),
             description: Some("Written down for review; nobody has confirmed it.".to_owned()),
-            ..told(
+            ..record(
                 moment,
                 "devnet-draft-audit",
                 "AuditFinding",
@@ -39,7 +38,7 @@ pub fn news(moment: Moment, cast: &[Actor]) -> Vec<Observation> {
             )
         });
     }
-    // One slipping peg, seen again every four hours of the last day: one row that counts.
+    // One lost peg, reported every four hours of the last day: grouped into one row.
     if moment.in_the_last(24) && moment.now.as_seconds() / 3_600 % 4 == 0 {
         news.push(EventRecord {
             source: PEG_MONITOR.to_owned(),
@@ -47,7 +46,7 @@ pub fn news(moment: Moment, cast: &[Actor]) -> Vec<Observation> {
             chain_id: Some(CHAIN_ID),
             description: Some("The secondary market pays less than the issuer redeems for.".to_owned()),
             data: metrics(&[("discount_pct", json!(1.4))]),
-            ..told(
+            ..record(
                 moment,
                 &format!("devnet-mirage-off-peg-{}", moment.now.as_seconds()),
                 "PegDeviation",
@@ -60,7 +59,7 @@ pub fn news(moment: Moment, cast: &[Actor]) -> Vec<Observation> {
         && !moment.before().is_some_and(|before| before.in_the_last(ALARM.0))
         && let Some(vault_ids) = vault("Quillfish Penny Pool")
     {
-        let alarm = told(moment, FALSE_ALARM, "Incident", Severity::Critical, "Withdrawals of the Penny Pool revert");
+        let alarm = record(moment, FALSE_ALARM, "Incident", Severity::Critical, "Withdrawals of the Penny Pool revert");
         let alarm = EventRecord {
             remediation_status: Some(RemediationStatus::Resolved),
             incident_severity: Some(IncidentSeverity::Minor),
@@ -71,7 +70,7 @@ pub fn news(moment: Moment, cast: &[Actor]) -> Vec<Observation> {
     news.into_iter().map(|event| Observation::Event(Box::new(event))).collect()
 }
 
-/// What an editor does when the news of `moment` are in.
+/// Editors' commands after the observations of `moment`.
 pub fn edits(moment: Moment) -> Vec<(i64, Verb)> {
     let reason = Some("The reverting calls came from a broken script, not from the vault.".to_owned());
     let now = moment.in_the_last(ALARM.1) && !moment.before().is_some_and(|before| before.in_the_last(ALARM.1));
@@ -84,7 +83,7 @@ fn past(moment: Moment) -> Vec<EventRecord> {
         occurred_at: At(moment.days_before_start(days).0),
         chain_id: Some(CHAIN_ID),
         market_address: Some(markets::address(0)),
-        ..told(moment, key, event_type, severity, title)
+        ..record(moment, key, event_type, severity, title)
     };
     vec![
         EventRecord {
@@ -117,7 +116,7 @@ fn past(moment: Moment) -> Vec<EventRecord> {
     ]
 }
 
-fn told(moment: Moment, key: &str, event_type: &str, severity: Severity, title: &str) -> EventRecord {
+fn record(moment: Moment, key: &str, event_type: &str, severity: Severity, title: &str) -> EventRecord {
     EventRecord::new(key.to_owned(), event_type, severity, title.to_owned(), SOURCE, moment.at())
 }
 

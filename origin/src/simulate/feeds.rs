@@ -1,4 +1,4 @@
-//! The simulated price feeds: every kind, and feeds that keep their heartbeat, break it, or promise none.
+//! Simulated price feeds: every kind, and feeds that keep their heartbeat, break it, or have none.
 
 use super::SOURCE;
 use super::moment::Moment;
@@ -11,14 +11,14 @@ use crate::ingest::Observation;
 use rds_shared::model::oracle::FeedKind;
 use std::collections::BTreeMap;
 
-/// When a feed last spoke.
+/// When a feed was last updated.
 #[derive(Clone, Copy)]
-enum Speaks {
+enum Updates {
     /// Every hour.
     Hourly,
-    /// Not since the first of the run's last so many hours.
+    /// Hourly until the first of the run's last so many hours.
     UntilTheLast(u32),
-    /// Nobody has looked.
+    /// Not read.
     Unread,
 }
 
@@ -28,7 +28,7 @@ struct Feed {
     quote: &'static str,
     vendor: Option<&'static str>,
     heartbeat: Option<i64>,
-    speaks: Speaks,
+    updates: Updates,
 }
 
 const DAY: Option<i64> = Some(86_400);
@@ -36,7 +36,7 @@ const LAMPLIGHT: Option<&str> = Some("lamplight");
 const TALLOW: Option<&str> = Some("tallow");
 
 const fn price(token: &'static str, vendor: Option<&'static str>) -> Feed {
-    Feed { kind: FeedKind::Price, token: Some(token), quote: "USD", vendor, heartbeat: DAY, speaks: Speaks::Hourly }
+    Feed { kind: FeedKind::Price, token: Some(token), quote: "USD", vendor, heartbeat: DAY, updates: Updates::Hourly }
 }
 
 const FEEDS: [Feed; 12] = [
@@ -45,11 +45,11 @@ const FEEDS: [Feed; 12] = [
     price("dbtc", LAMPLIGHT),
     price("flrn", TALLOW),
     price("quill", None),
-    // Silent since its token lost its peg.
-    Feed { heartbeat: Some(3_600), speaks: Speaks::UntilTheLast(20), ..price("mrg", TALLOW) },
-    // Promises nothing.
+    // No updates since its token lost its peg.
+    Feed { heartbeat: Some(3_600), updates: Updates::UntilTheLast(20), ..price("mrg", TALLOW) },
+    // No heartbeat.
     Feed { heartbeat: None, ..price("wisp", TALLOW) },
-    Feed { speaks: Speaks::Unread, ..price("shrd", None) },
+    Feed { updates: Updates::Unread, ..price("shrd", None) },
     Feed { kind: FeedKind::ExchangeRate, quote: "dETH", ..price("sdeth", LAMPLIGHT) },
     Feed { kind: FeedKind::Nav, ..price("dtb", TALLOW) },
     Feed { kind: FeedKind::ProofOfReserves, ..price("tpny", LAMPLIGHT) },
@@ -59,11 +59,11 @@ const FEEDS: [Feed; 12] = [
         quote: "",
         vendor: LAMPLIGHT,
         heartbeat: DAY,
-        speaks: Speaks::Hourly,
+        updates: Updates::Hourly,
     },
 ];
 
-/// Who runs which feeds, by their contracts as mappings name them.
+/// The contracts of each vendor's feeds.
 pub fn vendors() -> BTreeMap<&'static str, Vec<String>> {
     let mut vendors: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (number, feed) in (0..).zip(&FEEDS) {
@@ -74,7 +74,7 @@ pub fn vendors() -> BTreeMap<&'static str, Vec<String>> {
     vendors
 }
 
-/// The feeds as they are seen at `moment`.
+/// The feeds' observations at `moment`.
 pub fn news(moment: Moment) -> Vec<Observation> {
     (0..).zip(&FEEDS).map(|(number, feed)| Observation::OracleFeed(Box::new(feed.observed(number, moment)))).collect()
 }
@@ -83,11 +83,11 @@ impl Feed {
     fn observed(&self, number: u64, moment: Moment) -> OracleFeed {
         let token = self.token.map(Token::named);
         let name = token.map_or("Devnet sequencer", |token| token.symbol);
-        let silent_since = match self.speaks {
-            Speaks::UntilTheLast(hours) if moment.in_the_last(hours) => Some(moment.start_of_the_last(hours)),
+        let silent_since = match self.updates {
+            Updates::UntilTheLast(hours) if moment.in_the_last(hours) => Some(moment.start_of_the_last(hours)),
             _ => None,
         };
-        let spoken = !matches!(self.speaks, Speaks::Unread);
+        let spoken = !matches!(self.updates, Updates::Unread);
         OracleFeed {
             kind: Kind,
             observed_at: moment.at(),

@@ -1,4 +1,4 @@
-//! The simulated market's real-world assets as documents tell of them: issuers, wrappers, products. None of them exists.
+//! Documents of the simulated real-world assets: issuers, wrappers, products. None of them exists.
 
 use super::SOURCE;
 use super::moment::Moment;
@@ -14,12 +14,12 @@ use rds_shared::scoring::asset::{AttestationCadence, Dimension, ReviewStatus};
 use rds_shared::scoring::tables;
 use std::collections::BTreeMap;
 
-/// What documents tell of a real-world asset.
+/// The documented properties of a real-world asset.
 #[derive(Debug)]
 pub struct Fund {
-    /// The asset.
+    /// Id of the asset.
     pub id: &'static str,
-    /// The product that its documents name.
+    /// Id of the product that its documents name.
     pub product: &'static str,
     issuer: &'static str,
     instrument: &'static str,
@@ -32,7 +32,7 @@ pub struct Fund {
     aum_usd: Option<f64>,
     yield_pct: Option<f64>,
     duration_days: Option<f64>,
-    /// USD for one unit of a currency that is not the dollar.
+    /// A currency other than the dollar, and its price in USD.
     foreign: Option<(&'static str, f64)>,
 }
 
@@ -55,12 +55,11 @@ const fn fund(id: &'static str, product: &'static str, issuer: &'static str, gat
     }
 }
 
-/// The claimed product that nobody signs for.
+/// An asset whose product claim no reviewer signs.
 pub const UNSIGNED: &str = "deqx";
-/// The one that reviewers disagree about.
+/// An asset whose reviewers name different products.
 pub const DISPUTED: &str = "loom";
 
-/// All of them.
 pub static FUNDS: [Fund; 9] = [
     Fund {
         aum_usd: Some(252_400_000.0),
@@ -115,12 +114,11 @@ pub static FUNDS: [Fund; 9] = [
 ];
 
 impl Fund {
-    /// What documents tell of this asset, if it is one.
+    /// The documents of this asset, if it is a real-world asset.
     pub fn of(asset_id: &str) -> Option<&'static Fund> {
         FUNDS.iter().find(|fund| fund.id == asset_id)
     }
 
-    /// Who issues it.
     pub fn issuer(&self) -> Issuer {
         Issuer {
             id: None,
@@ -131,12 +129,12 @@ impl Fund {
         }
     }
 
-    /// What it legally is.
+    /// The type of instrument.
     pub fn instrument(&self) -> String {
         self.instrument.to_owned()
     }
 
-    /// How it is wrapped, held and audited.
+    /// Wrapper, custody, audit and figures.
     pub fn institutional(&self, moment: Moment) -> Institutional {
         let text = |text: &str| Some(text.to_owned());
         let foreign = self.foreign.zip(self.aum_usd);
@@ -171,13 +169,13 @@ impl Fund {
     }
 }
 
-/// A real-world asset that no vault holds: what is known of it, and how far its review has come.
+/// A real-world asset that no vault holds, with the state of its review.
 struct Sidelined {
     id: &'static str,
     symbol: &'static str,
     name: &'static str,
     category: AssetCategory,
-    /// No review at all; a few dimensions; or all of the category's at one level.
+    /// The reviewed dimensions.
     evidence: Evidence,
     status: ReviewStatus,
 }
@@ -186,6 +184,7 @@ struct Sidelined {
 enum Evidence {
     None,
     Only(&'static [(Dimension, i64)]),
+    /// All dimensions of the category, at this level in milli-points.
     Level(i64),
 }
 
@@ -237,13 +236,13 @@ pub fn registry(moment: Moment) -> Vec<Observation> {
     SIDELINED.iter().map(|asset| Observation::Asset(Box::new(asset.observed(moment)))).collect()
 }
 
-/// Their reviews of this hour: once, when the run begins.
+/// Their reviews, in the first hour of the run only.
 pub fn reviews(moment: Moment) -> Vec<AssetReview> {
     let due = SIDELINED.iter().filter(|_| moment.before().is_none());
     due.filter_map(|asset| asset.reviewed(moment)).collect()
 }
 
-/// The contract of an asset of the simulation: the same under every seed.
+/// The contract of a simulated asset; it does not depend on the seed.
 pub fn address(asset_id: &str) -> String {
     Random::of(0, asset_id, 0).address()
 }

@@ -1,5 +1,4 @@
-//! Who holds the simulated vaults' shares: an indexer that has finished with some vaults, is busy with others, and has not
-//! begun with the rest.
+//! Holders of the simulated vaults' shares, from an indexer that has finished some vaults, is indexing others, and has not begun the rest.
 
 use super::moment::Moment;
 use super::random::Random;
@@ -9,21 +8,21 @@ use crate::facts::fact::Kind;
 use crate::facts::{Holder, HolderSnapshot};
 use rds_shared::model::status::{HolderCategory, HolderMethod};
 
-/// Vaults that the indexer has heard of; most of them are the cast.
+/// Vaults below this number are indexed; most of them belong to the scenarios.
 const INDEXED: u64 = 64;
-/// Hours between two looks.
-const EVERY: u32 = 12;
-/// Hours before the end at which the indexer catches up with the vaults that it is late with.
+/// Hours between two snapshots.
+const SNAPSHOT_HOURS: u32 = 12;
+/// Hours before the end at which the indexer completes the vaults that it is late with.
 const CATCHES_UP: u32 = 24;
 
-/// How far the indexer is with a vault.
+/// The indexer's progress with a vault.
 #[derive(Clone, Copy, PartialEq)]
 enum Progress {
-    /// Has every holder.
+    /// Every holder is known.
     Done,
-    /// Has read only part of the past.
+    /// Only a part of the past has been read.
     Backfilling,
-    /// Has read all of the past and yet misses some shares.
+    /// All of the past has been read, but the balances do not add up to the supply.
     OffBy,
 }
 
@@ -37,14 +36,14 @@ fn progress(vault: &SimVault, moment: Moment) -> Option<Progress> {
     }
 }
 
-/// Whether anybody looks at all of its holders.
+/// Whether the indexer reads the vault's holders.
 pub fn is_indexed(vault: &SimVault) -> bool {
     vault.number < INDEXED && vault.number % 9 != 4
 }
 
-/// What a look at `moment` finds; null where none is due or the vault is not indexed.
+/// The snapshot at `moment`; `None` if none is due or the vault is not indexed.
 pub fn seen(vault: &SimVault, moment: Moment, seed: u64) -> Option<HolderSnapshot> {
-    let due = moment.hour.is_multiple_of(EVERY) || moment.in_the_last(1);
+    let due = moment.hour.is_multiple_of(SNAPSHOT_HOURS) || moment.in_the_last(1);
     let progress = progress(vault, moment).filter(|_| due)?;
     let mut holders = holders(vault, moment, seed);
     let total = |holders: &[(Holder, u128)]| holders.iter().map(|(_, raw)| raw).sum::<u128>();
@@ -80,7 +79,7 @@ pub fn seen(vault: &SimVault, moment: Moment, seed: u64) -> Option<HolderSnapsho
     })
 }
 
-/// The holders and their balances: a few large ones and a long tail, moving a little from look to look.
+/// Holders and balances: a few large ones and a long tail, with small changes between snapshots.
 fn holders(vault: &SimVault, moment: Moment, seed: u64) -> Vec<(Holder, u128)> {
     let mut random = Random::of(seed, "holders", vault.number);
     let count = 3 + random.below(40);
@@ -91,7 +90,7 @@ fn holders(vault: &SimVault, moment: Moment, seed: u64) -> Vec<(Holder, u128)> {
         let address = random.address();
         let (category, method, label) = who(vault, place, &mut random);
         let weight = u128::from(500 + random.below(500)) * scale / u128::from(place + 1);
-        // Up to two percent to and fro in the course of a day.
+        // Balances vary by up to two percent in the course of a day.
         let sway = u128::from(moment.hour.wrapping_mul(7).wrapping_add(place * 5) % 41);
         let raw = (weight * (980 + sway) / 1_000).max(1);
         (Holder { address, balance_raw: raw.to_string(), label, category, method }, raw)

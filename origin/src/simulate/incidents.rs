@@ -1,4 +1,4 @@
-//! What went wrong in the simulated market, and when it was dealt with.
+//! Simulated incidents and when they were resolved.
 
 use super::SOURCE;
 use super::actor::Actor;
@@ -9,19 +9,19 @@ use crate::ingest::Observation;
 use crate::store::At;
 use rds_shared::model::status::{IncidentSeverity, RemediationStatus, Severity};
 
-/// Who an incident concerns.
+/// The subject of an incident.
 enum Subject {
     /// The vault of this name.
     Vault(&'static str),
-    /// A protocol, and whether it counts against all of its vaults.
+    /// A protocol, and whether the incident counts against all of its vaults.
     Protocol(&'static str, bool),
 }
 
-/// When it happened.
+/// The time of an incident.
 enum Happened {
     /// Days before the run began.
     DaysBefore(u32),
-    /// At the first of the run's last so many hours.
+    /// At the first of this many last hours of the run.
     InTheLast(u32),
 }
 
@@ -29,7 +29,7 @@ struct Incident {
     key: &'static str,
     subject: Subject,
     happened: Happened,
-    /// Dealt with from the first of the last so many hours on; null is "still open".
+    /// Resolved from the first of this many last hours on; `None` while open.
     resolved_in_the_last: Option<u32>,
     severity: Severity,
     size: IncidentSeverity,
@@ -39,7 +39,7 @@ struct Incident {
     returned_usd: Option<f64>,
 }
 
-/// Long enough to cover any run: dealt with before it began.
+/// Resolved before the run began, however long it is.
 const LONG_AGO: Option<u32> = Some(u32::MAX);
 
 const INCIDENTS: [Incident; 6] = [
@@ -117,17 +117,17 @@ const INCIDENTS: [Incident; 6] = [
     },
 ];
 
-/// What becomes known at `moment`. Vaults that the run does not have are left out.
+/// The incidents observed at `moment`. Vaults that the run does not contain are left out.
 pub fn news(moment: Moment, cast: &[Actor]) -> Vec<Observation> {
-    let told = INCIDENTS.iter().filter(|incident| {
+    let changed = INCIDENTS.iter().filter(|incident| {
         let before = moment.before().and_then(|before| incident.stage(before));
         incident.stage(moment) != before
     });
-    told.filter_map(|incident| incident.observed(moment, cast)).collect()
+    changed.filter_map(|incident| incident.observed(moment, cast)).collect()
 }
 
 impl Incident {
-    /// Null before it happened, then whether it is dealt with.
+    /// `None` before it happened, then whether it is resolved.
     fn stage(&self, moment: Moment) -> Option<RemediationStatus> {
         let happened = match self.happened {
             Happened::DaysBefore(_) => true,
@@ -147,7 +147,7 @@ impl Incident {
         };
         let occurred_at = match self.happened {
             Happened::DaysBefore(days) => moment.days_before_start(days),
-            // A shorter run than the story begins with it.
+            // In a run shorter than that, it happens at the start.
             Happened::InTheLast(hours) => Ord::max(moment.start_of_the_last(hours), moment.days_before_start(0)),
         };
         Some(Observation::IncidentLink(Box::new(IncidentLink {

@@ -1,5 +1,5 @@
-//! What the simulated market has in common: a bridge, sets of signers, the vendors of its feeds, a cluster of operators; each type
-//! once certain and once provisional, and the assets of the hub.
+//! Simulated mappings: bridges, signer sets, vendors of feeds and a cluster of operators, certain and provisional ones, and the assets of
+//! the hub.
 
 use super::SOURCE;
 use super::actor::Actor;
@@ -15,11 +15,11 @@ use crate::ingest::Observation;
 use rds_shared::model::mapping::{MappingType, SignerForm, SubjectType};
 
 const CERTAIN: Share = Share(1_000_000);
-/// Sure enough to count, were it verified.
+/// High enough to count if the mapping is verified.
 const LIKELY: Share = Share(850_000);
 const DOUBTFUL: Share = Share(400_000);
 
-/// Everything that is mapped, as the run begins.
+/// All mappings, observed in the first hour.
 pub fn registry(moment: Moment, actors: &[Actor]) -> Vec<Observation> {
     let vault = |name: &str| {
         actors.iter().find(|actor| actor.name() == name).map(|actor| (SubjectType::Vault, actor.id().to_owned()))
@@ -131,7 +131,7 @@ fn bridge() -> Bridge {
     Bridge { system: "ferry".to_owned(), symbol: Some("dBTC".to_owned()), ends }
 }
 
-/// What a hub carries: a wrapper for the first asset, none for the others.
+/// The assets of a hub; only the first has a wrapper.
 fn hub_assets(moment: Moment, hub: &markets::Hub) -> Vec<HubAsset> {
     let asset = |(place, id): (usize, &&str)| HubAsset {
         kind: Kind,

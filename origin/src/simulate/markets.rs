@@ -1,4 +1,4 @@
-//! The simulated lending markets: pools, a spoke behind its hub, pairs, and the states they can be in.
+//! Simulated lending markets: pools, a spoke with its hub, and pairs, in every state.
 
 use super::SOURCE;
 use super::actor::Actor;
@@ -13,7 +13,7 @@ use crate::ingest::Observation;
 use rds_shared::model::market::{MarketShape, MarketSource};
 use rds_shared::model::status::BorrowStatus;
 
-/// A market and what it is made of.
+/// A market and its parts.
 struct Lending {
     key: &'static str,
     name: &'static str,
@@ -24,9 +24,9 @@ struct Lending {
 }
 
 enum Makeup {
-    /// Of these vaults' reserves.
+    /// The reserves of these vaults.
     Pool(&'static [&'static str]),
-    /// The same behind a hub, and reserves that are nobody's vault: asset, and the gates as they read.
+    /// The reserves of these vaults behind a hub, and reserves without a vault: asset and gates.
     Spoke(&'static [&'static str], &'static [(&'static str, Gates)]),
     /// One loan asset against one collateral.
     Pair(Pair),
@@ -37,19 +37,19 @@ struct Pair {
     loan: &'static str,
     collateral: &'static str,
     lltv: f64,
-    /// The vault whose figures the protocol reports.
+    /// The vault whose figures are the market's.
     vault: &'static str,
-    /// Whether it reports what is borrowed.
+    /// Whether the protocol reports the borrowed amount.
     reports_borrowed: bool,
     listed: bool,
 }
 
 const OPEN: SpokeGate = SpokeGate { paused: false, frozen: false, borrowable: true };
-/// A hub that grants a spoke all it asks for.
+/// A hub that limits nothing.
 const GRANTED: HubGate =
     HubGate { active: true, halted: false, draw_cap: None, owed: 400.0, add_cap: None, added: 1_000.0 };
 
-/// Nobody's vaults behind the hub: full, not read, and refused by the hub.
+/// Reserves without a vault: at both caps, not read, and inactive at the hub.
 const NO_VAULTS: [(&str, Gates); 3] = [
     (
         "dgld",
@@ -89,7 +89,7 @@ const MARKETS: [Lending; 9] = [
         ),
         found: MarketSource::OnchainRpc,
     },
-    // All of it is shut down.
+    // All of its reserves are shut down.
     Lending {
         key: "Mirage",
         name: "Quillfish Mirage",
@@ -98,7 +98,7 @@ const MARKETS: [Lending; 9] = [
         makeup: Makeup::Pool(&["Quillfish Mirage Pool (retired)"]),
         found: MarketSource::OnchainRpc,
     },
-    // Nobody has read its borrow side.
+    // Its borrow side has not been read.
     Lending {
         key: "Savings",
         name: "Quillfish Savings",
@@ -121,17 +121,17 @@ const MARKETS: [Lending; 9] = [
         Pair { lltv: 0.945, ..reported("deth", "sdeth", "Brambleway Ether / Staked Ether") },
     ),
     pair("PNY dBTC", "Penny / Bitcoin", reported("pny", "dbtc", "Brambleway Penny / Bitcoin")),
-    // Its borrow side is not reported …
+    // Its borrow side is not reported.
     pair(
         "PNY dGLD",
         "Penny / Gold",
         Pair { reports_borrowed: false, ..reported("pny", "dgld", "Brambleway Penny / Gold") },
     ),
-    // … and this one the protocol does not list: it is not served.
+    // The protocol does not list it, so it is not served.
     pair("SHRD dETH", "Shard / Ether", Pair { listed: false, ..reported("shrd", "deth", "Brambleway Shard / Ether") }),
 ];
 
-/// A listed pair whose two sides are reported.
+/// A listed pair with both sides reported.
 const fn reported(loan: &'static str, collateral: &'static str, vault: &'static str) -> Pair {
     Pair { loan, collateral, lltv: 0.86, vault, reports_borrowed: true, listed: true }
 }
@@ -147,12 +147,12 @@ const fn pair(key: &'static str, name: &'static str, pair: Pair) -> Lending {
     }
 }
 
-/// The contract of the market with this number in the list.
+/// The contract of the market with this index.
 pub(super) fn address(number: u64) -> String {
     Random::of(0, "market", number).address()
 }
 
-/// Every market's contract, as mappings name it.
+/// The contracts of all markets, in the form that mappings use.
 pub fn contracts() -> impl Iterator<Item = String> {
     (0..).zip(&MARKETS).map(|(number, _)| contract(CHAIN_ID, &address(number)))
 }
@@ -175,7 +175,7 @@ pub fn hubs() -> Vec<Hub> {
     spokes.map(hub).collect()
 }
 
-/// What is observed of the markets at `moment`: themselves and their pools' reserves at first, the rest every hour.
+/// The markets' observations at `moment`: markets and pools' reserves in the first hour, the rest every hour.
 pub fn news(moment: Moment, actors: &[Actor], seed: u64) -> Vec<Observation> {
     let vault = |name: &str| actors.iter().find(|actor| actor.name() == name).map(|actor| actor.at(moment));
     let mut news = Vec::new();
@@ -222,7 +222,7 @@ pub fn news(moment: Moment, actors: &[Actor], seed: u64) -> Vec<Observation> {
     news
 }
 
-/// The gates that make a vault's market what its story says.
+/// The gates that result in the market state of the vault's story.
 fn gates(vault: &SimVault, moment: Moment, seed: u64) -> Gates {
     let (market, usd) = (&vault.market, vault.token.usd);
     let reading = vault.reading(moment.at(), i64::from(moment.hour), seed);

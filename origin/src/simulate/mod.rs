@@ -1,21 +1,21 @@
-//! A market that does not exist, on the chain `devnet`: for demos, tests and benchmarks.
+//! Simulation of an invented market on the chain `devnet`, for demos, tests and benchmarks.
 //!
-//! | file | tells |
+//! | file | contents |
 //! |---|---|
 //! | `platforms`, `tokens` | the chain, protocols, curators, and the assets with their reviews |
-//! | `funds`, `publications` | real-world assets: their documents, and what sources publish of them |
-//! | `reviewers` | who signs the reviews |
-//! | `cast` | vaults written by hand, with their stories: every case that a client has to handle |
-//! | `crowd` | generated vaults, as many as are asked for |
-//! | `incidents`, `events` | what went wrong, and what else is told |
-//! | `security`, `signals` | what registries, casebooks and desks report |
-//! | `markets`, `feeds`, `positions` | lending markets over the vaults, price feeds, and who holds what |
-//! | `vault`, `design`, `actor` | a vault at one instant; how it is put together; how it changes |
-//! | `holders`, `strategies` | who holds vaults' shares; what aggregators do with deposits |
-//! | `moment`, `random` | where in its run the simulation is; numbers that are the same everywhere |
+//! | `funds`, `publications` | real-world assets: their documents, and the figures that sources publish |
+//! | `reviewers` | the reviewers that sign reviews |
+//! | `scenarios` | hand-written vaults with their stories: every case that a client has to handle |
+//! | `crowd` | generated vaults, any number of them |
+//! | `incidents`, `events` | incidents, and other events |
+//! | `security`, `signals` | the security registry, the casebook, and signals |
+//! | `markets`, `feeds`, `positions`, `mappings` | lending markets of the vaults, price feeds, positions, mappings |
+//! | `vault`, `design`, `actor` | a vault at one instant; its builders; its changes over time |
+//! | `holders`, `strategies` | holders of vaults' shares; strategies of aggregators |
+//! | `moment`, `random` | the simulated hour; random numbers that are the same on every machine |
 //!
-//! The simulation only observes, and decides at the end what editors make of the security registry. Every hour is a batch of the ordinary ingest, with that hour as its clock, so that scores,
-//! dwells and history are what the rules make of the observations.
+//! The simulation only produces observations, and editors' commands on events and the security registry. Every hour is a batch of the
+//! ordinary ingest, with that hour as its clock, so scores, dwells and history follow from the same rules as in production.
 
 mod actor;
 mod crowd;
@@ -53,44 +53,44 @@ use rds_shared::graph::signature::DecisionKey;
 use rds_shared::wire::Timestamp;
 use serde::Serialize;
 
-/// The source that simulated observations name.
+/// `source` of simulated observations.
 const SOURCE: &str = "simulation";
-/// Vaults a batch: a long run of one hour stays a matter of some hundred megabytes.
-const VAULTS_A_BATCH: usize = 20_000;
+/// Maximum vaults per batch, which bounds the memory of one hour to some hundred megabytes.
+const MAX_VAULTS_PER_BATCH: usize = 20_000;
 
 /// What to simulate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
-    /// Another seed, another market.
+    /// Seed of the random generator.
     pub seed: u64,
-    /// How many vaults there are; the first of them are the cast.
+    /// Number of vaults; the first ones are those of the scenarios.
     pub vaults: u32,
-    /// How many hours are simulated, at least one; the last of them is the current hour.
+    /// Number of simulated hours, at least one; the last one is the current hour.
     pub hours: u32,
 }
 
-/// What a simulation left behind.
+/// The result of a simulation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SimulationReport {
-    /// Vaults there are.
+    /// Number of vaults.
     pub vaults: u64,
-    /// Hours that were simulated.
+    /// Number of simulated hours.
     pub hours: u32,
     /// The first hour.
     pub from: Timestamp,
     /// The last hour.
     pub to: Timestamp,
-    /// Observations made.
+    /// Number of observations.
     pub observations: u64,
-    /// Published scores that changed, first ones included.
+    /// Number of changes of published scores, including first scores.
     pub score_changes: u64,
     /// The data version after the last hour.
     pub data_version: i64,
 }
 
-/// Simulates up to the current hour of `clock`. The same options and the same hour leave the same facts.
+/// Simulates up to the current hour of `clock`. The same options and the same hour result in the same facts.
 ///
-/// `key` signs the baskets' versions; `progress` is told what happens, a line at a time.
+/// `key` signs basket versions; `progress` receives messages of one line.
 pub async fn run(
     db: &Db,
     clock: &Clock,
@@ -110,11 +110,11 @@ pub async fn run(
         score_changes: 0,
         data_version: 0,
     };
-    let large = market.actors.len() > VAULTS_A_BATCH;
+    let large = market.actors.len() > MAX_VAULTS_PER_BATCH;
     for hour in 0..hours {
         let moment = Moment::of(end, hour, hours);
         let at_that_hour = Clock::held(moment.now);
-        // As the running service would, before the hour's news come in.
+        // As a running service does, before the hour's observations arrive.
         symbol_days::keep_due(db, moment.now).await?;
         for batch in market.batches(moment) {
             report.observations += batch.lines();
@@ -125,7 +125,7 @@ pub async fn run(
                 progress(&format!("hour {} of {hours}: {} observations so far", hour + 1, report.observations));
             }
         }
-        // Whatever the hour moved: the first hour makes the first versions.
+        // Rebalances baskets that are due; the first hour creates the first versions.
         baskets::refresh(db, &at_that_hour, key).await?;
         for (event, verb) in events::edits(moment) {
             commands::run(db, &at_that_hour, event, verb).await?;
@@ -137,7 +137,6 @@ pub async fn run(
     Ok(report)
 }
 
-/// Everything that is simulated.
 struct Simulation {
     seed: u64,
     actors: Vec<Actor>,
@@ -153,9 +152,9 @@ impl Simulation {
         Simulation { seed, actors }
     }
 
-    /// What is observed at `moment`, in batches that can be taken one after the other.
+    /// The observations of `moment`, in batches to be ingested in order.
     fn batches(&self, moment: Moment) -> impl Iterator<Item = Batch> {
-        let mut chunks = self.actors.chunks(VAULTS_A_BATCH);
+        let mut chunks = self.actors.chunks(MAX_VAULTS_PER_BATCH);
         let first = self.batch(self.market_news(moment), chunks.next().unwrap_or_default(), moment);
         std::iter::once(first).chain(chunks.map(move |chunk| self.batch(Vec::new(), chunk, moment)))
     }

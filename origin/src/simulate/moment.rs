@@ -1,4 +1,4 @@
-//! Where in its run a simulation is.
+//! The simulated hour within its run.
 
 use crate::store::At;
 use rds_shared::wire::Timestamp;
@@ -6,26 +6,26 @@ use rds_shared::wire::Timestamp;
 const HOUR: i64 = 3_600;
 const DAY: i64 = 24 * HOUR;
 
-/// One simulated hour. Stories are told backwards from the last one, so that a run of any length ends in the same picture.
+/// One simulated hour. Stories are timed backwards from the last hour, so a run of any length ends in the same state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Moment {
     /// The hour's instant.
     pub now: Timestamp,
-    /// Counted from 0.
+    /// Number of the hour, counted from 0.
     pub hour: u32,
-    /// How many the run has.
+    /// Number of hours of the run.
     pub hours: u32,
 }
 
 impl Moment {
-    /// The hour numbered `hour` of a run whose last hour is the one that holds `end`.
+    /// The hour numbered `hour` of a run whose last hour contains `end`.
     pub fn of(end: Timestamp, hour: u32, hours: u32) -> Moment {
         let last = end.as_seconds().div_euclid(HOUR) * HOUR;
         let now = Timestamp::from_seconds(last).plus_seconds(-HOUR * i64::from(hours.saturating_sub(hour + 1)));
         Moment { now, hour, hours }
     }
 
-    /// The hour before this one, or null in the first.
+    /// The hour before this one; `None` in the first.
     pub fn before(self) -> Option<Moment> {
         let hour = self.hour.checked_sub(1)?;
         Some(Moment { now: self.now.plus_seconds(-HOUR), hour, hours: self.hours })
@@ -36,18 +36,18 @@ impl Moment {
         self.hours - self.hour <= hours
     }
 
-    /// The instant as an observation carries it.
+    /// The instant, as `observed_at`.
     pub fn at(self) -> At {
         At(self.now)
     }
 
-    /// The first instant of the last `hours` hours, whether the run reaches back so far or not.
+    /// The start of the last `hours` hours, even if the run is shorter.
     pub fn start_of_the_last(self, hours: u32) -> At {
         let end = self.now.plus_seconds(HOUR * i64::from(self.hours - self.hour - 1));
         At(end.plus_seconds(-HOUR * (i64::from(hours) - 1)))
     }
 
-    /// So many whole days before the run began.
+    /// The instant `days` days before the start of the run.
     pub fn days_before_start(self, days: u32) -> At {
         At(self.now.plus_seconds(-HOUR * i64::from(self.hour) - DAY * i64::from(days)))
     }
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_hour_of_a_run_is_the_one_that_holds_its_end() {
+    fn the_last_hour_of_a_run_contains_its_end() {
         let end = Timestamp::parse("2026-11-21T10:42:00Z").unwrap();
         let last = Moment::of(end, 71, 72);
         assert_eq!(last.now.to_string(), "2026-11-21T10:00:00.000Z");

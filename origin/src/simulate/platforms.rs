@@ -11,7 +11,7 @@ use rds_shared::scoring::MilliPoints;
 use rds_shared::scoring::vault::Strategy;
 use std::collections::BTreeMap;
 
-/// The chain's number, the one that local development chains use.
+/// The chain id that local development chains use.
 pub const CHAIN_ID: i64 = 31_337;
 
 /// A protocol of the simulation.
@@ -20,7 +20,7 @@ pub struct Platform {
     pub id: &'static str,
     name: &'static str,
     version: &'static str,
-    /// When the run begins; null is unknown.
+    /// Age at the start of the run; `None` if unknown.
     age_days: Option<u32>,
     audits: Option<u32>,
     newest_audit_days: u32,
@@ -30,20 +30,20 @@ pub struct Platform {
     strategy: Option<Strategy>,
     dependencies: Option<&'static [&'static str]>,
     money_market: bool,
-    /// Whether deposit gates are read; where not, they stay unknown.
+    /// Whether deposit gates are read; otherwise they are unknown.
     pub gates_are_read: bool,
-    /// Which route shows what its vaults do with deposits.
+    /// The route that shows how its vaults invest deposits.
     pub breakdown: Option<Breakdown>,
-    /// What share tokens' symbols start with.
+    /// Prefix of its share tokens' symbols.
     pub prefix: &'static str,
 }
 
-/// The protocol whose first audit arrives within the run.
+/// The protocol whose first audit is published within the run.
 const AUDITED_LATE: &str = "mothlamp";
-/// … so many hours before the run ends.
+/// Hours before the end of the run at which that audit is published.
 const AUDIT_ARRIVES: u32 = 4;
 
-const NOBODY: Option<&[&str]> = Some(&[]);
+const NO_DEPENDENCIES: Option<&[&str]> = Some(&[]);
 
 /// All protocols, the established ones first.
 pub static PLATFORMS: [Platform; 11] = [
@@ -58,7 +58,7 @@ pub static PLATFORMS: [Platform; 11] = [
         bounty_usd: Some(1_000_000.0),
         tvl_usd: Some(1_420_000_000.0),
         strategy: Some(Strategy::LendingPool),
-        dependencies: NOBODY,
+        dependencies: NO_DEPENDENCIES,
         money_market: true,
         gates_are_read: true,
         breakdown: None,
@@ -75,7 +75,7 @@ pub static PLATFORMS: [Platform; 11] = [
         bounty_usd: Some(500_000.0),
         tvl_usd: Some(620_000_000.0),
         strategy: Some(Strategy::IsolatedLending),
-        dependencies: NOBODY,
+        dependencies: NO_DEPENDENCIES,
         money_market: true,
         gates_are_read: true,
         breakdown: None,
@@ -109,7 +109,7 @@ pub static PLATFORMS: [Platform; 11] = [
         bounty_usd: Some(250_000.0),
         tvl_usd: Some(955_000_000.0),
         strategy: Some(Strategy::Savings),
-        dependencies: NOBODY,
+        dependencies: NO_DEPENDENCIES,
         money_market: false,
         gates_are_read: true,
         breakdown: None,
@@ -177,7 +177,7 @@ pub static PLATFORMS: [Platform; 11] = [
         bounty_usd: None,
         tvl_usd: Some(27_000_000.0),
         strategy: Some(Strategy::Offchain),
-        dependencies: NOBODY,
+        dependencies: NO_DEPENDENCIES,
         money_market: false,
         gates_are_read: false,
         breakdown: None,
@@ -194,7 +194,7 @@ pub static PLATFORMS: [Platform; 11] = [
         bounty_usd: None,
         tvl_usd: Some(3_100_000.0),
         strategy: Some(Strategy::IsolatedLending),
-        dependencies: NOBODY,
+        dependencies: NO_DEPENDENCIES,
         money_market: true,
         gates_are_read: true,
         breakdown: None,
@@ -236,7 +236,7 @@ pub static PLATFORMS: [Platform; 11] = [
     },
 ];
 
-/// Curators: id, name, and what they say of themselves.
+/// Curators: id, name and description.
 pub static CURATORS: [(&str, &str, &str); 6] = [
     ("juniper-and-vole", "Juniper & Vole", "A fictional curator of unhurried lending vaults."),
     ("saltmarsh-risk", "Saltmarsh Risk", "A fictional desk that sets limits and watches them."),
@@ -246,7 +246,7 @@ pub static CURATORS: [(&str, &str, &str); 6] = [
     ("copperfern-capital", "Copperfern Capital", "A fictional manager with one key and many plans."),
 ];
 
-/// The chain, the protocols and the curators as they are at `moment`.
+/// The chain, the protocols and the curators at `moment`.
 pub fn registry(moment: Moment) -> Vec<Observation> {
     let mut all = vec![Observation::Chain(chain(moment.days_before_start(30)))];
     all.extend(PLATFORMS.iter().map(|platform| platform.observed(moment)));
@@ -254,7 +254,7 @@ pub fn registry(moment: Moment) -> Vec<Observation> {
     all
 }
 
-/// What of the registry changed at `moment` after the run's first hour.
+/// Changes of the registry at `moment`, after the first hour.
 pub fn news(moment: Moment) -> Vec<Observation> {
     let arrives =
         moment.in_the_last(AUDIT_ARRIVES) && moment.before().is_some_and(|last| !last.in_the_last(AUDIT_ARRIVES));

@@ -1,5 +1,5 @@
-//! Three holders of several simulated vaults. Where a vault's holders are indexed they are among them; of the others somebody
-//! read their balances alone.
+//! Three holders of several simulated vaults. They appear among the holders of indexed vaults; for other vaults only their balances were
+//! read.
 
 use super::actor::Actor;
 use super::moment::Moment;
@@ -10,26 +10,26 @@ use crate::facts::Position;
 use crate::facts::fact::Kind;
 use crate::ingest::Observation;
 
-/// Holder by number, vault, and share of it in parts per million; null where the vault's supply was not read.
+/// Number of the holder, vault, and share of the vault in parts per million; `None` if the vault's supply was not read.
 const HELD: [(u64, &str, Option<u32>); 8] = [
     (0, "Quillfish Penny Pool", Some(12_500)),
     (0, "Juniper & Vole Steady Penny", Some(4_000)),
     (0, "Slowriver Savings Penny", Some(900)),
     (1, "Tidewheel Ether & Quill Farm", Some(310_000)),
     (1, "Cinderloop Fourfold Ether", Some(27_000)),
-    // Neither of the two has a price: the vault's value, and then its supply, were not read.
+    // These positions have no value: of the first vault the value was not read, of the second the supply.
     (1, "Driftwick Autopilot One", Some(150_000)),
     (2, "Hearthglow Pocket", None),
-    // Left again.
+    // A position that was closed.
     (2, "Quillfish Penny Pool", Some(0)),
 ];
 
-/// The holder numbered `number`: the same under every seed.
+/// The holder's address; it does not depend on the seed.
 fn holder(number: u64) -> String {
     Random::of(0, "holder", number).address()
 }
 
-/// Their balances among the holders of an indexed vault, whose other holders have `others` shares together.
+/// Their balances in an indexed vault whose other holders have `others` shares in total.
 pub fn among(vault: &SimVault, others: u128) -> Vec<(String, u128)> {
     let held = || HELD.iter().filter(|(_, name, _)| *name == vault.name);
     let parts = |parts: &Option<u32>| u128::from(parts.unwrap_or(0));
@@ -38,7 +38,7 @@ pub fn among(vault: &SimVault, others: u128) -> Vec<(String, u128)> {
     held().map(|(number, _, of)| (holder(*number), unit * parts(of))).filter(|(_, balance)| *balance > 0).collect()
 }
 
-/// What is known of holders of the other vaults, once, at the run's first hour.
+/// Their positions in vaults that are not indexed, in the first hour only.
 pub fn news(moment: Moment, actors: &[Actor]) -> Vec<Observation> {
     let held = |(number, name, parts): &(u64, &str, Option<u32>)| {
         let vault = actors.iter().find(|actor| actor.name() == *name)?.at(moment);
@@ -46,7 +46,7 @@ pub fn news(moment: Moment, actors: &[Actor]) -> Vec<Observation> {
             return None;
         }
         let units = vault.market.tvl_usd.unwrap_or(1e6) / vault.token.usd * f64::from(parts.unwrap_or(1)) / 1e6;
-        // A share token of six decimals, whatever its asset has.
+        // Share tokens have six decimals here, whatever the decimals of the asset.
         let balance = (units * 1e6) as u128;
         Some(Observation::Position(Position {
             kind: Kind,

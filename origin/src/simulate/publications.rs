@@ -1,6 +1,6 @@
-//! What the simulated market's sources publish of real-world assets, and what they surface. None of them exists.
+//! Figures and candidates of real-world assets from simulated sources. None of them exists.
 //!
-//! A publication is a matter of its day alone, never of the run or its seed: what is published once is never stated otherwise.
+//! A publication depends only on its day, not on the run or its seed, so a repeated publication never contradicts an earlier one.
 
 use super::SOURCE;
 use super::funds;
@@ -17,11 +17,11 @@ use rds_shared::rules::rwa_sources::CandidateState::{self, *};
 use rds_shared::rules::rwa_sources::SourceType::{self, *};
 use rds_shared::wire::Timestamp;
 
-/// Days of figures before the run.
+/// Number of days before the run with figures.
 const REMEMBERED_DAYS: i64 = 40;
-/// Sources publish so often.
+/// Hours between two publications.
 const PUBLISH_EVERY_HOURS: u32 = 24;
-/// So many hours before the run ends a figure of the day before is corrected.
+/// Hours before the end of the run at which a figure of the previous day is corrected.
 const CORRECTED_HOURS: u32 = 6;
 
 const LEDGER: &str = "ledgerlight";
@@ -30,36 +30,36 @@ const QUIET: &str = "quietfeed";
 const CATALOG: &str = "almanac";
 const RETIRED: &str = "oldfeed";
 
-/// How a source does.
+/// The state of a source.
 #[derive(Clone, Copy, PartialEq)]
-enum Fate {
+enum SourceState {
     Publishes,
-    /// The latest attempt failed.
+    /// The latest attempt to read it failed.
     Fails,
     NotSetUp,
     SwitchedOff,
 }
 
-/// The sources: id, name, kind, rank and fate.
-const SOURCES: [(&str, &str, SourceType, i32, Fate); 8] = [
-    (LEDGER, "Ledgerlight Statements", IssuerFeed, 1, Fate::Publishes),
-    (CHAIN, "Chainsum", Onchain, 2, Fate::Publishes),
-    (QUIET, "Quietfeed", Aggregator, 3, Fate::Publishes),
-    ("crackedfeed", "Crackedfeed", Aggregator, 4, Fate::Fails),
-    ("newfeed", "Newfeed", Aggregator, 5, Fate::Publishes),
-    ("plannedfeed", "Plannedfeed", IssuerFeed, 6, Fate::NotSetUp),
-    (RETIRED, "Oldfeed", Aggregator, 7, Fate::SwitchedOff),
-    (CATALOG, "Almanac of Products", MarketCatalog, 9, Fate::Publishes),
+/// The sources: id, name, type, priority and state.
+const SOURCES: [(&str, &str, SourceType, i32, SourceState); 8] = [
+    (LEDGER, "Ledgerlight Statements", IssuerFeed, 1, SourceState::Publishes),
+    (CHAIN, "Chainsum", Onchain, 2, SourceState::Publishes),
+    (QUIET, "Quietfeed", Aggregator, 3, SourceState::Publishes),
+    ("crackedfeed", "Crackedfeed", Aggregator, 4, SourceState::Fails),
+    ("newfeed", "Newfeed", Aggregator, 5, SourceState::Publishes),
+    ("plannedfeed", "Plannedfeed", IssuerFeed, 6, SourceState::NotSetUp),
+    (RETIRED, "Oldfeed", Aggregator, 7, SourceState::SwitchedOff),
+    (CATALOG, "Almanac of Products", MarketCatalog, 9, SourceState::Publishes),
 ];
 
-/// What a source states of an asset, in millions of USD on an ordinary day: fund, issued, circulating.
+/// The figures of an asset from a source, in millions of USD.
 struct Statement {
     source: &'static str,
     asset: &'static str,
     fund: Option<f64>,
     issued: Option<f64>,
     circulating: Option<f64>,
-    /// Days before the end of the run on which it was last stated; 0 goes on.
+    /// Days before the end of the run of the last publication; 0 if publications continue.
     stopped_days: i64,
 }
 
@@ -79,7 +79,7 @@ const STATEMENTS: [Statement; 9] = [
     Statement { fund: Some(7.5), stopped_days: 20, ..states(QUIET, "nimbus") },
 ];
 
-/// What sources surfaced: source, symbol, state, days before the run, and the asset it has become.
+/// Candidates: source, symbol, state, days before the run, and the asset that it became.
 const SURFACED: [(&str, &str, CandidateState, u32, Option<&str>); 7] = [
     (CATALOG, "DTB", Classified, 60, Some("dtb")),
     (CATALOG, "dGLD", Classified, 55, Some("dgld")),
@@ -90,7 +90,7 @@ const SURFACED: [(&str, &str, CandidateState, u32, Option<&str>); 7] = [
     (RETIRED, "RUST", Discovered, 30, None),
 ];
 
-/// The sources, what they surfaced, and the figures of before the run.
+/// The sources, their candidates, and the figures from before the run.
 pub fn registry(moment: Moment) -> Vec<Observation> {
     let mut known: Vec<Observation> =
         SOURCES.iter().map(|source| Observation::RwaSource(registered(source, moment))).collect();
@@ -101,7 +101,7 @@ pub fn registry(moment: Moment) -> Vec<Observation> {
     known
 }
 
-/// What is published at `moment`.
+/// The publications at `moment`.
 pub fn news(moment: Moment) -> Vec<Observation> {
     let mut news = Vec::new();
     if moment.hour.is_multiple_of(PUBLISH_EVERY_HOURS) {
@@ -126,7 +126,7 @@ impl Statement {
     fn of(&self, day: Timestamp, moment: Moment) -> RwaObservation {
         let number = day.as_seconds().div_euclid(DAY).unsigned_abs();
         let mut random = Random::of(0, self.asset, number);
-        // Grows a little, with a ripple: whole dollars.
+        // Slow growth with a small variation, in whole dollars.
         let factor = 1.0 + (number % 500) as f64 / 20_000.0 + random.between(-0.002, 0.002);
         let usd = |millions: Option<f64>| millions.map(|millions| (millions * 1e6 * factor).round());
         let rate = (random.between(3.5, 5.5) * 100.0).round() / 100.0;
@@ -159,7 +159,7 @@ fn correction(statement: &Statement, day: Timestamp, moment: Moment) -> RwaObser
     }
 }
 
-fn registered(source: &(&str, &str, SourceType, i32, Fate), moment: Moment) -> RwaSource {
+fn registered(source: &(&str, &str, SourceType, i32, SourceState), moment: Moment) -> RwaSource {
     let (id, name, source_type, priority, fate) = *source;
     RwaSource {
         kind: Kind,
@@ -169,12 +169,12 @@ fn registered(source: &(&str, &str, SourceType, i32, Fate), moment: Moment) -> R
         name: name.to_owned(),
         source_type,
         url: Some(format!("https://{id}.example")),
-        is_enabled: fate != Fate::SwitchedOff,
-        is_configured: fate != Fate::NotSetUp,
+        is_enabled: fate != SourceState::SwitchedOff,
+        is_configured: fate != SourceState::NotSetUp,
         priority,
         max_age_seconds: 2 * DAY,
-        last_attempt_at: (fate == Fate::Fails).then(|| moment.at()),
-        last_attempt_ok: (fate == Fate::Fails).then_some(false),
+        last_attempt_at: (fate == SourceState::Fails).then(|| moment.at()),
+        last_attempt_ok: (fate == SourceState::Fails).then_some(false),
     }
 }
 
@@ -207,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_publication_says_the_same_in_every_run() {
+    fn a_publication_is_the_same_in_every_run() {
         let end = Timestamp::from_seconds(1_800_000_000);
         let day = day_of(end);
         let stated = |hours: u32, later: i64| {

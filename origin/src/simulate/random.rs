@@ -1,4 +1,4 @@
-//! Randomness that is the same on every machine and in every version: splitmix64, one stream a subject.
+//! Random numbers that are the same on every machine and in every version: splitmix64, one stream per subject.
 //!
 //! Reference: Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators" (2014); the constants are those of
 //! the published implementation. Only additions, multiplications and divisions of floats are used, which are exact
@@ -17,7 +17,7 @@ fn mix(mut z: u64) -> u64 {
 }
 
 impl Random {
-    /// The stream of the subject `topic`, `number` under `seed`: what one subject draws never moves another's numbers.
+    /// The stream of the subject `topic`, `number` under `seed`. Draws from one stream do not affect another.
     pub fn of(seed: u64, topic: &str, number: u64) -> Random {
         let topic = topic.bytes().fold(seed, |state, byte| mix(state.wrapping_add(STEP) ^ u64::from(byte)));
         Random(mix(topic ^ mix(number.wrapping_add(STEP))))
@@ -31,7 +31,7 @@ impl Random {
 
     /// At least 0 and less than 1.
     pub fn unit(&mut self) -> f64 {
-        // 53 bits are what a float holds exactly.
+        // An f64 represents integers of 53 bits exactly.
         (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
@@ -40,7 +40,7 @@ impl Random {
         low + (high - low) * self.unit()
     }
 
-    /// A whole number below `bound`; 0 when that is 0.
+    /// A whole number below `bound`; 0 if `bound` is 0.
     pub fn below(&mut self, bound: u32) -> u32 {
         let scaled = (u128::from(self.bits()) * u128::from(bound)) >> 64;
         u32::try_from(scaled).unwrap_or(0)

@@ -1,5 +1,4 @@
-//! The simulated market's reviewers. Their keys are made from their names, so anybody can sign for them: they exist on
-//! the devnet only.
+//! The simulated reviewers. Their keys are derived from their names, so anybody can sign for them; they exist on the devnet only.
 
 use super::SOURCE;
 use super::funds::{self, DISPUTED, Fund, UNSIGNED};
@@ -16,13 +15,13 @@ use sha2::{Digest, Sha256};
 
 /// The organisation that reviews everything.
 pub const ORGANISATION: &str = "Lamplight Review Circle";
-/// Its desk.
+/// The reviewer that signs for it.
 pub const LEAD: &str = "lamplight";
-/// A second opinion.
+/// A second reviewer.
 const SECOND: &str = "tallow";
-/// The key that signs now …
+/// Name of the current key.
 const CURRENT: &str = "k2";
-/// … and the one before.
+/// Name of the previous key.
 const PAST: &str = "k1";
 
 /// The reviewers: id, name, organisation, and whether they still sign.
@@ -32,7 +31,7 @@ const REVIEWERS: [(&str, &str, Option<&str>, bool); 3] = [
     ("ashgrove", "Ashgrove Opinions", None, false),
 ];
 
-/// Everybody who signs or has signed.
+/// All reviewers, current and former.
 pub fn registry(moment: Moment) -> Vec<Observation> {
     let reviewer = |(id, name, organisation, signs): &(&str, &str, Option<&str>, bool)| {
         let handover = moment.days_before_start(100);
@@ -58,7 +57,7 @@ pub fn registry(moment: Moment) -> Vec<Observation> {
     REVIEWERS.iter().map(reviewer).collect()
 }
 
-/// What is signed under a review on the spot: by the desk that wrote it, and where there is doubt by a second one.
+/// The attestations of a review, signed at once by its author, and for the disputed asset by a second reviewer.
 pub fn attestations(review: &AssetReview) -> Vec<Observation> {
     if review.review_status == ReviewStatus::Unreviewed || review.asset_id == UNSIGNED {
         return Vec::new();
@@ -100,7 +99,7 @@ fn signed(review: &AssetReview, reviewer_id: &str, product_id: Option<&str>) -> 
     })
 }
 
-/// The same on every machine.
+/// The reviewer's secret key, the same on every machine.
 fn secret(reviewer_id: &str, key_id: &str) -> ReviewerSecret {
     let mut digest = Sha256::new();
     digest.update(b"a devnet reviewer that does not exist\n");

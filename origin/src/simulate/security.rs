@@ -1,4 +1,4 @@
-//! The security registry and the casebook of the simulated market: a row of every state, a case of every band and basis.
+//! The simulated security registry and casebook: a row of every state, a case of every band and basis.
 
 use super::SOURCE;
 use super::actor::Actor;
@@ -18,18 +18,18 @@ use rds_shared::model::security::RegistryState::{self, Dismissed, Published, Pur
 use rds_shared::model::status::Severity::{self, Critical, Info, Warning};
 use rds_shared::rules::losses::LossSeverity;
 
-/// Whom the registry's rows come from: the incidents of the simulation that are reported by themselves carry the same key.
+/// Source of the registry's rows. With their keys it forms the event keys of the simulation's own incidents.
 const REGISTRY: &str = "devnet";
 
-/// Whose contract was attacked.
+/// The attacked contract.
 enum Victim {
-    /// The vault of this name, at the first of the run's last so many hours.
+    /// The vault of this name, at the first of this many last hours of the run.
     Vault(&'static str, u32),
-    /// A contract that nothing here is tracked at, so many days before the run.
+    /// A contract that is not tracked, this many days before the run.
     Stranger(u32),
 }
 
-/// What editors make of a row; the auto-publish pass comes before them.
+/// A row of the registry. Editors change it after the automatic publication.
 struct Row {
     key: &'static str,
     title: &'static str,
@@ -39,24 +39,25 @@ struct Row {
     votes: (u32, u32),
     loss: Option<i64>,
     case: Option<Case>,
-    /// The states that editors take it through.
+    /// The states that editors give it, in order.
     edited: &'static [RegistryState],
 }
 
-/// What the casebook has of it.
+/// The casebook's case of a row.
 struct Case {
     basis: LossBasis,
-    /// Whether the casebook labels it by the band of the loss.
+    /// Whether its severity is stated, by the band of the loss.
     labelled: bool,
     returned: Option<i64>,
-    /// Still listed, and with whose word against it.
+    /// Whether the casebook still lists it.
     active: bool,
+    /// Whether it is counted twice, and who verified that.
     contamination: Option<Option<&'static str>>,
 }
 
 const CLEAN: Case =
     Case { basis: LossBasis::Stated, labelled: true, returned: None, active: true, contamination: None };
-const UNTOLD: Row = Row {
+const DEFAULT_ROW: Row = Row {
     key: "",
     title: "",
     story: "",
@@ -78,7 +79,7 @@ const ROWS: [Row; 16] = [
         votes: (3, 0),
         loss: Some(4_480_000),
         case: Some(CLEAN),
-        ..UNTOLD
+        ..DEFAULT_ROW
     },
     Row {
         key: "penny-pool-donation",
@@ -86,7 +87,7 @@ const ROWS: [Row; 16] = [
         story: "Tokens sent to the pool moved its share price for two blocks. Nobody lost anything.",
         victim: Victim::Vault("Quillfish Penny Pool", 40),
         votes: (1, 2),
-        ..UNTOLD
+        ..DEFAULT_ROW
     },
     Row {
         key: "gullwing-bridge-keys",
@@ -97,7 +98,7 @@ const ROWS: [Row; 16] = [
         votes: (7, 0),
         loss: Some(84_000_000),
         case: Some(Case { returned: Some(12_500_000), ..CLEAN }),
-        ..UNTOLD
+        ..DEFAULT_ROW
     },
     Row {
         key: "mudlark-oracle",
@@ -108,7 +109,7 @@ const ROWS: [Row; 16] = [
         votes: (4, 1),
         loss: Some(17_250_000),
         case: Some(CLEAN),
-        ..UNTOLD
+        ..DEFAULT_ROW
     },
     Row {
         key: "thimble-reentrancy",
@@ -118,7 +119,7 @@ const ROWS: [Row; 16] = [
         severity: Warning,
         loss: Some(1_930_000),
         case: Some(Case { basis: LossBasis::UnitAssumed, ..CLEAN }),
-        ..UNTOLD
+        ..DEFAULT_ROW
     },
     Row {
         key: "wickerbot-approval",
@@ -127,7 +128,7 @@ const ROWS: [Row; 16] = [
         victim: Victim::Stranger(90),
         loss: Some(36_400),
         case: Some(Case { basis: LossBasis::Partial, ..CLEAN }),
-        ..UNTOLD
+        ..DEFAULT_ROW
     },
     Row {
         key: "sedge-swap-fee",
@@ -137,7 +138,7 @@ const ROWS: [Row; 16] = [
         severity: Warning,
         loss: Some(212_900),
         case: Some(Case { labelled: false, ..CLEAN }),
-        ..UNTOLD
+        ..DEFAULT_ROW
     },
     Row {
         key: "bogbean-token-mint",
@@ -146,7 +147,7 @@ const ROWS: [Row; 16] = [
         victim: Victim::Stranger(60),
         severity: Warning,
         case: Some(Case { basis: LossBasis::Doubtful, labelled: false, ..CLEAN }),
-        ..UNTOLD
+        ..DEFAULT_ROW
     },
     Row {
         key: "cloudberry-double-count",
@@ -155,7 +156,7 @@ const ROWS: [Row; 16] = [
         victim: Victim::Stranger(58),
         loss: Some(3_300_000),
         case: Some(Case { contamination: Some(Some("casebook desk")), ..CLEAN }),
-        ..UNTOLD
+        ..DEFAULT_ROW
     },
     Row {
         key: "dunlin-lend-overlap",
@@ -164,7 +165,7 @@ const ROWS: [Row; 16] = [
         victim: Victim::Stranger(57),
         loss: Some(640_000),
         case: Some(Case { contamination: Some(None), ..CLEAN }),
-        ..UNTOLD
+        ..DEFAULT_ROW
     },
     Row {
         key: "eelgrass-withdrawn",
@@ -173,7 +174,7 @@ const ROWS: [Row; 16] = [
         victim: Victim::Stranger(50),
         loss: Some(150_000),
         case: Some(Case { active: false, ..CLEAN }),
-        ..UNTOLD
+        ..DEFAULT_ROW
     },
     Row {
         key: "harrier-rumour",
@@ -181,7 +182,7 @@ const ROWS: [Row; 16] = [
         story: "A post without a transaction.",
         victim: Victim::Stranger(9),
         votes: (0, 1),
-        ..UNTOLD
+        ..DEFAULT_ROW
     },
     Row {
         key: "ibis-frontend",
@@ -191,7 +192,7 @@ const ROWS: [Row; 16] = [
         severity: Warning,
         votes: (2, 0),
         edited: &[Published],
-        ..UNTOLD
+        ..DEFAULT_ROW
     },
     Row {
         key: "jackdaw-false-alarm",
@@ -201,7 +202,7 @@ const ROWS: [Row; 16] = [
         severity: Warning,
         votes: (1, 6),
         edited: &[Published, Retracted],
-        ..UNTOLD
+        ..DEFAULT_ROW
     },
     Row {
         key: "kestrel-spam",
@@ -209,7 +210,7 @@ const ROWS: [Row; 16] = [
         story: "An advertisement.",
         victim: Victim::Stranger(14),
         edited: &[Dismissed],
-        ..UNTOLD
+        ..DEFAULT_ROW
     },
     Row {
         key: "lapwing-duplicate",
@@ -217,21 +218,21 @@ const ROWS: [Row; 16] = [
         story: "Told in another row.",
         victim: Victim::Stranger(12),
         edited: &[Removed],
-        ..UNTOLD
+        ..DEFAULT_ROW
     },
 ];
 
-/// A row that is taken out for good, and a case that names neither chain nor registry row.
+/// A row that is removed permanently.
 const PURGED: Row = Row {
     key: "magpie-names",
     title: "A person's name",
     story: "It should not be here.",
     victim: Victim::Stranger(11),
     edited: &[Purged],
-    ..UNTOLD
+    ..DEFAULT_ROW
 };
 
-/// What becomes known at `moment`. Vaults that the run does not have are left out.
+/// The rows and cases observed at `moment`. Vaults that the run does not contain are left out.
 pub fn news(moment: Moment, cast: &[Actor]) -> Vec<Observation> {
     let rows = (0..).zip(ROWS.iter().chain([&PURGED]));
     let mut news: Vec<Observation> = rows.flat_map(|(number, row)| row.observed(number, moment, cast)).collect();
@@ -241,7 +242,7 @@ pub fn news(moment: Moment, cast: &[Actor]) -> Vec<Observation> {
     news
 }
 
-/// What editors do when the run has ended; done once, however often the same run is simulated.
+/// Applies the editors' changes after the run. Repeating the same run does not repeat them.
 pub async fn edit(db: &Db, clock: &Clock) -> Result<(), StoreError> {
     for row in ROWS.iter().chain([&PURGED]) {
         let id = security_event_id(REGISTRY, row.key);
@@ -334,7 +335,7 @@ impl Row {
     }
 }
 
-/// A case that the casebook has from hearsay: no chain, no label, no registry row.
+/// A case without chain, severity and registry row.
 fn unmapped(moment: Moment) -> LossCase {
     LossCase {
         kind: Kind,

@@ -1,4 +1,4 @@
-//! Signals of the simulated market: every step of the ladder, every kind of entity.
+//! Simulated signals: every severity and every kind of entity.
 
 use super::SOURCE;
 use super::actor::Actor;
@@ -11,11 +11,11 @@ use crate::ingest::Observation;
 use rds_shared::model::money::Cents;
 use rds_shared::model::signal::SignalSeverity::{self, Info, PolicyBreach, RiskChange, Watch};
 
-/// When it was published.
+/// The time of publication.
 enum Published {
-    /// At the first of the run's last so many hours.
+    /// At the first of this many last hours of the run.
     InTheLast(u32),
-    /// So many days before the run.
+    /// This many days before the run.
     DaysBefore(u32),
 }
 
@@ -27,10 +27,10 @@ struct Story {
     significance: f64,
     category: &'static str,
     published: Published,
-    /// Kind, id and label; what is empty is found in the market.
+    /// Kind, id and label; an empty id is looked up in the simulated market.
     entities: &'static [(&'static str, &'static str, &'static str)],
     breaches: u32,
-    /// Whether the source itself says what is touched: a quarter of its first vault.
+    /// Whether the source itself states the affected vaults: a quarter of the first one.
     given: bool,
 }
 
@@ -109,7 +109,7 @@ const STORIES: [Story; 6] = [
     },
 ];
 
-/// What becomes known at `moment`.
+/// The signals observed at `moment`.
 pub fn news(moment: Moment, cast: &[Actor]) -> Vec<Observation> {
     STORIES.iter().filter_map(|story| story.observed(moment, cast)).map(Box::new).map(Observation::Signal).collect()
 }

@@ -1,4 +1,4 @@
-//! What the simulated aggregators do with deposits: allocators lend them to the vaults they hold, compounders run one strategy.
+//! Strategies of the simulated aggregators: allocators deposit into other vaults, compounders run one strategy.
 
 use super::SOURCE;
 use super::moment::Moment;
@@ -8,21 +8,21 @@ use crate::facts::fact::Kind;
 use crate::facts::{VaultStrategy, YieldSource};
 use rds_shared::model::status::{Breakdown, RewardSide, RewardType, YieldKind};
 
-/// The compounder of which nobody has read the strategies yet.
+/// A compounder whose strategies have not been read.
 const UNREAD: &str = "driftwick";
-/// Since this many hours before the end, allocators keep a part of their first strategy's share at hand.
-const REBALANCED: u32 = 30;
-/// That part of the whole.
-const KEPT_AT_HAND: f64 = 0.15;
-/// Compounding once a day.
+/// Hours before the end at which allocators move a part of their first strategy's share to idle funds.
+const REBALANCE_HOURS: u32 = 30;
+/// That part, as a fraction of the vault.
+const IDLE_SHARE: f64 = 0.15;
+/// Compounding periods per year: daily.
 const PERIODS: i32 = 365;
 
-/// Whether `moment` is the one in which allocators rebalance; a shorter run begins with it done.
+/// Whether allocators rebalance at `moment`. A shorter run begins after the rebalance.
 pub fn rebalanced_at(moment: Moment) -> bool {
-    moment.in_the_last(REBALANCED) && moment.before().is_some_and(|before| !before.in_the_last(REBALANCED))
+    moment.in_the_last(REBALANCE_HOURS) && moment.before().is_some_and(|before| !before.in_the_last(REBALANCE_HOURS))
 }
 
-/// The strategies of a vault as they are seen at `moment`.
+/// A vault's strategies at `moment`.
 pub fn seen(vault: &SimVault, moment: Moment, seed: u64) -> Vec<VaultStrategy> {
     match vault.platform.breakdown {
         Some(Breakdown::Strategies) => allocator(vault, moment, seed),
@@ -31,17 +31,17 @@ pub fn seen(vault: &SimVault, moment: Moment, seed: u64) -> Vec<VaultStrategy> {
     }
 }
 
-/// One strategy for each vault that is held, and one that was given up.
+/// One strategy for each vault held, and one inactive strategy.
 fn allocator(vault: &SimVault, moment: Moment, seed: u64) -> Vec<VaultStrategy> {
     let held = vault.exposures.iter().flatten().filter_map(|part| Some((part.vault_id.as_deref()?, part.share.0)));
     let mut all: Vec<VaultStrategy> = (0_u64..)
         .zip(held)
         .map(|(place, (held, ppm))| {
             let protocol = held.split('-').next().unwrap_or_default();
-            // A twentieth of everything stays at hand for withdrawals.
+            // A twentieth of each share stays idle for withdrawals.
             let (target, share) = (f64::from(ppm) / 1e6, f64::from(ppm / 100 * 95) / 1e6);
-            let rebalanced = place == 0 && moment.in_the_last(REBALANCED);
-            let share = if rebalanced { rounded((share - KEPT_AT_HAND).max(0.0)) } else { share };
+            let rebalanced = place == 0 && moment.in_the_last(REBALANCE_HOURS);
+            let share = if rebalanced { rounded((share - IDLE_SHARE).max(0.0)) } else { share };
             VaultStrategy {
                 strategy_type: Some("vault_deposit".to_owned()),
                 description: Some(format!("Deposits into {held}.")),
@@ -137,7 +137,7 @@ fn blank(vault: &SimVault, moment: Moment, seed: u64, place: u64, name: &str, ap
     }
 }
 
-/// To the millionth; `powi` may differ in its last bits from machine to machine.
+/// Rounds to the millionth, because the last bits of `powi` may differ between machines.
 fn rounded(rate: f64) -> f64 {
     (rate * 1e6).round() / 1e6
 }

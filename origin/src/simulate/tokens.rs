@@ -1,4 +1,4 @@
-//! The simulated market's assets, and the reviews that score them. None of them exists.
+//! The simulated assets and their reviews. None of them exists.
 
 use super::SOURCE;
 use super::funds::{self, Fund};
@@ -22,25 +22,24 @@ pub struct Token {
     pub symbol: &'static str,
     name: &'static str,
     category: AssetCategory,
-    /// What every dimension of the category is answered with, in milli-points …
+    /// Points of every dimension of the category that is not in `except`, in milli-points.
     level: i64,
-    /// … but for these.
     except: &'static [(Dimension, i64)],
     underlying: Option<&'static str>,
     dependencies: &'static [&'static str],
     lockup_days: u32,
     cadence: Option<AttestationCadence>,
     review: ReviewStatus,
-    /// Off chain, exogenous, endogenous, hedged; in percent.
+    /// Off-chain, exogenous, endogenous and hedged backing, in percent.
     backing: Option<[f64; 4]>,
-    /// Days since the evidence was renewed, when the run began.
+    /// Age of the evidence at the start of the run, in days.
     evidence_days: u32,
     pub decimals: u32,
     pub usd: f64,
 }
 
 impl Token {
-    /// A native coin with fresh, reviewed evidence: what the others differ from.
+    /// A native coin with fresh, reviewed evidence; other tokens override its fields.
     const fn new(
         id: &'static str,
         symbol: &'static str,
@@ -68,18 +67,18 @@ impl Token {
     }
 }
 
-/// The one that loses its peg …
+/// The stablecoin that loses its peg.
 const DEPEGGED: &str = "mrg";
-/// … so many hours before the run ends.
+/// Hours before the end of the run at which it does.
 const DEPEG_HOURS: u32 = 20;
-/// The one whose evidence is withdrawn and renewed.
+/// The token whose evidence is withdrawn and renewed.
 const RECONSIDERED: &str = "wisp";
-/// Its evidence is withdrawn before the first of these hours and renewed before the second.
+/// Hours before the end of the run at which its evidence is withdrawn, and at which it is renewed.
 const RECONSIDERED_HOURS: (u32, u32) = (26, 12);
-/// Evidence is looked at again so often.
+/// Hours between two reviews.
 const REVIEW_EVERY_HOURS: u32 = 24;
 
-/// All assets, what others stand on first.
+/// All assets; a token comes after those that it depends on.
 pub static TOKENS: [Token; 17] = [
     Token { usd: 2_850.0, except: &[(Volatility, 6_500)], ..Token::new("deth", "dETH", "Devnet Ether", Native, 9_600) },
     Token {
@@ -158,12 +157,11 @@ pub static TOKENS: [Token; 17] = [
     Token::new("shrd", "SHRD", "Shard", Unreviewed, 0),
 ];
 
-/// The assets themselves.
 pub fn registry(moment: Moment) -> Vec<Observation> {
     TOKENS.iter().map(|token| Observation::Asset(Box::new(token.observed(moment)))).collect()
 }
 
-/// The reviews that are written at `moment`: all of them once a day, and those that something happened to.
+/// The reviews written at `moment`: all of them once a day, and those of tokens whose stage changed.
 pub fn reviews(moment: Moment) -> Vec<AssetReview> {
     let daily = moment.hour.is_multiple_of(REVIEW_EVERY_HOURS);
     let reviewed = TOKENS.iter().filter(|token| token.category != Unreviewed);
@@ -174,7 +172,7 @@ pub fn reviews(moment: Moment) -> Vec<AssetReview> {
     due.map(|token| token.reviewed(moment)).collect()
 }
 
-/// How far the story of a token has come.
+/// The stage of a token's story.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Quiet,
@@ -188,17 +186,17 @@ impl Token {
         TOKENS.iter().find(|token| token.id == id).unwrap_or(&TOKENS[0])
     }
 
-    /// Its contract: the same under every seed.
+    /// Its contract, which does not depend on the seed.
     pub fn address(&self) -> String {
         funds::address(self.id)
     }
 
-    /// Keeps a peg to a currency.
+    /// Whether it is pegged to a currency.
     pub fn is_stablecoin(&self) -> bool {
         matches!(self.category, FiatBackedStablecoin | CdpStablecoin | SyntheticStablecoin | TBillBackedStable)
     }
 
-    /// Is a staking derivative.
+    /// Whether it is a staking derivative.
     pub fn is_staked(&self) -> bool {
         matches!(self.category, Lst | Lrt)
     }
@@ -266,7 +264,7 @@ impl Token {
         }
     }
 
-    /// Withdrawn evidence leaves more than 40 percent of the weight without an answer.
+    /// The answers per dimension. Withdrawn evidence leaves more than 40 percent of the weight unanswered.
     fn dimensions(&self, stage: Stage) -> BTreeMap<String, Option<Points>> {
         let answer = |dimension: Dimension| {
             let special = self.except.iter().find(|(named, _)| *named == dimension);
@@ -287,7 +285,7 @@ mod tests {
     use rds_shared::wire::Timestamp;
 
     #[test]
-    fn a_token_stands_only_on_tokens_before_it() {
+    fn a_token_depends_only_on_tokens_before_it() {
         for (place, token) in TOKENS.iter().enumerate() {
             let below = token.underlying.iter().chain(token.dependencies);
             assert!(
@@ -299,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn reviews_are_daily_and_whenever_something_happens() {
+    fn reviews_are_daily_and_at_every_change_of_stage() {
         let end = Timestamp::from_seconds(1_800_000_000);
         let counts: Vec<_> = (0..72).map(|hour| reviews(Moment::of(end, hour, 72)).len()).collect();
         let daily = TOKENS.len() - 1;

@@ -1,4 +1,4 @@
-//! A simulated vault at one instant, and the observations that tell of it.
+//! A simulated vault at one instant, and its observations.
 
 use super::SOURCE;
 use super::moment::Moment;
@@ -14,10 +14,10 @@ use rds_shared::model::status::{BorrowStatus, DepositStatus, RewardSide, RewardT
 use rds_shared::scoring::vault::{AssetMode, Exit, ExposuresStatus, Source};
 use std::collections::BTreeMap;
 
-/// A vault as it is at some instant; what changes over the run, changes in here.
+/// The state of a vault at an instant.
 #[derive(Debug, Clone)]
 pub struct SimVault {
-    /// Its number: which stream of randomness is its own.
+    /// Number of the vault, which selects its random stream.
     pub number: u64,
     /// `{protocol_id}-{chain_id}-{address}`.
     pub id: String,
@@ -27,10 +27,10 @@ pub struct SimVault {
     pub token: &'static Token,
     pub curator: Option<&'static str>,
     pub mode: AssetMode,
-    /// When the run begins; null is unknown.
+    /// Age at the start of the run; `None` if unknown.
     pub age_days: Option<u32>,
     pub control: Control,
-    /// Null when they could not be read.
+    /// `None` if they could not be read.
     pub exposures: Option<Vec<ExposurePart>>,
     pub campaigns: Vec<Campaign>,
     pub market: Market,
@@ -51,7 +51,7 @@ pub struct Control {
 }
 
 impl Control {
-    /// Nobody can change anything.
+    /// An immutable contract.
     pub const IMMUTABLE: Control = Control {
         immutable: true,
         timelock_hours: None,
@@ -59,15 +59,15 @@ impl Control {
         exit: Exit::Instant,
         source: Source::Verified,
     };
-    /// A week's notice and five of nine keys: 9.25.
+    /// A week's timelock and five of nine keys; 9.25 points.
     pub const STRONG: Control = Control::keys(168, 5, 9, Exit::Instant, Source::Verified);
-    /// Three days and three of five keys: 8.20.
+    /// Three days and three of five keys; 8.20 points.
     pub const SOUND: Control = Control::keys(72, 3, 5, Exit::Instant, Source::Verified);
-    /// A day and two of three keys, and an administrator who can stop exits: 5.00.
+    /// A day and two of three keys, and an administrator who can block exits; 5.00 points.
     pub const FAIR: Control = Control::keys(24, 2, 3, Exit::Blockable, Source::Partial);
-    /// Six hours and two of three keys: 4.10.
+    /// Six hours and two of three keys; 4.10 points.
     pub const THIN: Control = Control::keys(6, 2, 3, Exit::Blockable, Source::Partial);
-    /// One key, at once.
+    /// One key without a timelock.
     pub const ONE_KEY: Control = Control {
         immutable: false,
         timelock_hours: Some(0),
@@ -75,7 +75,7 @@ impl Control {
         exit: Exit::Blockable,
         source: Source::Verified,
     };
-    /// Nobody looked.
+    /// Control was not read.
     pub const UNKNOWN: Control =
         Control { immutable: false, timelock_hours: None, signers: None, exit: Exit::Unknown, source: Source::Unknown };
 
@@ -86,7 +86,7 @@ impl Control {
     }
 }
 
-/// What one look at the vault's market reads.
+/// The readings of the vault's market.
 #[derive(Debug, Clone, Copy)]
 pub struct Market {
     pub tvl_usd: Option<f64>,
@@ -98,10 +98,10 @@ pub struct Market {
     pub deposits: DepositStatus,
     pub withdrawals: WithdrawStatus,
     pub capacity_usd: Option<f64>,
-    /// Part of the value that is owed and not recoverable.
+    /// Fraction of the value that is bad debt.
     pub bad_debt: Option<f64>,
     pub quarantined: bool,
-    /// What the share price gains a year.
+    /// Growth of the share price per year, as a fraction.
     pub growth: f64,
 }
 
@@ -112,13 +112,13 @@ pub struct Campaign {
     pub side: RewardSide,
     pub reward_type: RewardType,
     pub token: &'static str,
-    /// Null without a price.
+    /// `None` if the token has no price.
     pub apr: Option<f64>,
     pub active: bool,
 }
 
 impl SimVault {
-    /// What the vault is and who controls it.
+    /// The vault's identity and control.
     pub fn identity(&self, moment: Moment) -> Vault {
         let Control { immutable, timelock_hours, signers, exit, source } = self.control;
         Vault {
@@ -158,7 +158,7 @@ impl SimVault {
         }
     }
 
-    /// What the vault holds or lends against.
+    /// The vault's holdings or collateral.
     pub fn exposure(&self, moment: Moment) -> Exposure {
         Exposure {
             kind: Kind,
@@ -170,7 +170,7 @@ impl SimVault {
         }
     }
 
-    /// The campaign as it stands.
+    /// The observation of a campaign.
     pub fn reward(&self, campaign: &Campaign, moment: Moment) -> Reward {
         let token = Token::named(campaign.token);
         let is_points = campaign.reward_type == RewardType::Points;
@@ -190,14 +190,14 @@ impl SimVault {
         }
     }
 
-    /// What a look reads `hours` after the run began, or before when negative.
+    /// The reading `hours` after the start of the run; negative values are before the start.
     ///
-    /// Value and rates drift a little around what the vault's story says.
+    /// Value and rates vary a little around those of the vault's story.
     pub fn reading(&self, observed_at: At, hours: i64, seed: u64) -> VaultState {
         let market = &self.market;
         let drift = |of: &str, width: f64| 1.0 + width * drift(seed, of, self.number, hours);
         let tvl = market.tvl_usd.map(|tvl| rounded(tvl * drift("tvl", 0.015), 100.0));
-        // What is nearly full or overdrawn stays so: those readings are the story.
+        // A high utilization does not vary, because it is part of the story.
         let calm = market.utilization.filter(|share| *share <= 0.9).map(|share| share * drift("utilization", 0.02));
         let utilization = calm.or(market.utilization).map(rate);
         let years = self.age_days.map(|days| (f64::from(days) + hours as f64 / 24.0) / 365.0);
@@ -225,7 +225,7 @@ impl SimVault {
     }
 }
 
-/// Between -1 and 1, moving slowly: straight lines between a random height every twelve hours.
+/// A slow variation between -1 and 1: linear interpolation between random values every twelve hours.
 fn drift(seed: u64, of: &str, number: u64, hour: i64) -> f64 {
     const HOURS: i64 = 12;
     let stretch = hour.div_euclid(HOURS);

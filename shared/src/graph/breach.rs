@@ -139,7 +139,7 @@ pub struct Shock {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ChainBreach {
-    /// Chain id.
+    /// Number of the chain; `/v1/chains` lists them.
     pub chain_id: u64,
     /// Number of markets on the chain.
     pub market_count: u64,

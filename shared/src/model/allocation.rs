@@ -18,13 +18,13 @@ use crate::wire::time::Timestamp;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MarketAllocation {
-    /// The vault.
+    /// Id of the vault, `<protocol_id>-<chain_id>-<address>`.
     pub vault_id: VaultId,
     /// `unavailable` where the allocation could not be read: then there are no markets, and the shares are null.
     pub status: EvidenceStatus,
     /// What is lent: the deposit asset.
     pub loan_asset_symbol: Option<String>,
-    /// Its contract.
+    /// Address of the loan asset's contract; null if unknown.
     pub loan_asset_address: Option<Address>,
     /// The vault's value; null when it was not read.
     #[serde(serialize_with = "crate::model::money::usd")]
@@ -44,7 +44,7 @@ pub struct MarketAllocation {
     pub markets: Vec<AllocatedMarket>,
     /// Who saw the allocation.
     pub source: Option<String>,
-    /// When.
+    /// Instant of the observation; null if there was none.
     pub observed_at: Option<Timestamp>,
 }
 
@@ -57,7 +57,7 @@ pub struct AllocatedMarket {
     /// The same in USD; null when the vault's value was not read.
     #[serde(serialize_with = "crate::model::money::usd")]
     pub allocated_usd: Option<f64>,
-    /// Liquidation loan-to-value.
+    /// Liquidation loan-to-value, a fraction; null if unknown.
     pub lltv: Option<Ppm>,
     /// Where the collateral's price comes from.
     pub oracle: Oracle,
@@ -75,9 +75,9 @@ pub struct Collateral {
     pub asset_id: Option<String>,
     /// The vault; null for an asset.
     pub vault_id: Option<String>,
-    /// Symbol.
+    /// Symbol of the asset; null if unknown.
     pub symbol: Option<String>,
-    /// Name.
+    /// Name, for display; null if unknown.
     pub name: Option<String>,
     /// Contract; null for a native coin.
     pub address: Option<Address>,
@@ -87,7 +87,7 @@ pub struct Collateral {
     pub review_status: Option<ReviewStatus>,
     /// The published score.
     pub risk_score: Option<MilliPoints>,
-    /// Its tier.
+    /// Published tier; null if unknown.
     pub risk_tier: Option<Tier>,
     /// What it is warned of.
     pub hard_fail_flags: Vec<String>,

@@ -47,14 +47,14 @@ named_enum! {
 pub struct Issuer {
     /// The registry's id.
     pub id: Option<String>,
-    /// For display.
+    /// Name, for display.
     pub name: String,
     /// Where it is incorporated.
     pub jurisdiction: Option<String>,
     /// For example `asset_manager`.
     #[serde(rename = "type")]
     pub kind: Option<String>,
-    /// Site.
+    /// URL of the website; null if unknown.
     pub website_url: Option<String>,
 }
 
@@ -71,7 +71,7 @@ pub struct BackingProfile {
     /// Crypto assets that depend on the issuer.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub crypto_endogenous_pct: f64,
-    /// Hedged positions.
+    /// Share of hedged positions in the backing, in percent.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub delta_hedge_pct: f64,
 }
@@ -126,11 +126,11 @@ pub struct Provenance {
     pub source_type: String,
     /// Where it was read.
     pub source_url: Option<String>,
-    /// When.
+    /// Instant at which the source was read; null if unknown.
     pub retrieved_at: Option<Micros>,
     /// SHA-256 of what was read, in hex.
     pub document_hash: Option<String>,
-    /// In words.
+    /// Notes of the source, as plain text; null if unknown.
     pub notes: Option<String>,
 }
 
@@ -138,15 +138,15 @@ pub struct Provenance {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AssetLink {
-    /// Its `asset_id`.
+    /// Id of the asset.
     pub asset_id: String,
     /// Its slug: what overlay ids such as `dependency:<slug>` name.
     pub slug: String,
-    /// Its symbol.
+    /// Symbol of the asset.
     pub symbol: String,
     /// Its published score; null while unscored.
     pub risk_score: Option<MilliPoints>,
-    /// Its tier.
+    /// Published tier; null if unknown.
     pub risk_tier: Option<Tier>,
 }
 
@@ -225,9 +225,9 @@ pub struct AssetRow {
     pub asset_version_id: Option<String>,
     /// The token; null for the chain's native coin.
     pub address: Option<Address>,
-    /// Chain.
+    /// Number of the chain; `/v1/chains` lists them.
     pub chain_id: ChainId,
-    /// Symbol.
+    /// Symbol of the asset.
     pub symbol: String,
     /// Name; null unless it is a real-world asset.
     pub name: Option<String>,
@@ -297,7 +297,7 @@ impl AssetRow {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VersionPoint {
-    /// The version.
+    /// Id of the asset's version.
     pub asset_version_id: String,
     /// When it was recorded.
     pub recorded_at: Micros,

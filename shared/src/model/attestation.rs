@@ -19,13 +19,13 @@ pub struct Attestation {
     pub attestation_id: String,
     /// The version that was signed.
     pub asset_version_id: String,
-    /// Who signed.
+    /// Id of the reviewer who signed.
     pub reviewer_id: String,
-    /// For display.
+    /// Name of the reviewer, for display.
     pub reviewer_name: String,
     /// Which of the reviewer's keys.
     pub key_id: String,
-    /// `Ed25519`.
+    /// Signature algorithm, always `Ed25519`.
     pub algorithm: &'static str,
     /// 32 bytes in hex.
     pub public_key: String,
@@ -45,13 +45,13 @@ pub struct Attestation {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReviewerRow {
-    /// Slug.
+    /// Id of the reviewer.
     pub reviewer_id: String,
-    /// For display.
+    /// Name, for display.
     pub name: String,
     /// The organisation, where it differs from the name.
     pub organisation: Option<String>,
-    /// Site.
+    /// URL of the website; null if unknown.
     pub website_url: Option<String>,
     /// Whether a key of theirs can sign now.
     pub is_active: bool,
@@ -69,7 +69,7 @@ pub struct ReviewerRow {
 pub struct ReviewerKey {
     /// Its name; unique among the reviewer's.
     pub key_id: String,
-    /// `Ed25519`.
+    /// Signature algorithm, always `Ed25519`.
     pub algorithm: &'static str,
     /// 32 bytes in hex.
     pub public_key: String,

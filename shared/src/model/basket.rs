@@ -43,13 +43,13 @@ named_enum! {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BasketRow {
-    /// Its slug.
+    /// Id of the basket, as used in paths.
     pub id: String,
     /// For display; where a version's address or an instant is asked for, as it was called when the version was made.
     pub name: String,
     /// What it is made of.
     pub constituent_type: ConstituentType,
-    /// The version.
+    /// Id of the basket version, such as `prime-vaults-v2`.
     pub version_id: String,
     /// From when that is in force, this instant included.
     pub effective_from: Micros,
@@ -101,7 +101,7 @@ pub struct BasketDetail {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "BasketMethodology"))]
 pub struct Methodology {
-    /// In words.
+    /// The rules in one paragraph of plain text.
     pub summary: String,
     /// Who may be in.
     pub eligibility_rule: EligibilityRule,
@@ -111,7 +111,7 @@ pub struct Methodology {
     pub refresh_rule: RefreshRule,
     /// The bounds of a weight.
     pub caps: Caps,
-    /// Its name.
+    /// Name of the methodology version.
     pub version: String,
     /// Where it is written down.
     pub doc_url: Option<String>,
@@ -137,7 +137,7 @@ impl Methodology {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WeightingRule {
-    /// Always `score_above_pivot`.
+    /// What the weights are proportional to, always `score_above_pivot`.
     pub proportional_to: &'static str,
     /// A name at or under it has no weight.
     pub pivot: MilliPoints,
@@ -149,7 +149,7 @@ pub struct WeightingRule {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RefreshRule {
-    /// In words.
+    /// When the scheduled rebalances happen, as plain text.
     pub calendar: &'static str,
     /// The reasons there are.
     pub triggers: &'static [Trigger],
@@ -209,9 +209,9 @@ impl Serialize for Shown {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BasketVersionRow {
-    /// The version.
+    /// Id of the basket version, such as `prime-vaults-v2`.
     pub version_id: String,
-    /// The basket.
+    /// Id of the basket.
     pub basket_id: String,
     /// From when it is in force, this instant included.
     pub effective_from: Micros,
@@ -265,7 +265,7 @@ impl BasketVersionRow {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BasketChangeRow {
-    /// The version.
+    /// Id of the basket version, such as `prime-vaults-v2`.
     pub version_id: String,
     /// The version before it; null for the first, in which everything is added.
     pub prior_version_id: Option<String>,
@@ -318,7 +318,7 @@ impl ShownChanges {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ShownWeightChange {
-    /// Its id.
+    /// Id of the constituent vault; null if its chain is withheld.
     pub id: Option<String>,
     /// Its weight in the version before.
     pub previous_weight: Ppm,
@@ -330,7 +330,7 @@ pub struct ShownWeightChange {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BasketMethodologyRow {
-    /// Its name.
+    /// Name of the methodology version.
     pub version: String,
     /// Where it is written down.
     pub doc_url: Option<String>,

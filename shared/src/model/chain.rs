@@ -16,7 +16,7 @@ pub struct ChainRow {
     pub chain_id: ChainId,
     /// The word that paths and filters take.
     pub slug: String,
-    /// For display.
+    /// Name, for display.
     pub name: String,
     /// How its addresses are written.
     pub namespace: Namespace,
@@ -24,7 +24,7 @@ pub struct ChainRow {
     pub native_symbol: Option<String>,
     /// Block explorer, without a trailing slash.
     pub explorer_url: Option<String>,
-    /// Active vaults.
+    /// Number of active vaults.
     pub vault_count: u64,
     /// How many of them are scored.
     pub scored_vault_count: u64,

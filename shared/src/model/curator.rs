@@ -14,17 +14,17 @@ use crate::wire::time::Timestamp;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CuratorRow {
-    /// Curator.
+    /// Id of the curator.
     pub id: String,
-    /// For display.
+    /// Name, for display.
     pub name: String,
     /// Who they are, in a sentence.
     pub one_liner: Option<String>,
-    /// Logo.
+    /// URL of the logo; null if unknown.
     pub logo_url: Option<String>,
-    /// Site.
+    /// URL of the website; null if unknown.
     pub website: Option<String>,
-    /// Active vaults.
+    /// Number of active vaults.
     pub vault_count: u64,
     /// Their supplied value in USD.
     #[serde(serialize_with = "crate::model::money::usd")]
@@ -60,7 +60,7 @@ pub struct CuratorPage<V = VaultRow> {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ChainShare {
-    /// Chain.
+    /// Number of the chain; `/v1/chains` lists them.
     pub chain_id: ChainId,
     /// Chain, for display.
     pub chain_name: String,

@@ -32,7 +32,7 @@ pub struct CheckResult<'a> {
 pub struct IssuedDecision {
     /// The SHA-256 of `envelope`; 64 hex characters.
     pub decision_id: String,
-    /// Who signed.
+    /// Address of the key that signed.
     pub signer_address: String,
     /// With which key of the registry.
     pub key_id: String,

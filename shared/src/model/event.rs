@@ -33,7 +33,7 @@ pub struct EventRow {
     pub event_type: String,
     /// How much it matters.
     pub severity: Severity,
-    /// One line.
+    /// Title, one line of plain text.
     pub title: String,
     /// The whole story.
     pub description: Option<String>,
@@ -85,9 +85,9 @@ pub struct EventDetail {
     pub affected_vault_count: u64,
     /// The market it is about.
     pub market_id: Option<String>,
-    /// The transaction.
+    /// Hash of the transaction; null if unknown.
     pub tx_hash: Option<String>,
-    /// Its block.
+    /// Number of the block of the transaction; null if unknown.
     pub block_number: Option<u64>,
     /// When this service learned of it.
     pub detected_at: Timestamp,
@@ -95,7 +95,7 @@ pub struct EventDetail {
     pub promoted_at: Option<Timestamp>,
     /// When it was withdrawn; only in what subscribers are sent then.
     pub retracted_at: Option<Timestamp>,
-    /// Why.
+    /// Reason of the retraction; null if it is not retracted or no reason was given.
     pub retracted_reason: Option<String>,
     /// Metrics that belong to the type of event.
     pub data: serde_json::Map<String, serde_json::Value>,
@@ -105,14 +105,14 @@ pub struct EventDetail {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AffectedVault {
-    /// The vault.
+    /// Id of the vault, `<protocol_id>-<chain_id>-<address>`.
     pub vault_id: VaultId,
-    /// For display.
+    /// Name of the vault, for display.
     pub vault_name: String,
     /// Its value at that time; null when it was not read.
     #[serde(serialize_with = "crate::model::money::usd")]
     pub tvl_usd: Option<f64>,
-    /// Chain.
+    /// Number of the chain; `/v1/chains` lists them.
     pub chain_id: ChainId,
     /// The share token.
     pub address: Address,
@@ -155,13 +155,13 @@ pub struct Feed<T> {
 pub struct MarketEvent {
     /// The event's number.
     pub id: i64,
-    /// The market.
+    /// Id of the market.
     pub market_id: String,
     /// `Incident`, `BadDebt`, `LiquidationCascade`, and others as sources are added.
     pub event_type: String,
     /// How much it matters.
     pub severity: Severity,
-    /// One line.
+    /// Title, one line of plain text.
     pub title: String,
     /// The whole story.
     pub description: Option<String>,
@@ -174,9 +174,9 @@ pub struct MarketEvent {
     pub loss_amount_usd: Option<f64>,
     /// Whether it has been dealt with.
     pub remediation_status: Option<RemediationStatus>,
-    /// The transaction.
+    /// Hash of the transaction; null if unknown.
     pub tx_hash: Option<String>,
-    /// Its block.
+    /// Number of the block of the transaction; null if unknown.
     pub block_number: Option<u64>,
     /// When it happened.
     pub occurred_at: Timestamp,
@@ -190,9 +190,9 @@ pub struct MarketEvent {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CriticalVault {
-    /// The vault.
+    /// Id of the vault, `<protocol_id>-<chain_id>-<address>`.
     pub vault_id: VaultId,
-    /// For display.
+    /// Name of the vault, for display.
     pub vault_name: String,
     /// Chain, for display.
     pub chain_name: String,
@@ -207,7 +207,7 @@ pub struct CriticalVault {
     pub last_incident_at: Timestamp,
     /// Whole days since then.
     pub days_since_incident: u64,
-    /// Its title.
+    /// Title of the incident, one line of plain text.
     pub incident_title: String,
     /// Its size class.
     pub incident_severity: Option<IncidentSeverity>,
@@ -221,6 +221,6 @@ pub struct CriticalVault {
 pub struct Link {
     /// What the link shows.
     pub label: String,
-    /// Where.
+    /// URL of the page.
     pub url: String,
 }

@@ -17,7 +17,7 @@ use serde::Serialize;
 #[cfg_attr(feature = "schema", schemars(rename = "LookedThrough"))]
 #[serde(rename_all = "camelCase")]
 pub struct LookedThrough<'a> {
-    /// The snapshot.
+    /// Id of the exposure graph snapshot that was used, the SHA-256 of its manifest.
     pub snapshot_id: ContentHash,
     /// When it was built.
     pub built_at: Timestamp,

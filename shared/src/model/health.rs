@@ -52,7 +52,7 @@ pub struct Health {
     pub status: HealthStatus,
     /// The version of the service and of the document at `/v1/openapi.json`.
     pub version: &'static str,
-    /// Active vaults.
+    /// Number of active vaults.
     pub vault_count: u64,
     /// The newest vault sync.
     pub last_sync: Option<Timestamp>,
@@ -88,7 +88,7 @@ pub struct LastScoreRun {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct FailSafe {
-    /// The mode.
+    /// Fail-safe mode in force: `normal`, `degraded` or `fail_closed`.
     pub mode: FailSafeMode,
     /// Why, in words; null while it is normal.
     pub reason: Option<String>,
@@ -117,7 +117,7 @@ pub struct AssetRegistryCoverage {
 pub struct AssetIdentityCoverage {
     /// What makes two assets one, for example `chain_and_address`.
     pub identity_basis: &'static str,
-    /// Distinct assets.
+    /// Number of distinct assets.
     pub total_identities: u64,
     /// Those with an approved version.
     pub with_approved_version: u64,
@@ -133,7 +133,7 @@ pub struct AssetIdentityCoverage {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ChainIdentityCoverage {
-    /// Chain.
+    /// Number of the chain; `/v1/chains` lists them.
     pub chain_id: ChainId,
     /// Distinct assets there.
     pub total_identities: u64,

@@ -19,9 +19,9 @@ use crate::wire::time::Timestamp;
 pub struct HolderSnapshot {
     /// `unavailable` where nobody has indexed the vault's holders: then every figure is null.
     pub status: EvidenceStatus,
-    /// The vault.
+    /// Id of the vault, `<protocol_id>-<chain_id>-<address>`.
     pub vault_id: VaultId,
-    /// Its chain.
+    /// Number of the chain; `/v1/chains` lists them.
     pub chain_id: ChainId,
     /// The share token that is counted.
     pub token_address: Address,
@@ -63,7 +63,7 @@ pub struct HolderSnapshot {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TopHolder {
-    /// Who.
+    /// Address of the holder.
     pub address: Address,
     /// The balance in the token's smallest unit, as decimal digits: integers of any size.
     pub balance_raw: String,

@@ -200,7 +200,7 @@ impl Serialize for VaultId {
 /// `{chainId}:{lowercaseAddress}`: a vault's key in the graph and signal families.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct VaultKey {
-    /// The chain.
+    /// Number of the chain; `/v1/chains` lists them.
     pub chain_id: ChainId,
     /// The share token's address.
     pub address: Address,

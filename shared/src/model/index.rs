@@ -66,7 +66,7 @@ pub struct IndexDetail {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IndexMethod {
-    /// The rule.
+    /// How the level is computed.
     pub level: &'static str,
     /// Which reading is a day's price.
     pub price: &'static str,
@@ -100,7 +100,7 @@ impl IndexMethod {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IndexLink {
-    /// The version.
+    /// Id of the basket version, such as `prime-vaults-v2`.
     pub version_id: String,
     /// From when it is in force.
     pub effective_from: Micros,

@@ -25,13 +25,13 @@ pub struct Me {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KeyIdentity {
-    /// Its number.
+    /// Numeric id.
     pub id: i64,
     /// Its first characters.
     pub prefix: String,
     /// The organisation that holds it.
     pub partner_name: String,
-    /// Its plan.
+    /// Plan of the key.
     pub tier: Plan,
     /// When it was minted.
     pub created_at: Timestamp,
@@ -75,7 +75,7 @@ pub struct KeyUsage {
 pub struct EndpointUsage {
     /// The route, as `GET /v1/vaults/{id}`.
     pub endpoint: String,
-    /// Requests.
+    /// Number of requests.
     pub count: u64,
     /// The latest of them.
     pub last_seen: Timestamp,

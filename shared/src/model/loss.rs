@@ -37,9 +37,9 @@ named_enum! {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct LossRow {
-    /// The case.
+    /// Id of the case.
     pub id: String,
-    /// One line.
+    /// Title, one line of plain text.
     pub title: String,
     /// What was lost, above 0.
     pub loss_amount_usd: Cents,
@@ -77,7 +77,7 @@ pub struct LossRow {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct LossChain {
-    /// The chain.
+    /// Number of the chain; `/v1/chains` lists them.
     pub chain_id: ChainId,
     /// The chain, in paths.
     pub chain_slug: String,
@@ -90,11 +90,11 @@ pub struct LossChain {
 pub struct LossProtocol {
     /// The protocol's id here; null when it is not tracked.
     pub id: Option<String>,
-    /// For display.
+    /// Name, for display.
     pub name: String,
-    /// Logo.
+    /// URL of the logo; null if unknown.
     pub logo_url: Option<String>,
-    /// Site.
+    /// URL of the website; null if unknown.
     pub website_url: Option<String>,
 }
 
@@ -131,7 +131,7 @@ pub struct DossierEvidence {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct DossierProvenance {
-    /// The casebook.
+    /// Name of the casebook that the figures come from.
     pub source: String,
     /// The case's name there.
     pub source_id: String,
@@ -194,7 +194,7 @@ pub struct LossMeta<'a> {
     pub total: u64,
     /// What those lost together: the exact sum of their rows.
     pub total_loss_usd: Cents,
-    /// The casebooks.
+    /// Names of the casebooks that the board covers; null if there are none.
     pub coverage_source: Option<&'a str>,
     /// Cases in all.
     pub coverage_total: u64,

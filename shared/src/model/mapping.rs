@@ -59,13 +59,13 @@ named_enum! {
 pub struct MarketSignerSet {
     /// The mapping's id.
     pub id: String,
-    /// For display.
+    /// Name, for display; null if unknown.
     pub name: Option<String>,
     /// What it is on chain.
     pub form: SignerForm,
     /// Where it stands.
     pub chain_id: ChainId,
-    /// Its contract.
+    /// Address of the contract.
     pub address: Address,
     /// Keys that must sign; null where that was not read, and for what has no keys.
     pub threshold: Option<u32>,

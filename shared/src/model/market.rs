@@ -50,13 +50,13 @@ named_enum! {
 pub struct Market {
     /// `{protocol}-{version}-{chain}-{market_key}`, given on first sight of the contract and kept for ever.
     pub id: String,
-    /// Protocol.
+    /// Id of the protocol; `/v1/protocols` lists them.
     pub protocol_id: String,
     /// Its generation, for example `v3`.
     pub protocol_version: String,
     /// Protocol, for display.
     pub protocol_name: String,
-    /// Chain.
+    /// Number of the chain; `/v1/chains` lists them.
     pub chain_id: ChainId,
     /// Chain, for display.
     pub chain_name: String,
@@ -64,7 +64,7 @@ pub struct Market {
     pub market_key: String,
     /// The market's name; unlike the key it may change.
     pub name: String,
-    /// Its contract.
+    /// Address of the contract.
     pub address: Address,
     /// The hub a spoke draws from; null for other shapes, and where several hubs serve it or none is established.
     pub hub_address: Option<Address>,
@@ -110,11 +110,11 @@ pub struct Market {
 pub struct MarketReserve {
     /// The vault row of the reserve; null where its supply position is no vault that is known here.
     pub vault_id: Option<VaultId>,
-    /// The asset.
+    /// Symbol of the asset.
     pub asset_symbol: String,
     /// The asset's contract.
     pub asset_address: Address,
-    /// Chain.
+    /// Number of the chain; `/v1/chains` lists them.
     pub chain_id: ChainId,
     /// Supplied value; null when it was not read.
     #[serde(serialize_with = "crate::model::money::usd")]
@@ -164,7 +164,7 @@ pub struct MarketReserve {
 pub struct EfficiencyMode {
     /// Its number in the market.
     pub emode_id: u64,
-    /// Its label.
+    /// Label, for display.
     pub label: String,
     /// Loan-to-value up to which can be borrowed.
     #[serde(serialize_with = "crate::model::money::rate")]
@@ -207,9 +207,9 @@ pub struct MarketPage<M = Market> {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LiquidityHub {
-    /// Its contract.
+    /// Address of the contract.
     pub address: Address,
-    /// For display.
+    /// Name, for display.
     pub name: String,
     /// What it carries, in order of symbols.
     pub assets: Vec<HubAsset>,
@@ -219,9 +219,9 @@ pub struct LiquidityHub {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HubAsset {
-    /// The asset.
+    /// Symbol of the asset.
     pub asset_symbol: String,
-    /// Its contract.
+    /// Address of the asset's contract.
     pub asset_address: Address,
     /// What sets its rates; null where that is not known.
     pub interest_rate_strategy: Option<Address>,

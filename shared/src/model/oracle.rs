@@ -33,7 +33,7 @@ named_enum! {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OracleFeed {
-    /// Chain.
+    /// Number of the chain; `/v1/chains` lists them.
     pub chain_id: ChainId,
     /// Chain, for display.
     pub chain_name: String,
@@ -43,7 +43,7 @@ pub struct OracleFeed {
     pub kind: FeedKind,
     /// What is priced.
     pub asset: Option<String>,
-    /// In what.
+    /// Unit of the value, such as `USD`; null if unknown.
     pub quote: Option<String>,
     /// The feed's own name.
     pub description: Option<String>,

@@ -14,7 +14,7 @@ use crate::wire::time::Timestamp;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Portfolio {
-    /// The holder.
+    /// Address of the holder.
     pub address: Address,
     /// Value of the priced positions in USD; null when there are positions and none has a price.
     #[serde(serialize_with = "crate::model::money::usd")]
@@ -36,15 +36,15 @@ pub struct Portfolio {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Position {
-    /// The vault.
+    /// Id of the vault, `<protocol_id>-<chain_id>-<address>`.
     pub vault_id: VaultId,
-    /// Its name.
+    /// Name of the vault, for display.
     pub vault_name: String,
-    /// Chain.
+    /// Number of the chain; `/v1/chains` lists them.
     pub chain_id: ChainId,
     /// Chain, for display.
     pub chain_name: String,
-    /// Protocol.
+    /// Id of the protocol; `/v1/protocols` lists them.
     pub protocol_id: String,
     /// Protocol, for display.
     pub protocol_name: String,

@@ -14,13 +14,13 @@ use crate::wire::time::Timestamp;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProtocolRow {
-    /// Protocol.
+    /// Id of the protocol.
     pub id: String,
-    /// For display.
+    /// Name, for display.
     pub name: String,
-    /// Logo.
+    /// URL of the logo; null if unknown.
     pub logo_url: Option<String>,
-    /// Active vaults.
+    /// Number of active vaults.
     pub vault_count: u64,
     /// Their supplied value in USD.
     #[serde(serialize_with = "crate::model::money::usd")]
@@ -49,13 +49,13 @@ pub struct ProtocolPage<V = VaultRow> {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProtocolIdentity {
-    /// Protocol.
+    /// Id of the protocol.
     pub id: String,
-    /// For display.
+    /// Name, for display.
     pub name: String,
-    /// Logo.
+    /// URL of the logo; null if unknown.
     pub logo_url: Option<String>,
-    /// Site.
+    /// URL of the website; null if unknown.
     pub website_url: Option<String>,
 }
 
@@ -86,7 +86,7 @@ pub struct ProtocolVersion {
 pub struct ProtocolIncident {
     /// The event's id in the feed.
     pub id: String,
-    /// One line.
+    /// Title, one line of plain text.
     pub title: String,
     /// How much it matters.
     pub severity: Severity,

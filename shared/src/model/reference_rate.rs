@@ -75,11 +75,11 @@ pub struct ReferenceRateDetail {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RateConstituent {
-    /// The vault.
+    /// Id of the vault, `<protocol_id>-<chain_id>-<address>`.
     pub vault_id: VaultId,
-    /// Its chain.
+    /// Number of the chain; `/v1/chains` lists them.
     pub chain_id: ChainId,
-    /// Its protocol.
+    /// Id of the protocol; `/v1/protocols` lists them.
     pub protocol_id: String,
     /// Its published score.
     pub total_score: Option<MilliPoints>,
@@ -97,8 +97,8 @@ pub struct RateConstituent {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ExcludedVault {
-    /// The vault.
+    /// Id of the vault, `<protocol_id>-<chain_id>-<address>`.
     pub vault_id: VaultId,
-    /// Why.
+    /// Reason of the exclusion.
     pub reason: LeftOut,
 }

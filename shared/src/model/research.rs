@@ -78,7 +78,7 @@ impl Figure {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(inline))]
 pub struct Recorded<T> {
-    /// Its id.
+    /// Id of the record.
     pub id: String,
     /// What it says.
     #[serde(flatten)]
@@ -119,7 +119,7 @@ pub struct TriedBacktest {
     pub outcome: OutcomeKind,
     /// How far ahead.
     pub horizon: Horizon,
-    /// Samples.
+    /// Number of samples of the backtest.
     pub samples: u64,
     /// Samples that lost.
     pub losses: u64,
@@ -210,7 +210,7 @@ pub struct SourceKind {
     pub rows: u64,
     /// The eldest of them.
     pub first_observed_at: Timestamp,
-    /// The newest.
+    /// Instant of the newest observation.
     pub last_observed_at: Timestamp,
 }
 
@@ -226,7 +226,7 @@ pub struct Backtest {
     pub outcome: OutcomeKind,
     /// How far ahead.
     pub horizon: Horizon,
-    /// `preview`.
+    /// Stage of the model, always `preview`.
     pub stage: &'static str,
     /// What it shows; null without losses or without anything else.
     pub verdict: Option<Verdict>,
@@ -312,7 +312,7 @@ impl Backtest {
 pub struct ModelHealth {
     /// The rules.
     pub model_version: Cow<'static, str>,
-    /// `preview`.
+    /// Stage of the model, always `preview`.
     pub stage: &'static str,
     /// What is measured.
     #[serde(flatten)]
@@ -327,11 +327,11 @@ pub struct ModelHealth {
 pub struct Prediction {
     /// The vault's id, the horizon and the instant.
     pub id: String,
-    /// The vault.
+    /// Id of the vault, `<protocol_id>-<chain_id>-<address>`.
     pub vault_id: String,
     /// The rules behind the score.
     pub model_version: String,
-    /// `preview`.
+    /// Stage of the model, always `preview`.
     pub stage: &'static str,
     /// How far ahead.
     pub horizon: Horizon,
@@ -341,7 +341,7 @@ pub struct Prediction {
     pub due_at: Timestamp,
     /// The published score then. It orders vaults; it is no probability.
     pub score: MilliPoints,
-    /// Its tier.
+    /// Tier that was published when the prediction was made.
     pub tier: Tier,
     /// What became of it.
     pub outcome: PredictionOutcome,

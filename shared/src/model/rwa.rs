@@ -44,7 +44,7 @@ pub struct CanonicalAum {
     pub snapshot_date: Option<Day>,
     /// Whether `value_usd` is part of it. Summing the included rows gives the total.
     pub included: bool,
-    /// Why not.
+    /// Why the product does not count; null if it counts.
     pub exclusion_reason: Option<Exclusion>,
     /// The product's figure.
     pub value_usd: Option<Cents>,
@@ -119,7 +119,7 @@ pub struct RwaRow {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "RwaFieldCoverage"))]
 pub struct Coverage {
-    /// How many.
+    /// Number of rows in which the field has a value.
     pub present: u64,
     /// Out of how many.
     pub total: u64,
@@ -172,7 +172,7 @@ pub struct Universe {
     pub scored: u64,
     /// With dimensions only.
     pub derived: u64,
-    /// With neither.
+    /// Number of vaults without a score.
     pub unscored: u64,
 }
 
@@ -207,7 +207,7 @@ pub struct FieldCount {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FieldCoverage {
-    /// Of `institutional`.
+    /// Coverage of the fields of `institutional`.
     pub legacy: Vec<FieldCount>,
     /// Of `canonical_aum`, identity and `metrics`.
     pub canonical: Vec<FieldCount>,
@@ -229,7 +229,7 @@ pub struct CatalogMatch {
 pub struct Concentration {
     /// Sum of squared shares, 0 to 1, to four decimals; null without a total.
     pub hhi: Option<Decimal>,
-    /// Largest first.
+    /// Sources, largest share first.
     pub sources: Vec<SourceShare>,
 }
 
@@ -237,7 +237,7 @@ pub struct Concentration {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SourceShare {
-    /// Source.
+    /// Id of the source.
     pub source_id: String,
     /// Products whose figure is its own.
     pub products: u64,
@@ -251,9 +251,9 @@ pub struct SourceShare {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SourceStatus {
-    /// Source.
+    /// Id of the source.
     pub source_id: String,
-    /// For display.
+    /// Name, for display.
     pub name: String,
     /// What it is good for.
     pub source_type: SourceType,
@@ -287,7 +287,7 @@ pub struct CoverageFinding {
     pub code: &'static str,
     /// What it is about; null for the whole.
     pub subject: Option<String>,
-    /// In words.
+    /// The finding as one sentence of plain text.
     pub message: String,
 }
 
@@ -312,9 +312,9 @@ pub struct DiscoveryQueue {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Candidate {
-    /// Chain.
+    /// Number of the chain; `/v1/chains` lists them.
     pub chain_id: ChainId,
-    /// Contract.
+    /// Address of the contract.
     pub address: Address,
     /// Symbol, as the source has it.
     pub symbol: Option<String>,

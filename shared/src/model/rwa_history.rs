@@ -14,7 +14,7 @@ use crate::wire::time::Micros;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AumPoint {
-    /// The day.
+    /// Day of the figures (UTC).
     pub snapshot_date: Day,
     /// Value of the included products; null when there is none.
     pub value_usd: Option<Cents>,
@@ -22,7 +22,7 @@ pub struct AumPoint {
     pub included_products: u64,
     /// Products, and deployments without one, that have none.
     pub excluded_products: u64,
-    /// By reason.
+    /// Products without a figure on that day, counted by reason.
     pub exclusions: Vec<ReasonCount>,
     /// Included out of both.
     pub product_coverage: Coverage,
@@ -46,9 +46,9 @@ pub struct AumPoint {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReasonCount {
-    /// The reason.
+    /// Reason of the exclusion.
     pub reason: String,
-    /// How many.
+    /// Number of rows excluded for the reason.
     pub count: u64,
 }
 
@@ -56,9 +56,9 @@ pub struct ReasonCount {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CaveatCount {
-    /// The caveat.
+    /// Caveat that is counted.
     pub caveat: String,
-    /// Products.
+    /// Number of products with the caveat.
     pub products: u64,
 }
 
@@ -66,9 +66,9 @@ pub struct CaveatCount {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AumPart {
-    /// Chain.
+    /// Number of the chain; `/v1/chains` lists them, null if unknown.
     pub chain_id: Option<ChainId>,
-    /// Category.
+    /// Category of the assets; null if unknown.
     pub category: Option<String>,
     /// Products with value here.
     pub products: u64,
@@ -92,7 +92,7 @@ pub struct AumHistoryMeta {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AumHistory {
-    /// Oldest first.
+    /// Points, oldest first.
     pub data: Vec<AumPoint>,
     /// What was asked for.
     pub meta: AumHistoryMeta,

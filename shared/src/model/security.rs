@@ -59,7 +59,7 @@ named_enum! {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct SecurityEvent {
-    /// Its number.
+    /// Numeric id.
     pub id: u64,
     /// Who reported it.
     pub source: String,
@@ -69,13 +69,13 @@ pub struct SecurityEvent {
     pub chain_id: Option<ChainId>,
     /// The chain, in paths.
     pub chain_slug: Option<String>,
-    /// One line.
+    /// Title, one line of plain text.
     pub title: String,
-    /// The story.
+    /// What happened, as plain text; null if unknown.
     pub description: Option<String>,
     /// Accounts and contracts of the attacker.
     pub attackers: Vec<String>,
-    /// Contracts attacked.
+    /// Addresses of the contracts that were attacked.
     pub victims: Vec<String>,
     /// Confirmations less disconfirmations.
     pub net_score: i64,

@@ -32,7 +32,7 @@ pub struct SignalEntity {
     pub kind: String,
     /// Its id within its kind.
     pub id: String,
-    /// For display.
+    /// Label, for display.
     pub label: String,
 }
 
@@ -41,9 +41,9 @@ pub struct SignalEntity {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Signal {
-    /// Its number.
+    /// Numeric id.
     pub id: u64,
-    /// One line.
+    /// Title, one line of plain text.
     pub title: String,
     /// Where it is told.
     pub url: Option<String>,
@@ -74,7 +74,7 @@ pub struct SignalDetail {
     /// The list item.
     #[serde(flatten)]
     pub signal: Signal,
-    /// The story.
+    /// What happened, as plain text; null if unknown.
     pub summary: Option<String>,
     /// Why it stands on its step.
     pub severity_reason: Option<String>,
@@ -115,13 +115,13 @@ pub struct AffectedVault {
     #[cfg_attr(feature = "schema", schemars(with = "VaultKey"))]
     #[serde(serialize_with = "as_text")]
     pub vault_key: VaultKey,
-    /// Its id.
+    /// Id of the vault, `<protocol_id>-<chain_id>-<address>`.
     pub vault_id: VaultId,
-    /// For display.
+    /// Name of the vault, for display.
     pub vault_name: String,
-    /// Chain.
+    /// Number of the chain; `/v1/chains` lists them.
     pub chain_id: ChainId,
-    /// Share token.
+    /// Address of the vault's share token.
     pub address: Address,
     /// Value of it that is exposed; null where its value was not known.
     pub exposure_usd: Option<DecimalUsd>,

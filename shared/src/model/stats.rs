@@ -14,7 +14,7 @@ use crate::wire::time::Timestamp;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Stats {
-    /// Active vaults.
+    /// Number of active vaults.
     pub vault_count: u64,
     /// Those with a score.
     pub scored_vault_count: u64,
@@ -41,7 +41,7 @@ pub struct Stats {
     pub asset_count: u64,
     /// Lending markets that are served.
     pub market_count: u64,
-    /// Price feeds.
+    /// Number of price feeds.
     pub oracle_feed_count: u64,
     /// The latest sync of any vault.
     pub last_synced_at: Option<Timestamp>,
@@ -65,7 +65,7 @@ pub struct Stats {
 pub struct TierShare {
     /// The tier; null for the unscored.
     pub risk_tier: Option<Tier>,
-    /// Vaults.
+    /// Number of vaults.
     pub vault_count: u64,
     /// Their value.
     #[serde(serialize_with = "crate::model::money::usd")]
@@ -76,11 +76,11 @@ pub struct TierShare {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ChainTotal {
-    /// Chain.
+    /// Number of the chain; `/v1/chains` lists them.
     pub chain_id: ChainId,
     /// Chain, for display.
     pub chain_name: String,
-    /// Vaults.
+    /// Number of vaults.
     pub vault_count: u64,
     /// Their value.
     #[serde(serialize_with = "crate::model::money::usd")]
@@ -93,9 +93,9 @@ pub struct ChainTotal {
 pub struct NamedTotal {
     /// Its id; null for the vaults without one.
     pub id: Option<String>,
-    /// For display.
+    /// Name, for display; null if unknown.
     pub name: Option<String>,
-    /// Vaults.
+    /// Number of vaults.
     pub vault_count: u64,
     /// Their value.
     #[serde(serialize_with = "crate::model::money::usd")]
@@ -106,9 +106,9 @@ pub struct NamedTotal {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CategoryTotal {
-    /// The label.
+    /// Label of the category.
     pub category: String,
-    /// Vaults.
+    /// Number of vaults.
     pub vault_count: u64,
     /// Their value.
     #[serde(serialize_with = "crate::model::money::usd")]

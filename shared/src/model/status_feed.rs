@@ -55,7 +55,7 @@ pub struct StatusFeed {
     pub last_checked_at: Timestamp,
     /// The share of time in which `status` was not down.
     pub uptime: Uptime,
-    /// The components.
+    /// Components of the service, each with its status.
     pub components: Vec<Component>,
     /// What two of them are judged by.
     pub signals: StatusSignals,
@@ -78,7 +78,7 @@ pub struct Uptime {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Component {
-    /// Which.
+    /// Name of the component.
     pub name: ComponentName,
     /// How it does.
     pub status: ComponentStatus,

@@ -15,7 +15,7 @@ use crate::wire::time::Timestamp;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StrategyBreakdown {
-    /// The vault.
+    /// Id of the vault, `<protocol_id>-<chain_id>-<address>`.
     pub vault_id: VaultId,
     /// `unavailable` where no strategy was observed.
     pub status: EvidenceStatus,
@@ -41,9 +41,9 @@ pub struct StrategyBreakdown {
 pub struct StrategyRow {
     /// The source's id of it: unique within the vault.
     pub strategy_id: String,
-    /// Its contract.
+    /// Address of the contract; null if unknown.
     pub address: Option<Address>,
-    /// For display.
+    /// Name, for display.
     pub name: String,
     /// The source's word for what it does.
     pub strategy_type: Option<String>,
@@ -64,7 +64,7 @@ pub struct StrategyRow {
     /// Yield over a year, with compounding.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub apy: Option<f64>,
-    /// Of gains.
+    /// Performance fee as a fraction of gains; null if unknown.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub performance_fee: Option<f64>,
     /// When it last reported gains or losses.
@@ -85,7 +85,7 @@ pub struct StrategyRow {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct YieldSource {
-    /// For display.
+    /// Name, for display.
     pub name: String,
     /// What kind of yield.
     pub kind: YieldKind,
@@ -100,7 +100,7 @@ pub struct YieldSource {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StrategyInfo {
-    /// The vault.
+    /// Id of the vault, `<protocol_id>-<chain_id>-<address>`.
     pub vault_id: VaultId,
     /// `unavailable` where no strategy was observed.
     pub status: EvidenceStatus,
@@ -113,9 +113,9 @@ pub struct StrategyInfo {
     /// The source's id of the strategy; like the fields below null when `status` is `unavailable`. Of several strategies the
     /// active one that was observed last.
     pub strategy_id: Option<String>,
-    /// Its contract.
+    /// Address of the contract; null if unknown.
     pub address: Option<Address>,
-    /// For display.
+    /// Name, for display; null if unknown.
     pub name: Option<String>,
     /// The source's word for what it does.
     pub strategy_type: Option<String>,
@@ -129,7 +129,7 @@ pub struct StrategyInfo {
     /// Yield over a year, with compounding.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub apy: Option<f64>,
-    /// Of gains.
+    /// Performance fee as a fraction of gains; null if unknown.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub performance_fee: Option<f64>,
     /// When it last reported gains or losses.

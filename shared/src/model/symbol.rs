@@ -69,7 +69,7 @@ pub struct SymbolHistoryMeta {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SymbolHistory {
-    /// Oldest first.
+    /// Points, oldest first.
     pub data: Vec<SymbolDay>,
     /// What was asked and how much there is.
     pub meta: SymbolHistoryMeta,

@@ -20,17 +20,17 @@ use crate::wire::time::Timestamp;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VaultRow {
-    /// `<protocol_id>-<chain_id>-<address>`.
+    /// Id of the vault, `<protocol_id>-<chain_id>-<address>`.
     pub id: VaultId,
     /// The vault's own name.
     pub name: String,
     /// The share token's address.
     pub address: Address,
-    /// Protocol.
+    /// Id of the protocol; `/v1/protocols` lists them.
     pub protocol_id: String,
     /// Protocol, for display.
     pub protocol_name: String,
-    /// Chain.
+    /// Number of the chain; `/v1/chains` lists them.
     pub chain_id: ChainId,
     /// Chain, for display.
     pub chain_name: String,
@@ -81,7 +81,7 @@ pub struct VaultRow {
     pub total_score: Option<MilliPoints>,
     /// The score's tier; null when unscored.
     pub risk_tier: Option<Tier>,
-    /// Strategy label.
+    /// Label of the vault's strategy; null if unknown.
     pub strategy_type: Option<String>,
     /// Curator, for display.
     pub curator_name: Option<String>,
@@ -134,7 +134,7 @@ pub struct VaultDetail<V = RiskVectors, P = ScoreProvenance> {
     pub risk_vectors: V,
     /// What is known of audits.
     pub audit_status: AuditStatus,
-    /// Who audited.
+    /// Names of the auditors.
     pub auditors: Vec<String>,
     /// Caps, flags and inputs behind the score; null before the first run.
     pub score_provenance: Option<P>,
@@ -207,7 +207,7 @@ pub struct RewardedVault {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "VaultPage"))]
 pub struct VaultPage<V = RiskVectors, P = ScoreProvenance> {
-    /// The vault.
+    /// The vault's row with the evidence behind its score.
     pub vault: VaultDetail<V, P>,
     /// Its history, thinned; oldest first.
     pub snapshots: Vec<SnapshotPoint>,

@@ -62,9 +62,9 @@ pub struct ScoreHistoryPoint {
     pub prev_score: Option<MilliPoints>,
     /// After; null when the score was withdrawn.
     pub new_score: Option<MilliPoints>,
-    /// Tier before.
+    /// Tier before the change; null if there was none.
     pub prev_tier: Option<Tier>,
-    /// Tier after.
+    /// Tier after the change; null if there is none.
     pub new_tier: Option<Tier>,
     /// The methodology that gave the new score.
     pub methodology_version: String,
@@ -80,13 +80,13 @@ pub struct VaultEvent {
     pub event_type: String,
     /// How much it matters.
     pub severity: Severity,
-    /// One line.
+    /// Title, one line of plain text.
     pub title: String,
     /// The whole story.
     pub description: Option<String>,
     /// The transaction, where there is one.
     pub tx_hash: Option<String>,
-    /// Its block.
+    /// Number of the block of the transaction; null if unknown.
     pub block_number: Option<u64>,
     /// When it happened.
     pub occurred_at: Timestamp,
@@ -97,6 +97,6 @@ pub struct VaultEvent {
     pub detected_at: Option<Timestamp>,
     /// When it was withdrawn from the feed.
     pub retracted_at: Option<Timestamp>,
-    /// Why.
+    /// Reason of the retraction; null if it is not retracted or no reason was given.
     pub retracted_reason: Option<String>,
 }

@@ -17,15 +17,15 @@ use crate::wire::time::Timestamp;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VaultScoreRow {
-    /// `<protocol_id>-<chain_id>-<address>`.
+    /// Id of the vault, `<protocol_id>-<chain_id>-<address>`.
     pub id: VaultId,
     /// The share token's address.
     pub address: Address,
-    /// Chain.
+    /// Number of the chain; `/v1/chains` lists them.
     pub chain_id: ChainId,
     /// Chain, for display.
     pub chain_name: String,
-    /// Protocol.
+    /// Id of the protocol; `/v1/protocols` lists them.
     pub protocol_id: String,
     /// Symbol of the deposit asset; null when its contract names none.
     pub asset_symbol: Option<String>,

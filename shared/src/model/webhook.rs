@@ -15,7 +15,7 @@ use serde::ser::{SerializeMap, Serializer};
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WebhookSubscription {
-    /// Its number.
+    /// Numeric id.
     pub id: i64,
     /// Where deliveries go, in its canonical spelling.
     pub url: String,
@@ -47,9 +47,9 @@ pub struct WebhookSubscription {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BasketWebhook {
-    /// Its number.
+    /// Numeric id.
     pub id: i64,
-    /// The basket.
+    /// Id of the basket.
     pub basket_id: String,
     /// Where deliveries go, in its canonical spelling.
     pub url: String,
@@ -75,7 +75,7 @@ pub struct BasketWebhook {
 pub struct WebhookDeleted {
     /// The subscription's number.
     pub id: i64,
-    /// Always true.
+    /// Always `true`.
     pub deleted: bool,
 }
 
@@ -91,7 +91,7 @@ pub struct WebhookReplayed {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WebhookDelivery {
-    /// Its number.
+    /// Numeric id.
     pub id: i64,
     /// What receivers deduplicate on.
     pub event_id: EventId,
@@ -123,11 +123,11 @@ pub struct WebhookDelivery {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WebhookRequest {
-    /// Always `POST`.
+    /// HTTP method, always `POST`.
     pub method: &'static str,
     /// The subscription's URL.
     pub url: String,
-    /// Its headers.
+    /// Headers of the request, by name.
     pub headers: SentHeaders,
     /// The whole request, its body included, as a command line for a POSIX shell.
     pub curl: String,

@@ -16,7 +16,7 @@ pub struct Backing<'a> {
     pub share: u32,
     /// The collateral's published score.
     pub score: Option<MilliPoints>,
-    /// Liquidation loan-to-value.
+    /// Liquidation loan-to-value, a fraction; null if unknown.
     pub lltv: Option<Ppm>,
     /// Whether collateral and loan asset track the same reference.
     pub same_peg: bool,

@@ -50,59 +50,59 @@ macro_rules! codes {
 }
 
 codes! {
-    /// A parameter is malformed or out of its bounds.
+    /// A parameter is malformed or out of range.
     InvalidParameter = 400 "INVALID_PARAMETER";
     /// A required parameter is missing.
     MissingParameter = 400 "MISSING_PARAMETER";
-    /// The address is none, of any chain.
+    /// Not a valid address on any chain.
     InvalidAddress = 400 "INVALID_ADDRESS";
-    /// The address is of another kind of chain than the one that is asked about.
+    /// The address belongs to another kind of chain than the one requested.
     AddressNamespaceMismatch = 400 "ADDRESS_NAMESPACE_MISMATCH";
-    /// The cursor was not issued here, or belongs to another mode.
+    /// The cursor was not issued by this service, or belongs to another mode.
     InvalidCursor = 400 "INVALID_CURSOR";
-    /// The body is not the JSON that the route takes.
+    /// The body is not JSON, or not of the shape that the route accepts.
     InvalidBody = 400 "INVALID_BODY";
-    /// More items than the route takes at once.
+    /// The request has more items than the route accepts at once.
     TooManyItems = 400 "TOO_MANY_ITEMS";
-    /// The URL is not one that deliveries may go to.
+    /// Deliveries to this URL are not allowed.
     WebhookUrlRejected = 400 "WEBHOOK_URL_REJECTED";
-    /// No key or token where one is needed, or one that does not hold.
+    /// A required key or token is missing, or the one sent is not valid.
     Unauthorized = 401 "UNAUTHORIZED";
-    /// The caller is known, and may not.
+    /// The key is valid but does not include this request.
     Forbidden = 403 "FORBIDDEN";
-    /// There is no such thing, or no such route.
+    /// The resource or the route does not exist.
     NotFound = 404 "NOT_FOUND";
-    /// The path takes other methods.
+    /// The path accepts other methods.
     MethodNotAllowed = 405 "METHOD_NOT_ALLOWED";
-    /// The change does not fit the present state.
+    /// The change conflicts with the current state.
     Conflict = 409 "CONFLICT";
-    /// The `Idempotency-Key` came with another request before.
+    /// The `Idempotency-Key` was already used for a different request.
     IdempotencyKeyReused = 409 "IDEMPOTENCY_KEY_REUSED";
-    /// The basket's version was withdrawn; its successor is named.
+    /// The basket version is retired; the answer names its successor.
     VersionRetired = 410 "VERSION_RETIRED";
-    /// The body is larger than the route takes.
+    /// The body is larger than the route accepts.
     PayloadTooLarge = 413 "PAYLOAD_TOO_LARGE";
-    /// The URL is longer than the service takes.
+    /// The URL is longer than the service accepts.
     UriTooLong = 414 "URI_TOO_LONG";
-    /// The body is not sent as JSON.
+    /// The body must be sent as JSON.
     UnsupportedMediaType = 415 "UNSUPPORTED_MEDIA_TYPE";
-    /// The window's allowance is used up.
+    /// The rate limit of the current window is exhausted.
     RateLimited = 429 "RATE_LIMITED" retry 60;
-    /// The address has used up its day.
+    /// The daily limit of the address is exhausted.
     DailyLimitExceeded = 429 "DAILY_LIMIT_EXCEEDED" retry 3600;
-    /// Too many open streams of this key, or for this viewer.
+    /// Too many open streams for this key or viewer.
     StreamLimitReached = 429 "STREAM_LIMIT_REACHED" retry 10;
     /// Something broke on our side.
     InternalError = 500 "INTERNAL_ERROR";
-    /// A part of the service does not answer; nothing was lost.
+    /// A part of the service is unavailable; nothing was lost.
     ServiceUnavailable = 503 "SERVICE_UNAVAILABLE" retry 5;
-    /// The platform withholds scores on purpose, because it cannot stand by them.
+    /// Scores are withheld on purpose, because they may be wrong.
     FailClosed = 503 "FAIL_CLOSED" retry 60;
-    /// What the answer would be made of has not been built.
+    /// The data for this answer has not been built yet.
     MaterializationUnavailable = 503 "MATERIALIZATION_UNAVAILABLE" retry 600;
-    /// This server is being replaced; another one answers.
+    /// This server is shutting down; a retry reaches another one.
     ShuttingDown = 503 "SHUTTING_DOWN" retry 1;
-    /// The read took too long and was stopped.
+    /// The request took too long and was stopped.
     DeadlineExceeded = 504 "DEADLINE_EXCEEDED" retry 5;
 }
 

@@ -1,4 +1,4 @@
-//! The coverage census of real-world assets: `data` of `GET /v1/rwa/coverage`.
+//! Coverage of real-world assets: `data` of `GET /v1/rwa/coverage`.
 
 use super::Assets;
 use crate::store::StoreError;
@@ -16,11 +16,11 @@ use rds_shared::scoring::number::Decimal;
 use rds_shared::wire::time::{Micros, Timestamp};
 use std::collections::BTreeMap;
 
-/// Candidates that are shown, the oldest first.
-const SHOWN: usize = 200;
+/// Maximum number of candidates shown, oldest first.
+const MAX_CANDIDATES: usize = 200;
 
 impl Assets {
-    /// The census as of `now`.
+    /// The coverage as of `now`.
     pub fn coverage(&self, now: Timestamp) -> Result<RwaCoverage, StoreError> {
         let rows: Vec<&RwaRow> = self.rwa().map(|(_, rwa)| &rwa.row).collect();
         let sources = self.sources.iter().map(|source| status(source, now)).collect::<Result<Vec<_>, _>>()?;
@@ -29,7 +29,7 @@ impl Assets {
             sources: states(&sources),
             mapped: (identity.verified, rows.len() as u64),
             shares: shares.iter().filter_map(|it| Some((it.source_id.as_str(), basis_points(it.share?)))).collect(),
-            fields: fields.legacy.iter().chain(&fields.canonical).map(told).collect(),
+            fields: fields.legacy.iter().chain(&fields.canonical).map(counts).collect(),
             ..Census::default()
         };
         let candidates = self.queue()?;
@@ -59,11 +59,11 @@ impl Assets {
             source_concentration: Concentration { hhi: hhi(&shares), sources: shares },
             sources,
             findings,
-            discovery: DiscoveryQueue { open, candidates: candidates.into_iter().take(SHOWN).collect() },
+            discovery: DiscoveryQueue { open, candidates: candidates.into_iter().take(MAX_CANDIDATES).collect() },
         })
     }
 
-    /// What waits for a decision, with evidence from a source that is switched on.
+    /// Open candidates from enabled sources.
     fn queue(&self) -> Result<Vec<Candidate>, StoreError> {
         let mut open = Vec::new();
         for row in self.candidates.iter().filter(|row| row.is_enabled) {
@@ -121,7 +121,7 @@ fn status(source: &SourceRow, now: Timestamp) -> Result<SourceStatus, StoreError
     })
 }
 
-/// Catalogs state no figures: how they do says nothing about the total.
+/// Source states, without market catalogs: catalogs state no figures, so their state does not affect the total.
 fn states(sources: &[SourceStatus]) -> Vec<(&str, SourceState)> {
     let stating = sources.iter().filter(|source| source.source_type != SourceType::MarketCatalog);
     stating.map(|source| (source.source_id.as_str(), source.state)).collect()
@@ -180,7 +180,7 @@ fn fields(rows: &[&RwaRow]) -> FieldCoverage {
     FieldCoverage { legacy: LEGACY.iter().map(legacy).collect(), canonical: CANONICAL.iter().map(canonical).collect() }
 }
 
-fn told(field: &FieldCount) -> (&'static str, u64, u64) {
+fn counts(field: &FieldCount) -> (&'static str, u64, u64) {
     (field.field, field.count.present, field.count.total)
 }
 
@@ -196,7 +196,7 @@ fn shares(rows: &[&RwaRow]) -> Vec<SourceShare> {
     source_mix(by_source.iter().map(|(source, (products, cents))| (*source, *products, *cents)))
 }
 
-/// Parts of a total by source, largest first, each with its share.
+/// Each source's part of a total, largest first, with its share.
 pub fn source_mix<'a>(parts: impl Iterator<Item = (&'a str, u64, i64)> + Clone) -> Vec<SourceShare> {
     let total: i128 = parts.clone().map(|(_, _, cents)| i128::from(cents)).sum();
     let share = |cents: i64| {
@@ -215,7 +215,7 @@ pub fn source_mix<'a>(parts: impl Iterator<Item = (&'a str, u64, i64)> + Clone) 
     mix
 }
 
-/// The sum of squared shares.
+/// Herfindahl-Hirschman index: the sum of squared shares.
 fn hhi(shares: &[SourceShare]) -> Option<Decimal> {
     let wide = |share: &SourceShare| u128::from(share.value_usd.0.unsigned_abs());
     let total: u128 = shares.iter().map(wide).sum();
@@ -224,7 +224,7 @@ fn hhi(shares: &[SourceShare]) -> Option<Decimal> {
     Some(Decimal { units: i64::try_from(units).ok()?, scale: 4 })
 }
 
-/// A fraction of four decimals is a number of basis points.
+/// A fraction with four decimals, in basis points.
 fn basis_points(share: Decimal) -> u64 {
     share.units.unsigned_abs()
 }

@@ -1,6 +1,6 @@
-//! The asset side of the catalog: every asset encoded for its lists, with what details and the census start from.
+//! Assets of the catalog: every asset encoded for its lists, with the data for details and coverage.
 //!
-//! It is rebuilt only when something served of assets changed, and shared by the catalogs in between.
+//! They are rebuilt only when served asset data changed, and are otherwise shared with the previous catalog.
 
 pub mod coverage;
 mod reviewers;
@@ -25,48 +25,47 @@ use rds_shared::wire::time::{Micros, Timestamp};
 use reviewers::Reviewer;
 use std::collections::{BTreeMap, HashMap};
 
-/// An asset with everything that its routes need.
+/// An asset with the data of all its routes.
 #[derive(Debug)]
 pub struct Asset {
-    /// What is served to a caller with a key; freshness as of the build.
+    /// The row for callers with a key; its freshness is that of the build.
     pub row: AssetRow,
-    /// What freshness is worked out from.
+    /// Inputs of the freshness.
     pub renewal: Renewal,
     /// The row for the enriched list.
     pub encoded: EncodedAsset,
-    /// What surfaced it.
+    /// The source that discovered it.
     pub discovery: Discovery,
-    /// Only of real-world assets.
+    /// For real-world assets only.
     pub rwa: Option<Rwa>,
     chain_slug: String,
 }
 
-/// A real-world asset's own side.
+/// The additional data of a real-world asset.
 #[derive(Debug)]
 pub struct Rwa {
-    /// The list's row: its score is the headline.
+    /// The list row; its score is the headline score.
     pub row: RwaRow,
     /// The row for the list.
     pub encoded: EncodedAsset,
 }
 
-/// All assets.
 #[derive(Debug, Default)]
 pub struct Assets {
-    /// The data version in which any of them last changed.
+    /// The data version of the last change of any asset.
     pub version: i64,
     /// In ascending order of ids.
     entries: Vec<Asset>,
     index: Option<AssetIndex>,
-    /// The real-world ones among `entries`, by place: the rows of `rwa_index`.
+    /// Indices of the real-world assets in `entries`: the rows of `rwa_index`.
     rwa: Vec<usize>,
     rwa_index: Option<AssetIndex>,
     by_place: HashMap<(ChainId, Address), usize>,
     native: HashMap<ChainId, usize>,
     by_id: HashMap<String, usize>,
-    /// The facets.
+    /// The facets of all assets.
     pub facets: PreencodedBody,
-    /// The same over real-world assets.
+    /// The facets of real-world assets.
     pub rwa_facets: PreencodedBody,
     /// Reviewers, by id.
     pub reviewers: Vec<Reviewer>,
@@ -79,14 +78,13 @@ pub struct Assets {
 /// A page of a list.
 #[derive(Debug)]
 pub struct FoundAssets<'a> {
-    /// Its rows, in order.
     pub rows: Vec<&'a EncodedAsset>,
-    /// How many match on all pages.
+    /// Number of matches on all pages.
     pub total: usize,
 }
 
 impl Assets {
-    /// Builds the asset side from `facts`.
+    /// Builds the assets from `facts`.
     pub fn build(facts: AssetRegistry) -> anyhow::Result<Assets> {
         let links = row::links(&facts.assets)?;
         let day = facts.day.map(|at| at.0);
@@ -145,7 +143,7 @@ impl Assets {
         let place = self.entries.len();
         let chain = asset.row.chain_id;
         match asset.row.address.clone() {
-            // One contract may be known under two names: the first one known is found by its address.
+            // A contract may have two asset ids; the look-up by address returns the first.
             Some(address) => _ = self.by_place.entry((chain, address)).or_insert(place),
             None if asset.row.category == AssetCategory::Native => _ = self.native.entry(chain).or_insert(place),
             None => {}
@@ -192,12 +190,11 @@ impl Assets {
         self.by_place.get(&(chain, address.clone())).and_then(|place| self.entries.get(*place))
     }
 
-    /// The coin of this chain, which has no address.
+    /// The native coin of this chain, which has no address.
     pub fn native(&self, chain: ChainId) -> Option<&Asset> {
         self.native.get(&chain).and_then(|place| self.entries.get(*place))
     }
 
-    /// The asset of this id.
     pub fn by_id(&self, asset_id: &str) -> Option<&Asset> {
         self.by_id.get(asset_id).and_then(|place| self.entries.get(*place))
     }
@@ -245,7 +242,7 @@ fn real_world(
     Ok(Rwa { row: listed, encoded })
 }
 
-/// Why there is no figure before the first total.
+/// Why there is no figure before the first daily total.
 fn without_a_total(identity: IdentityStatus) -> rds_shared::rules::canonical_aum::Exclusion {
     use rds_shared::rules::canonical_aum::Exclusion;
     match identity {
@@ -263,19 +260,19 @@ fn metrics(observations: &[ObservationRow], day: Option<Timestamp>) -> BTreeMap<
     current.sort_by_key(|one| (std::cmp::Reverse(one.effective_at), one.priority, one.number));
     let mut metrics: BTreeMap<i64, RwaMetrics> = BTreeMap::new();
     for one in current {
-        let told = metrics.entry(one.asset).or_default();
+        let figures = metrics.entry(one.asset).or_default();
         let first = |known: &mut Option<f64>, stated: Option<f64>| *known = known.or(stated);
-        first(&mut told.fund_aum_usd, one.fund_aum_usd);
-        first(&mut told.global_issued_value_usd, one.global_issued_value_usd);
-        first(&mut told.deployment_circulating_value_usd, one.deployment_circulating_value_usd);
-        first(&mut told.apy_7d_pct, one.apy_7d_pct);
-        first(&mut told.apy_30d_pct, one.apy_30d_pct);
-        first(&mut told.duration_days, one.duration_days);
+        first(&mut figures.fund_aum_usd, one.fund_aum_usd);
+        first(&mut figures.global_issued_value_usd, one.global_issued_value_usd);
+        first(&mut figures.deployment_circulating_value_usd, one.deployment_circulating_value_usd);
+        first(&mut figures.apy_7d_pct, one.apy_7d_pct);
+        first(&mut figures.apy_30d_pct, one.apy_30d_pct);
+        first(&mut figures.duration_days, one.duration_days);
     }
     metrics
 }
 
-/// The source that surfaced the deployment first, else the registry that named it.
+/// The source that discovered the deployment first, or the registry that lists it.
 fn discovery(asset: &AssetFacts, candidates: &[CandidateRow]) -> Discovery {
     let surfaced = candidates.iter().find(|candidate| candidate.asset == Some(asset.number));
     let (source, from, to) = surfaced.map_or((&asset.source, asset.discovered_at, asset.last_seen_at), |it| {
@@ -284,7 +281,7 @@ fn discovery(asset: &AssetFacts, candidates: &[CandidateRow]) -> Discovery {
     Discovery { source_slug: source.clone(), discovered_at: Micros(from.0), last_seen_at: Micros(to.0) }
 }
 
-/// A stored document that is not what it should be.
+/// The error for a stored document that cannot be decoded.
 fn corrupt(column: &'static str, text: impl ToString) -> StoreError {
     StoreError::Corrupt { column, text: text.to_string() }
 }

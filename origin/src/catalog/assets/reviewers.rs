@@ -1,4 +1,4 @@
-//! Reviewers as the catalog holds them: encoded for when one of their keys counts and for when none does.
+//! Reviewers of the catalog, encoded twice: with an active key and without one.
 
 use crate::facts;
 use crate::store::At;
@@ -8,7 +8,7 @@ use rds_shared::model::attestation::{ALGORITHM, ReviewerKey, ReviewerRow};
 use rds_shared::wire::Timestamp;
 use rds_shared::wire::time::Micros;
 
-/// A reviewer, ready to be served.
+/// An encoded reviewer.
 #[derive(Debug)]
 pub struct Reviewer {
     keys: Vec<facts::ReviewerKey>,
@@ -24,7 +24,7 @@ impl Reviewer {
         Ok(Reviewer { keys: facts.keys.0, active, inactive })
     }
 
-    /// The row as it reads at `now`.
+    /// The row that applies at `now`.
     pub fn at(&self, now: Timestamp) -> &EncodedRow {
         let is_active = self.keys.iter().any(|key| key.counts_at(At(now)));
         if is_active { &self.active } else { &self.inactive }

@@ -1,4 +1,4 @@
-//! From stored facts to the row that is served.
+//! Converts stored facts to the served row.
 
 use super::corrupt;
 use crate::facts;
@@ -23,7 +23,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::collections::HashMap;
 
-/// Every asset as another one's `dependency_chain` names it, by slug.
+/// The links to assets as used in `dependency_chain`, by slug.
 pub fn links(facts: &[AssetFacts]) -> Result<HashMap<&str, AssetLink>, StoreError> {
     let link = |asset: &AssetFacts| AssetLink {
         asset_id: asset.number.to_string(),
@@ -35,7 +35,7 @@ pub fn links(facts: &[AssetFacts]) -> Result<HashMap<&str, AssetLink>, StoreErro
     Ok(facts.iter().map(|asset| (asset.id.as_str(), link(asset))).collect())
 }
 
-/// What the asset's freshness is worked out from.
+/// Inputs of the asset's freshness.
 pub fn renewal(facts: &AssetFacts) -> Result<Renewal, StoreError> {
     let instant = |at: Option<At>| at.map(|at| at.0);
     Ok(Renewal {
@@ -45,11 +45,11 @@ pub fn renewal(facts: &AssetFacts) -> Result<Renewal, StoreError> {
     })
 }
 
-/// The row as a caller with a key sees it, quality included.
+/// The row for callers with a key, including quality.
 pub fn row(facts: &AssetFacts, links: &HashMap<&str, AssetLink>) -> Result<AssetRow, StoreError> {
     let category = category(facts)?;
     let real_world = is_rwa(category);
-    // The review may be of a time when the asset had another category.
+    // The review may be older than the asset's present category.
     let dimensions = facts.dimensions.as_ref().map(stored_dimensions).unwrap_or_default().asked_of(category);
     let backing_profile = facts.backing_profile.as_ref().filter(|_| has_backing(category));
     let data_provenance = provenance(facts)?;
@@ -116,14 +116,14 @@ fn document<T: DeserializeOwned>(column: &'static str, stored: Option<&Value>) -
     T::deserialize(stored).map(Some).map_err(|_| corrupt(column, stored))
 }
 
-/// Ids of the overlays of kind cap that the stored breakdown applied.
+/// Ids of the caps that the stored breakdown applied.
 fn caps(facts: &AssetFacts) -> Vec<String> {
     let overlays = facts.overlays.as_ref().and_then(Value::as_array).into_iter().flatten();
     let caps = overlays.filter(|overlay| overlay.get("kind").and_then(Value::as_str) == Some("cap"));
     caps.filter_map(|overlay| overlay.get("id")?.as_str()).map(str::to_owned).collect()
 }
 
-/// Null on a settlement layer; four nulls on a chain that nobody profiled.
+/// `None` on a settlement layer; four `None` on a chain without a profile.
 fn chain_profile(facts: &AssetFacts) -> Option<ChainSubScores> {
     let sub_scores = [
         facts.bridge_centralization,

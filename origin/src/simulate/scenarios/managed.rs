@@ -1,11 +1,11 @@
-//! Curated, savings and nested vaults: what the dwell does with their tiers.
+//! Curated, savings and nested vaults: effects of the dwell on their tiers.
 
 use super::Cast;
 use crate::simulate::design::Collateral;
 use crate::simulate::vault::Control;
 use rds_shared::scoring::vault::Oracle::{ExchangeRate, Fixed, PushFeed, Twap};
 
-/// What a curated vault lends against.
+/// Collateral of a curated vault.
 const MARKETS: &[Collateral<'_>] =
     &[("deth", 40, PushFeed, 80), ("sdeth", 35, ExchangeRate, 80), ("dbtc", 25, PushFeed, 77)];
 
@@ -19,7 +19,7 @@ fn curated(cast: &mut Cast) {
     let vault = cast.lending("Juniper & Vole Steady Penny", "lanternmoss", "pny").by("juniper-and-vole");
     cast.quiet(vault.aged(640).worth(64_000_000.0).against(MARKETS));
 
-    // Better control lifts it over a boundary: the promotion is on its way when the run ends …
+    // Better control raises it over a tier boundary; the promotion is still pending when the run ends.
     let vault = cast.lending("Juniper & Vole Climbing Penny", "lanternmoss", "pny").by("juniper-and-vole");
     let vault = vault.aged(380).worth(9_800_000.0).against(MARKETS).controlled(Control::FAIR);
     cast.told(vault, |vault, moment| {
@@ -28,7 +28,7 @@ fn curated(cast: &mut Cast) {
         }
     });
 
-    // … and here it has happened.
+    // The same, but the promotion is complete.
     let vault = cast.lending("Saltmarsh Arrived Florin", "lanternmoss", "flrn").by("saltmarsh-risk");
     let vault = vault.aged(450).worth(15_300_000.0).against(MARKETS).controlled(Control::FAIR);
     cast.told(vault, |vault, moment| {
@@ -37,26 +37,26 @@ fn curated(cast: &mut Cast) {
         }
     });
 
-    // A quarantine takes the top tier away, after a day … These two are too thin for the baskets, which would wait for its end.
+    // A quarantine ends the top tier after a day; here that day is not over. These two are too small for the baskets, which would wait.
     let vault = cast.lending("Pebble Guarded Penny", "lanternmoss", "pny").by("pebble-committee");
     cast.told(vault.aged(520).worth(8_700_000.0).against(MARKETS), |vault, moment| {
         vault.market.quarantined = moment.in_the_last(10);
     });
 
-    // … which is over here …
+    // The same, but the day is over.
     let vault = cast.lending("Owl Ledger Night Penny", "lanternmoss", "pny").by("owl-ledger");
     cast.told(vault.aged(590).worth(9_300_000.0).against(MARKETS), |vault, moment| {
         vault.market.quarantined = moment.in_the_last(40);
     });
 
-    // … and here the quarantine was lifted before.
+    // The quarantine was lifted before the day was over.
     let vault = cast.lending("Northlight Patient Ether", "lanternmoss", "deth").by("northlight-stewards");
     let vault = vault.against(&[("sdeth", 70, ExchangeRate, 80), ("pny", 30, PushFeed, 80)]).yielding(0.024);
     cast.told(vault.aged(480).worth(19_000_000.0), |vault, moment| {
         vault.market.quarantined = moment.in_the_last(34) && !moment.in_the_last(22);
     });
 
-    // A bad loan, written off against the depositors.
+    // Bad debt that depositors bear.
     let vault = cast.lending("Copperfern Sunken Florin", "lanternmoss", "flrn").by("copperfern-capital");
     let vault = vault.against(&[("rdeth", 60, Twap, 92), ("wisp", 40, Fixed, 91)]).yielding(0.087);
     cast.told(vault.aged(260).worth(5_100_000.0).controlled(Control::FAIR), |vault, moment| {

@@ -1,4 +1,4 @@
-//! The cast: vaults written by hand, so that a demo shows every case that a client has to handle.
+//! Scenarios: hand-written vaults, so that a demo shows every case that a client has to handle.
 
 mod lenders;
 mod managed;
@@ -8,10 +8,10 @@ use super::actor::{Actor, Story};
 use super::moment::Moment;
 use super::vault::SimVault;
 
-/// A month of charts before the run.
+/// Days before the run with one reading each, so that charts show a month.
 const REMEMBERED_DAYS: u32 = 30;
 
-/// The vaults of the cast, in the order in which they stand on each other.
+/// The vaults of all scenarios; a vault comes after the vaults that it holds.
 pub fn vaults(seed: u64) -> Vec<Actor> {
     let mut cast = Cast { seed, actors: Vec::new() };
     lenders::enter(&mut cast);
@@ -20,7 +20,7 @@ pub fn vaults(seed: u64) -> Vec<Actor> {
     cast.actors
 }
 
-/// The cast while it gathers.
+/// The vaults while they are built.
 struct Cast {
     seed: u64,
     actors: Vec<Actor>,
@@ -35,18 +35,18 @@ impl Cast {
         SimVault::holding(self.seed, self.actors.len() as u64, name, platform, token)
     }
 
-    /// A vault to which nothing happens.
+    /// Adds a vault without a story.
     fn quiet(&mut self, vault: SimVault) {
         self.actors.push(Actor::new(vault, None, REMEMBERED_DAYS));
     }
 
-    /// A vault to which something happens.
+    /// Adds a vault with a story.
     fn told(&mut self, vault: SimVault, story: impl Fn(&mut SimVault, Moment) + Send + Sync + 'static) {
         let story: Story = Box::new(story);
         self.actors.push(Actor::new(vault, Some(story), REMEMBERED_DAYS));
     }
 
-    /// The id of the vault of this name, which must have entered before.
+    /// The id of the vault with this name, which must have been added before.
     fn id_of(&self, name: &str) -> String {
         self.actors.iter().find(|actor| actor.name() == name).map(|actor| actor.id().to_owned()).unwrap_or_default()
     }

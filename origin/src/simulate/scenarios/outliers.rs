@@ -1,4 +1,4 @@
-//! The rest of the market: farms, leverage, credit, and vaults of which too little is known.
+//! Other vaults: farms, leverage, credit, and vaults with too little data.
 
 use super::Cast;
 use crate::facts::{Signing, SigningWord};
@@ -13,7 +13,7 @@ pub(super) fn enter(cast: &mut Cast) {
 }
 
 fn farms(cast: &mut Cast) {
-    // Most of its yield are rewards, and one of them ends.
+    // Most of its yield comes from rewards, and one of them ends.
     let mut vault = cast.holding("Tidewheel Ether Twins", "tidewheel", "deth").aged(370).worth(8_600_000.0);
     vault.no_il = false;
     let vault = vault.made_of(&[("deth", 50), ("sdeth", 50)]).yielding(0.004).controlled(Control::FAIR);
@@ -29,13 +29,13 @@ fn farms(cast: &mut Cast) {
         }
     });
 
-    // Far above what else pays in its asset, and hardly anything in it.
+    // A rate far above other vaults of its asset, and a small value.
     let mut vault = cast.holding("Tidewheel Ether & Quill Farm", "tidewheel", "deth").aged(210).worth(42_000.0);
     vault.no_il = false;
     let vault = vault.made_of(&[("quill", 60), ("deth", 40)]).controlled(Control::FAIR).yielding(0.48);
     cast.quiet(vault.paying(Campaign::supply("farm-emissions", "quill", 0.31)));
 
-    // The multisig gives way to one key: the lower tier is on its way when the run ends.
+    // A single key replaces the multisig; the demotion is still pending when the run ends.
     let vault = cast.holding("Copperfern Florin & Quill", "tidewheel", "flrn").by("copperfern-capital");
     let vault = vault.aged(95).worth(2_300_000.0).made_of(&[("flrn", 35), ("quill", 65)]).controlled(Control::THIN);
     cast.told(vault, |vault, moment| {
@@ -47,7 +47,7 @@ fn farms(cast: &mut Cast) {
 }
 
 fn risky(cast: &mut Cast) {
-    // Robbed within the run; see the incidents.
+    // Exploited within the run; see `incidents`.
     let vault = cast.holding("Cinderloop Fourfold Ether", "cinderloop", "sdeth").aged(250).worth(7_400_000.0);
     cast.told(vault.yielding(0.142).controlled(Control::SOUND), |vault, moment| {
         if moment.in_the_last(15) {
@@ -71,11 +71,11 @@ fn risky(cast: &mut Cast) {
 }
 
 fn little_known(cast: &mut Cast) {
-    // A week old, unaudited, one key, and its value could not be read.
+    // A week old, unaudited, with one key, and its value could not be read.
     let vault = cast.holding("Driftwick Autopilot One", "driftwick", "bsol").aged(6).controlled(Control::ONE_KEY);
     cast.quiet(vault.reads(|market| (market.tvl_usd, market.base_apr) = (None, None)));
 
-    // Of its protocol nothing is known but the name.
+    // Only the name of its protocol is known.
     let mut vault = cast.holding("Hearthglow Pocket", "hearthglow", "pny").controlled(Control::UNKNOWN);
     vault.age_days = None;
     cast.quiet(vault.worth(310_000.0));

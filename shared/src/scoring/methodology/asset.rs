@@ -28,7 +28,7 @@ macro_rules! overlay_numbers {
 pub struct AssetRules {
     /// The computation, one step per entry, in order.
     pub steps: &'static [&'static str],
-    /// All dimensions.
+    /// Rules of every dimension of an asset's score.
     pub dimensions: &'static [Dimension],
     /// The weights of the dimensions, by asset category.
     pub categories: ByName<Category>,
@@ -148,9 +148,9 @@ overlay_numbers! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Gain {
-    /// The numerator.
+    /// Numerator of the factor.
     pub numerator: u64,
-    /// The denominator.
+    /// Denominator of the factor.
     pub denominator: u64,
 }
 
@@ -167,7 +167,7 @@ impl From<(u128, u128)> for Gain {
 pub struct LockupStep {
     /// Maximum length of the lockup in days, inclusive; null for no bound.
     pub up_to_days: Option<u32>,
-    /// Points subtracted.
+    /// Points that the rule subtracts.
     pub less: MilliPoints,
 }
 

@@ -119,7 +119,7 @@ impl NumberRules {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TierRule {
-    /// The tier.
+    /// Tier whose rule follows.
     pub tier: Tier,
     /// The lowest score of the tier.
     pub from: MilliPoints,

@@ -61,7 +61,7 @@ pub struct AssetVectorRules {
 pub struct Haircut {
     /// Upper bound of the loan-to-value, inclusive, as a fraction; null for no bound.
     pub up_to: Option<Decimal>,
-    /// Points subtracted.
+    /// Points that the rule subtracts.
     pub less: MilliPoints,
 }
 
@@ -95,7 +95,7 @@ pub struct PlatformRules {
 pub struct Bounty {
     /// Smallest bounty that counts, in USD.
     pub from_usd: u64,
-    /// Points added.
+    /// Points that the rule adds.
     pub adds: MilliPoints,
 }
 
@@ -105,7 +105,7 @@ pub struct Bounty {
 pub struct StaleAudit {
     /// An audit older than this many days is old.
     pub older_than_days: u32,
-    /// Points subtracted.
+    /// Points that the rule subtracts.
     pub less: MilliPoints,
 }
 

@@ -50,7 +50,7 @@ impl CapId {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cap {
-    /// The rule.
+    /// Id of the cap.
     pub id: CapId,
     /// Maximum score under this cap, 0 to 10.
     pub value: MilliPoints,

@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("cargo::rerun-if-changed={}", input.display());
     }
     println!("cargo::rerun-if-changed={}", contract.display());
-    // The folder around the verifier's build: a path that is not there would make cargo build this each time.
+    // The parent of the verifier's build folder: if the path did not exist, cargo would rebuild this crate every time.
     println!("cargo::rerun-if-changed={}", here.join("../shared/verifier").display());
     let contract = fs::read_to_string(&contract)?;
     let documents = render::site(&here, &contract)?;
@@ -33,19 +33,19 @@ fn main() -> Result<(), Box<dyn Error>> {
     all.extend_from_slice(contract.as_bytes());
     writeln!(
         table,
-        "/// Where the OpenAPI document stands among them.\nconst CONTRACT: Range<usize> = {begins}..{};",
+        "/// Position of the OpenAPI document in the unpacked library.\nconst CONTRACT: Range<usize> = {begins}..{};",
         all.len()
     )?;
-    writeln!(table, "/// Bytes of all of them.\nconst UNPACKED: usize = {};", all.len())?;
+    writeln!(table, "/// Size of the unpacked library in bytes.\nconst UNPACKED: usize = {};", all.len())?;
     fs::write(out.join("packed"), zstd::bulk::compress(&all, LEVEL)?)?;
     fs::write(out.join("documents.rs"), table)?;
     Ok(())
 }
 
-/// How hard it is packed: as hard as it goes without asking for more memory where it is unpacked.
+/// The zstd compression level: the highest that does not need more memory for decompression.
 const LEVEL: i32 = 19;
 
-/// A document as an entry of the table.
+/// The table entry of a document.
 fn entry(document: &render::Document, place: Range<usize>) -> String {
     format!(
         "Document {{ name: {:?}, media_type: {:?}, etag: {:?}, place: {:?}, cache_control: {:?}, policy: {:?} }}",

@@ -218,7 +218,7 @@ describe('in the browser', () => {
   test('the methodology is compared with the rules in force, and is already theirs', async () => {
     const seen = await open('methodology');
     await seen.page.locator('#in-force').filter({ hasText: 'Compared with' }).waitFor();
-    assert.match(await seen.page.locator('#in-force').textContent(), /every value on this page is its own/);
+    assert.match(await seen.page.locator('#in-force').textContent(), /every value on this page matches it/);
     assert.equal(await seen.page.locator('.changed').count(), 0);
     quiet(seen);
     await seen.context.close();
@@ -244,7 +244,7 @@ describe('in the browser', () => {
     };
     const says = (text) => seen.page.getByRole('status').filter({ hasText: text }).waitFor();
     await again({}, 'operational');
-    await says('All parts work');
+    await says('All components work');
     await seen.page.evaluate(() => {
       globalThis.told = [];
       const head = document.getElementById('overall');
@@ -254,7 +254,7 @@ describe('in the browser', () => {
     await again({ webhooks: { status: 'degraded', detail: 'a delivery was given up' } }, 'degraded');
     await says('Degraded: Webhooks');
     await again({ reachability: { detail: 'not sampled' } }, 'operational');
-    await says('not watched: Reachability');
+    await says('not monitored: Reachability');
     assert.equal((await seen.page.evaluate(() => globalThis.told)).length, 2);
     quiet(seen);
     await seen.context.close();

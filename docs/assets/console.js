@@ -1,18 +1,18 @@
-// A form for each operation: sends the request from this page and shows what came back. The key stays in this page's memory.
+// A form for each operation that sends the request from this page and shows the response. The key stays in this page's memory.
 'use strict';
 
-/** Characters of a body that are shown. */
-const SHOWN = 200_000;
-/** Response headers worth a look, in this order; the others follow. */
+/** Maximum number of characters shown of a body. */
+const MAX_SHOWN = 200_000;
+/** Response headers that come first, in this order. */
 const FIRST = ['x-service-ignored-parameters', 'x-service-unknown-values', 'content-type', 'x-cache', 'age', 'etag', 'x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset', 'retry-after', 'x-request-id'];
 
 const keyField = document.getElementById('key');
 const keyForm = document.getElementById('console');
 keyForm.hidden = false;
-// It is a field, not a form: nothing is ever sent or stored by it.
+// The element is a form for its layout only: it is never submitted, and nothing is stored.
 keyForm.addEventListener('submit', (event) => event.preventDefault());
 
-/** An element with attributes and children. */
+/** Creates an element with attributes and children. */
 function made(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -24,7 +24,7 @@ function made(tag, attributes = {}, ...children) {
   return element;
 }
 
-/** The field for a parameter's row of the table. */
+/** The input field for a parameter's table row. */
 function field(operation, row) {
   const { name, in: place, choices, many, example, required } = row.dataset;
   const id = `${operation}-${place}-${name}`;
@@ -48,13 +48,13 @@ function field(operation, row) {
   return made('div', { class: 'field' }, made('label', { for: id }, ...label), input);
 }
 
-/** What a field says: of several boxes, those that are ticked, as a list is written in an address. */
+/** The value of a field; ticked checkboxes become a list separated by commas. */
 function said(input) {
   if (input.tagName !== 'FIELDSET') return input.value.trim();
   return [...input.querySelectorAll(':checked')].map((box) => box.value).join(',');
 }
 
-/** What the form asks for: address, method, headers, body. */
+/** The request of the form: URL, method, headers, body. */
 function request(section, form) {
   let path = section.dataset.path;
   const query = new URLSearchParams();
@@ -73,8 +73,8 @@ function request(section, form) {
   return { address, init: { method: section.dataset.method, headers, body: text, cache: 'no-store', credentials: 'omit' } };
 }
 
-/** The body, laid out where it is JSON. */
-function laidOut(text, type) {
+/** The body, indented if it is JSON. */
+function indented(text, type) {
   if (!/json/.test(type ?? '')) return text;
   try {
     return JSON.stringify(JSON.parse(text), null, 2);
@@ -83,7 +83,7 @@ function laidOut(text, type) {
   }
 }
 
-/** Every header that a script may see, the telling ones first. */
+/** Every header that a script can read, the important ones first. */
 function listed(headers) {
   const all = [...headers];
   const rank = ([name]) => (FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length);
@@ -91,12 +91,12 @@ function listed(headers) {
   return all.map(([name, value]) => `${name}: ${value}`).join('\n');
 }
 
-/** The parts of the page that show an answer. */
+/** The elements that show a response. */
 function answerBox() {
   const status = made('p', { class: 'answered', role: 'status' });
   const scrolling = { tabindex: '0', role: 'group' };
-  const headers = made('pre', { ...scrolling, 'aria-label': 'Headers of the answer' }, made('code'));
-  const body = made('pre', { ...scrolling, 'aria-label': 'Body of the answer', class: 'body' }, made('code'));
+  const headers = made('pre', { ...scrolling, 'aria-label': 'Response headers' }, made('code'));
+  const body = made('pre', { ...scrolling, 'aria-label': 'Response body', class: 'body' }, made('code'));
   const box = made('div', { class: 'answer', hidden: true }, status, made('details', {}, made('summary', {}, 'Headers'), headers), body);
   return {
     box,
@@ -109,19 +109,19 @@ function answerBox() {
       headers.firstChild.textContent = text;
     },
     body(text) {
-      body.firstChild.textContent = text.length > SHOWN ? `${text.slice(0, SHOWN)}\n… ${text.length - SHOWN} characters more` : text;
+      body.firstChild.textContent = text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}\n… ${text.length - MAX_SHOWN} characters more` : text;
     },
   };
 }
 
-/** Reads a stream's frames as they come. */
+/** Shows a stream's frames as they arrive. */
 async function follow(response, answer) {
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let text = '';
   for (;;) {
     const { value, done } = await reader.read();
     if (done) return;
-    text = (text + value).slice(-SHOWN);
+    text = (text + value).slice(-MAX_SHOWN);
     answer.body(text);
   }
 }
@@ -147,10 +147,10 @@ async function send(section, form, answer, button) {
     answer.say(`${response.status} ${response.statusText} · ${took} ms · ${init.method} ${address}`.replace('  ', ' '), response.ok);
     answer.headers(listed(response.headers));
     if (/event-stream/.test(type ?? '')) await follow(response, answer);
-    else answer.body(laidOut(await response.text(), type));
+    else answer.body(indented(await response.text(), type));
   } catch (fault) {
     if (fault.name === 'AbortError') answer.say(`stopped · ${init.method} ${address}`);
-    else answer.say(`no answer: ${fault.message}`, false);
+    else answer.say(`no response: ${fault.message}`, false);
   } finally {
     button.disabled = false;
     button.textContent = label;
@@ -158,7 +158,7 @@ async function send(section, form, answer, button) {
   }
 }
 
-/** The form of an operation, made when it is opened for the first time. */
+/** Builds the form of an operation, when it is opened for the first time. */
 function build(section, details) {
   const id = section.dataset.operation;
   const rows = [...section.querySelectorAll('tr[data-name]')];

@@ -1,9 +1,9 @@
-// Narrows the list of operations to those that hold every word that is typed.
+// Filters the list of operations: those that contain every typed word remain.
 'use strict';
 
 const box = document.querySelector('.filter');
 const input = document.getElementById('filter');
-const said = document.getElementById('filtered');
+const count = document.getElementById('filtered');
 const rows = [...document.querySelectorAll('.operations li')].map((row) => ({ row, text: row.textContent.toLowerCase() }));
 
 function narrow() {
@@ -16,7 +16,7 @@ function narrow() {
   for (const family of document.querySelectorAll('.family')) {
     family.hidden = !family.querySelector('.operations li:not([hidden])');
   }
-  said.textContent = words.length === 0 ? '' : `${left} of ${rows.length}`;
+  count.textContent = words.length === 0 ? '' : `${left} of ${rows.length}`;
 }
 
 box.hidden = false;

@@ -1,7 +1,7 @@
-// Compares the page's tables with the rules in force, and puts in what is served now.
+// Compares the page's tables with the rules in force, and updates values that differ.
 'use strict';
 
-/** A value as the page shows it; `render/methodology.rs` writes it the same way. */
+/** A value as shown on the page; `render/methodology.rs` formats it the same way. */
 function shown(value) {
   if (value === null) return '–';
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
@@ -11,7 +11,7 @@ function shown(value) {
   return Number.isInteger(value) && value >= 10_000 ? String(value).replace(/\B(?=(\d{3})+$)/g, '\u202f') : String(value);
 }
 
-/** What a JSON Pointer leads to. */
+/** The value at a JSON Pointer. */
 function at(document_, pointer) {
   return pointer
     .split('/')
@@ -29,7 +29,7 @@ async function refresh() {
   for (const cell of document.querySelectorAll('[data-rule]')) {
     const value = at(data, cell.dataset.rule);
     if (value === undefined || shown(value) === cell.textContent) continue;
-    // A number is the same number however many zeros it is written with.
+    // Trailing zeros do not make a number different.
     if (typeof value === 'number' && Number(cell.textContent) === value) continue;
     cell.textContent = shown(value);
     cell.classList.add('changed');
@@ -38,11 +38,11 @@ async function refresh() {
   const version = data.methodology_version;
   note.textContent =
     changed === 0
-      ? `Compared with /v1/methodology just now: version ${version} is in force, and every value on this page is its own.`
-      : `Version ${version} is in force; ${changed} values on this page were put in from /v1/methodology just now and are marked.`;
+      ? `Compared with /v1/methodology just now: version ${version} is in force, and every value on this page matches it.`
+      : `Version ${version} is in force; ${changed} values on this page were updated from /v1/methodology just now and are marked.`;
 }
 
 refresh().catch((fault) => {
   const note = document.getElementById('in-force');
-  if (note) note.textContent = `The values are those that this page was built with; /v1/methodology could not be read (${fault.message}).`;
+  if (note) note.textContent = `The values are those of this page's build; /v1/methodology could not be read (${fault.message}).`;
 });

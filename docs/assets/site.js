@@ -1,9 +1,9 @@
-// What every page can do: the theme's switch, buttons that copy, and this host's address in the examples.
+// Functions of every page: theme switch, copy buttons, this host's address in the examples, and navigation.
 'use strict';
 
 const root = document.documentElement;
 
-/** The theme that is drawn now. */
+/** The theme in use. */
 function theme() {
   return root.dataset.theme ?? (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');
 }
@@ -20,7 +20,7 @@ if (toggle) {
     try {
       localStorage.setItem('theme', root.dataset.theme);
     } catch {
-      // Then the choice lasts as long as the page.
+      // Without storage, the choice lasts until the page is left.
     }
     say();
   });
@@ -28,7 +28,7 @@ if (toggle) {
   say();
 }
 
-// Examples name this host, so that they can be typed as they stand.
+// Put this host into the examples, so that they can be used unchanged.
 for (const code of document.querySelectorAll('.code code')) {
   const walker = document.createTreeWalker(code, NodeFilter.SHOW_TEXT);
   while (walker.nextNode()) {
@@ -37,7 +37,7 @@ for (const code of document.querySelectorAll('.code code')) {
   }
 }
 
-/** Puts a text into the clipboard; says whether it is there. */
+/** Copies a text to the clipboard; returns whether that succeeded. */
 async function copied(text) {
   try {
     await navigator.clipboard.writeText(text);
@@ -49,11 +49,11 @@ async function copied(text) {
 
 const blocks = document.querySelectorAll('.code');
 if (blocks.length > 0) {
-  // What became of copying is written on the button for those who look at it, and told here to those who listen.
-  const told = document.createElement('p');
-  told.className = 'told';
-  told.setAttribute('role', 'status');
-  document.querySelector('main').append(told);
+  // The button shows the result of copying, and this live region announces it to screen readers.
+  const announcement = document.createElement('p');
+  announcement.className = 'told';
+  announcement.setAttribute('role', 'status');
+  document.querySelector('main').append(announcement);
   for (const block of blocks) {
     const button = document.createElement('button');
     button.type = 'button';
@@ -61,17 +61,17 @@ if (blocks.length > 0) {
     button.textContent = 'Copy';
     button.addEventListener('click', async () => {
       const code = block.querySelector('code').textContent;
-      told.textContent = button.textContent = (await copied(code)) ? 'Copied' : 'Not copied';
+      announcement.textContent = button.textContent = (await copied(code)) ? 'Copied' : 'Not copied';
       setTimeout(() => {
         button.textContent = 'Copy';
-        told.textContent = '';
+        announcement.textContent = '';
       }, 2000);
     });
     block.append(button);
   }
 }
 
-// A box that scrolls is reached with the keyboard; one that shows all it holds would be a stop for nothing.
+// Make a scrollable box focusable with Tab only while its content overflows.
 const boxes = new ResizeObserver((entries) => {
   for (const { target } of entries) {
     const scrolls = target.scrollWidth > target.clientWidth || target.scrollHeight > target.clientHeight;
@@ -81,7 +81,7 @@ const boxes = new ResizeObserver((entries) => {
 });
 for (const box of document.querySelectorAll('.scroll, .code pre')) boxes.observe(box);
 
-// The part that is being read is marked in the list of parts.
+// Mark the part in view in the list of parts.
 const links = new Map([...document.querySelectorAll('.parts a')].map((link) => [link.hash.slice(1), link]));
 if (links.size > 0) {
   const seen = new Set();
@@ -100,8 +100,8 @@ if (links.size > 0) {
   }
 }
 
-// The page's own place in the navigation is in sight. `scrollIntoView` would do it too, but may move the point from which a browser
-// looks for the next stop of Tab: the skip link would be behind it.
+// Scroll the navigation to the current page. `scrollIntoView` would also move the browser's starting point for Tab in some
+// browsers, and Tab would then miss the skip link.
 const nav = document.getElementById('nav');
 const here = nav?.querySelector('[aria-current]');
 if (here) {
@@ -110,7 +110,7 @@ if (here) {
   else if (place.top < frame.top) nav.scrollTop -= frame.top - place.top;
 }
 
-// The menu closes when a place on the same page was chosen, and by Escape.
+// Escape closes the menu, as a link to an anchor of the same page does.
 document.addEventListener('keydown', (event) => {
   if (event.key === 'Escape' && location.hash === '#nav') location.hash = '#main';
 });

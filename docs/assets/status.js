@@ -1,4 +1,4 @@
-// The status page: reads /v1/status once a minute while the page is looked at.
+// The status page: reads /v1/status once a minute while the page is visible.
 'use strict';
 
 const EVERY_MS = 60_000;
@@ -18,7 +18,7 @@ const list = document.getElementById('components');
 const facts = document.getElementById('facts');
 const note = document.getElementById('read-at');
 
-/** An element with a text and a class. */
+/** Creates an element with a text and a class. */
 function made(tag, text, name) {
   const element = document.createElement(tag);
   element.textContent = text;
@@ -31,15 +31,15 @@ const time = (instant) => (instant ? new Date(instant).toLocaleTimeString([], { 
 
 const names = (rows) => rows.map(({ name }) => NAMES[name] ?? name).join(', ');
 
-/** The whole in a line. A part that nobody samples works as far as is known, which is less. */
+/** The headline. Components that are not monitored are named, because they are only assumed to work. */
 function headline({ rollup, components }) {
   const bad = components.filter(({ status }) => status === rollup);
   if (rollup !== 'operational') return `${word(rollup)}: ${names(bad) || 'the service'}`;
-  const unwatched = components.filter(({ name, detail }) => name === 'reachability' && detail !== null);
-  return unwatched.length === 0 ? 'All parts work' : `All parts that are watched work (not watched: ${names(unwatched)})`;
+  const unmonitored = components.filter(({ name, detail }) => name === 'reachability' && detail !== null);
+  return unmonitored.length === 0 ? 'All components work' : `All monitored components work (not monitored: ${names(unmonitored)})`;
 }
 
-/** Says it when it changes: what is written again is read out again. */
+/** Writes the headline only when it changes, because screen readers announce every write. */
 function say(status, text) {
   head.dataset.status = status;
   if (head.textContent !== text) head.textContent = text;
@@ -60,12 +60,12 @@ function show(feed) {
   );
   const rows = [];
   for (const [window, share] of Object.entries(feed.uptime ?? {})) {
-    rows.push([`Up in the last ${window}`, share === null ? 'not known' : `${share} %`]);
+    rows.push([`Up in the last ${window}`, share === null ? 'unknown' : `${share} %`]);
   }
   const { error_rate_15m: rate, requests_15m: requests, external_down_samples: samples } = feed.signals ?? {};
   if (requests !== undefined && requests !== null) rows.push(['Requests in 15 minutes', String(requests)]);
-  if (rate !== undefined && rate !== null) rows.push(['Failed of these', `${(rate * 100).toFixed(2)} %`]);
-  if (samples !== undefined && samples !== null) rows.push(['Failed samples from outside', String(samples)]);
+  if (rate !== undefined && rate !== null) rows.push(['Failed requests', `${(rate * 100).toFixed(2)} %`]);
+  if (samples !== undefined && samples !== null) rows.push(['Failed external samples', String(samples)]);
   facts.replaceChildren(
     ...rows.map(([name, value]) => {
       const pair = document.createElement('div');
@@ -73,17 +73,17 @@ function show(feed) {
       return pair;
     }),
   );
-  note.textContent = `Read at ${time(new Date())}, last checked at ${time(feed.last_checked_at)}. Read again every minute.`;
+  note.textContent = `Read at ${time(new Date())}, last checked at ${time(feed.last_checked_at)}. Updated every minute.`;
 }
 
 async function read() {
   try {
     const response = await fetch('/v1/status', { headers: { accept: 'application/json' }, cache: 'no-store' });
-    if (!response.ok) throw new Error(`it answered ${response.status}`);
+    if (!response.ok) throw new Error(`status ${response.status}`);
     show(await response.json());
   } catch (fault) {
     say('unknown', 'The status cannot be read');
-    note.textContent = `/v1/status did not say anything that could be shown: ${fault.message}. This page tries again every minute.`;
+    note.textContent = `/v1/status could not be read: ${fault.message}. This page retries every minute.`;
   }
 }
 

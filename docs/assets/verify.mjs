@@ -1,7 +1,7 @@
-// The page that verifies decisions: reads what it must, and shows each step of the proof that runs here.
+// The page that verifies decisions: reads the evidence, runs the verifier in the browser, and shows each step.
 
 const ID = /^(0x)?[0-9a-f]{64}$/i;
-const WORDS = { ok: 'Holds', failed: 'Fails', unchecked: 'Not checked' };
+const WORDS = { ok: 'Passes', failed: 'Fails', unchecked: 'Not checked' };
 const MARKS = { ok: '✓', failed: '✕', unchecked: '–' };
 const HEADLINES = { genuine: 'Genuine', unproven: 'Not proved', refuted: 'Not genuine' };
 const SEALED = [
@@ -15,7 +15,7 @@ const filled = (name) => field(name).value.trim() || undefined;
 let verifier;
 let runs = 0;
 
-/** An element with a text, or with children, and a class. */
+/** Creates an element with a text or with children, and a class. */
 function made(tag, content, name) {
   const element = document.createElement(tag);
   if (typeof content === 'string') element.textContent = content;
@@ -24,11 +24,11 @@ function made(tag, content, name) {
   return element;
 }
 
-/** A sentence of the verifier's: names of members stand between backticks. */
+/** Renders a sentence of the verifier: member names are between backticks. */
 const sentence = (text) =>
   text.replaceAll("'", '’').split('`').map((part, place) => (place % 2 === 1 ? made('code', part) : part));
 
-/** The verifier, compiled once. A failure is forgotten, so that the next attempt loads it anew. */
+/** Loads and compiles the verifier once. A failure is not remembered, so the next attempt loads it again. */
 function loaded() {
   const { glue, module } = form.dataset;
   if (!glue || !module) throw new Error('The verifier is not part of this build: `cargo xtask wasm` makes it.');
@@ -44,7 +44,7 @@ function loaded() {
   return verifier;
 }
 
-/** The text of an answer of this service; undefined where there is no such thing. */
+/** The text of a response of this service; undefined if the answer is 404. */
 async function asked(path) {
   const response = await fetch(path, { headers: { accept: 'application/json' } });
   if (response.status === 404) return undefined;
@@ -57,11 +57,11 @@ function reason(text) {
   try {
     return JSON.parse(text).error.message;
   } catch {
-    return 'nothing that can be read';
+    return 'a response that is not a valid error';
   }
 }
 
-/** The snapshot that a decision's text names; undefined where it cannot be read. */
+/** The snapshot id in a decision's text; undefined if it cannot be read. */
 function snapshotOf(text) {
   try {
     const { snapshotId } = JSON.parse(JSON.parse(text).data.envelope);
@@ -71,7 +71,7 @@ function snapshotOf(text) {
   }
 }
 
-/** What there is to verify. An id is looked up here; whatever else was pasted stays on this machine. */
+/** The evidence to verify. An id is looked up at the service; any other pasted text stays on this machine. */
 async function evidence() {
   const pasted = filled('decision') ?? '';
   const offline = form.elements.registry.value === 'pasted';
@@ -80,7 +80,7 @@ async function evidence() {
     signers: offline ? filled('signers') : undefined,
   };
   if (ID.test(pasted)) {
-    if (offline) throw new Error('An id alone proves nothing without the envelope: paste that, or let this page read it from the service.');
+    if (offline) throw new Error('A decision id cannot be verified without the envelope: paste the envelope, or let this page read it from the service.');
     const id = pasted.replace(/^0x/i, '').toLowerCase();
     const decision = await asked(`/v1/graph/decision/${id}`);
     if (decision === undefined) throw new Error('The service has no decision under this id, or does not offer decisions at all.');
@@ -106,11 +106,11 @@ function shownStep({ name, title, outcome, said, inputs }) {
   return step;
 }
 
-/** What the outcome rests on beside the proof: whose the keys are, on the service's word. */
-const ON_ITS_WORD = ' The registry of signers was read from this service: that these keys are its own, you have on its word.';
+/** The one point in which the outcome relies on the service, if the registry was read from it. */
+const REGISTRY_TRUST = ' The registry of signers was read from this service: you rely on the service for the statement that these keys are its own.';
 
 function show({ outcome, summary, decision, steps }, isRegistryOurs) {
-  tell(outcome, HEADLINES[outcome], outcome === 'genuine' && isRegistryOurs ? summary + ON_ITS_WORD : summary);
+  tell(outcome, HEADLINES[outcome], outcome === 'genuine' && isRegistryOurs ? summary + REGISTRY_TRUST : summary);
   const rows = decision === null ? [] : SEALED.map(([name, label]) => [label, decision[name]]);
   const hash = (value) => (/^(0x)?[0-9a-f]{40,}$/.test(value) ? 'hash' : undefined);
   field('sealed').replaceChildren(...rows.map(([label, value]) => made('div', [made('dt', label), made('dd', value, hash(value))])));
@@ -134,14 +134,15 @@ function forget() {
 async function run() {
   forget();
   const mine = runs;
-  tell('working', 'Working', 'Each step is done on this machine.');
+  tell('working', 'Working', 'Each step runs on this machine.');
   try {
     const [verify, given] = await Promise.all([loaded(), evidence()]);
     const report = verify(given);
     if (mine === runs) show(report, form.elements.registry.value === 'read');
   } catch (fault) {
-    // fetch says what failed in words of the browser's own.
-    const why = fault instanceof TypeError ? `The service cannot be reached (${fault.message}). Paste the registry to go on without it.` : fault.message;
+    // fetch reports a network failure as a TypeError whose message depends on the browser.
+    const isOffline = fault instanceof TypeError;
+    const why = isOffline ? `The service cannot be reached (${fault.message}). Paste the registry to continue without it.` : fault.message;
     if (mine === runs) tell('fault', 'Nothing was verified', why);
   }
 }
@@ -152,7 +153,7 @@ form.addEventListener('submit', (event) => {
 });
 form.addEventListener('reset', () => {
   forget();
-  // The choice goes back to its first value after this.
+  // The radio buttons are reset only after this event.
   field('registry-field').hidden = true;
   field('decision').focus();
 });
@@ -161,9 +162,9 @@ for (const choice of form.elements.registry) {
     field('registry-field').hidden = form.elements.registry.value !== 'pasted';
   });
 }
-// A link may name a decision behind `#`, which no browser sends to anybody.
+// A link may contain a decision id after `#`, which browsers do not send to the server.
 const named = location.hash.slice(1);
 if (ID.test(named)) field('decision').value = named;
 form.hidden = false;
-// Fetched while the reader still looks for what to paste; after that the page works with the network unplugged.
+// Load the verifier in advance; after that the page works offline.
 Promise.resolve().then(loaded).catch(() => {});

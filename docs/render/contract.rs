@@ -1,4 +1,4 @@
-//! The OpenAPI document as the pages need it: operations in families, with what the route table knows beside it.
+//! The OpenAPI document as the pages need it: operations by section (their first tag), joined with the route table.
 
 use rds_shared::route::{Access, Method, ROUTES, RateLimitClass, Route};
 use serde_json::Value;
@@ -13,64 +13,59 @@ pub struct Contract {
 /// One operation.
 #[derive(Clone)]
 pub struct Operation {
-    /// Its id, which is its anchor too.
+    /// Operation id, also its anchor.
     pub id: String,
-    /// The first tag: the family whose page it stands on.
+    /// The first tag: the section whose page describes the operation.
     pub family: String,
     /// The method, in capitals.
     pub method: String,
     /// The path, with `{name}` for parameters.
     pub path: String,
-    /// What it is, in a line.
+    /// Summary in one line.
     pub summary: String,
-    /// What there is to know about it.
     pub description: String,
     /// Whether it is withdrawn some day.
     pub deprecated: bool,
-    /// Its parameters: of the path, of the query, headers.
+    /// Parameters of the path, the query and the headers.
     pub parameters: Vec<Parameter>,
-    /// The body that it takes.
+    /// Request body.
     pub body: Option<Media>,
-    /// What it may answer, by status.
+    /// Responses by status.
     pub answers: Vec<Answer>,
-    /// Its row of the route table.
+    /// Row of the route table.
     pub route: Option<&'static Route>,
 }
 
 /// A parameter of an operation.
 #[derive(Clone)]
 pub struct Parameter {
-    /// Its name.
     pub name: String,
     /// `path`, `query` or `header`.
     pub place: String,
-    /// Whether it may not be left out.
     pub required: bool,
     /// What it means.
     pub description: String,
     /// What it may be.
     pub schema: Value,
-    /// A value that makes sense.
+    /// A valid value.
     pub example: Option<String>,
 }
 
-/// A body: its media type, its form, and one of its kind.
+/// A body: media type, schema and example.
 #[derive(Clone)]
 pub struct Media {
-    /// The media type.
     pub media_type: String,
     /// The form.
     pub schema: Value,
-    /// One that was recorded.
+    /// A recorded body.
     pub example: Option<Value>,
 }
 
-/// What an operation may answer with one status.
+/// The response of an operation with one status.
 #[derive(Clone)]
 pub struct Answer {
-    /// The status, such as `200`, or `default`.
+    /// Status, such as `200`, or `default`.
     pub status: String,
-    /// What it means.
     pub description: String,
     /// The body, if it has one.
     pub body: Option<Media>,
@@ -92,7 +87,7 @@ impl Contract {
                 }
             }
         }
-        // What the table lists first is what most readers look for.
+        // The route table lists first what most readers look for.
         operations.sort_by_key(|operation| operation.route.map_or(usize::MAX, |route| route.id as usize));
         contract.operations = operations;
         Ok(contract)
@@ -103,7 +98,7 @@ impl Contract {
         &self.operations
     }
 
-    /// The families, in the document's order.
+    /// The sections, in the document's order.
     pub fn families(&self) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
         let listed = self.document["tags"].as_array().into_iter().flatten().filter_map(|tag| text(&tag["name"]));
@@ -115,24 +110,24 @@ impl Contract {
         names
     }
 
-    /// What the document says about a family.
+    /// The description of a section's tag.
     pub fn family_text(&self, family: &str) -> String {
         let tags = self.document["tags"].as_array();
         let tag = tags.into_iter().flatten().find(|tag| tag["name"] == family);
         tag.and_then(|tag| text(&tag["description"])).unwrap_or_default()
     }
 
-    /// The operations of a family.
+    /// The operations of a section.
     pub fn of_family<'a>(&'a self, family: &'a str) -> impl Iterator<Item = &'a Operation> {
         self.operations.iter().filter(move |operation| operation.family == family)
     }
 
-    /// The interface's version.
+    /// The version of the API.
     pub fn version(&self) -> String {
         text(&self.document["info"]["version"]).unwrap_or_default()
     }
 
-    /// What `value` says, whether it stands there or is referred to.
+    /// Resolves `value` if it is a reference.
     pub fn resolve<'a>(&'a self, value: &'a Value) -> &'a Value {
         match value["$ref"].as_str().and_then(|reference| reference.strip_prefix('#')) {
             Some(pointer) => self.document.pointer(pointer).unwrap_or(value),
@@ -140,7 +135,7 @@ impl Contract {
         }
     }
 
-    /// What was recorded under this name: the good answer of an operation, or the body of a webhook's event.
+    /// The recorded example of this name: the successful response of an operation, or the body of a webhook event.
     pub fn recorded(&self, name: &str) -> Option<&Value> {
         let answer =
             || self.operations.iter().find(|operation| operation.id == name)?.good()?.body.as_ref()?.example.as_ref();
@@ -193,7 +188,7 @@ impl Contract {
         }
     }
 
-    /// The JSON body among those offered, or the first.
+    /// The JSON body, or the first one if there is none.
     fn media(&self, value: &Value) -> Option<Media> {
         let content = value["content"].as_object()?;
         let (media_type, media) = content.get_key_value("application/json").or_else(|| content.iter().next())?;
@@ -204,20 +199,20 @@ impl Contract {
 }
 
 impl Operation {
-    /// Where it is explained.
+    /// URL of its description.
     pub fn link(&self) -> String {
         format!("/v1/docs/{}#{}", page_of(&self.family), self.id)
     }
 
-    /// Who may call it.
+    /// Required credential and plan.
     pub fn access(&self) -> Access {
         self.route.map_or(Access::Public, |route| route.access)
     }
 
-    /// Who may call it, in words.
+    /// Required credential and plan, as text.
     pub fn access_text(&self) -> &'static str {
         match self.access() {
-            Access::Public => "No key needed",
+            Access::Public => "No key required",
             Access::Key => "Any key",
             Access::Data => "Key of plan data or higher",
             Access::Decisioning => "Key of plan decisioning or higher",
@@ -225,40 +220,40 @@ impl Operation {
         }
     }
 
-    /// The allowance that a call is charged to, where it is not the general one.
+    /// The rate limit that a request counts against, if it is not the general one.
     pub fn budget_text(&self) -> Option<&'static str> {
         match self.route?.family {
             RateLimitClass::Public => None,
-            RateLimitClass::GraphRead => Some("Counts against the allowance for graph reads"),
-            RateLimitClass::GraphCheck => Some("Counts against the allowance for checks"),
-            RateLimitClass::BasketWebhooks => Some("Counts against the allowance for basket webhooks"),
-            RateLimitClass::Status | RateLimitClass::Health => Some("Has an allowance of its own"),
-            RateLimitClass::Unmetered => Some("Not counted"),
+            RateLimitClass::GraphRead => Some("Counts against the rate limit of graph reads"),
+            RateLimitClass::GraphCheck => Some("Counts against the rate limit of portfolio checks"),
+            RateLimitClass::BasketWebhooks => Some("Counts against the rate limit of basket webhooks"),
+            RateLimitClass::Status | RateLimitClass::Health => Some("Has its own rate limit"),
+            RateLimitClass::Unmetered => Some("Not rate limited"),
         }
     }
 
-    /// Whether its answer is a stream of events.
+    /// Whether its response is an event stream.
     pub fn streams(&self) -> bool {
         self.route.is_some_and(|route| route.streams())
     }
 
-    /// The body of its good answer.
+    /// The successful response.
     pub fn good(&self) -> Option<&Answer> {
         self.answers.iter().find(|answer| answer.status.starts_with('2'))
     }
 }
 
-/// The page that a family's operations stand on.
+/// The page that describes a section's operations.
 pub fn page_of(family: &str) -> String {
     format!("reference-{}", super::slug(family))
 }
 
-/// A JSON text.
+/// The value as a string, if it is one.
 pub fn text(value: &Value) -> Option<String> {
     value.as_str().map(str::to_owned)
 }
 
-/// A value as one would write it into an address: the entries of a list are separated by commas.
+/// A value as written in a URL: list entries are separated by commas.
 pub fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

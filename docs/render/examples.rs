@@ -1,4 +1,4 @@
-//! Examples as pages show them: recorded bodies, shortened and coloured, and requests as one would type them.
+//! Examples on the pages: recorded bodies, shortened and coloured, and requests as curl commands.
 
 use super::contract::{Operation, plain};
 use super::{escape, scrolling};
@@ -6,13 +6,13 @@ use rds_shared::route::Access;
 use serde_json::Value;
 use std::fmt::Write;
 
-/// Lines of an example; a longer one has its lists cut to their first item.
-const LINES: usize = 36;
+/// Maximum number of lines of an example; the lists of a longer one are cut to their first item.
+const MAX_LINES: usize = 36;
 
-/// A recorded body as HTML, shortened where it is long.
+/// Renders a recorded body as HTML, shortened if it is long.
 pub fn body(example: &Value) -> String {
     let whole = pretty(example);
-    let text = if whole.lines().count() <= LINES { whole } else { pretty(&first_of_each(example)) };
+    let text = if whole.lines().count() <= MAX_LINES { whole } else { pretty(&first_of_each(example)) };
     format!("<pre {}><code>{}</code></pre>", scrolling("Example in JSON"), coloured(&text))
 }
 
@@ -20,7 +20,7 @@ fn pretty(value: &Value) -> String {
     serde_json::to_string_pretty(value).unwrap_or_default()
 }
 
-/// The same with each list cut to its first item.
+/// The value with each list cut to its first item.
 fn first_of_each(value: &Value) -> Value {
     match value {
         Value::Array(items) => {
@@ -37,7 +37,8 @@ fn first_of_each(value: &Value) -> Value {
     }
 }
 
-/// Copies the field at `path` (`data.id`) of `from` to the same place of `into`, of each list on the way the first item. Whether it is there.
+/// Copies the field at `path` (such as `data.id`) from `from` to the same path in `into`; lists on the path are reduced to their first item.
+/// Returns whether the field exists.
 pub fn pick(from: &Value, path: &str, into: &mut Value) -> bool {
     if let Value::Array(items) = from {
         if into.is_null() {
@@ -59,10 +60,10 @@ pub fn pick(from: &Value, path: &str, into: &mut Value) -> bool {
     }
 }
 
-/// Stands for `n` items that were left out.
+/// Marker for `n` items that were left out.
 const MORE: &str = "… n more";
 
-/// JSON with names, texts and other values told apart by class.
+/// Renders JSON as HTML with a class for names, strings and other values.
 pub fn coloured(text: &str) -> String {
     let mut out = String::with_capacity(text.len() * 2);
     for line in text.lines() {
@@ -95,7 +96,7 @@ pub fn coloured(text: &str) -> String {
     out
 }
 
-/// The operation as one would ask for it with curl.
+/// A curl command for the operation.
 pub fn curl(operation: &Operation) -> String {
     let mut path = operation.path.clone();
     let mut query = Vec::new();

@@ -1,4 +1,4 @@
-//! What the guides say in numbers, taken from where the service takes it.
+//! Figures and tables of the guides, generated from the service's constants.
 
 use rds_shared::access::Neighbourhood;
 use rds_shared::access::budget::{ANONYMOUS_PER_DAY, AddressBudget, FIRST_PARTY_PER_DAY, WINDOW_SECONDS, key_limit};
@@ -16,12 +16,12 @@ use rds_shared::rules::tiers::Tier;
 use rds_shared::wire::{ErrorCode, TARGET_BYTES};
 use std::fmt::Write;
 
-/// A table, or a single number, by its name in the guides.
+/// A figure or a table, by its name in the guides.
 pub fn table(name: &str) -> Result<String, String> {
     if let Some(code) = name.strip_prefix("retry-after ") {
         let known = ErrorCode::ALL.iter().find(|known| known.as_str() == code);
         let seconds = known.and_then(|known| known.retry_after());
-        return seconds.map(|seconds| seconds.to_string()).ok_or_else(|| format!("nobody has to wait after {code}"));
+        return seconds.map(|seconds| seconds.to_string()).ok_or_else(|| format!("{code} has no Retry-After"));
     }
     Ok(match name {
         "plans" => plans(),
@@ -57,28 +57,28 @@ pub fn table(name: &str) -> Result<String, String> {
         "breaker-finals" => breaker::FINALS_AT_LEAST.to_string(),
         "breaker-pauses" => breaker::PAUSES_UNTIL_DISABLED.to_string(),
         "breaker-hours" => (breaker::PAUSE_SECONDS / 3_600).to_string(),
-        other => return Err(format!("no fact is called {other}")),
+        other => return Err(format!("unknown fact `{other}`")),
     })
 }
 
 fn plans() -> String {
-    let mut out = String::from("| Plan | Requests a minute | What it opens |\n|---|--:|---|\n");
+    let mut out = String::from("| Plan | Requests per minute | Includes |\n|---|--:|---|\n");
     for plan in Plan::ALL {
         let opens = match plan {
             Plan::Data => {
-                "scores in bulk, the change feed, the event stream, history of real-world assets, where a vault's deposits are lent"
+                "bulk scores, the change feed, the event stream, history of real-world assets, the markets that a vault lends to"
             }
             Plan::Decisioning => {
-                "all of that, look-through, checks with signed decisions, breach preview, incident exposure, webhooks"
+                "everything above, look-through, checks with signed decisions, breach preview, incident exposure, webhooks"
             }
-            Plan::Embedded => "all of that, and what was arranged",
+            Plan::Embedded => "everything above, and individually agreed features",
         };
         let _ = writeln!(out, "| `{plan}` | {} | {opens} |", grouped(plan.default_rpm()));
     }
     out
 }
 
-/// The tiers with the scores from which they are given.
+/// The tiers with the lowest score of each.
 fn tiers() -> String {
     let from = |tier: &Tier| match tier.floor().get() {
         0 => format!("`{tier}` below"),
@@ -88,31 +88,31 @@ fn tiers() -> String {
 }
 
 fn budgets() -> String {
-    let mut out = String::from("| Who, and what for | Requests a minute | Counted for |\n|---|--:|---|\n");
-    let mut row = |who: &str, limit: String, by: &str| {
-        let _ = writeln!(out, "| {who} | {limit} | {by} |");
+    let mut out = String::from("| Requests | Limit per minute | Counted per |\n|---|--:|---|\n");
+    let mut row = |kind: &str, limit: String, by: &str| {
+        let _ = writeln!(out, "| {kind} | {limit} | {by} |");
     };
     row(
         "Without a key",
         AddressBudget::Anonymous.limit().to_string(),
-        "the address; an IPv6 address counts with its network",
+        "address; an IPv6 address counts with its network",
     );
-    row("The service's own applications", AddressBudget::FirstParty.limit().to_string(), "the address");
-    row("With a key", "the plan's, or what was contracted".into(), "the key, from wherever it is used");
-    row("With an index token", INDEX_TOKEN_RPM.to_string(), "the token");
+    row("The service's own applications", AddressBudget::FirstParty.limit().to_string(), "address");
+    row("With a key", "the plan's, or as agreed".into(), "key, from all addresses together");
+    row("With an index token", INDEX_TOKEN_RPM.to_string(), "token");
     let family = |family| key_limit(family, 0).unwrap_or_default().to_string();
-    let both = "the key, and the address it is used from";
-    row("Graph reads", format!("{}, or the key's own if that is more", family(RateLimitClass::GraphRead)), both);
+    let both = "key, and address it is used from";
+    row("Graph reads", format!("{}, or the key's own limit if it is higher", family(RateLimitClass::GraphRead)), both);
     row("Checks of a portfolio", family(RateLimitClass::GraphCheck), both);
     row("Changes to basket webhooks", family(RateLimitClass::BasketWebhooks), both);
-    row("`/v1/status`", AddressBudget::Status.limit().to_string(), "the address, apart from everything else");
-    row("`/v1/health`", AddressBudget::Health.limit().to_string(), "the address, apart from everything else");
-    row("`/ready`, `/v1/docs`", "not counted".into(), "");
+    row("`/v1/status`", AddressBudget::Status.limit().to_string(), "address, separately from all other requests");
+    row("`/v1/health`", AddressBudget::Health.limit().to_string(), "address, separately from all other requests");
+    row("`/ready`, `/v1/docs`", "not limited".into(), "");
     out
 }
 
 fn errors() -> String {
-    let mut out = String::from("| Status | Code | What it means | What to do |\n|--:|---|---|---|\n");
+    let mut out = String::from("| Status | Code | Meaning | What to do |\n|--:|---|---|---|\n");
     for code in ErrorCode::ALL {
         let (means, todo) = (code.about(), advice(*code));
         let wait = code.retry_after().map_or_else(String::new, |_| " Wait for `Retry-After`.".into());
@@ -121,35 +121,35 @@ fn errors() -> String {
     out
 }
 
-/// What whoever gets a code can do.
+/// What a client can do about an error.
 fn advice(code: ErrorCode) -> String {
     let todo = match code {
-        ErrorCode::InvalidParameter => "Read `details`: it names each parameter and what it takes.",
+        ErrorCode::InvalidParameter => "Read `details`: it names each invalid parameter and what is allowed.",
         ErrorCode::MissingParameter => "Send the parameter that `details` names.",
         ErrorCode::InvalidAddress => "Check the address for a lost or changed character.",
-        ErrorCode::AddressNamespaceMismatch => "Check the chain: `0x…` on EVM chains, base58 on Solana.",
-        ErrorCode::InvalidCursor => "Pass cursors on unchanged; without one, begin with an instant.",
-        ErrorCode::InvalidBody => "Read `details`: it names the field.",
-        ErrorCode::TooManyItems => "Send several requests.",
+        ErrorCode::AddressNamespaceMismatch => "Check the chain: addresses are `0x…` on EVM chains and base58 on Solana.",
+        ErrorCode::InvalidCursor => "Send cursors back unchanged; without a cursor, begin with an instant.",
+        ErrorCode::InvalidBody => "Read `details`: it names the invalid field.",
+        ErrorCode::TooManyItems => "Split the items over several requests.",
         ErrorCode::WebhookUrlRejected => "Use HTTPS and a public host name that resolves.",
         ErrorCode::Unauthorized => "Send a live key as `Authorization: Bearer …`.",
-        ErrorCode::Forbidden => "The message names the plan, or the limit without a key.",
-        ErrorCode::NotFound => "Check the id. The family of graph routes is there only where it is switched on.",
-        ErrorCode::MethodNotAllowed => "Use one of those in `Allow`.",
-        ErrorCode::Conflict => "Read the state, then decide again.",
-        ErrorCode::IdempotencyKeyReused => "Use a new one for a new request.",
+        ErrorCode::Forbidden => "The message names the required plan, or the limit without a key.",
+        ErrorCode::NotFound => "Check the id. The graph routes exist only if the feature is switched on.",
+        ErrorCode::MethodNotAllowed => "Use a method listed in `Allow`.",
+        ErrorCode::Conflict => "Read the current state, then decide again.",
+        ErrorCode::IdempotencyKeyReused => "Use a new key for a new request.",
         ErrorCode::VersionRetired => "Follow `Link`, or `error.successor`.",
-        ErrorCode::PayloadTooLarge => "Send less at once.",
-        ErrorCode::UriTooLong => return format!("Keep to {TARGET_BYTES} bytes: ask for fewer things at once."),
+        ErrorCode::PayloadTooLarge => "Split the body over several requests.",
+        ErrorCode::UriTooLong => return format!("Keep the URL within {TARGET_BYTES} bytes: request fewer items at once."),
         ErrorCode::UnsupportedMediaType => "Send `Content-Type: application/json`.",
-        ErrorCode::RateLimited => "All of it returns when the window ends.",
-        ErrorCode::DailyLimitExceeded => "Use a key: keys have no such cap.",
-        ErrorCode::StreamLimitReached => "Close one.",
-        ErrorCode::InternalError => "Try again, and tell us the `request_id` if it stays.",
-        ErrorCode::ServiceUnavailable | ErrorCode::ShuttingDown => "Ask again.",
+        ErrorCode::RateLimited => "The full limit is available again when the window ends.",
+        ErrorCode::DailyLimitExceeded => "Use a key: keys have no daily limit.",
+        ErrorCode::StreamLimitReached => "Close a stream.",
+        ErrorCode::InternalError => "Retry, and report the `request_id` if the error persists.",
+        ErrorCode::ServiceUnavailable | ErrorCode::ShuttingDown => "Retry.",
         ErrorCode::FailClosed => "Treat scores as unknown.",
-        ErrorCode::MaterializationUnavailable => "Nothing stands in for it.",
-        ErrorCode::DeadlineExceeded => "Ask for less at once.",
+        ErrorCode::MaterializationUnavailable => "Retry: there is no fallback.",
+        ErrorCode::DeadlineExceeded => "Request less at once.",
     };
     todo.to_owned()
 }
@@ -159,27 +159,29 @@ fn gaps() -> String {
     for reason in GapReason::ALL {
         let (means, todo) = match reason {
             GapReason::QueueOverflow => {
-                ("You read too slowly, and the queue was full.", "Reconnect with the last cursor that you were given.")
+                ("Your client read too slowly, and its queue was full.", "Reconnect with the last cursor that you received.")
             }
-            GapReason::ReplayTruncated => ("One connection does not replay more.", "Reconnect with the gap's cursor."),
+            GapReason::ReplayTruncated => {
+                ("The replay reached the maximum of one connection.", "Reconnect with the gap's cursor.")
+            }
             GapReason::CursorLegacy => {
-                ("The cursor is of an older contract.", "Load the present state; the whole window follows.")
+                ("The cursor has the format of an earlier API version.", "Load the current state; the whole window follows.")
             }
             GapReason::CursorUnknown => (
-                "No such cursor was issued, or no longer.",
-                "Load the present state, and go on from the next checkpoint.",
+                "The cursor was never issued, or is no longer valid.",
+                "Load the current state; the `cursor` frame that follows replaces your cursor.",
             ),
             GapReason::CursorInvalid => {
-                ("It is no cursor.", "Load the present state, and go on from the next checkpoint.")
+                ("The cursor is malformed.", "Load the current state; the `cursor` frame that follows replaces your cursor.")
             }
             GapReason::CursorExpired => {
-                ("The cursor is older than the window.", "Load what is older; the window follows.")
+                ("The cursor is older than the window.", "Load the older events; the window follows.")
             }
             GapReason::ReplayFailed => {
-                ("The journal could not be read.", "Reconnect with your last cursor, a little later each time.")
+                ("The journal could not be read.", "Reconnect with your last cursor, with growing delays.")
             }
         };
-        let after = if reason.closes() { "closes" } else { "goes on" };
+        let after = if reason.closes() { "is closed" } else { "stays open" };
         let _ = writeln!(out, "| `{reason}` | {means} | {todo} | {after} |");
     }
     out
@@ -193,13 +195,13 @@ fn event_types() -> String {
             EventType::EventRetracted => {
                 ("the same, with `retracted_at` and `retracted_reason`", "a public event is retracted")
             }
-            EventType::RatingChanged => ("the event that tells of it", "a vault's published score or tier moves"),
+            EventType::RatingChanged => ("the event about the change", "a vault's published score or tier changes"),
             EventType::SecurityEventPublished => {
                 ("the row, as `/v1/security-events` serves it", "an incident enters the registry's feed")
             }
-            EventType::WebhookTest => ("`{\"subscription_id\": …}`", "you ask for a test"),
+            EventType::WebhookTest => ("`{\"subscription_id\": …}`", "you request a test"),
             EventType::BasketRebalanced => {
-                ("the basket's new version and what changed", "a basket that you follow has a new version")
+                ("the basket's new version and its changes", "a basket that you follow has a new version")
             }
             EventType::BasketVersionDeprecated => {
                 ("the version and its successor", "the version that you are pinned to will be retired")
@@ -214,7 +216,7 @@ fn event_types() -> String {
 }
 
 fn retries() -> String {
-    let mut out = String::from("| Attempt | After the one before it |\n|--:|---|\n| 1 | at once |\n");
+    let mut out = String::from("| Attempt | Delay after the previous attempt |\n|--:|---|\n| 1 | at once |\n");
     for (number, seconds) in (2..).zip(DELAYS_SECONDS) {
         let _ = writeln!(out, "| {number} | {} |", span(seconds));
     }
@@ -231,7 +233,7 @@ fn span(seconds: i64) -> String {
     }
 }
 
-/// A number with its thousands apart.
+/// A number with a space between thousands.
 fn grouped(number: u32) -> String {
     match (number / 1_000, number % 1_000) {
         (0, rest) => rest.to_string(),

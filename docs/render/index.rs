@@ -1,21 +1,21 @@
-//! `llms.txt`: the whole documentation as an index in plain text, for readers that are programs.
+//! `llms.txt`: an index of the documentation in plain text, for programs.
 
 use super::Document;
 use super::contract::{Contract, Operation};
 use super::markdown::Guide;
 use std::fmt::Write;
 
-/// The index.
+/// Renders `llms.txt`.
 pub fn llms(contract: &Contract, guides: &[Guide]) -> Document {
     let mut out = String::from(
         "# Risk Data Service\n\n\
-         > How safe on-chain vaults, lending markets and assets are: scores from 0 to 10, tiers (Prime, Core, Edge), and the evidence behind \
-         each. One HTTP interface, JSON, all paths below /v1.\n\n",
+         > Risk of on-chain vaults, lending markets and assets: scores from 0 to 10, tiers (Prime, Core, Edge), and the evidence behind \
+         each. One HTTP API, JSON, all paths below /v1.\n\n",
     );
     let _ = writeln!(out, "Version {}. The whole contract, machine-readable: /v1/openapi.json\n", contract.version());
     out.push_str(
         "Success bodies are `{\"data\": …}`, lists add `meta`; errors are `{\"error\": {\"code\", \"message\", \"request_id\"}}`. \
-         Keys go into `Authorization: Bearer pk_live_…`. Null is written, never left out. Every operation takes \
+         Send keys as `Authorization: Bearer pk_live_…`. Unknown values are null; fields are not left out. Every operation takes \
          `strict=true`, which refuses unknown parameters instead of ignoring them.\n\n## Guides\n\n",
     );
     for guide in guides {

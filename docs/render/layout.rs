@@ -1,4 +1,4 @@
-//! What every page has around its text: head, navigation, and what stands on it.
+//! The frame of every page: head, navigation, footer, and the list of its parts.
 
 use super::contract::{Contract, page_of};
 use super::escape;
@@ -8,40 +8,42 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-/// A page before it has its frame.
+/// A page without its frame.
 pub struct Page {
-    /// Its name below `/v1/docs/`; empty for the first one.
+    /// Path below `/v1/docs/`; empty for the first page.
     pub name: String,
-    /// Its title.
     pub title: String,
-    /// What it is about, in a sentence: for search engines and lists.
+    /// Summary in one sentence, for search engines and lists.
     pub about: String,
-    /// Its text, with `<h1>`.
+    /// Content as HTML, with `<h1>`.
     pub main: String,
-    /// Its parts: anchor and title.
+    /// Second-level headings: anchor and title.
     pub parts: Vec<(String, String)>,
-    /// The scripts that it runs beside those that every page runs.
+    /// Scripts of this page, besides those of every page.
     pub scripts: Vec<String>,
 }
 
-/// The navigation: what the guides are called there, in the order in which one reads them.
+/// The guides in the navigation, by group, in reading order: name and label.
 const GUIDES: [(&str, &[(&str, &str)]); 4] = [
     (
-        "Begin",
+        "Getting started",
         &[
             ("", "Quick start"),
             ("keys", "Keys and plans"),
             ("limits", "Limits"),
             ("errors", "Errors"),
-            ("paging", "Pages, cursors, copies"),
+            ("paging", "Pages, cursors, caching"),
         ],
     ),
-    ("Be told", &[("stream", "Event stream"), ("webhooks", "Webhooks")]),
-    ("Trust it", &[("methodology", "Methodology"), ("decisions", "Signed decisions"), ("verify", "Verify a decision")]),
+    ("Notifications", &[("stream", "Event stream"), ("webhooks", "Webhooks")]),
+    (
+        "Verification",
+        &[("methodology", "Methodology"), ("decisions", "Signed decisions"), ("verify", "Verify a decision")],
+    ),
     ("Service", &[("status", "Status"), ("security", "Report a vulnerability")]),
 ];
 
-/// What the pages have in common.
+/// Data common to all pages.
 pub struct Site<'a> {
     files: &'a BTreeMap<String, String>,
     contract: &'a Contract,
@@ -49,12 +51,12 @@ pub struct Site<'a> {
 }
 
 impl<'a> Site<'a> {
-    /// `files` are the files that pages load, with their fingerprints; `pages` all there will be.
+    /// `files` are the files that pages load, with their fingerprints; `pages` are all pages of the site.
     pub fn new(files: &'a BTreeMap<String, String>, contract: &'a Contract, pages: &[Page]) -> Self {
         Site { files, contract, pages: pages.iter().map(|page| page.name.clone()).collect() }
     }
 
-    /// The whole page.
+    /// Renders the page with its frame.
     pub fn html(&self, page: &Page) -> Result<String, Box<dyn Error>> {
         let mut scripts = String::new();
         for name in ["site.js"].into_iter().chain(page.scripts.iter().map(String::as_str)) {
@@ -71,7 +73,7 @@ impl<'a> Site<'a> {
              <meta name=\"description\" content=\"{about}\">\n<meta name=\"color-scheme\" content=\"light dark\">\n\
              <link rel=\"icon\" href=\"{icon}\" type=\"image/svg+xml\">\n<link rel=\"stylesheet\" href=\"{style}\">\n\
              <script src=\"{theme}\"></script>\n{scripts}</head>\n<body>\n\
-             <a class=\"skip\" href=\"#main\">Skip to the text</a>\n{header}\
+             <a class=\"skip\" href=\"#main\">Skip to main content</a>\n{header}\
              <div class=\"shell\">\n{nav}\
              <main id=\"main\" tabindex=\"-1\">\n{main}{footer}</main>\n{parts}</div>\n</body>\n</html>\n",
             title = escape(&title),
@@ -87,13 +89,13 @@ impl<'a> Site<'a> {
         ))
     }
 
-    /// The address of a file, with its content: a changed file has another address.
+    /// The URL of a file with its fingerprint: a changed file has a new URL.
     fn file(&self, name: &str) -> Result<String, Box<dyn Error>> {
-        let fingerprint = self.files.get(name).ok_or_else(|| format!("a page loads {name}, which is not there"))?;
+        let fingerprint = self.files.get(name).ok_or_else(|| format!("a page loads {name}, which does not exist"))?;
         Ok(format!("/v1/docs/{name}?v={fingerprint}"))
     }
 
-    /// The text with the address of each file that it names as `"file:NAME"`; one that is not in this build has none.
+    /// Replaces each `"file:NAME"` by the URL of the file; empty for a file that is not in this build.
     fn with_files(&self, text: &str) -> String {
         let mut parts = text.split("\"file:");
         let mut out = parts.next().unwrap_or_default().to_owned();
@@ -138,8 +140,8 @@ impl<'a> Site<'a> {
         let order: Vec<_> = GUIDES.iter().flat_map(|(_, guides)| guides.iter()).collect();
         let order: Vec<_> =
             order.into_iter().filter(|(name, _)| self.pages.iter().any(|known| known == name)).collect();
-        if let Some(place) = order.iter().position(|(name, _)| *name == page.name) {
-            let after = order.get(place + 1).map_or(("reference", "All operations"), |next| (next.0, next.1));
+        if let Some(position) = order.iter().position(|(name, _)| *name == page.name) {
+            let after = order.get(position + 1).map_or(("reference", "All operations"), |next| (next.0, next.1));
             let _ = writeln!(
                 out,
                 "<p class=\"next\"><a href=\"{}\"><span>Next</span>{}</a></p>",
@@ -149,7 +151,7 @@ impl<'a> Site<'a> {
         }
         out.push_str(
             "<p>For machines: <a href=\"/v1/openapi.json\">OpenAPI document</a>, \
-             <a href=\"/v1/docs/llms.txt\">llms.txt</a>. Nothing on these pages is loaded from anywhere else.</p>\n</footer>\n",
+             <a href=\"/v1/docs/llms.txt\">llms.txt</a>. These pages load nothing from other hosts.</p>\n</footer>\n",
         );
         out
     }
@@ -184,22 +186,22 @@ fn parts(page: &Page) -> String {
     out
 }
 
-/// Pages that are written as HTML: `title`, `about` and `scripts` in lines of their own, an empty line, then the text.
+/// Pages written as HTML files: head lines `title`, `about` and `scripts`, an empty line, then the content.
 pub fn written(folder: &Path) -> Result<Vec<Page>, Box<dyn Error>> {
     let mut pages = Vec::new();
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
-        let name = path.file_stem().and_then(|name| name.to_str()).ok_or("a file's name is no text")?.to_owned();
+        let name = path.file_stem().and_then(|name| name.to_str()).ok_or("a file's name is not UTF-8")?.to_owned();
         let text = fs::read_to_string(&path)?;
-        let (head, main) = text.split_once("\n\n").ok_or_else(|| format!("{name}: no empty line after the head"))?;
+        let (head, main) = text.split_once("\n\n").ok_or_else(|| format!("{name}: there must be an empty line after the head"))?;
         let head = head_of(head);
-        let said = |key: &str| head.get(key).cloned().ok_or_else(|| format!("{name}: no {key}"));
+        let required = |key: &str| head.get(key).cloned().ok_or_else(|| format!("{name}: the head has no `{key}`"));
         pages.push(Page {
-            title: said("title")?,
-            about: said("about")?,
+            title: required("title")?,
+            about: required("about")?,
             main: main.to_owned(),
             parts: parts_of(main),
-            scripts: said("scripts").unwrap_or_default().split_whitespace().map(str::to_owned).collect(),
+            scripts: required("scripts").unwrap_or_default().split_whitespace().map(str::to_owned).collect(),
             name,
         });
     }
@@ -207,13 +209,13 @@ pub fn written(folder: &Path) -> Result<Vec<Page>, Box<dyn Error>> {
     Ok(pages)
 }
 
-/// The second-level headings of a text: anchor and title. Those with a class are of parts that are not there from the start.
+/// The second-level headings of a text: anchor and title. Headings with a class are left out: their parts are hidden at first.
 fn parts_of(main: &str) -> Vec<(String, String)> {
     let headings = main.split("<h2 id=\"").skip(1).filter_map(|rest| rest.split_once("</h2>")?.0.split_once("\">"));
     headings.map(|(anchor, title)| (anchor.to_owned(), title.to_owned())).collect()
 }
 
-/// `key: value` lines.
+/// Parses `key: value` lines.
 pub fn head_of(text: &str) -> BTreeMap<&str, String> {
     text.lines().filter_map(|line| line.split_once(": ")).map(|(key, value)| (key, value.to_owned())).collect()
 }

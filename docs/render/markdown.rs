@@ -1,4 +1,4 @@
-//! Guides: Markdown with a few words of ours in double braces, which stand for what the code knows.
+//! Guides: Markdown with placeholders in double braces, which are filled in from the code and the OpenAPI document.
 
 use super::contract::Contract;
 use super::layout::{Page, head_of};
@@ -12,13 +12,12 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-/// A guide: its text with everything filled in.
+/// A guide with its placeholders filled in.
 pub struct Guide {
-    /// Its name below `/v1/docs/`; empty for the first one.
+    /// Path below `/v1/docs/`; empty for the first page.
     pub name: String,
-    /// Its title.
     pub title: String,
-    /// What it is about, in a sentence.
+    /// Summary in one sentence.
     pub about: String,
     scripts: Vec<String>,
     markdown: String,
@@ -29,16 +28,16 @@ pub fn guides(here: &Path, contract: &Contract) -> Result<Vec<Guide>, Box<dyn Er
     let mut guides = Vec::new();
     for entry in fs::read_dir(here.join("guides"))? {
         let path = entry?.path();
-        let name = path.file_stem().and_then(|name| name.to_str()).ok_or("a file's name is no text")?.to_owned();
+        let name = path.file_stem().and_then(|name| name.to_str()).ok_or("a file's name is not UTF-8")?.to_owned();
         let text = fs::read_to_string(&path)?;
-        let (head, body) = text.split_once("\n\n").ok_or_else(|| format!("{name}: no empty line after the head"))?;
+        let (head, body) = text.split_once("\n\n").ok_or_else(|| format!("{name}: there must be an empty line after the head"))?;
         let head = head_of(head);
-        let said = |key: &str| head.get(key).cloned().ok_or_else(|| format!("{name}: no {key}"));
+        let required = |key: &str| head.get(key).cloned().ok_or_else(|| format!("{name}: the head has no `{key}`"));
         guides.push(Guide {
-            title: said("title")?,
-            about: said("about")?,
-            scripts: said("scripts").unwrap_or_default().split_whitespace().map(str::to_owned).collect(),
-            // Blocks that a test runs are blocks like any to readers.
+            title: required("title")?,
+            about: required("about")?,
+            scripts: required("scripts").unwrap_or_default().split_whitespace().map(str::to_owned).collect(),
+            // `run` marks blocks that a test executes; readers see ordinary blocks.
             markdown: filled(here, contract, body)
                 .map_err(|fault| format!("{name}: {fault}"))?
                 .replace("\n```sh run\n", "\n```sh\n"),
@@ -50,7 +49,7 @@ pub fn guides(here: &Path, contract: &Contract) -> Result<Vec<Guide>, Box<dyn Er
 }
 
 impl Guide {
-    /// The guide as a page.
+    /// Renders the guide as a page.
     pub fn page(&self) -> Page {
         let (main, parts) = rendered(&self.markdown);
         let main = format!("<h1>{}</h1>\n<p class=\"lead\">{}</p>\n{main}", escape(&self.title), inline(&self.about));
@@ -58,7 +57,7 @@ impl Guide {
         Page { name, title, about, main, parts, scripts: self.scripts.clone() }
     }
 
-    /// The guide's text as it is, for those who read no HTML.
+    /// The guide as Markdown, with placeholders filled in.
     pub fn source(&self) -> Document {
         let name = if self.name.is_empty() { "index.md".into() } else { format!("{}.md", self.name) };
         let body = format!("# {}\n\n{}\n\n{}", self.title, self.about, self.markdown.trim_start());
@@ -66,12 +65,12 @@ impl Guide {
     }
 }
 
-/// Replaces every `{{word arguments}}`.
+/// Replaces every placeholder `{{word arguments}}`.
 fn filled(here: &Path, contract: &Contract, text: &str) -> Result<String, Box<dyn Error>> {
     let mut out = String::with_capacity(text.len() * 2);
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("{{") {
-        let (words, after) = after.split_once("}}").ok_or("braces that do not close")?;
+        let (words, after) = after.split_once("}}").ok_or("`{{` without `}}`")?;
         out.push_str(before);
         let (word, arguments) = words.trim().split_once(' ').unwrap_or((words.trim(), ""));
         out.push_str(&match word {
@@ -81,7 +80,7 @@ fn filled(here: &Path, contract: &Contract, text: &str) -> Result<String, Box<dy
             "operation" => operation(contract, arguments)?,
             "example" => example(contract, arguments)?,
             "deprecated" => deprecated(contract)?,
-            _ => return Err(format!("nobody knows what {{{{{word}}}}} stands for").into()),
+            _ => return Err(format!("unknown placeholder {{{{{word}}}}}").into()),
         });
         rest = after;
     }
@@ -89,7 +88,7 @@ fn filled(here: &Path, contract: &Contract, text: &str) -> Result<String, Box<dy
     Ok(out)
 }
 
-/// A file of `snippets/` as a block of code; tests run each of them.
+/// A file of `snippets/` as a block of code; each file is tested.
 fn snippet(here: &Path, name: &str) -> Result<String, Box<dyn Error>> {
     let text = fs::read_to_string(here.join("snippets").join(name)).map_err(|fault| format!("{name}: {fault}"))?;
     let language = match name.rsplit_once('.').map(|(_, extension)| extension) {
@@ -98,7 +97,7 @@ fn snippet(here: &Path, name: &str) -> Result<String, Box<dyn Error>> {
         Some("rs") => "rust",
         _ => "sh",
     };
-    // A file of Rust says what it is for in its first line, which a reader of the guide knows.
+    // The module documentation of a Rust file is left out: the guide introduces the snippet.
     let text =
         text.lines().skip_while(|line| line.starts_with("//!") || line.is_empty()).collect::<Vec<_>>().join("\n");
     Ok(format!("```{language}\n{text}\n```"))
@@ -113,9 +112,9 @@ fn operation(contract: &Contract, id: &str) -> Result<String, Box<dyn Error>> {
     Ok(format!("`{}`", row.endpoint()))
 }
 
-/// Fields of a recorded example as a block of code: `VaultList data.id meta`, of a list its first item.
+/// Fields of a recorded example as a block of code: `VaultList data.id meta`. Lists are reduced to their first item.
 fn example(contract: &Contract, arguments: &str) -> Result<String, Box<dyn Error>> {
-    let (id, fields) = arguments.split_once(' ').ok_or("an example of what?")?;
+    let (id, fields) = arguments.split_once(' ').ok_or("`example` needs an operation and fields")?;
     let recorded = contract.recorded(id).ok_or_else(|| format!("there is no example of {id}"))?;
     let mut picked = Value::Null;
     for field in fields.split_whitespace() {
@@ -126,7 +125,7 @@ fn example(contract: &Contract, arguments: &str) -> Result<String, Box<dyn Error
     Ok(format!("```json\n{}\n```", serde_json::to_string_pretty(&picked)?))
 }
 
-/// The fields on their way out: where they stand, and what to use instead.
+/// Table of deprecated fields: their operation, and what to use instead.
 fn deprecated(contract: &Contract) -> Result<String, Box<dyn Error>> {
     let mut out = String::from("| Field | Of | Instead | Until |\n|---|---|---|---|\n");
     for route in ROUTES {
@@ -142,7 +141,7 @@ fn deprecated(contract: &Contract) -> Result<String, Box<dyn Error>> {
     Ok(out)
 }
 
-/// What a block is called in the language that it is written in.
+/// The label of a code block in this language, for screen readers.
 fn block_name(language: &str) -> &'static str {
     match language {
         "sh" => "Commands",
@@ -154,7 +153,7 @@ fn block_name(language: &str) -> &'static str {
     }
 }
 
-/// Markdown as HTML, with its second-level headings: anchor and title.
+/// Renders Markdown as HTML; also returns its second-level headings: anchor and title.
 pub fn rendered(text: &str) -> (String, Vec<(String, String)>) {
     let mut parts = Vec::new();
     let mut events = Vec::new();
@@ -208,11 +207,11 @@ pub fn rendered(text: &str) -> (String, Vec<(String, String)>) {
     }
     let mut out = String::with_capacity(text.len() * 2);
     html::push_html(&mut out, events.into_iter());
-    // Pages allow no style of an element's own.
+    // The content-security policy allows no inline styles.
     (out.replace(" style=\"text-align: right\"", " class=\"number\""), parts)
 }
 
-/// A line or two of Markdown, as descriptions are, without a paragraph around it.
+/// Renders a short Markdown text without a paragraph around it.
 pub fn inline(text: &str) -> String {
     let (html, _) = rendered(text);
     let html = html.trim();
@@ -222,7 +221,7 @@ pub fn inline(text: &str) -> String {
     }
 }
 
-/// The same without its marks.
+/// The text without backticks.
 fn plain(text: &str) -> String {
     text.replace('`', "")
 }

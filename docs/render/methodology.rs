@@ -1,4 +1,4 @@
-//! The methodology's tables. Each value knows its place in `/v1/methodology`, so that a script can put in what is served now.
+//! The methodology's tables. Each value carries its JSON Pointer in `/v1/methodology`, so that a script can update it.
 
 use super::{escape, scrolling};
 use rds_shared::scoring::methodology::Methodology;
@@ -6,35 +6,35 @@ use serde_json::Value;
 use std::error::Error;
 use std::fmt::Write;
 
-/// A part of the methodology as HTML: what kind of part, its place in the document, and what its columns are called.
+/// Renders a part of the methodology as HTML. `arguments` are the kind of part, its JSON Pointer, and the column titles.
 pub fn part(arguments: &str) -> Result<String, Box<dyn Error>> {
     let mut words = arguments.split('|').map(str::trim);
     let first = words.next().unwrap_or_default();
-    let (kind, place) = first.split_once(' ').unwrap_or((first, ""));
+    let (kind, pointer) = first.split_once(' ').unwrap_or((first, ""));
     let columns: Vec<_> = words.collect();
     let document = serde_json::to_value(Methodology::current())?;
-    let value = document.pointer(place).ok_or_else(|| format!("the methodology has nothing at {place}"))?;
+    let value = document.pointer(pointer).ok_or_else(|| format!("the methodology has nothing at {pointer}"))?;
     Ok(match kind {
-        "value" => format!("<span data-rule=\"{place}\">{}</span>", escape(&shown(value))),
-        "steps" => steps(value, place),
-        "pairs" => pairs(value, place, &columns),
-        "rows" => rows(value, place, &columns),
-        "categories" => categories(value, place),
+        "value" => format!("<span data-rule=\"{pointer}\">{}</span>", escape(&shown(value))),
+        "steps" => steps(value, pointer),
+        "pairs" => pairs(value, pointer, &columns),
+        "rows" => rows(value, pointer, &columns),
+        "categories" => categories(value, pointer),
         _ => return Err(format!("no part of the methodology is a {kind}").into()),
     })
 }
 
-fn steps(value: &Value, place: &str) -> String {
+fn steps(value: &Value, pointer: &str) -> String {
     let mut out = String::from("<ol class=\"rules\">\n");
     for (number, step) in value.as_array().into_iter().flatten().enumerate() {
-        let _ = writeln!(out, "<li data-rule=\"{place}/{number}\">{}</li>", escape(&shown(step)));
+        let _ = writeln!(out, "<li data-rule=\"{pointer}/{number}\">{}</li>", escape(&shown(step)));
     }
     out.push_str("</ol>\n");
     out
 }
 
-/// An object as two columns.
-fn pairs(value: &Value, place: &str, columns: &[&str]) -> String {
+/// Renders an object as two columns.
+fn pairs(value: &Value, pointer: &str, columns: &[&str]) -> String {
     let is_number = |value: &Value| !value.is_string();
     let numeric = value.as_object().is_some_and(|fields| fields.values().all(is_number));
     let columns: Vec<_> = columns.iter().enumerate().map(|(number, title)| (*title, numeric && number > 0)).collect();
@@ -42,7 +42,7 @@ fn pairs(value: &Value, place: &str, columns: &[&str]) -> String {
     for (name, value) in value.as_object().into_iter().flatten() {
         let _ = writeln!(
             out,
-            "<tr><th scope=\"row\"><code>{name}</code></th><td class=\"number\" data-rule=\"{place}/{name}\">{}</td></tr>",
+            "<tr><th scope=\"row\"><code>{name}</code></th><td class=\"number\" data-rule=\"{pointer}/{name}\">{}</td></tr>",
             escape(&shown(value))
         );
     }
@@ -50,8 +50,8 @@ fn pairs(value: &Value, place: &str, columns: &[&str]) -> String {
     out
 }
 
-/// A list of objects: a column is `field=Title`.
-fn rows(value: &Value, place: &str, columns: &[&str]) -> String {
+/// Renders a list of objects; a column is `field=Title`.
+fn rows(value: &Value, pointer: &str, columns: &[&str]) -> String {
     let named: Vec<_> = columns.iter().map(|column| column.split_once('=').unwrap_or((column, column))).collect();
     let list = value.as_array().map(Vec::as_slice).unwrap_or_default();
     let is_number = |field: &str| list.iter().all(|row| row[field].is_number() || row[field].is_null());
@@ -63,7 +63,7 @@ fn rows(value: &Value, place: &str, columns: &[&str]) -> String {
         for (field, _) in &named {
             let value = &row[*field];
             let class = if is_number(field) { " class=\"number\"" } else { "" };
-            let _ = write!(out, "<td{class} data-rule=\"{place}/{number}/{field}\">{}</td>", escape(&shown(value)));
+            let _ = write!(out, "<td{class} data-rule=\"{pointer}/{number}/{field}\">{}</td>", escape(&shown(value)));
         }
         out.push_str("</tr>\n");
     }
@@ -71,8 +71,8 @@ fn rows(value: &Value, place: &str, columns: &[&str]) -> String {
     out
 }
 
-/// What each category of assets weighs, heaviest first.
-fn categories(value: &Value, place: &str) -> String {
+/// Renders the weights of each asset category, in descending order.
+fn categories(value: &Value, pointer: &str) -> String {
     let mut out = head("", &[("Category", false), ("Dimensions and their weights", false)]);
     for (category, rules) in value.as_object().into_iter().flatten() {
         let mut weights: Vec<_> = rules["weights"].as_object().into_iter().flatten().collect();
@@ -81,7 +81,7 @@ fn categories(value: &Value, place: &str) -> String {
         for (dimension, weight) in weights {
             let _ = write!(
                 cell,
-                "<span class=\"weight\">{dimension} <b data-rule=\"{place}/{category}/weights/{dimension}\">{}</b></span> ",
+                "<span class=\"weight\">{dimension} <b data-rule=\"{pointer}/{category}/weights/{dimension}\">{}</b></span> ",
                 escape(&shown(weight))
             );
         }
@@ -96,7 +96,7 @@ fn categories(value: &Value, place: &str) -> String {
 
 const FOOT: &str = "</tbody></table></div>\n";
 
-/// The head of a table: its class, and of each column the title and whether it holds numbers.
+/// The head of a table: its class, and for each column the title and whether it contains numbers.
 fn head(class: &str, columns: &[(&str, bool)]) -> String {
     let cell = |(title, numeric): &(&str, bool)| {
         let class = if *numeric { " class=\"number\"" } else { "" };
@@ -108,12 +108,12 @@ fn head(class: &str, columns: &[(&str, bool)]) -> String {
     format!("<div class=\"scroll {class}\" {scrolling}><table>\n<thead><tr>{cells}</tr></thead>\n<tbody>\n")
 }
 
-/// A value as the page shows it; `methodology.js` writes it the same way.
+/// A value as shown on the page; `methodology.js` formats it the same way.
 fn shown(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Null => "–".into(),
-        Value::Bool(holds) => if *holds { "yes" } else { "no" }.into(),
+        Value::Bool(flag) => if *flag { "yes" } else { "no" }.into(),
         Value::Array(items) => items.iter().map(shown).collect::<Vec<_>>().join(", "),
         Value::Object(fields) => {
             fields.iter().map(|(name, value)| format!("{name}: {}", shown(value))).collect::<Vec<_>>().join("; ")
@@ -122,14 +122,14 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// A number with a narrow space between its thousands, from five digits on.
+/// A number with a narrow space between thousands, from five digits on.
 fn grouped(number: &str) -> String {
     if number.len() < 5 || !number.bytes().all(|byte| byte.is_ascii_digit()) {
         return number.to_owned();
     }
     let mut out = String::new();
-    for (place, digit) in number.chars().enumerate() {
-        if place > 0 && (number.len() - place).is_multiple_of(3) {
+    for (position, digit) in number.chars().enumerate() {
+        if position > 0 && (number.len() - position).is_multiple_of(3) {
             out.push('\u{202f}');
         }
         out.push(digit);

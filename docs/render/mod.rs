@@ -1,4 +1,4 @@
-//! The documentation, made of the OpenAPI document, the guides, and the constants that the service itself runs on.
+//! Renders the documentation from the OpenAPI document, the guides, and the service's constants.
 
 mod contract;
 mod examples;
@@ -21,18 +21,16 @@ use sha2::{Digest, Sha256};
 
 /// A rendered document.
 pub struct Document {
-    /// Its name below `/v1/docs/`.
+    /// Path below `/v1/docs/`.
     pub name: String,
-    /// Its media type.
     pub media_type: &'static str,
-    /// What it holds.
     pub body: Vec<u8>,
 }
 
-/// Loads nothing from elsewhere, runs no script that stands in a page, is framed by nobody.
+/// Content-security policy of all pages but one: no content of other hosts, no inline scripts, no framing.
 const STRICT: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; \
                       form-action 'none'; frame-ancestors 'none'";
-/// The same, and WebAssembly may be compiled: for the page that verifies decisions on the reader's machine.
+/// The same, plus compilation of WebAssembly, for the page that verifies decisions in the browser.
 const VERIFYING: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; connect-src 'self'; img-src 'self'; \
                          base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 const VERIFY: &str = "verify";
@@ -41,12 +39,12 @@ const HTML: &str = "text/html; charset=utf-8";
 const MARKDOWN: &str = "text/markdown; charset=utf-8";
 
 impl Document {
-    /// Names its content.
+    /// Hash that identifies its content.
     pub fn fingerprint(&self) -> String {
         fingerprint(&self.body)
     }
 
-    /// Pages are asked for again each time. They name files together with their content, so files may be kept for an hour.
+    /// Pages are revalidated each time. They load files by an address with a fingerprint, so files may be cached for an hour.
     pub fn cache_control(&self) -> &'static str {
         match self.media_type {
             HTML | MARKDOWN | "text/plain; charset=utf-8" => "public, max-age=0, must-revalidate",
@@ -54,7 +52,7 @@ impl Document {
         }
     }
 
-    /// Its content-security policy.
+    /// The content-security policy.
     pub fn policy(&self) -> &'static str {
         if self.name == VERIFY { VERIFYING } else { STRICT }
     }
@@ -91,13 +89,13 @@ fn assets(folder: &Path) -> Result<Vec<Document>, Box<dyn Error>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
-        let name = path.file_name().and_then(|name| name.to_str()).ok_or("a file's name is no text")?.to_owned();
+        let name = path.file_name().and_then(|name| name.to_str()).ok_or("a file's name is not UTF-8")?.to_owned();
         let media_type = match path.extension().and_then(|extension| extension.to_str()) {
             Some("css") => "text/css; charset=utf-8",
             Some("js" | "mjs") => "text/javascript; charset=utf-8",
             Some("svg") => "image/svg+xml",
             Some("wasm") => "application/wasm",
-            _ => return Err(format!("{name}: a file of a kind that is not served").into()),
+            _ => return Err(format!("{name}: files with this extension are not served").into()),
         };
         files.push(Document { name, media_type, body: fs::read(&path)? });
     }
@@ -105,7 +103,7 @@ fn assets(folder: &Path) -> Result<Vec<Document>, Box<dyn Error>> {
     Ok(files)
 }
 
-/// The verifier, where it has been built: without it its page says so.
+/// The verifier's files, if it has been built; otherwise its page reports that it is missing.
 fn verifier(folder: &Path) -> Result<Vec<Document>, Box<dyn Error>> {
     const FILES: [(&str, &str); 2] =
         [("rds_verifier.js", "text/javascript; charset=utf-8"), ("rds_verifier_bg.wasm", "application/wasm")];
@@ -118,7 +116,7 @@ fn verifier(folder: &Path) -> Result<Vec<Document>, Box<dyn Error>> {
     FILES.into_iter().map(file).collect()
 }
 
-/// Text as HTML shows it, in elements and in quoted attributes.
+/// Escapes text for HTML elements and quoted attributes.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     for c in text.chars() {
@@ -133,12 +131,12 @@ fn escape(text: &str) -> String {
     out
 }
 
-/// The attributes of a box that scrolls by itself: it is reached with the keyboard, and says what it is.
+/// The attributes of a scrollable box: reachable with the keyboard, and labelled for screen readers.
 fn scrolling(name: &str) -> String {
     format!("tabindex=\"0\" role=\"group\" aria-label=\"{}\"", escape(name))
 }
 
-/// A text as part of an address: lower-case words joined by hyphens.
+/// A text as part of a URL: lower-case words joined by hyphens.
 fn slug(text: &str) -> String {
     let words = text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     words.map(str::to_ascii_lowercase).collect::<Vec<_>>().join("-")

@@ -1,4 +1,4 @@
-//! The reference: a list of all operations, and a page for each family with everything there is to know about its operations.
+//! The reference: a list of all operations, and a page for each section of the OpenAPI document with the details of its operations.
 
 use super::contract::{Contract, Operation, Parameter, page_of};
 use super::layout::Page;
@@ -12,8 +12,8 @@ use std::fmt::Write;
 pub fn overview(contract: &Contract) -> Page {
     let total = contract.operations().len();
     let mut main = format!(
-        "<h1>All operations</h1>\n<p class=\"lead\">{total} operations in {} families. Each page shows parameters, answers and a recorded example, \
-         and sends requests from your browser.</p>\n\
+        "<h1>All operations</h1>\n<p class=\"lead\">{total} operations in {} sections. Each page shows parameters, responses and a recorded example, \
+         and lets you send requests from your browser.</p>\n\
          <div class=\"filter\" hidden><label for=\"filter\">Filter operations</label>\
          <input id=\"filter\" type=\"search\" autocomplete=\"off\" spellcheck=\"false\" placeholder=\"path, method or word\">\
          <p id=\"filtered\" role=\"status\"></p></div>\n",
@@ -44,21 +44,21 @@ pub fn overview(contract: &Contract) -> Page {
     Page {
         name: "reference".into(),
         title: "All operations".into(),
-        about: format!("The {total} operations of the interface, by family."),
+        about: format!("The {total} operations of the API, by section."),
         main,
         parts,
         scripts: vec!["filter.js".into()],
     }
 }
 
-/// A family's page.
+/// The page of a section.
 pub fn family(contract: &Contract, family: &str) -> Page {
     let text = contract.family_text(family);
     let mut main = format!("<h1>{}</h1>\n<p class=\"lead\">{}</p>\n", escape(family), markdown::inline(&text));
     main.push_str(
         "<form id=\"console\" class=\"console-key\" hidden><label for=\"key\">Key for requests from this page</label>\
          <input id=\"key\" type=\"text\" autocomplete=\"off\" spellcheck=\"false\" placeholder=\"pk_live_… (optional)\">\
-         <p>Kept in this page's memory and forgotten when you leave it.</p></form>\n",
+         <p>The key stays in this page's memory and is discarded when you leave the page.</p></form>\n",
     );
     let mut parts = Vec::new();
     let mut bodies: Vec<&Value> = Vec::new();
@@ -86,7 +86,7 @@ pub fn family(contract: &Contract, family: &str) -> Page {
         shape(&mut main, contract, object);
         main.push_str("</section>\n");
     }
-    let about = format!("{family}: operations of the Risk Data Service, with parameters, answers and examples.");
+    let about = format!("{family}: operations of the Risk Data Service, with parameters, responses and examples.");
     Page { name: page_of(family), title: family.to_owned(), about, main, parts, scripts: vec!["console.js".into()] }
 }
 
@@ -130,15 +130,15 @@ fn block(main: &mut String, contract: &Contract, operation: &Operation) {
 }
 
 fn badges(operation: &Operation) -> String {
-    let mut said = vec![operation.access_text().to_owned()];
-    said.extend(operation.budget_text().map(str::to_owned));
+    let mut labels = vec![operation.access_text().to_owned()];
+    labels.extend(operation.budget_text().map(str::to_owned));
     if let Some(route) = operation.route.filter(|route| route.cache.is_kept()) {
-        said.push(format!("Copies up to {} s old, or older if a fresh read fails", route.cache.fresh));
+        labels.push(format!("Cached up to {} s, longer if a fresh read fails", route.cache.fresh));
     }
     if operation.deprecated {
-        said.push("Deprecated".into());
+        labels.push("Deprecated".into());
     }
-    let items: String = said.iter().map(|text| format!("<li>{}</li>", escape(text))).collect();
+    let items: String = labels.iter().map(|text| format!("<li>{}</li>", escape(text))).collect();
     format!("<ul class=\"badges\">{items}</ul>\n")
 }
 
@@ -174,7 +174,7 @@ fn parameters(main: &mut String, contract: &Contract, operation: &Operation) {
     main.push_str("</tbody></table></div>\n");
 }
 
-/// The few values that a parameter takes, for the form.
+/// The values of a parameter with a fixed set, as attributes for the form.
 fn choices(parameter: &Parameter) -> String {
     let values = parameter.schema["enum"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let values: Vec<_> = values.collect();
@@ -201,7 +201,7 @@ fn mark(parameter: &Parameter) -> &'static str {
 }
 
 fn answers(main: &mut String, contract: &Contract, operation: &Operation) {
-    main.push_str("<h3>Answer</h3>\n");
+    main.push_str("<h3>Response</h3>\n");
     if let Some(answer) = operation.good() {
         let kind = match &answer.body {
             Some(body) if body.media_type == "application/json" => schema::kind(contract, &body.schema),
@@ -215,7 +215,7 @@ fn answers(main: &mut String, contract: &Contract, operation: &Operation) {
             markdown::inline(&answer.description)
         );
         if let Some(body) = &answer.body {
-            // An object with a name stands further down, where it is linked to.
+            // Named objects are described in their own section below, which is linked.
             if schema::named(&body.schema).is_none() {
                 shape(main, contract, &body.schema);
             }
@@ -230,7 +230,7 @@ fn answers(main: &mut String, contract: &Contract, operation: &Operation) {
     }
     let others: Vec<_> = operation.answers.iter().filter(|answer| !answer.status.starts_with('2')).collect();
     if !others.is_empty() {
-        main.push_str("<details><summary>Other answers</summary><ul class=\"others\">\n");
+        main.push_str("<details><summary>Other responses</summary><ul class=\"others\">\n");
         for answer in others {
             let _ = writeln!(
                 main,
@@ -243,7 +243,7 @@ fn answers(main: &mut String, contract: &Contract, operation: &Operation) {
     }
 }
 
-/// The fields of an object, or what else it may be.
+/// The table of an object's fields, or the type of any other value.
 fn shape(main: &mut String, contract: &Contract, schema: &Value) {
     let fields = schema::fields(contract, schema);
     if fields.is_empty() {
@@ -258,7 +258,7 @@ fn shape(main: &mut String, contract: &Contract, schema: &Value) {
         scrolling("Fields")
     );
     for Field { path, kind, about, optional, deprecated } in fields {
-        let optional = if optional { " <span class=\"mark-in\">may be left out</span>" } else { "" };
+        let optional = if optional { " <span class=\"mark-in\">optional</span>" } else { "" };
         let deprecated = if deprecated {
             format!(" <a class=\"mark-in\" href=\"{}\">deprecated</a>", deprecation::GUIDE)
         } else {
@@ -278,7 +278,7 @@ fn verb(operation: &Operation) -> String {
     format!("<span class=\"verb {}\">{}</span>", operation.method.to_lowercase(), operation.method)
 }
 
-/// A path that may be broken after a slash, an underscore or a dot.
+/// A text with line-break opportunities after each slash, underscore and dot.
 fn breakable(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {

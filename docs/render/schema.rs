@@ -1,29 +1,28 @@
-//! JSON Schema as tables: a row for each field, nested objects as dotted names, named objects as links.
+//! Renders JSON Schema as tables: one row per field, nested objects as dotted names, named objects as links.
 
 use super::contract::{Contract, plain, text};
 use super::{escape, markdown, slug};
 use serde_json::{Map, Value};
 
-/// How deep an object without a name is opened within its parent's table.
-const DEEPEST: usize = 5;
-/// Values of an enumeration that are listed where it is used; a longer one has a place of its own.
-const LISTED: usize = 8;
+/// Maximum nesting depth of unnamed objects within their parent's table.
+const MAX_DEPTH: usize = 5;
+/// Maximum number of values of an enumeration that is listed inline; a longer one has its own section.
+const MAX_INLINE_VALUES: usize = 8;
 
 /// A field of an object.
 pub struct Field {
-    /// Its name, with those of the objects around it.
+    /// Dotted name, with the names of the objects around it.
     pub path: String,
-    /// What it may be, as HTML.
+    /// Type, as HTML.
     pub kind: String,
-    /// What it means, as HTML.
+    /// Description, as HTML.
     pub about: String,
-    /// Whether it may be left out.
     pub optional: bool,
     /// Whether it is on its way out.
     pub deprecated: bool,
 }
 
-/// The fields of an object's schema, those of objects within it too.
+/// The fields of an object's schema, including those of nested objects.
 pub fn fields(contract: &Contract, schema: &Value) -> Vec<Field> {
     let mut all = Vec::new();
     collect(contract, schema, "", 0, &mut all);
@@ -39,12 +38,12 @@ fn collect(contract: &Contract, schema: &Value, prefix: &str, depth: usize, into
         let path = format!("{prefix}{name}");
         let optional = !required.is_some_and(|required| required.iter().any(|known| known == name));
         let described = text(&field["description"]).or_else(|| text(&contract.resolve(field)["description"]));
-        let told = described.unwrap_or_default();
-        let mut about = markdown::inline(&told);
-        about.push_str(&bounds(field, &told));
+        let description = described.unwrap_or_default();
+        let mut about = markdown::inline(&description);
+        about.push_str(&bounds(field, &description));
         let deprecated = field["deprecated"] == true;
         into.push(Field { kind: kind(contract, field), about, optional, deprecated, path: path.clone() });
-        if depth < DEEPEST {
+        if depth < MAX_DEPTH {
             let (inner, suffix) = match field.get("items") {
                 Some(items) => (items, "[]."),
                 None => (field, "."),
@@ -56,11 +55,11 @@ fn collect(contract: &Contract, schema: &Value, prefix: &str, depth: usize, into
     }
 }
 
-/// What a value may be, as HTML. Objects with a name are links; other names stand for what they mean.
+/// The type of a value, as HTML. Named objects become links; other named schemas are replaced by their content.
 pub fn kind(contract: &Contract, schema: &Value) -> String {
     if let Some(name) = named(schema) {
         let target = contract.resolve(schema);
-        return match has_a_place(target) {
+        return match has_own_section(target) {
             true => format!("<a href=\"#object-{}\">{}</a>", slug(name), escape(name)),
             false => kind(contract, target),
         };
@@ -97,9 +96,9 @@ pub fn kind(contract: &Contract, schema: &Value) -> String {
     }
 }
 
-/// Whether a named schema is explained in a place of its own: objects, choices between them, and long enumerations.
-fn has_a_place(schema: &Value) -> bool {
-    let is_long = schema["enum"].as_array().is_some_and(|values| values.len() > LISTED);
+/// Whether a named schema has its own section: objects, alternatives, and long enumerations.
+fn has_own_section(schema: &Value) -> bool {
+    let is_long = schema["enum"].as_array().is_some_and(|values| values.len() > MAX_INLINE_VALUES);
     is_long || ["properties", "oneOf", "anyOf", "allOf"].iter().any(|word| schema.get(word).is_some())
 }
 
@@ -124,44 +123,44 @@ fn simple(contract: &Contract, name: &str, schema: &Value) -> String {
     }
 }
 
-/// What is known of a value beside its type, as HTML after its description `told`: what that says already is not said again.
-pub fn bounds(schema: &Value, told: &str) -> String {
+/// The bounds and the default of a value, as HTML. Bounds that `description` already states are left out.
+pub fn bounds(schema: &Value, description: &str) -> String {
     let number = |name: &str| schema.get(name).filter(|value| value.is_number()).map(short);
-    let mut said = Vec::new();
+    let mut texts = Vec::new();
     match (number("minimum"), number("maximum")) {
-        (Some(least), Some(most)) => said.push(format!("{least} to {most}")),
-        (Some(least), None) if told.to_lowercase().contains(&format!("from {least} to")) => {}
-        (Some(least), None) => said.push(format!("at least {least}")),
-        (None, Some(most)) => said.push(format!("at most {most}")),
+        (Some(least), Some(most)) => texts.push(format!("{least} to {most}")),
+        (Some(least), None) if description.to_lowercase().contains(&format!("from {least} to")) => {}
+        (Some(least), None) => texts.push(format!("at least {least}")),
+        (None, Some(most)) => texts.push(format!("at most {most}")),
         (None, None) => {}
     }
-    said.extend(number("exclusiveMinimum").map(|least| format!("more than {least}")));
-    said.extend(number("x-clamped-to").map(|most| format!("greater ones count as {most}")));
-    said.extend(number("maxLength").map(|most| format!("at most {most} characters")));
-    said.extend(number("maxItems").map(|most| format!("at most {most} items")));
-    said.extend(
+    texts.extend(number("exclusiveMinimum").map(|least| format!("more than {least}")));
+    texts.extend(number("x-clamped-to").map(|most| format!("greater values count as {most}")));
+    texts.extend(number("maxLength").map(|most| format!("at most {most} characters")));
+    texts.extend(number("maxItems").map(|most| format!("at most {most} items")));
+    texts.extend(
         schema
             .get("default")
             .filter(|value| !value.is_null())
             .map(|value| format!("default <code>{}</code>", escape(&plain(value)))),
     );
-    let told = told.to_lowercase();
-    said.retain(|bound| !told.contains(bound.trim_end_matches(" items").trim_end_matches(" characters")));
-    if said.is_empty() { String::new() } else { format!(" <span class=\"bounds\">{}</span>", said.join(" · ")) }
+    let description = description.to_lowercase();
+    texts.retain(|bound| !description.contains(bound.trim_end_matches(" items").trim_end_matches(" characters")));
+    if texts.is_empty() { String::new() } else { format!(" <span class=\"bounds\">{}</span>", texts.join(" · ")) }
 }
 
-/// A number as one would write it: `10` for `10.0`, `1e18` for `1e+18`.
+/// A number in its usual form: `10` for `10.0`, `1e18` for `1e+18`.
 fn short(value: &Value) -> String {
     let text = plain(value).replace("e+", "e");
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
 }
 
-/// The name of the object that a schema refers to.
+/// The name of the schema that a reference points to.
 pub fn named(schema: &Value) -> Option<&str> {
     schema["$ref"].as_str()?.strip_prefix("#/components/schemas/")
 }
 
-/// Every named schema with a place of its own that is reached from `start`, nearest first.
+/// Every named schema with its own section that is reachable from `start`, nearest first.
 pub fn reached(contract: &Contract, start: &[&Value]) -> Vec<(String, Value)> {
     let mut found: Vec<(String, Value)> = Vec::new();
     let mut open: Vec<Value> = start.iter().map(|value| (*value).clone()).collect();
@@ -178,7 +177,7 @@ pub fn reached(contract: &Contract, start: &[&Value]) -> Vec<(String, Value)> {
         }
         open = next;
     }
-    found.retain(|(_, schema)| has_a_place(schema));
+    found.retain(|(_, schema)| has_own_section(schema));
     found
 }
 
@@ -196,7 +195,7 @@ fn references(value: &Value, tell: &mut impl FnMut(&str, &Value)) {
 }
 
 fn within(fields: &Map<String, Value>, tell: &mut impl FnMut(&str, &Value)) {
-    // An example may hold anything, and means nothing here.
+    // Examples are not schemas: a `$ref` in them is not a reference.
     fields
         .iter()
         .filter(|(name, _)| !matches!(name.as_str(), "example" | "examples"))

@@ -1,10 +1,10 @@
-/** Calls `take(name, data, id)` for every frame, for as long as `signal` lets it. `cursor` is where to begin, if anywhere. */
+/** Calls `take(name, data, id)` for every frame until `signal` aborts. Begins after `cursor`, or with new events. */
 export async function follow(base, key, take, { cursor, signal } = {}) {
   for (let wait = 1; !signal?.aborted; wait = Math.min(wait * 2, 60)) {
     try {
       const headers = { authorization: `Bearer ${key}`, ...(cursor && { 'last-event-id': cursor }) };
       const response = await fetch(`${base}/v1/events/stream`, { headers, signal });
-      // Asking again will not help.
+      // A retry would not help.
       if (response.status === 401 || response.status === 403) throw new Refused(`the key is refused (${response.status})`);
       if (!response.ok) throw new Error(`status ${response.status}`);
       let text = '';
@@ -16,9 +16,9 @@ export async function follow(base, key, take, { cursor, signal } = {}) {
           const [id, name, data] = [field('id'), field('event'), JSON.parse(field('data') ?? 'null')];
           if (!name) continue;
           await take(name, data, id);
-          // First the work, then the cursor: what was not finished comes again.
+          // Move the cursor only after the work is done, so that unfinished events are delivered again.
           if (id) cursor = id;
-          // Where a new stream begins: if it breaks before its first event, it goes on from here.
+          // The start of a new stream: if the connection breaks before its first event, resume from here.
           if (name === 'ready') cursor ??= data.replay.cursor;
           if (name === 'gap' && data.reason === 'replay_truncated') cursor = data.cursor;
           wait = 1;
@@ -27,7 +27,7 @@ export async function follow(base, key, take, { cursor, signal } = {}) {
     } catch (fault) {
       if (signal?.aborted) return;
       if (fault instanceof Refused) throw fault;
-      console.warn(`the stream broke (${fault.message}); again in ${wait} s`);
+      console.warn(`the stream broke (${fault.message}); reconnecting in ${wait} s`);
     }
     await new Promise((resume) => setTimeout(resume, wait * 1000));
   }

@@ -1,8 +1,8 @@
-// Verifies a decision with nothing of ours: its id is its hash, and its signature leads to its signer.
+// Verifies a decision independently of the service: its id is its hash, and the address recovered from the signature is its signer.
 import { createHash } from 'node:crypto';
 import { verifyMessage } from 'ethers';
 
-/** Whether the envelope hashes to the decision's id, and the id was signed by the address that the answer and the envelope name. */
+/** Whether the envelope hashes to the decision's id, and the id was signed by the address that both the response and the envelope name. */
 export function isGenuine({ envelope, decisionId, signature, signerAddress }) {
   const hash = createHash('sha256').update(envelope).digest('hex');
   const signer = verifyMessage(decisionId, signature).toLowerCase();

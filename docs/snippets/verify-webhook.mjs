@@ -1,4 +1,4 @@
-// Verifies that a webhook came from the service, and lately.
+// Verifies that a webhook delivery came from the service, and recently.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
 /** Whether `body` (the raw bytes) was signed with `secret`, no more than five minutes from now. */

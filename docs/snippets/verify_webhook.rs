@@ -1,4 +1,4 @@
-//! The snippet in Rust, as the guide shows it.
+//! The Rust snippet of the guide.
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
@@ -12,7 +12,7 @@ pub fn is_genuine(header: &str, body: &[u8], secret: &str, now: u64) -> bool {
     }
     parts.iter().filter(|(name, _)| *name == "v1").filter_map(|(_, hex)| unhex(hex)).any(|given| {
         let Ok(mac) = Hmac::<Sha256>::new_from_slice(secret.as_bytes()) else { return false };
-        // Compares in constant time.
+        // `verify_slice` compares in constant time.
         mac.chain_update(time).chain_update(".").chain_update(body).verify_slice(&given).is_ok()
     })
 }

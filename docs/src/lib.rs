@@ -1,14 +1,12 @@
-//! The documentation as it is served below `/v1/docs`: pages rendered when this crate is built, and the few files they need.
+//! The documentation served below `/v1/docs`: pages rendered when this crate is built, and the few files they load.
 //!
-//! `build.rs` makes them of `openapi/openapi.json`, of the guides in `guides/` and of the constants of `shared`. Nothing is read or
-//! rendered at run time, no page loads anything from elsewhere, and every page can be read without a script.
+//! `build.rs` generates the pages from `openapi/openapi.json`, the guides in `guides/` and the constants of `shared`.
 //!
 //! # Invariants
 //!
-//! - A page is rendered when the program is built, from the OpenAPI document, the guides and the constants of the service. It reads without scripts and
-//!   loads nothing from elsewhere.
-//! - The page that verifies decisions sends nothing of what is pasted. It trusts the service for one thing, the signer registry, and that can be pasted
-//!   too.
+//! - Pages are rendered at build time; nothing is read or rendered at run time. Every page is readable without scripts and loads nothing from
+//!   other hosts.
+//! - The page that verifies decisions never sends the pasted text. It trusts the service only for the signer registry, which can be pasted too.
 #![no_std]
 
 extern crate alloc;
@@ -17,34 +15,33 @@ use alloc::vec::Vec;
 use core::ops::Range;
 use ruzstd::decoding::FrameDecoder;
 
-/// A page, or a file that pages need.
+/// A page, or a file that pages load.
 #[derive(Debug)]
 pub struct Document {
-    /// Its name below `/v1/docs/`; empty for the page that stands there.
+    /// Path below `/v1/docs/`; empty for the first page.
     pub name: &'static str,
-    /// Its media type.
     pub media_type: &'static str,
-    /// Its strong ETag.
+    /// Strong ETag.
     pub etag: &'static str,
-    /// Where what it holds stands among all of them.
+    /// Position of its content in the unpacked library.
     place: Range<usize>,
-    /// Who may keep it: pages are asked for again each time, files are named by their content in the pages that load them.
+    /// `Cache-Control`: pages are revalidated each time; files may be cached, because pages load them by an address with a fingerprint.
     cache_control: &'static str,
-    /// What a page may load, and from where.
+    /// `Content-Security-Policy`.
     policy: &'static str,
 }
 
 include!(concat!(env!("OUT_DIR"), "/documents.rs"));
 
-/// What all documents hold, one behind the other, packed as one: pages resemble each other.
+/// The content of all documents, concatenated and compressed together because pages resemble each other.
 static PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/packed"));
 
-/// The unpacked documents: some three million bytes. A host opens it once, when the first one is asked for.
+/// The unpacked documents, about three million bytes. A host opens the library once, on the first request for a document.
 #[derive(Debug)]
 pub struct Library(Vec<u8>);
 
 impl Library {
-    /// Unpacks them. A program that was built right always can; with a damaged one every document is empty.
+    /// Unpacks the documents. In a damaged program, where unpacking fails, every document is empty.
     pub fn open() -> Self {
         let mut all = Vec::with_capacity(UNPACKED);
         if FrameDecoder::new().decode_all_to_vec(PACKED, &mut all).is_err() {
@@ -53,12 +50,12 @@ impl Library {
         Library(all)
     }
 
-    /// What `document` holds.
+    /// The content of `document`.
     pub fn body(&self, document: &Document) -> &[u8] {
         self.0.get(document.place.clone()).unwrap_or_default()
     }
 
-    /// The OpenAPI document, byte for byte as it is committed. It is packed with the pages, which repeat most of it.
+    /// The OpenAPI document, byte for byte as committed. It is compressed together with the pages, which repeat most of it.
     pub fn contract(&self) -> &[u8] {
         self.0.get(CONTRACT).unwrap_or_default()
     }
@@ -70,7 +67,7 @@ pub fn find(name: &str) -> Option<&'static Document> {
 }
 
 impl Document {
-    /// The headers that go out with it beside its media type, on a 304 too.
+    /// The response headers besides `Content-Type`, also sent with a 304.
     pub fn headers(&self) -> [(&'static str, &'static str); 7] {
         [
             ("etag", self.etag),

@@ -1,4 +1,4 @@
-//! What guides say in figures is what the service does: they are filled in from its constants, and the pages agree with each other.
+//! Figures in the guides come from the service's constants, and the pages agree with each other.
 
 use rds_docs::{Library, find};
 use rds_shared::route::ROUTES;
@@ -6,7 +6,7 @@ use rds_shared::wire::ErrorCode;
 use std::fs;
 use std::path::Path;
 
-/// Figures that are no bounds of the service: names of standards and formats, what a text is made of, scales, and examples.
+/// Figures that are not bounds of the service: names of standards and formats, lengths of texts, scales, and examples.
 const ALLOWED: &[&str] = &[
     "/v1/",
     "`v1`",
@@ -39,7 +39,7 @@ fn page(name: &str) -> String {
     String::from_utf8(Library::open().body(find(name).unwrap()).to_vec()).unwrap()
 }
 
-/// The text without what stands between two marks.
+/// The text without the parts between two marks.
 fn without(text: &str, opening: &str, closing: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -51,7 +51,7 @@ fn without(text: &str, opening: &str, closing: &str) -> String {
 }
 
 #[test]
-fn no_guide_holds_a_number_of_its_own() {
+fn guides_take_every_figure_from_the_service() {
     let statuses = ErrorCode::ALL.iter().map(|code| code.status()).chain([200, 304]).map(|status| status.to_string());
     let statuses: Vec<String> = statuses.collect();
     let mut guides = 0;
@@ -72,31 +72,31 @@ fn no_guide_holds_a_number_of_its_own() {
 }
 
 #[test]
-fn the_guides_tell_the_bounds_that_are_kept() {
+fn the_guides_state_the_bounds_that_the_service_enforces() {
     let oldest = ROUTES.iter().map(|route| route.cache.fresh).max().unwrap();
-    for (name, told) in [
-        ("paging", format!("how old a copy may be: {} minutes at most", oldest / 60)),
+    for (name, text) in [
+        ("paging", format!("how old a cached response may be: {} minutes at most", oldest / 60)),
         ("limits", "up to 8192 bytes long".to_owned()),
         ("limits", "<code>60s</code>".to_owned()),
         ("stream", "<code>Retry-After: 10</code>".to_owned()),
         ("decisions", "<code>Retry-After: 600</code>".to_owned()),
         ("", "<code>Prime</code> from 8, <code>Core</code> from 5, <code>Edge</code> below.".to_owned()),
     ] {
-        assert!(page(name).contains(&told), "{name}: {told}");
+        assert!(page(name).contains(&text), "{name}: {text}");
     }
 }
 
 #[test]
-fn what_is_counted_twice_is_said_to_be() {
+fn the_guide_names_both_limits_of_requests_that_count_twice() {
     let limits = page("limits");
-    for who in ["Graph reads", "Checks of a portfolio", "Changes to basket webhooks"] {
-        let row = limits.split("<tr>").find(|row| row.contains(who)).unwrap();
-        assert!(row.contains("the key, and the address"), "{row}");
+    for kind in ["Graph reads", "Checks of a portfolio", "Changes to basket webhooks"] {
+        let row = limits.split("<tr>").find(|row| row.contains(kind)).unwrap();
+        assert!(row.contains("key, and address"), "{row}");
     }
 }
 
 #[test]
-fn an_error_means_the_same_in_the_guide_and_in_the_reference() {
+fn errors_are_described_alike_in_the_guide_and_in_the_reference() {
     let errors = page("errors.md");
     for code in ErrorCode::ALL {
         let row = errors.lines().find(|line| line.contains(&format!("| `{}` |", code.as_str()))).unwrap();

@@ -1,4 +1,4 @@
-//! The pages as they are served: complete, well formed, leading nowhere that is not there, and loading nothing from elsewhere.
+//! The pages as served: complete, well formed, without broken links, and loading nothing from other hosts.
 
 use rds_docs::{DOCUMENTS, Document, Library, find};
 use rds_shared::route::deprecation::GUIDE;
@@ -20,13 +20,13 @@ fn pages() -> impl Iterator<Item = &'static Document> {
     DOCUMENTS.iter().filter(|document| document.media_type.starts_with("text/html"))
 }
 
-/// The values of an attribute, wherever it stands.
+/// All values of an attribute.
 fn values<'a>(html: &'a str, attribute: &str) -> Vec<&'a str> {
     let opening = format!(" {attribute}=\"");
     html.split(opening.as_str()).skip(1).filter_map(|rest| rest.split('"').next()).collect()
 }
 
-/// Operations of the contract: id, method, path.
+/// Operations of the OpenAPI document: id, method, path.
 fn operations() -> Vec<(String, String, String)> {
     let contract: Value = serde_json::from_str(CONTRACT).unwrap();
     let mut all = Vec::new();
@@ -41,7 +41,7 @@ fn operations() -> Vec<(String, String, String)> {
 }
 
 #[test]
-fn every_operation_is_listed_and_explained_and_in_the_index_for_machines() {
+fn every_operation_is_listed_and_described_and_in_llms_txt() {
     let overview = text(find("reference").unwrap());
     let index = text(find("llms.txt").unwrap());
     assert!(!operations().is_empty());
@@ -49,12 +49,12 @@ fn every_operation_is_listed_and_explained_and_in_the_index_for_machines() {
         assert!(overview.contains(&format!("#{id}\"")), "{id} is not in the list");
         assert!(index.contains(&format!("[{method} {path}]")), "{id} is not in llms.txt");
         let explained = pages().filter(|page| text(page).contains(&format!("data-operation=\"{id}\""))).count();
-        assert_eq!(explained, 1, "{id} is explained on one page");
+        assert_eq!(explained, 1, "{id} must be described on exactly one page");
     }
 }
 
 #[test]
-fn every_parameter_of_an_operation_stands_on_its_page() {
+fn every_parameter_of_an_operation_is_on_its_page() {
     let contract: Value = serde_json::from_str(CONTRACT).unwrap();
     for (id, method, path) in operations() {
         let item = &contract["paths"][&path];
@@ -74,7 +74,7 @@ fn every_parameter_of_an_operation_stands_on_its_page() {
 }
 
 #[test]
-fn every_error_code_is_explained() {
+fn every_error_code_is_in_the_guide() {
     let errors = text(find("errors").unwrap());
     for code in ErrorCode::ALL {
         assert!(errors.contains(&format!("<code>{}</code>", code.as_str())), "{}", code.as_str());
@@ -82,7 +82,7 @@ fn every_error_code_is_explained() {
 }
 
 #[test]
-fn every_link_leads_somewhere() {
+fn no_link_is_broken() {
     let anchors: BTreeMap<&str, BTreeSet<&str>> =
         pages().map(|page| (page.name, values(text(page), "id").into_iter().collect())).collect();
     for page in pages() {
@@ -98,19 +98,19 @@ fn every_link_leads_somewhere() {
                     continue;
                 }
             };
-            assert!(find(name).is_some(), "{}: {link} is not there", page.name);
+            assert!(find(name).is_some(), "{}: {link} does not exist", page.name);
             if !anchor.is_empty() {
-                assert!(anchors[name].contains(anchor), "{}: {link} has no such place", page.name);
+                assert!(anchors[name].contains(anchor), "{}: {link} has no such anchor", page.name);
             }
         }
     }
 }
 
 #[test]
-fn the_link_of_a_deprecation_header_leads_to_what_to_use_instead() {
+fn the_link_of_a_deprecation_header_leads_to_the_replacements() {
     let (path, anchor) = GUIDE.split_once('#').unwrap();
     let page = find(path.strip_prefix("/v1/docs").unwrap().trim_start_matches('/')).unwrap();
-    let section = text(page).split(&format!("<h2 id=\"{anchor}\">")).nth(1).expect("the page has such a place");
+    let section = text(page).split(&format!("<h2 id=\"{anchor}\">")).nth(1).expect("the page must have this anchor");
     let rows: Vec<_> = section.split("<h2").next().unwrap().split("<tr>").filter(|row| row.contains("<td>")).collect();
     let fields: Vec<_> =
         ROUTES.iter().flat_map(|route| route.deprecated.iter().map(move |field| (route, field))).collect();
@@ -126,7 +126,7 @@ fn the_link_of_a_deprecation_header_leads_to_what_to_use_instead() {
 }
 
 #[test]
-fn a_box_that_scrolls_says_what_it_is() {
+fn every_scrollable_box_has_a_label() {
     for page in pages() {
         for element in text(page).split('<').filter(|element| element.contains("tabindex=\"0\"")) {
             let opening = element.split('>').next().unwrap();
@@ -137,19 +137,19 @@ fn a_box_that_scrolls_says_what_it_is() {
 }
 
 #[test]
-fn an_example_is_one_that_was_recorded() {
+fn examples_are_recorded_from_the_service() {
     let quick = text(find("").unwrap());
     assert!(quick.contains("-31337-0x"), "a vault of the demo market");
     let delivery = text(find("webhooks.md").unwrap());
     assert!(delivery.contains("\"event_id\": \"evt_") && delivery.contains("\"event_type\": \"event.published\""));
-    // A figure that nobody recorded stands beside no name of a protocol that exists.
+    // Pages must not show invented figures next to the name of a real protocol.
     for page in pages().filter(|page| !page.name.starts_with("reference")) {
         assert!(!text(page).contains("\"aave") && !text(page).contains("…\","), "{}", page.name);
     }
 }
 
 #[test]
-fn nothing_is_loaded_from_elsewhere_and_nothing_runs_from_within_a_page() {
+fn pages_load_nothing_from_other_hosts_and_have_no_inline_code() {
     for page in pages() {
         let html = text(page);
         for address in values(html, "src").into_iter().chain(values(html, "href")) {
@@ -158,7 +158,7 @@ fn nothing_is_loaded_from_elsewhere_and_nothing_runs_from_within_a_page() {
         for script in html.split("<script").skip(1) {
             assert!(script.starts_with(" src=\"/v1/docs/") && script.contains("></script>"), "{}", page.name);
         }
-        assert!(!html.contains("<style") && values(html, "style").is_empty(), "{}: a style within the page", page.name);
+        assert!(!html.contains("<style") && values(html, "style").is_empty(), "{}: an inline style", page.name);
         for handler in ["onclick", "onload", "onerror"] {
             assert!(values(html, handler).is_empty(), "{}: {handler}", page.name);
         }
@@ -166,7 +166,7 @@ fn nothing_is_loaded_from_elsewhere_and_nothing_runs_from_within_a_page() {
 }
 
 #[test]
-fn headings_descend_one_level_at_a_time_and_no_two_places_share_a_name() {
+fn headings_descend_one_level_at_a_time_and_anchors_are_unique() {
     for page in pages() {
         let main = text(page).split("<main").nth(1).unwrap().split("</main>").next().unwrap();
         let mut last = 0;
@@ -184,7 +184,7 @@ fn headings_descend_one_level_at_a_time_and_no_two_places_share_a_name() {
 }
 
 #[test]
-fn every_answer_says_what_it_may_load_and_only_the_verifier_compiles_code() {
+fn every_document_has_a_content_security_policy_and_only_the_verifier_may_compile_wasm() {
     for document in DOCUMENTS {
         let headers: BTreeMap<_, _> = document.headers().into_iter().collect();
         let policy = headers["content-security-policy"];
@@ -198,7 +198,7 @@ fn every_answer_says_what_it_may_load_and_only_the_verifier_compiles_code() {
 }
 
 #[test]
-fn files_are_named_with_their_content_wherever_a_page_loads_them() {
+fn pages_load_files_by_an_address_with_their_fingerprint() {
     for page in pages() {
         for address in values(text(page), "src") {
             let (path, version) = address.split_once("?v=").unwrap();
@@ -209,7 +209,7 @@ fn files_are_named_with_their_content_wherever_a_page_loads_them() {
 }
 
 #[test]
-fn guides_can_be_read_as_markdown_and_the_index_names_them() {
+fn guides_are_served_as_markdown_and_listed_in_llms_txt() {
     let index = text(find("llms.txt").unwrap());
     let guides: Vec<_> = DOCUMENTS.iter().filter(|document| document.name.ends_with(".md")).collect();
     assert!(guides.len() >= 9);

@@ -1,4 +1,4 @@
-// A client in TypeScript, whose types were generated from the document: it compiles only while they fit, and runs against a stack.
+// A TypeScript client whose types are generated from the document: it compiles only if they fit, and runs against a stack.
 
 import createClient from 'openapi-fetch';
 import type { components, paths } from './generated';
@@ -15,10 +15,10 @@ export interface Report {
   readonly levels: number;
 }
 
-/** Asks a service as a customer would, and says what came of it. */
+/** Sends requests as a customer would, and returns a summary of the responses. */
 export async function report(baseUrl: string, key: string, indexToken: string, caller: string): Promise<Report> {
   const headers = { 'cf-connecting-ip': caller };
-  // Lists are written with commas: in the document, style form without explode.
+  // Lists are serialised with commas: in the document, style `form` without `explode`.
   const usual = { baseUrl, querySerializer: { array: { style: 'form', explode: false } } } as const;
   const client = createClient<paths>({ ...usual, headers });
   const keyed = createClient<paths>({ ...usual, headers: { ...headers, authorization: `Bearer ${key}` } });

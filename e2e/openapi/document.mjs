@@ -1,4 +1,4 @@
-// The OpenAPI document as tests read it: its operations, their requests, and validators of what they answer.
+// The OpenAPI document as tests use it: its operations, their requests, and validators of their responses.
 
 import Ajv from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
@@ -14,17 +14,17 @@ export function operations(document) {
     Object.entries(item).map(([method, operation]) => ({ id: operation.operationId, method: method.toUpperCase(), path, operation })));
 }
 
-/** What a reference leads to, or the value itself. */
+/** The target of a reference, or the value itself. */
 export function follow(document, value) {
   if (!value?.$ref) return value;
   return value.$ref.slice(2).split('/').reduce((at, name) => at[name.replaceAll('~1', '/').replaceAll('~0', '~')], document);
 }
 
-/** Headers of the transport, and those that browsers and proxies read for themselves. */
-const UNTOLD =
+/** Undocumented headers: those of the transport, and those that browsers and proxies evaluate. */
+const UNDOCUMENTED =
   /^(connection|content-(length|type|encoding|security-policy)|cross-origin-.*|date|keep-alive|permissions-policy|referrer-policy|strict-transport-security|transfer-encoding|vary|x-content-type-options|access-control-.*)$/;
 
-/** A schema whose references lead into the document, wherever it is compiled. */
+/** A schema whose references point into the document, wherever it is compiled. */
 const rooted = (schema) => JSON.parse(JSON.stringify(schema).replaceAll('"#/components/', '"document#/components/'));
 
 /** Checks values against schemas of the document, as JSON Schema 2020-12. */
@@ -35,7 +35,7 @@ export class Validator {
   constructor(document) {
     this.#document = document;
     addFormats(this.#ajv);
-    // A frame of the stream holds JSON as text; the standard leaves it to the reader whether to look into it.
+    // A stream frame contains JSON as text; JSON Schema leaves it to the validator whether to check `contentSchema`.
     this.#ajv.removeKeyword('contentSchema');
     this.#ajv.addKeyword({
       keyword: 'contentSchema',
@@ -55,20 +55,20 @@ export class Validator {
     this.#ajv.addSchema({ $id: 'document', components: document.components });
   }
 
-  /** What is wrong with `value`, a line each; nothing when it is what the schema says. */
+  /** The first five violations of `schema` by `value`, one line each; empty if it is valid. */
   faults(schema, value) {
     const check = this.#ajv.compile(rooted(schema));
     if (check(value)) return [];
     return check.errors.slice(0, 5).map((error) => `${error.instancePath} ${error.message} ${JSON.stringify(error.params)}`);
   }
 
-  /** What is wrong with an answer of an operation: its status, headers that are promised or that nobody told of, media type, body. */
+  /** Deviations of an operation's response from the document: status, missing or undocumented headers, media type, body. */
   answerFaults(operation, answer) {
     const response = follow(this.#document, operation.responses[answer.status]);
     if (!response) return [`${answer.status} is not documented: ${answer.text.slice(0, 200)}`];
     const faults = [];
-    const told = new Map(Object.entries(response.headers ?? {}).map(([name, header]) => [name.toLowerCase(), follow(this.#document, header)]));
-    for (const [name, { required, schema }] of told) {
+    const documented = new Map(Object.entries(response.headers ?? {}).map(([name, header]) => [name.toLowerCase(), follow(this.#document, header)]));
+    for (const [name, { required, schema }] of documented) {
       const value = answer.headers.get(name);
       if (value === null) {
         if (required) faults.push(`no ${name}`);
@@ -77,7 +77,7 @@ export class Validator {
         faults.push(...this.faults(schema, read).map((fault) => `${name}${fault}`));
       }
     }
-    for (const name of answer.headers.keys()) if (!told.has(name) && !UNTOLD.test(name)) faults.push(`${name} is not documented`);
+    for (const name of answer.headers.keys()) if (!documented.has(name) && !UNDOCUMENTED.test(name)) faults.push(`${name} is not documented`);
     const content = response.content ?? {};
     const sent = answer.headers.get('content-type')?.split(';')[0];
     if (sent === undefined && answer.text !== '') faults.push('no content-type');
@@ -90,7 +90,7 @@ export class Validator {
   }
 }
 
-/** The target of a request, as the document's parameters say that it is written. */
+/** The target of a request, serialised as the document's parameters require. */
 export function target(document, { path, operation }, values) {
   let filled = path;
   for (const [name, value] of Object.entries(values.path ?? {})) filled = filled.replace(`{${name}}`, encodeURIComponent(value));
@@ -103,7 +103,7 @@ export function target(document, { path, operation }, values) {
   return query.length > 0 ? `${filled}?${query.join('&')}` : filled;
 }
 
-/** The request that the document gives as its example. */
+/** The example request of the document. */
 export function exampleRequest(document, { operation }) {
   const values = { path: {}, query: {} };
   for (const parameter of operation.parameters.map((one) => follow(document, one))) {

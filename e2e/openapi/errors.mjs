@@ -1,4 +1,4 @@
-// Errors that a caller can bring about, each by a request that does: the examples of the document, and what tests execute.
+// Errors that a client can cause, each with a request that causes it: used for the document's examples and by tests.
 
 import { randomUUID } from 'node:crypto';
 import { bearer, mint, verb } from '../operator.mjs';
@@ -7,7 +7,7 @@ import { newCaller } from '../stack.mjs';
 
 const NOWHERE = `0x${'0'.repeat(40)}`;
 
-/** Code to the request that meets it. What only a fault of ours answers is not among them. */
+/** Error code to a request that causes it. Codes that only a failure of the service causes are not included. */
 export const PROVOKED = {
   INVALID_PARAMETER: (stack) => stack.get('/v1/vaults?limit=none&minRiskScore=11'),
   MISSING_PARAMETER: (stack, headers) => stack.get('/v1/graph/look-through', { headers }),
@@ -49,22 +49,22 @@ export const PROVOKED = {
   UNSUPPORTED_MEDIA_TYPE: (stack) => stack.post('/v1/vaults/batch', 'ids=1', { 'content-type': 'application/x-www-form-urlencoded' }),
   RATE_LIMITED: async (stack) => {
     const headers = { 'cf-connecting-ip': newCaller() };
-    // A window may end in between, and then the next one is used up.
+    // If a window ends in between, the limit of the next one is reached.
     for (let asked = 0; asked < 25; asked += 1) {
       const answer = await stack.get('/v1/chains', { headers });
       if (answer.status === 429) return answer;
     }
-    throw new Error('nobody was refused');
+    throw new Error('no request was refused');
   },
 };
 
-/** `error.<CODE>` to the answer's body. A basket is retired for it; its id, where one is given, must be new. */
+/** `error.<CODE>` to the response body. Retires a version of a basket; a given basket id must be new. */
 export async function errors(stack, basketId) {
   const { headers } = await mint(stack, { plan: 'decisioning', rpm: 60_000 });
   const found = new Map();
   for (const [code, provoke] of Object.entries(PROVOKED)) {
     const { status, json } = await provoke(stack, headers, basketId);
-    if (json?.error?.code !== code) throw new Error(`${code} was looked for, and ${status} ${JSON.stringify(json)} was met`);
+    if (json?.error?.code !== code) throw new Error(`expected ${code}, got ${status} ${JSON.stringify(json)}`);
     found.set(`error.${code}`, json);
   }
   return found;

@@ -1,11 +1,11 @@
-// A request for every operation that the demo market answers with something worth showing.
+// A request for every operation that the demo market answers with meaningful content.
 //
-// What has a name that lasts is asked for by name. What is only there in one run of the stack (a snapshot, a decision, a
-// subscription) is looked up first, and its names are listed as fleeting.
+// Objects with a stable id are requested by id. Objects that exist only in one run of the stack (a snapshot, a decision, a
+// subscription) are looked up first, and the parameters with their ids are listed in FLEETING.
 
 import assert from 'node:assert/strict';
 
-/** Parameters whose example holds only in the run that it was recorded in. */
+/** Parameters whose recorded example is valid only in the run that recorded it. */
 export const FLEETING = {
   EventById: ['id'],
   EventGroup: ['groupKey'],
@@ -26,7 +26,7 @@ export const FLEETING = {
   VaultChanges: ['since'],
 };
 
-/** Makes requests for a stack; `receiver` is a URL that webhooks may be made for. */
+/** Builds requests for a stack; `receiver` is the URL of created webhooks. */
 export class Plan {
   #stack;
   #receiver;
@@ -54,13 +54,13 @@ export class Plan {
     return answer.json.data;
   }
 
-  /** Looks something up once. */
+  /** Calls `look` once per `name` and caches the result. */
   #once(name, look) {
     if (!this.#found.has(name)) this.#found.set(name, look());
     return this.#found.get(name);
   }
 
-  /** The vault with most value of those that answer under `suffix`. */
+  /** The scored vault with the highest TVL whose detail route `suffix` answers 200 with wanted data. */
   #vaultThat(suffix, wanted = (data) => data !== null) {
     return this.#once(`vault ${suffix}`, async () => {
       const rows = await this.#rows('/v1/vaults?limit=100&sortBy=tvl_usd');
@@ -77,7 +77,7 @@ export class Plan {
     return { path: { network: 'devnet', address }, query };
   }
 
-  /** A subscription of its own for each operation, so that one may delete its own. */
+  /** Creates a subscription per operation, because some operations delete theirs. */
   async #subscription(basket) {
     const base = basket ? `/v1/baskets/${basket}/webhooks` : '/v1/webhooks';
     const body = basket ? { url: this.#receiver } : { url: this.#receiver, families: ['event.published'] };
@@ -110,7 +110,7 @@ export class Plan {
     });
   }
 
-  /** `{path, query, body}` for an operation; undefined for what is not a request of this kind (the stream). */
+  /** `{path, query, body}` for an operation; undefined for the event stream. */
   async request(id) {
     const first = async (list) => (await this.#once(list, () => this.#rows(list)))[0];
     const byId = async (list) => ({ path: { id: String((await first(list)).id) } });

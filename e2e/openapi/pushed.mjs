@@ -1,4 +1,4 @@
-// What the service pushes, provoked and caught: bodies of webhook deliveries, and frames of the event stream.
+// Causes and records pushed messages: bodies of webhook deliveries, and frames of the event stream.
 
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
@@ -11,7 +11,7 @@ import { until } from '../stack.mjs';
 const FAMILIES = ['event.published', 'event.retracted', 'rating.changed', 'security_event.published'];
 const HOUR = 3_600_000;
 
-/** The service's clock, in milliseconds; `at` is an instant before it. */
+/** The service's clock; `at(before)` is the instant `before` milliseconds ago. */
 async function clock(stack) {
   const answer = await stack.operate('/clock');
   const now = answer.status === 200 ? Date.parse(answer.json.now) : Date.now();
@@ -23,7 +23,7 @@ async function ingest(stack, ...lines) {
   assert.equal(answer.status, 200, answer.text);
 }
 
-/** An event that becomes public now; its id. */
+/** Publishes an event; returns its id. */
 async function publish(stack) {
   const { at } = await clock(stack);
   const vault = (await stack.ok('/v1/vaults?limit=1')).json.data[0];
@@ -39,7 +39,7 @@ async function publish(stack) {
   });
 }
 
-/** A vault that moves from the best asset into the worst, and its score with it. */
+/** Creates a vault that moves from the best asset into the worst, so that its score falls. */
 async function downgrade(stack) {
   const { at } = await clock(stack);
   const name = `lend-${randomBytes(3).toString('hex')}`;
@@ -48,7 +48,7 @@ async function downgrade(stack) {
   const assets = (await stack.ok('/v1/assets/enriched?limit=100', { headers: bearer(stack.keys.decisioning) })).json.data;
   const scored = assets.filter(({ risk_score: score }) => score !== null).toSorted((a, b) => b.risk_score - a.risk_score);
   const line = (kind, ago, fields) => ({ kind, observed_at: at(ago), source: 'desk', ...fields });
-  const holds = (ago, { symbol }) =>
+  const exposureLine = (ago, { symbol }) =>
     line('exposure', ago, { vault_id, status: 'observed', parts: [{ asset_id: symbol.toLowerCase(), share: 1, oracle: 'push_feed', lltv: 0.8 }] });
   await ingest(
     stack,
@@ -59,13 +59,13 @@ async function downgrade(stack) {
     line('vault', 3 * HOUR, {
       protocol_id: name, chain_id: 31337, address, name: 'Harbour Dollar', asset_symbol: 'HBD', asset_mode: 'holdings', deployed_at: at(400 * 24 * HOUR),
     }),
-    holds(3 * HOUR, scored.at(0)),
+    exposureLine(3 * HOUR, scored.at(0)),
     line('vault_state', 2 * HOUR, { vault_id, tvl_usd: 5e8, utilization: 0.5, base_apr: 0.04, deposit_status: 'open', price_per_share: 1.01 }),
   );
-  await ingest(stack, holds(HOUR, scored.at(-1)));
+  await ingest(stack, exposureLine(HOUR, scored.at(-1)));
 }
 
-/** A report of the registry, published by an editor. */
+/** Publishes a security event, as an editor does. */
 async function report(stack) {
   const { at } = await clock(stack);
   const source_id = `case-${randomUUID()}`;
@@ -76,7 +76,7 @@ async function report(stack) {
   await verb(stack, 'security', 'publish', String(drafts.find((draft) => draft.source_id === source_id).id));
 }
 
-/** Name to body of a delivery of each kind. */
+/** The body of a delivery of each event type, by its name. */
 export async function deliveries(stack, url) {
   const headers = bearer(stack.keys.decisioning);
   const found = new Map();
@@ -85,7 +85,7 @@ export async function deliveries(stack, url) {
     assert.equal(made.status, 200, made.text);
     return made.json.data.id;
   };
-  /** Keeps the first body of each kind that a subscription was sent. */
+  /** Waits until a subscription has deliveries of all `wanted` types; keeps the oldest body of each, because the list is newest first. */
   const collect = (id, wanted) =>
     until(`${wanted} are delivered`, 60, async () => {
       const { json } = await stack.ok(`/v1/webhooks/${id}/deliveries?limit=50`, { headers });
@@ -94,7 +94,7 @@ export async function deliveries(stack, url) {
     });
   const id = await make('/v1/webhooks', { url, families: FAMILIES });
   const id_of_event = await publish(stack);
-  await verb(stack, 'events', 'retract', id_of_event, '--reason', 'It was told of another vault.');
+  await verb(stack, 'events', 'retract', id_of_event, '--reason', 'The event belongs to another vault.');
   await downgrade(stack);
   await report(stack);
   await stack.post(`/v1/webhooks/${id}/test`, '', headers);
@@ -103,7 +103,10 @@ export async function deliveries(stack, url) {
   return found;
 }
 
-/** The same of a basket's webhooks, whose deliveries are listed nowhere: `received` gives what came to `url`. The basket must be new. */
+/**
+ * The same for a basket's webhooks. Their deliveries are not listed by the API, so `received` returns the bodies that arrived at
+ * `url`. The basket must be new.
+ */
 export async function basketDeliveries(stack, url, received, id) {
   const headers = bearer(stack.keys.decisioning);
   const basket = await OwnBasket.create(stack, id);
@@ -117,7 +120,7 @@ export async function basketDeliveries(stack, url, received, id) {
   await basket.say('deprecate', 1, 2);
   await basket.say('retire', 1, 2);
   const wanted = ['basket.rebalanced', 'basket.version.deprecated', 'basket.version.retired'];
-  const found = await until('the basket is told of', 60, () => {
+  const found = await until('the basket deliveries arrived', 60, () => {
     const bodies = new Map(received().map((body) => [body.event_type, body]));
     return wanted.every((type) => bodies.has(type)) && bodies;
   });
@@ -125,13 +128,13 @@ export async function basketDeliveries(stack, url, received, id) {
   return found;
 }
 
-/** The body inside the command line that repeats a delivery. */
+/** The body in the curl command of a delivery. */
 function bodyOf(curl) {
   const quoted = curl.slice(curl.indexOf("--data-binary '") + "--data-binary '".length, -1);
   return JSON.parse(quoted.replaceAll("'\\''", "'"));
 }
 
-/** Reads frames, as a parser gives them, until `enough` says so of those found, by name. */
+/** Reads parsed frames into `found`, by name, until `enough(found)` is true. */
 async function read(url, headers, found, enough) {
   const hangUp = new AbortController();
   const response = await fetch(url, { headers, signal: hangUp.signal });
@@ -150,21 +153,21 @@ async function read(url, headers, found, enough) {
   }
 }
 
-/** Name to frame: from the beginning of what is retained, by a cursor of the former kind; and the last one, of a server that stops. */
+/** Frames by name: those from the start of the window, requested with a cursor of the former format, and the `draining` frame. */
 export async function frames(stack) {
   const id = await publish(stack);
-  await verb(stack, 'events', 'retract', id, '--reason', 'It was told of another vault.');
+  await verb(stack, 'events', 'retract', id, '--reason', 'The event belongs to another vault.');
   const found = new Map();
   const headers = bearer(stack.keys.decisioning);
   const { href } = new URL('/v1/events/stream?since=1', stack.edge);
   await read(href, { ...headers, 'cf-connecting-ip': '2001:db8:77::1' }, found, () => found.has('stream.retracted') && found.has('stream.published'));
   await leaving(stack, headers, found);
-  // A filter that hides all of it: only its cursors come.
+  // A filter that excludes all events, so that only `cursor` frames arrive.
   await read(`${href}&vaultId=none`, { ...headers, 'cf-connecting-ip': '2001:db8:77::2' }, found, () => found.has('stream.cursor'));
   return found;
 }
 
-/** The frame of a server that stops: another process of the origin, which nobody else asks. */
+/** Records the `draining` frame of a second origin process, which no other client uses. */
 async function leaving(stack, headers, found) {
   const first = await freePorts(3);
   const [edge, relay, admin] = [0, 1, 2].map((offset) => `127.0.0.1:${first + offset}`);

@@ -1,4 +1,4 @@
-// Tools in Python: each set at the versions and hashes of its `requirements.txt`, in a virtual environment in the cache of tools.
+// Python tools: each set is installed with the versions and hashes of its `requirements.txt` into a virtual environment in the tool cache.
 
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -6,22 +6,22 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync } from 'no
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
-/** Where tools are kept: as `cargo xtask` has it. */
+/** The folder of the tool cache, the same as in `cargo xtask`. */
 function cache() {
   if (process.env.RDS_CACHE) return process.env.RDS_CACHE;
   if (process.getuid?.() === 0) return '/var/cache/rds';
   return join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'rds');
 }
 
-/** Why no tool in Python can run here; undefined when they can. */
+/** The reason why Python tools cannot run here; undefined if they can. */
 export function unable() {
   const { status } = spawnSync('python3', ['-c', 'import venv, ensurepip'], { stdio: 'ignore' });
   return status === 0 ? undefined : 'there is no python3 with venv on this machine';
 }
 
 /**
- * The folder of the environment `name` with what `requirements` lists, installed when it is not there yet. Its interpreter is
- * `bin/python`; scripts beside that name the folder that they were made in, so tools are started as modules.
+ * The folder of the environment `name` with the packages of `requirements`, installed on first use. Its interpreter is
+ * `bin/python`. Start tools as modules: the scripts in `bin` contain the path of the folder that they were installed in.
  */
 export function environment(name, requirements) {
   const lock = createHash('sha256').update(readFileSync(requirements)).digest('hex').slice(0, 12);
@@ -30,7 +30,7 @@ export function environment(name, requirements) {
     mkdirSync(cache(), { recursive: true });
     const half = mkdtempSync(join(cache(), `${name}-`));
     installed('python3', '-m', 'venv', half);
-    // Wheels alone: a source package runs its own code while it is built.
+    // Wheels only: building a source package would run its code.
     const checked = ['--no-deps', '--only-binary', ':all:', '--require-hashes', '--requirement', requirements];
     installed(join(half, 'bin/python'), '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', ...checked);
     renameSync(half, folder);

@@ -1,6 +1,6 @@
-// Records a real request and answer for every operation, and a real delivery of every push event, into `openapi/examples`.
+// Records a real request and response of every operation, and a real delivery of every push event, into `openapi/examples`.
 //
-// node openapi/record.mjs [name …]: starts a stack of its own, and records everything, or only what is named.
+// node openapi/record.mjs [name …]: starts its own stack and records all examples, or only the named ones.
 
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -13,12 +13,12 @@ import { errors } from './errors.mjs';
 import { Plan } from './plan.mjs';
 import { basketDeliveries, deliveries, frames } from './pushed.mjs';
 
-/** Where webhooks of the recording go: nobody listens there. */
-const NOBODY = 'https://127.0.0.1:8443/risk';
-/** What stands for it in the examples. */
+/** The webhook URL of the recording; nothing listens there. */
+const UNUSED_URL = 'https://127.0.0.1:8443/risk';
+/** Replaces it in the examples. */
 const SHOWN = 'https://hooks.example.com/risk';
 const FOLDER = new URL('../../openapi/examples/', import.meta.url);
-/** Elements that are kept of a list of objects, and of scalars. */
+/** Maximum number of elements recorded of a list of objects, and of a list of scalars. */
 const KEPT = { objects: 2, scalars: 16 };
 
 const wanted = process.argv.slice(2);
@@ -29,9 +29,9 @@ const { key } = await mint(stack, { plan: 'decisioning', rpm: 60_000 });
 stack.keys.decisioning = key;
 const document = committed();
 const validator = new Validator(document);
-const plan = new Plan(stack, NOBODY);
+const plan = new Plan(stack, UNUSED_URL);
 
-/** The same with long lists cut short, and without what is a secret or only true of this machine. */
+/** The value with lists shortened, and with secrets and values specific to this machine replaced. */
 function shown(value, name = '') {
   if (Array.isArray(value)) {
     const kept = value.some((item) => item !== null && typeof item === 'object') ? KEPT.objects : KEPT.scalars;
@@ -42,7 +42,7 @@ function shown(value, name = '') {
   }
   if (name === 'secret' && typeof value === 'string') return `whsec_${Buffer.alloc(32).toString('base64')}`;
   if (name === 'prefix' && typeof value === 'string' && value.startsWith('pk_live_')) return 'pk_live_0123';
-  return typeof value === 'string' ? value.replaceAll(NOBODY, SHOWN) : value;
+  return typeof value === 'string' ? value.replaceAll(UNUSED_URL, SHOWN) : value;
 }
 
 function keep(name, example) {
@@ -75,7 +75,8 @@ try {
   await answers();
   const bodies = () => receiver.all('/risk').map(({ json }) => json);
   for (const recorded of [
-    await errors(stack, 'balanced-assets'), await deliveries(stack, NOBODY), await basketDeliveries(stack, receiver.url('/risk'), bodies, 'house-picks'), await frames(stack),
+    await errors(stack, 'balanced-assets'), await deliveries(stack, UNUSED_URL),
+    await basketDeliveries(stack, receiver.url('/risk'), bodies, 'house-picks'), await frames(stack),
   ]) {
     for (const [name, response] of recorded) if (isWanted(name)) keep(name, { response });
   }

@@ -1,9 +1,9 @@
-// schemathesis against a running stack: requests made up from the document, and every answer held against it.
+// Runs schemathesis against a stack: requests generated from the document, and every response validated against it.
 //
 //   node openapi/schemathesis.mjs STATE/stack.json [--phases examples,coverage] [schemathesis' own options]
 //
-// All checks, every operation; what is not counted as a failure stands with its reason in `schemathesis/hooks.py`. The tool is
-// installed, at the versions of `schemathesis/requirements.txt`, into the cache of tools. Ends with its exit code: 0 when nothing failed.
+// All checks, every operation; `schemathesis/hooks.py` lists the exceptions with their reasons. The tool is installed with the
+// versions of `schemathesis/requirements.txt` into the tool cache. Exits with the tool's exit code: 0 if nothing failed.
 
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -19,20 +19,20 @@ export { unable };
 
 const HERE = new URL('schemathesis/', import.meta.url);
 const REQUIREMENTS = fileURLToPath(new URL('requirements.txt', HERE));
-/** Without options: what is tried in some minutes. `fuzzing` looks longer, and finds what nobody thought of. */
+/** Default phases, which take a few minutes. `fuzzing` takes longer and tries more unusual requests. */
 const PHASES = 'examples,coverage';
 
-/** The program, installed when it is not there yet. */
+/** The command line of the program, which is installed on first use. */
 function program() {
   return [join(environment('schemathesis', REQUIREMENTS), 'bin/python'), '-c', 'from schemathesis.cli import schemathesis; schemathesis()'];
 }
 
-/** Runs it against a stack. Resolves to `{code, said}`. */
+/** Runs schemathesis against a stack. Resolves to its exit code and output: `{code, said}`. */
 export async function run(stack, words = [], show = () => {}) {
   const { key } = await mint(stack, { org: 'schemathesis', plan: 'embedded', rpm: 1_000_000 });
   const folder = mkdtempSync(join(tmpdir(), 'rds-schemathesis-'));
   const phases = words.includes('--phases') ? [] : ['--phases', PHASES];
-  // What it found before is no part of a run.
+  // Without a database, so that a run does not depend on earlier runs.
   const forgetful = words.includes('--generation-deterministic') ? [] : ['--generation-database', 'none'];
   const [python, ...start] = program();
   const all = [

@@ -1,4 +1,6 @@
-//! The success of each route, by the type that its handler serialises. No catch-all arm: a route without one does not compile.
+//! The response of each route on success, by the type that its handler serialises.
+//!
+//! The `match` has no catch-all arm, so a new route does not compile until its response is listed here.
 
 use rds_shared::graph::breach::Preview;
 use rds_shared::graph::incidents::IncidentSummary;
@@ -49,12 +51,12 @@ use rds_shared::scoring::provenance::{PublishedProvenance, RiskVectors};
 use rds_shared::wire::{Data, Paged, WithMeta};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-/// A vault's page, with its provenance as it is stored.
+/// A vault's detail, with its provenance as stored.
 type VaultPage = vault::VaultPage<RiskVectors, PublishedProvenance<'static>>;
-/// The detail of an asset of either list.
+/// The detail of an asset, for both asset lists.
 type Detail<R> = AssetDetail<R, AssetHistory<AssetBreakdown>>;
 
-/// What a route answers a success with.
+/// The body of a successful response.
 #[derive(Debug)]
 pub enum Success {
     /// JSON of this schema.
@@ -63,17 +65,17 @@ pub enum Success {
     Stream,
     /// The OpenAPI document.
     Document,
-    /// Pages for people, or what they load: of one of these media types.
+    /// A page of the documentation or a file that pages load, of one of these media types.
     Files(&'static [&'static str]),
 }
 
-/// What the documentation's files are; a test holds this to the files.
+/// Media types of the documentation's files; a test compares them with the files.
 const FILES: [&str; 7] =
     ["text/html", "text/markdown", "text/plain", "text/css", "text/javascript", "image/svg+xml", "application/wasm"];
 
 macro_rules! answers {
     ($($id:ident => $type:ty $(| $other:ty)*,)*) => {
-        /// The success of `route`. What it names is added to the generator's definitions.
+        /// The successful response of `route`. The types that it refers to are added to the generator's definitions.
         pub fn of(route: RouteId, generator: &mut SchemaGenerator) -> Success {
             match route {
                 $(RouteId::$id => Success::Json(one_of(vec![schema::<$type>(generator) $(, schema::<$other>(generator))*])),)*
@@ -84,13 +86,13 @@ macro_rules! answers {
             }
         }
 
-        /// How the types are spelled here, for a test that the table says the same.
+        /// The types as written here, for a test that compares them with the route table.
         #[cfg(test)]
         const SPELLED: &[(RouteId, &str)] = &[$((RouteId::$id, stringify!($type $(| $other)*)),)*];
     };
 }
 
-/// Where a route answers one of several shapes, the first is what it answers to a request without parameters.
+/// A route may have several response types; the first is the response to a request without parameters.
 fn one_of(mut schemas: Vec<Schema>) -> Schema {
     match schemas.len() {
         1 => schemas.remove(0),
@@ -202,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_and_the_document_name_the_same_types() {
+    fn the_route_table_and_the_document_use_the_same_types() {
         let bare = |text: &str| {
             text.replace([' ', '\n'], "").replace("Detail<", "AssetDetail<").replace("AssetAsset", "Asset")
         };
@@ -212,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn every_file_of_the_documentation_is_of_a_documented_type() {
+    fn every_file_of_the_documentation_has_a_documented_media_type() {
         let bare = |media_type: &'static str| media_type.split(';').next().unwrap_or_default();
         let mut served: Vec<_> = rds_docs::DOCUMENTS.iter().map(|document| bare(document.media_type)).collect();
         served.sort_unstable();
@@ -221,9 +223,9 @@ mod tests {
             assert!(FILES.contains(media_type), "{media_type} is not documented");
         }
         for media_type in FILES {
-            // The verifier's module is there once it was built.
+            // The verifier's WebAssembly module is optional: it is served only if it was built.
             let is_there = served.contains(&media_type) || media_type == "application/wasm";
-            assert!(is_there, "{media_type} is documented and served nowhere");
+            assert!(is_there, "{media_type} is documented but not served");
         }
         assert_eq!(rds_docs::find("").map(|page| bare(page.media_type)), Some("text/html"));
     }

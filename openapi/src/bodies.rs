@@ -1,4 +1,5 @@
-//! The JSON bodies that callers send. They are read field by field, so that every fault is named; these schemas say the same rules.
+//! Schemas of the JSON request bodies. The service parses bodies field by field to report every fault; these schemas repeat
+//! its rules.
 
 use rds_shared::graph::amount::Usd;
 use rds_shared::graph::limits::Dimension;
@@ -13,14 +14,14 @@ use serde_json::{Map, Value, json};
 
 use crate::examples::Example;
 
-/// `requestBody` of a route that takes one.
+/// The `requestBody` of a route, if it takes one.
 pub fn of(route: &Route, example: Option<&Example>) -> Option<Value> {
     let Body::Json { max_bytes } = route.body else { return None };
     let mut media = json!({"schema": schema(route.id)});
     if let (Some(body), Some(members)) = (example.and_then(|example| example.body.as_ref()), media.as_object_mut()) {
         members.insert("example".into(), body.clone());
     }
-    let about = format!("JSON of at most {} KiB. Fields that are not listed are refused.", max_bytes / 1024);
+    let about = format!("JSON of at most {} KiB. Unknown fields are refused.", max_bytes / 1024);
     Some(json!({"required": true, "description": about, "content": {headers::JSON: media}}))
 }
 
@@ -29,8 +30,10 @@ fn schema(id: RouteId) -> Value {
         RouteId::VaultBatch => json!({
             "type": "object", "additionalProperties": false,
             "properties": {
-                "ids": {"type": "array", "maxItems": BATCH_ITEMS, "items": {"type": "string"}, "description": format!("Ids of vaults. Ids and addresses together may be at most {BATCH_ITEMS}; more is 400 `TOO_MANY_ITEMS`.")},
-                "addresses": {"type": "array", "maxItems": BATCH_ITEMS, "items": {"type": "string", "pattern": spelling::ADDRESS}, "description": "Addresses of share tokens; each is looked for on every chain. One that is no address is 400 `INVALID_ADDRESS`."},
+                "ids": {"type": "array", "maxItems": BATCH_ITEMS, "items": {"type": "string"},
+                    "description": format!("Vault ids. At most {BATCH_ITEMS} ids and addresses together; more are answered with 400 `TOO_MANY_ITEMS`.")},
+                "addresses": {"type": "array", "maxItems": BATCH_ITEMS, "items": {"type": "string", "pattern": spelling::ADDRESS},
+                    "description": "Addresses of share tokens; each is looked up on every chain. An invalid address is answered with 400 `INVALID_ADDRESS`."},
             },
         }),
         RouteId::WebhookCreate => json!({
@@ -40,9 +43,10 @@ fn schema(id: RouteId) -> Value {
                 "families": {
                     "type": "array", "minItems": 1,
                     "items": {"type": "string", "enum": EventType::FAMILIES.map(EventType::as_str)},
-                    "description": "The events that shall be delivered.",
+                    "description": "The event types to deliver.",
                 },
-                "description": {"type": ["string", "null"], "maxLength": WEBHOOK_DESCRIPTION_CHARS, "pattern": spelling::TEXT, "description": "Your words for it."},
+                "description": {"type": ["string", "null"], "maxLength": WEBHOOK_DESCRIPTION_CHARS, "pattern": spelling::TEXT,
+                    "description": "Your description of the subscription."},
             },
         }),
         RouteId::BasketWebhookCreate => json!({
@@ -51,12 +55,12 @@ fn schema(id: RouteId) -> Value {
                 "url": url(),
                 "pinned_version_id": {
                     "type": ["string", "null"], "maxLength": VERSION_ID_CHARS, "pattern": spelling::TEXT,
-                    "description": "The version whose deprecation and retirement shall be told of; without it, the basket's rebalances are.",
+                    "description": "The version whose deprecation and retirement are delivered. Without it, the basket's rebalances are delivered.",
                 },
             },
         }),
         RouteId::GraphCheck => check(),
-        // A new body is described above; a test sees to it.
+        // Unreachable for routes with a body: a test requires a schema for each.
         _ => Value::Null,
     }
 }
@@ -64,15 +68,15 @@ fn schema(id: RouteId) -> Value {
 fn url() -> Value {
     json!({
         "type": "string", "format": "uri", "pattern": "^[hH][tT][tT][pP][sS]://", "maxLength": LONGEST_URL,
-        "description": "Where deliveries go: an HTTPS URL without user name and fragment, on port 443 or one from 1024 up. Its host must \
-            resolve, now and at each delivery, to public addresses only: a well-formed URL may be refused too. What is refused is 400 \
-            `WEBHOOK_URL_REJECTED`, with the reason in `details`.",
+        "description": "The URL that deliveries are sent to: HTTPS, without user name and fragment, on port 443 or a port of 1024 or above. Its \
+            host must resolve to public addresses only, now and at each delivery, so a well-formed URL may be refused too. A refused URL is \
+            answered with 400 `WEBHOOK_URL_REJECTED`; `details` gives the reason.",
     })
 }
 
 fn check() -> Value {
     let limit = |dimension: &Dimension| {
-        let about = format!("Most of the portfolio that may be behind one `{}`, as a fraction.", dimension.as_str());
+        let about = format!("Maximum share of the portfolio that may be exposed to one `{}`, as a fraction.", dimension.as_str());
         let schema = json!({"type": "number", "exclusiveMinimum": 0, "maximum": 1, "description": about});
         (dimension.limit_field().to_owned(), schema)
     };
@@ -80,24 +84,27 @@ fn check() -> Value {
     json!({
         "type": "object", "additionalProperties": false, "required": ["portfolioRef", "positions"],
         "properties": {
-            "portfolioRef": {"type": "string", "minLength": 1, "maxLength": PORTFOLIO_REF_CHARS, "pattern": spelling::TEXT, "description": "Your name for the portfolio. It is signed with the decision."},
+            "portfolioRef": {"type": "string", "minLength": 1, "maxLength": PORTFOLIO_REF_CHARS, "pattern": spelling::TEXT,
+                "description": "Your name for the portfolio. It is signed with the decision."},
             "positions": {
                 "type": "array", "minItems": 1, "maxItems": MAX_POSITIONS,
-                "description": "What the portfolio holds, together worth more than 0. A vault that is named twice is one position.",
+                "description": "The portfolio's positions; their total value must be greater than 0. Entries with the same vault are added up.",
                 "items": {
                     "type": "object", "additionalProperties": false, "required": ["vaultKey", "amountUsd"],
                     "properties": {
-                        "vaultKey": {"type": "string", "pattern": spelling::VAULT_KEY, "description": "The chain's number, a colon, and the share token's address as that chain writes it."},
-                        "amountUsd": {"type": "number", "minimum": 0, "exclusiveMaximum": Usd::BOUND_DOLLARS as f64, "description": "The position's value in USD, rounded to six decimals, half to even."},
+                        "vaultKey": {"type": "string", "pattern": spelling::VAULT_KEY,
+                            "description": "The chain id, a colon, and the share token's address in that chain's format."},
+                        "amountUsd": {"type": "number", "minimum": 0, "exclusiveMaximum": Usd::BOUND_DOLLARS as f64,
+                            "description": "The position's value in USD, rounded to six decimals, half to even."},
                     },
                 },
             },
             "limits": {
                 "type": ["object", "null"], "additionalProperties": false, "properties": limits,
-                "description": "Limits on shares; each is a fraction above 0 and at most 1.",
+                "description": "Limits on exposure; each is a fraction greater than 0 and at most 1.",
             },
-            "issue": {"type": ["boolean", "null"], "description": "Whether a signed decision is wished for."},
-            "loss": {"deprecated": true, "description": "Retired; whatever it holds is passed over."},
+            "issue": {"type": ["boolean", "null"], "description": "Whether to issue a signed decision."},
+            "loss": {"deprecated": true, "description": "Retired; its value is ignored."},
         },
     })
 }
@@ -115,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_check_knows_every_limit() {
+    fn a_check_takes_a_limit_for_every_dimension() {
         assert_eq!(check()["properties"]["limits"]["properties"].as_object().unwrap().len(), Dimension::ALL.len());
     }
 }

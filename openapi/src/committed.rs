@@ -1,7 +1,7 @@
-//! The documents that are kept in the repository: the present one, and what the last release promised.
+//! The documents in the repository: the current one, and the contract of the last release.
 //!
-//! `openapi.json` is made, and must be what the code makes. `released.json` is the last release's without its words and examples:
-//! whatever is made since has to keep that promise. It changes with a release only, by `cargo xtask openapi --release`.
+//! `openapi.json` is generated and must match the code. `released.json` is the last release's document without descriptions
+//! and examples: later documents must stay compatible with it. Only `cargo xtask openapi --release` changes it.
 
 use crate::compatibility::{self, Allowed, Break};
 use crate::document::document;
@@ -12,16 +12,16 @@ use serde_json::{Map, Value};
 use std::fs;
 use std::path::Path;
 
-/// The document, in the crate's folder.
+/// The current document, in the crate's folder.
 pub const DOCUMENT: &str = "openapi.json";
-/// What the last release promised.
+/// The contract of the last release.
 pub const RELEASED: &str = "released.json";
-/// Breaks that are meant, with their reasons.
+/// Intended breaks, with their reasons.
 pub const BREAKS: &str = "breaks.json";
 
-/// Members that promise nothing: they are for reading.
-const WORDS: [&str; 8] = ["description", "summary", "example", "examples", "title", "tags", "license", "servers"];
-/// Members whose own members are names, not words of the format.
+/// Members that are documentation only and not part of the contract.
+const DOCUMENTATION: [&str; 8] = ["description", "summary", "example", "examples", "title", "tags", "license", "servers"];
+/// Members whose own members are names, not keywords of the format.
 const NAMING: [&str; 11] = [
     "properties",
     "paths",
@@ -36,69 +36,69 @@ const NAMING: [&str; 11] = [
     "components",
 ];
 
-/// The document that the code makes, with the recorded examples.
+/// Generates the document, with the recorded examples.
 pub fn made(home: &Path) -> Result<Value> {
     Ok(document(&Examples::read(&home.join("examples"))?))
 }
 
-/// A document as it is written down.
+/// Serialises a document as it is committed.
 pub fn text_of(document: &Value) -> String {
     text::write(document)
 }
 
-/// An earlier document. Fails where there is none: a comparison with nothing finds nothing.
+/// Reads an earlier document. Fails if it is missing or has no paths, because a comparison would find no breaks.
 pub fn earlier(path: &Path) -> Result<Value> {
     let text = fs::read_to_string(path)
         .with_context(|| format!("{} cannot be read, so there is nothing to compare with", path.display()))?;
     let earlier: Value = serde_json::from_str(&text).with_context(|| format!("{} is not JSON", path.display()))?;
     if earlier["paths"].as_object().is_none_or(Map::is_empty) {
-        bail!("{} holds no path, so there is nothing to compare with", path.display());
+        bail!("{} has no paths, so there is nothing to compare with", path.display());
     }
     Ok(earlier)
 }
 
-/// Fails when the committed document is not what the code makes.
+/// Fails if the committed document differs from the generated one.
 pub fn refuse_drift(home: &Path, made: &Value) -> Result<()> {
     let found = fs::read_to_string(home.join(DOCUMENT)).unwrap_or_default();
     match first_difference(&found, &text_of(made)) {
         None => Ok(()),
         Some((line, was, is)) => bail!(
-            "openapi/{DOCUMENT} is not what the code makes. Line {line}:\n  - {was}\n  + {is}\nRun `cargo xtask openapi` and commit it."
+            "openapi/{DOCUMENT} differs from the generated document in line {line}:\n  - {was}\n  + {is}\nRun `cargo xtask openapi` and commit the result."
         ),
     }
 }
 
-/// Fails when something that `earlier` promised is broken and nobody said why. Gives the breaks that are meant, with their reasons.
+/// Fails if `made` breaks the contract of `earlier` without a reason in [`BREAKS`]. Returns the intended breaks with their reasons.
 pub fn refuse_breaks(home: &Path, earlier: &Value, made: &Value) -> Result<Vec<(Break, String)>> {
     let allowed = Allowed::read(&home.join(BREAKS))?;
-    let (mut meant, mut refused) = (Vec::new(), Vec::new());
+    let (mut intended, mut refused) = (Vec::new(), Vec::new());
     for it in compatibility::breaks(earlier, made) {
         match allowed.reason(&it).map(str::to_owned) {
-            Some(reason) => meant.push((it, reason)),
+            Some(reason) => intended.push((it, reason)),
             None => refused.push(format!("  {it}")),
         }
     }
     if refused.is_empty() {
-        return Ok(meant);
+        return Ok(intended);
     }
     bail!(
-        "{} changes would break a client of the last release:\n{}\nWhat is meant goes into openapi/{BREAKS}, with its reason.",
+        "{} changes would break a client of the last release:\n{}\nAdd intended breaks to openapi/{BREAKS}, each with its reason.",
         refused.len(),
         refused.join("\n")
     )
 }
 
-/// Writes down what this document promises, as that of the last release. Breaks that were meant until now are part of it.
+/// Records this document as the contract of the last release, and deletes the list of intended breaks.
 pub fn release(home: &Path, made: &Value) -> Result<()> {
     let path = home.join(RELEASED);
     fs::write(&path, text_of(&promise(made))).with_context(|| format!("{} cannot be written", path.display()))?;
     match fs::remove_file(home.join(BREAKS)) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error).context("the meant breaks stay"),
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error).with_context(|| format!("{BREAKS} cannot be deleted")),
         _ => Ok(()),
     }
 }
 
-/// A document without what is only read: words and examples.
+/// The contract of a document: everything except descriptions and examples.
 pub fn promise(document: &Value) -> Value {
     promised(document, false)
 }
@@ -106,7 +106,7 @@ pub fn promise(document: &Value) -> Value {
 fn promised(value: &Value, is_naming: bool) -> Value {
     match value {
         Value::Object(members) => {
-            let kept = members.iter().filter(|(name, _)| is_naming || !WORDS.contains(&name.as_str()));
+            let kept = members.iter().filter(|(name, _)| is_naming || !DOCUMENTATION.contains(&name.as_str()));
             let kept = kept.map(|(name, member)| {
                 let naming = !is_naming && NAMING.contains(&name.as_str());
                 (name.clone(), promised(member, naming))
@@ -126,8 +126,8 @@ fn first_difference<'a>(was: &'a str, is: &'a str) -> Option<(usize, &'a str, &'
     let lines =
         was.lines().map(Some).chain(std::iter::repeat(None)).zip(is.lines().map(Some).chain(std::iter::once(None)));
     let differing = lines.enumerate().find(|(_, (was, is))| was != is);
-    let (place, (was, is)) = differing.unwrap_or_default();
-    Some((place + 1, was.unwrap_or("(the end)"), is.unwrap_or("(the end)")))
+    let (line, (was, is)) = differing.unwrap_or_default();
+    Some((line + 1, was.unwrap_or("(the end)"), is.unwrap_or("(the end)")))
 }
 
 #[cfg(test)]
@@ -136,8 +136,8 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn words_and_examples_promise_nothing_and_fields_that_are_called_so_do() {
-        let told = json!({
+    fn descriptions_and_examples_are_not_in_the_contract_but_fields_of_those_names_are() {
+        let document = json!({
             "info": {"title": "Things", "version": "1.0.0"},
             "paths": {"/v1/things": {"get": {"summary": "Things", "parameters": [{"name": "q", "description": "What to look for."}]}}},
             "components": {"schemas": {"Thing": {
@@ -153,12 +153,12 @@ mod tests {
                 "properties": {"description": {"type": "string"}, "title": {"type": "string"}},
             }}},
         });
-        assert_eq!(promise(&told), kept);
-        assert_eq!(compatibility::breaks(&told, &kept), []);
+        assert_eq!(promise(&document), kept);
+        assert_eq!(compatibility::breaks(&document, &kept), []);
     }
 
     #[test]
-    fn nothing_to_compare_with_is_a_failure() {
+    fn a_missing_earlier_document_is_a_failure() {
         let missing = earlier(Path::new("no-such-folder/released.json")).unwrap_err();
         assert!(missing.to_string().contains("nothing to compare with"), "{missing}");
     }

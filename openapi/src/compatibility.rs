@@ -1,27 +1,27 @@
-//! What a change of the document would break for a client that was written against the one before.
+//! Finds the changes of the document that break a client written against an earlier version.
 //!
-//! The rules look from the client's side. What it sends must go on being taken: nothing that it may leave out becomes required, no
-//! value that it may send is refused, no credential that let it in ceases to. What it reads must go on being there: no operation,
-//! status, error code, header or field goes away or changes its name, no field may suddenly be absent, null, of another type or
-//! spelled by another rule. New words of an answer's vocabulary break nobody who was told that vocabularies grow, so they are let
-//! pass. An operation's id counts too: generated clients call their functions by it.
+//! What the client sends must still be accepted: nothing optional becomes required, no value that was valid is refused, no
+//! credential that gave access loses it. What the client reads must still be there: no operation, status, error code, header
+//! or field is removed or renamed, and no field becomes optional, nullable, or changes its type or format. New values of a
+//! response's `enum` are not breaks, because clients are told to expect them. Operation ids count too: generated clients
+//! name their functions after them.
 
 mod schema;
 
 use anyhow::{Context, Result};
-use schema::Way;
+use schema::Direction;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs;
 use std::path::Path;
 
-/// One broken promise.
+/// One breaking change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Break {
-    /// Where: the operation and the way down from it.
+    /// The operation and the path from it to the changed part.
     pub place: String,
-    /// What was promised and is no longer.
+    /// Description of the change.
     pub what: String,
 }
 
@@ -31,15 +31,15 @@ impl fmt::Display for Break {
     }
 }
 
-/// Breaks that are meant: `{"<place>: <what>": "<why>"}`. They are taken out again once the next version is published.
+/// Intended breaks: `{"<place>: <what>": "<reason>"}`. The next release deletes them.
 #[derive(Debug, Clone, Default)]
 pub struct Allowed(BTreeMap<String, String>);
 
 impl Allowed {
-    /// Reads the file; none where there is none. Fails on an entry without a reason.
+    /// Reads the file; empty if it does not exist. Fails on an entry without a reason.
     pub fn read(path: &Path) -> Result<Self> {
         let Ok(text) = fs::read_to_string(path) else { return Ok(Allowed::default()) };
-        Self::parse(&text).with_context(|| format!("{} is no list of breaks", path.display()))
+        Self::parse(&text).with_context(|| format!("{} is not a valid list of breaks", path.display()))
     }
 
     /// Reads the file's text.
@@ -51,16 +51,16 @@ impl Allowed {
         Ok(Allowed(reasons))
     }
 
-    /// Why this break is meant, if it is.
+    /// The reason for this break, if it is intended.
     pub fn reason(&self, it: &Break) -> Option<&str> {
         self.0.get(&it.to_string()).map(String::as_str)
     }
 }
 
-/// Who may call an operation, from the widest circle to the narrowest (`x-access`); index tokens are a circle of their own.
-const CIRCLES: [&str; 4] = ["public", "key", "data", "decisioning"];
+/// The values of `x-access` from the least to the most restrictive; `index` is separate and cannot be compared with them.
+const ACCESS_LEVELS: [&str; 4] = ["public", "key", "data", "decisioning"];
 
-/// Everything that `is` breaks of what `was` promised, in the order of the earlier document.
+/// All changes from `was` to `is` that break a client, in the order of the earlier document.
 pub fn breaks(was: &Value, is: &Value) -> Vec<Break> {
     let mut comparison = Comparison { was, is, found: Vec::new(), entered: BTreeSet::new() };
     for (path, item) in members(&was["paths"]) {
@@ -86,7 +86,7 @@ struct Comparison<'a> {
     was: &'a Value,
     is: &'a Value,
     found: Vec<Break>,
-    /// Pairs of named schemas that were compared, each way.
+    /// Pairs of named schemas that were compared, per direction.
     entered: BTreeSet<(String, String, bool)>,
 }
 
@@ -97,7 +97,7 @@ impl<'a> Comparison<'a> {
 
     fn operation(&mut self, place: &str, was: &'a Value, is: &'a Value) {
         if was["operationId"] != is["operationId"] {
-            self.broken(place, format!("it is no longer called {}", text(&was["operationId"])));
+            self.broken(place, format!("the operation id is no longer {}", text(&was["operationId"])));
         }
         self.security(place, was, is);
         self.parameters(place, &was["parameters"], &is["parameters"]);
@@ -106,15 +106,15 @@ impl<'a> Comparison<'a> {
                 if is["required"] == true && was["required"] != true {
                     self.broken(place, "the body is required now");
                 }
-                self.content(&format!("{place} body"), was, is, Way::Sent);
+                self.content(&format!("{place} body"), was, is, Direction::Sent);
             }
-            (Some(_), None) => self.broken(place, "the body is no longer taken"),
+            (Some(_), None) => self.broken(place, "the body is no longer accepted"),
             (None, Some(is)) if is["required"] == true => self.broken(place, "a body is required now"),
             (None, _) => {}
         }
         for (status, response) in members(&was["responses"]) {
             let Some(now) = is["responses"].get(status) else {
-                self.broken(place, format!("{status} is no longer answered"));
+                self.broken(place, format!("status {status} is no longer returned"));
                 continue;
             };
             let (place, was, is) = (format!("{place} {status}"), follow(self.was, response), follow(self.is, now));
@@ -122,26 +122,26 @@ impl<'a> Comparison<'a> {
                 self.header(&place, header, before, is["headers"].get(header));
             }
             for lost in codes(was).iter().filter(|code| !codes(is).contains(code)) {
-                self.broken(&format!("{place}.error.code"), format!("{lost} is no longer answered"));
+                self.broken(&format!("{place}.error.code"), format!("{lost} is no longer returned"));
             }
-            self.content(&place, was, is, Way::Read);
+            self.content(&place, was, is, Direction::Read);
         }
     }
 
-    /// A credential that opened the operation must go on opening it.
+    /// A credential that gave access to the operation must still do so.
     fn security(&mut self, place: &str, was: &Value, is: &Value) {
-        for way in items(&was["security"]).filter(|way| !items(&is["security"]).any(|now| now == *way)) {
-            let name = members(way).next().map_or("no credential", |(name, _)| name);
-            self.broken(place, format!("{name} no longer opens it"));
+        for scheme in items(&was["security"]).filter(|scheme| !items(&is["security"]).any(|now| now == *scheme)) {
+            let name = members(scheme).next().map_or("anonymous access", |(name, _)| name);
+            self.broken(place, format!("{name} is no longer accepted"));
         }
-        let circle = |operation: &Value| CIRCLES.iter().position(|name| operation["x-access"] == *name);
-        let narrower = match (circle(was), circle(is)) {
+        let level = |operation: &Value| ACCESS_LEVELS.iter().position(|name| operation["x-access"] == *name);
+        let narrower = match (level(was), level(is)) {
             (Some(before), Some(now)) => now > before,
             (_, _) => was.get("x-access").is_some() && was["x-access"] != is["x-access"],
         };
         if narrower {
-            let now = is["x-access"].as_str().unwrap_or("nobody knows whom");
-            self.broken(place, format!("it was open to {}, and is to {now}", text(&was["x-access"])));
+            let now = is["x-access"].as_str().unwrap_or("unknown");
+            self.broken(place, format!("access changed from {} to {now}", text(&was["x-access"])));
         }
     }
 
@@ -165,50 +165,50 @@ impl<'a> Comparison<'a> {
             self.broken(place, format!("the parameter {name} is required now"));
         }
         if was["schema"].get("default") != is["schema"].get("default") {
-            self.broken(place, format!("the parameter {name} has another default"));
+            self.broken(place, format!("the parameter {name} has a different default"));
         }
         if (was.get("style"), was.get("explode")) != (is.get("style"), is.get("explode")) {
-            self.broken(place, format!("the parameter {name} is written otherwise"));
+            self.broken(place, format!("the parameter {name} is serialised differently"));
         }
         for alias in items(&was["x-also-known-as"]) {
             if !items(&is["x-also-known-as"]).any(|now| now == alias) {
-                self.broken(place, format!("the parameter {name} is no longer called {}", text(alias)));
+                self.broken(place, format!("the parameter {name} no longer has the alias {}", text(alias)));
             }
         }
-        self.schema(&format!("{place} {name}"), &was["schema"], &is["schema"], Way::Sent);
+        self.schema(&format!("{place} {name}"), &was["schema"], &is["schema"], Direction::Sent);
     }
 
-    /// A header that is read: of an answer, or of a delivery.
+    /// A header that the client reads, of a response or of a delivery.
     fn header(&mut self, place: &str, name: &str, was: &'a Value, is: Option<&'a Value>) {
         let Some(is) = is else { return self.broken(place, format!("the header {name} is gone")) };
         let (was, is) = (follow(self.was, was), follow(self.is, is));
         if was["required"] == true && is["required"] != true {
-            self.broken(place, format!("the header {name} may be left out now"));
+            self.broken(place, format!("the header {name} is optional now"));
         }
-        self.schema(&format!("{place} header {name}"), &was["schema"], &is["schema"], Way::Read);
+        self.schema(&format!("{place} header {name}"), &was["schema"], &is["schema"], Direction::Read);
     }
 
-    /// A webhook: everything in it is read, its headers too.
+    /// A webhook delivery: the client reads its body and its headers.
     fn delivery(&mut self, place: &str, was: &'a Value, is: &'a Value) {
         let (before, now) = (named(self.was, &was["parameters"]), named(self.is, &is["parameters"]));
         for (key, header) in before {
             let name = key.trim_start_matches("header ");
             self.header(place, name, header, now.iter().find(|(now, _)| *now == key).map(|(_, header)| *header));
         }
-        self.content(place, &was["requestBody"], &is["requestBody"], Way::Read);
+        self.content(place, &was["requestBody"], &is["requestBody"], Direction::Read);
     }
 
-    fn content(&mut self, place: &str, was: &'a Value, is: &'a Value, way: Way) {
+    fn content(&mut self, place: &str, was: &'a Value, is: &'a Value, direction: Direction) {
         for (media_type, media) in members(&was["content"]) {
             match is["content"].get(media_type) {
-                Some(now) => self.schema(place, envelope(&media["schema"]), envelope(&now["schema"]), way),
+                Some(now) => self.schema(place, envelope(&media["schema"]), envelope(&now["schema"]), direction),
                 None => self.broken(place, format!("{media_type} is gone")),
             }
         }
     }
 }
 
-/// Parameters by where they stand and how they are called.
+/// Parameters by location and name.
 fn named<'a>(document: &'a Value, list: &'a Value) -> Vec<(String, &'a Value)> {
     let key = |it: &Value| format!("{} {}", text(&it["in"]), text(&it["name"]));
     items(list).map(|it| follow(document, it)).map(|it| (key(it), it)).collect()
@@ -220,13 +220,13 @@ fn follow<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
     target.and_then(|target| document.pointer(target)).unwrap_or(value)
 }
 
-/// The error codes that a response may carry: its `x-codes`. Documents before 2026-11-23 narrow the envelope to them instead.
+/// The error codes of a response: its `x-codes`. Documents before 2026-11-23 restrict the error schema to them instead.
 fn codes(response: &Value) -> Vec<&Value> {
     let narrowed = "/content/application~1json/schema/allOf/1/properties/error/properties/code/enum";
     response.get("x-codes").or_else(|| response.pointer(narrowed)).into_iter().flat_map(items).collect()
 }
 
-/// A body's schema without the narrowing of its error codes, which [`codes`] compares.
+/// A body's schema without the restriction of its error codes, which [`codes`] reads.
 fn envelope(schema: &Value) -> &Value {
     let narrowed = schema.pointer("/allOf/1/properties/error/properties/code/enum").is_some();
     schema.pointer("/allOf/0").filter(|_| narrowed).unwrap_or(schema)

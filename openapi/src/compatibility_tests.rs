@@ -1,9 +1,9 @@
-//! Each promise, broken once; and what may change without breaking any.
+//! One test case for each kind of break, and for changes that break nothing.
 
 use super::*;
 use serde_json::json;
 
-/// A document with one of everything.
+/// A document with every kind of element.
 fn document() -> Value {
     json!({
         "paths": {"/v1/things": {
@@ -60,14 +60,14 @@ fn document() -> Value {
 
 const THING: &str = "/components/schemas/Thing";
 
-/// What is broken when the value at `pointer` is replaced.
+/// The breaks found when the value at `pointer` is replaced.
 fn changed(pointer: &str, to: Value) -> Vec<String> {
     let mut changed = document();
     *changed.pointer_mut(pointer).unwrap_or_else(|| panic!("no {pointer}")) = to;
     breaks(&document(), &changed).iter().map(ToString::to_string).collect()
 }
 
-/// What is broken when a member is taken out.
+/// The breaks found when a member is removed.
 fn without(pointer: &str, name: &str) -> Vec<String> {
     let mut changed = document();
     changed.pointer_mut(pointer).unwrap().as_object_mut().unwrap().remove(name).unwrap();
@@ -80,20 +80,20 @@ fn the_same_document_breaks_nothing() {
 }
 
 #[test]
-fn nothing_may_go_away() {
+fn removing_anything_is_a_break() {
     assert_eq!(
         without("/paths", "/v1/things"),
         ["GET /v1/things: the operation is gone", "POST /v1/things: the operation is gone"]
     );
     assert_eq!(without("/paths/~1v1~1things", "post"), ["POST /v1/things: the operation is gone"]);
     assert_eq!(without("/webhooks", "thing.made"), ["webhook thing.made: the event is gone"]);
-    assert_eq!(without("/paths/~1v1~1things/get/responses", "304"), ["GET /v1/things: 304 is no longer answered"]);
+    assert_eq!(without("/paths/~1v1~1things/get/responses", "304"), ["GET /v1/things: status 304 is no longer returned"]);
     assert_eq!(
         without("/paths/~1v1~1things/get/responses/200/headers", "ETag"),
         ["GET /v1/things 200: the header ETag is gone"]
     );
     assert_eq!(without(&format!("{THING}/properties"), "score"), ["GET /v1/things 200.score: the field is gone"]);
-    assert_eq!(without("/paths/~1v1~1things/post", "requestBody"), ["POST /v1/things: the body is no longer taken"]);
+    assert_eq!(without("/paths/~1v1~1things/post", "requestBody"), ["POST /v1/things: the body is no longer accepted"]);
     assert_eq!(
         changed("/paths/~1v1~1things/get/parameters/1", json!({"name": "x", "in": "query"})),
         ["GET /v1/things: the parameter query sort is gone"]
@@ -101,23 +101,23 @@ fn nothing_may_go_away() {
 }
 
 #[test]
-fn whoever_was_let_in_is_let_in() {
+fn refusing_a_credential_that_gave_access_is_a_break() {
     assert_eq!(
         changed("/paths/~1v1~1things/get/security", json!([{"ApiKey": []}])),
-        ["GET /v1/things: no credential no longer opens it"]
+        ["GET /v1/things: anonymous access is no longer accepted"]
     );
     assert_eq!(
         changed("/paths/~1v1~1things/get/security", json!([{}, {"Other": []}])),
-        ["GET /v1/things: ApiKey no longer opens it"]
+        ["GET /v1/things: ApiKey is no longer accepted"]
     );
     let access = |to| changed("/paths/~1v1~1things/get/x-access", json!(to));
-    assert_eq!(access("decisioning"), ["GET /v1/things: it was open to key, and is to decisioning"]);
-    assert_eq!(access("index"), ["GET /v1/things: it was open to key, and is to index"]);
+    assert_eq!(access("decisioning"), ["GET /v1/things: access changed from key to decisioning"]);
+    assert_eq!(access("index"), ["GET /v1/things: access changed from key to index"]);
     assert_eq!(access("public"), Vec::<String>::new());
 }
 
 #[test]
-fn what_could_be_left_out_can_be_left_out() {
+fn requiring_something_optional_is_a_break() {
     let parameters = "/paths/~1v1~1things/get/parameters";
     assert_eq!(changed(&format!("{parameters}/1/name"), json!("sort")), Vec::<String>::new());
     let mut required = document();
@@ -144,7 +144,7 @@ fn what_could_be_left_out_can_be_left_out() {
 }
 
 #[test]
-fn what_was_taken_is_taken() {
+fn refusing_a_value_that_was_accepted_is_a_break() {
     let parameters = "/paths/~1v1~1things/get/parameters";
     let limit = |schema| changed(&format!("{parameters}/0/schema"), schema);
     assert_eq!(
@@ -161,29 +161,29 @@ fn what_was_taken_is_taken() {
     );
     assert_eq!(
         limit(json!({"type": "integer", "minimum": 1, "default": 5})),
-        ["GET /v1/things: the parameter query limit has another default"]
+        ["GET /v1/things: the parameter query limit has a different default"]
     );
     assert_eq!(
         limit(json!({"type": "string", "minimum": 1, "default": 20})),
-        ["GET /v1/things query limit: integer is no longer taken"]
+        ["GET /v1/things query limit: integer is no longer accepted"]
     );
     let sort = |schema| changed(&format!("{parameters}/1/schema"), schema);
     assert_eq!(
         sort(json!({"type": "string", "enum": ["asc"]})),
-        ["GET /v1/things query sort: \"desc\" is no longer taken"]
+        ["GET /v1/things query sort: \"desc\" is no longer accepted"]
     );
     assert_eq!(
         sort(json!({"type": "string", "enum": ["asc", "desc"], "pattern": "^a"})),
-        ["GET /v1/things query sort: only what matches \"^a\" is taken now"]
+        ["GET /v1/things query sort: only a value that matches \"^a\" is accepted now"]
     );
     assert_eq!(
         changed("/components/parameters/Trace/schema", json!({"type": "string", "enum": ["a"]})),
-        ["GET /v1/things header X-Trace: only listed values are taken now"]
+        ["GET /v1/things header X-Trace: only listed values are accepted now"]
     );
     let note = "/paths/~1v1~1things/post/requestBody/content/application~1json/schema/properties/note";
     assert_eq!(
         changed(note, json!({"type": "string", "maxLength": 500})),
-        ["POST /v1/things body.note: null is no longer taken"]
+        ["POST /v1/things body.note: null is no longer accepted"]
     );
     assert_eq!(
         changed(note, json!({"type": ["string", "null"], "maxLength": 99})),
@@ -192,7 +192,7 @@ fn what_was_taken_is_taken() {
 }
 
 #[test]
-fn what_was_read_can_be_read() {
+fn changing_the_type_or_presence_of_a_field_is_a_break() {
     let field = |name: &str, schema| changed(&format!("{THING}/properties/{name}"), schema);
     assert_eq!(field("id", json!({"type": "number"})), ["GET /v1/things 200.id: it may be number now"]);
     assert_eq!(field("id", json!({"type": ["integer", "null"]})), ["GET /v1/things 200.id: it may be null now"]);
@@ -206,7 +206,7 @@ fn what_was_read_can_be_read() {
     );
     assert_eq!(
         changed(&format!("{THING}/required"), json!(["id", "parts"])),
-        ["GET /v1/things 200.state: the field may be left out now"]
+        ["GET /v1/things 200.state: the field is optional now"]
     );
     assert_eq!(
         changed("/paths/~1v1~1things/get/responses/200/content", json!({"text/plain": {}})),
@@ -215,21 +215,21 @@ fn what_was_read_can_be_read() {
 }
 
 #[test]
-fn what_was_told_of_a_value_goes_on_being_true() {
+fn dropping_a_guarantee_about_a_response_value_is_a_break() {
     let field = |name: &str, schema| changed(&format!("{THING}/properties/{name}"), schema);
     assert_eq!(field("id", json!({})), ["GET /v1/things 200.id: it may be anything now"]);
-    assert_eq!(field("kind", json!({"const": "object"})), ["GET /v1/things 200.kind: \"thing\" is no longer answered"]);
+    assert_eq!(field("kind", json!({"const": "object"})), ["GET /v1/things 200.kind: \"thing\" is no longer returned"]);
     assert_eq!(
         field("state", json!({"type": "string", "enum": ["open", "closed"]})),
-        ["GET /v1/things 200.state: \"shut\" is no longer answered"]
+        ["GET /v1/things 200.state: \"shut\" is no longer returned"]
     );
     assert_eq!(
         field("price", json!({"type": "string"})),
-        ["GET /v1/things 200.price: nobody promises now that it matches \"^[0-9]+$\""]
+        ["GET /v1/things 200.price: it is no longer guaranteed that it matches \"^[0-9]+$\""]
     );
     assert_eq!(
         field("when", json!({"type": "string", "format": "date"})),
-        ["GET /v1/things 200.when: nobody promises now that it is a \"date-time\""]
+        ["GET /v1/things 200.when: it is no longer guaranteed that it is a \"date-time\""]
     );
     assert_eq!(
         field("share", json!({"type": "number", "minimum": 0, "maximum": 100})),
@@ -241,16 +241,16 @@ fn what_was_told_of_a_value_goes_on_being_true() {
 }
 
 #[test]
-fn errors_are_part_of_the_promise() {
+fn changing_errors_is_a_break() {
     let statuses = "/paths/~1v1~1things/get/responses";
-    assert_eq!(without(statuses, "404"), ["GET /v1/things: 404 is no longer answered"]);
+    assert_eq!(without(statuses, "404"), ["GET /v1/things: status 404 is no longer returned"]);
     assert_eq!(
         without(&format!("{statuses}/404/headers"), "Retry-After"),
         ["GET /v1/things 404: the header Retry-After is gone"]
     );
     assert_eq!(
         changed(&format!("{statuses}/404/x-codes"), json!(["NOT_FOUND"])),
-        ["GET /v1/things 404.error.code: \"GONE\" is no longer answered"]
+        ["GET /v1/things 404.error.code: \"GONE\" is no longer returned"]
     );
     let error = "/components/schemas/Error/properties/error";
     assert_eq!(
@@ -264,7 +264,7 @@ fn errors_are_part_of_the_promise() {
 }
 
 #[test]
-fn codes_that_stood_in_the_schema_are_held_to_those_that_are_listed_now() {
+fn error_codes_of_older_documents_are_compared_with_x_codes() {
     let schema = "/paths/~1v1~1things/get/responses/404/content/application~1json/schema";
     let narrowed = |codes: Value| {
         let mut earlier = document();
@@ -282,16 +282,16 @@ fn codes_that_stood_in_the_schema_are_held_to_those_that_are_listed_now() {
     };
     assert_eq!(breaks(&narrowed(json!(["GONE", "NOT_FOUND"])), &document()), []);
     let found = breaks(&narrowed(json!(["GONE", "LOST"])), &document());
-    let told: Vec<String> = found.iter().map(ToString::to_string).collect();
-    assert_eq!(told, ["GET /v1/things 404.error.code: \"LOST\" is no longer answered"]);
+    let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+    assert_eq!(found, ["GET /v1/things 404.error.code: \"LOST\" is no longer returned"]);
 }
 
 #[test]
-fn headers_stay_what_they_were() {
+fn changing_a_header_is_a_break() {
     let headers = "/paths/~1v1~1things/get/responses/200/headers";
     assert_eq!(
         without(&format!("{headers}/ETag"), "required"),
-        ["GET /v1/things 200: the header ETag may be left out now"]
+        ["GET /v1/things 200: the header ETag is optional now"]
     );
     assert_eq!(
         changed(&format!("{headers}/ETag/schema"), json!({"type": "integer"})),
@@ -299,59 +299,59 @@ fn headers_stay_what_they_were() {
     );
     assert_eq!(
         changed(&format!("{headers}/X-Cache/schema/enum"), json!(["HIT", "FRESH"])),
-        ["GET /v1/things 200 header X-Cache: \"MISS\" is no longer answered"]
+        ["GET /v1/things 200 header X-Cache: \"MISS\" is no longer returned"]
     );
     let sent = "/webhooks/thing.made/post/parameters";
     assert_eq!(changed(sent, json!([])), ["webhook thing.made: the header X-Signature is gone"]);
     assert_eq!(
         without(&format!("{sent}/0"), "required"),
-        ["webhook thing.made: the header X-Signature may be left out now"]
+        ["webhook thing.made: the header X-Signature is optional now"]
     );
     let more = json!([document()["webhooks"]["thing.made"]["post"]["parameters"][0], {"name": "X-More", "in": "header", "required": true}]);
-    assert_eq!(changed(sent, more), Vec::<String>::new(), "one more breaks nobody who reads");
+    assert_eq!(changed(sent, more), Vec::<String>::new(), "an additional header is not a break");
 }
 
 #[test]
-fn a_list_is_written_and_called_as_before() {
+fn changing_list_style_alias_or_operation_id_is_a_break() {
     let tags = "/paths/~1v1~1things/get/parameters/2";
     assert_eq!(
         changed(&format!("{tags}/explode"), json!(true)),
-        ["GET /v1/things: the parameter query tags is written otherwise"]
+        ["GET /v1/things: the parameter query tags is serialised differently"]
     );
     assert_eq!(
         without(tags, "x-also-known-as"),
-        ["GET /v1/things: the parameter query tags is no longer called labels"]
+        ["GET /v1/things: the parameter query tags no longer has the alias labels"]
     );
     assert_eq!(
         changed("/paths/~1v1~1things/get/operationId", json!("Things")),
-        ["GET /v1/things: it is no longer called ThingList"]
+        ["GET /v1/things: the operation id is no longer ThingList"]
     );
 }
 
 #[test]
-fn a_body_may_hold_what_it_could_hold() {
+fn restricting_a_request_body_is_a_break() {
     let body = "/paths/~1v1~1things/post/requestBody/content/application~1json/schema";
     let mut closed = document().pointer(body).unwrap().clone();
     closed["additionalProperties"] = json!(false);
-    assert_eq!(changed(body, closed), ["POST /v1/things body: fields that are not listed are refused now"]);
+    assert_eq!(changed(body, closed), ["POST /v1/things body: unknown fields are refused now"]);
     let mut typed = document();
     typed.pointer_mut(&format!("{body}/properties")).unwrap()["free"] = json!({});
     let before = typed.clone();
     typed.pointer_mut(&format!("{body}/properties")).unwrap()["free"] = json!({"type": "integer"});
     let found: Vec<_> = breaks(&before, &typed).iter().map(ToString::to_string).collect();
-    assert_eq!(found, ["POST /v1/things body.free: only integer is taken now"]);
+    assert_eq!(found, ["POST /v1/things body.free: only integer is accepted now"]);
     assert_eq!(
         changed(&format!("{body}/properties/url"), json!({"type": "string", "format": "uri"})),
-        ["POST /v1/things body.url: only what is a \"uri\" is taken now"]
+        ["POST /v1/things body.url: only a value that is a \"uri\" is accepted now"]
     );
     assert_eq!(
         changed("/paths/~1v1~1things/get/parameters/2/schema", json!({"type": "array", "items": {"type": "string"}})),
-        ["GET /v1/things query tags[]: only string is taken now"]
+        ["GET /v1/things query tags[]: only string is accepted now"]
     );
 }
 
 #[test]
-fn each_inline_successor_of_a_named_type_is_compared() {
+fn inline_schemas_that_replace_a_named_type_are_compared_each_time() {
     let mut inline = document();
     let field = json!({"type": "object", "properties": {"id": {"type": "integer"}}});
     inline["paths"]["/v1/things"]["get"]["responses"]["200"]["content"]["application/json"]["schema"] =
@@ -362,7 +362,7 @@ fn each_inline_successor_of_a_named_type_is_compared() {
 }
 
 #[test]
-fn what_only_adds_breaks_nobody() {
+fn additions_are_not_breaks() {
     let mut grown = document();
     grown["paths"]["/v1/more"] = json!({"get": {}});
     grown["paths"]["/v1/things"]["get"]["parameters"].as_array_mut().unwrap().push(json!({"name": "q", "in": "query"}));
@@ -378,7 +378,7 @@ fn what_only_adds_breaks_nobody() {
 }
 
 #[test]
-fn a_break_that_is_meant_has_a_reason() {
+fn an_intended_break_needs_a_reason() {
     let found = breaks(
         &document(),
         &json!({"paths": {}, "webhooks": document()["webhooks"], "components": document()["components"]}),

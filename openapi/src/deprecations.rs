@@ -1,10 +1,10 @@
-//! Fields that are on their way out: the table says which, and the document marks them where they stand.
+//! Marks the fields that the route table lists as deprecated.
 
 use rds_shared::route::deprecation::Place;
 use rds_shared::route::{ROUTES, Route};
 use serde_json::Value;
 
-/// Marks every deprecated field of every answer, with what to use instead.
+/// Marks every deprecated response field, and states its replacement.
 pub fn mark(document: &mut Value) {
     for route in ROUTES {
         for field in route.deprecated.iter().filter(|field| field.place == Place::Answer) {
@@ -21,7 +21,7 @@ pub fn mark(document: &mut Value) {
     }
 }
 
-/// Where the schema of a field of a route's answer stands; `field` is its path from the row.
+/// JSON pointer to the schema of a field of a route's response; `field` is its dotted path from the row.
 pub fn find(document: &Value, route: &Route, field: &str) -> Option<String> {
     let path = route.path.replace('/', "~1");
     let method = route.method.as_str().to_lowercase();
@@ -29,7 +29,7 @@ pub fn find(document: &Value, route: &Route, field: &str) -> Option<String> {
     field.split('.').try_fold(answer, |at, name| below(document, at, name))
 }
 
-/// The member `name` of the object at `pointer`, or of the row that is inside it.
+/// JSON pointer to the member `name` of the object at `pointer`, or of the row inside it.
 fn below(document: &Value, pointer: String, name: &str) -> Option<String> {
     let schema = document.pointer(&pointer)?;
     if let Some(target) = schema.get("$ref").and_then(Value::as_str) {
@@ -38,8 +38,8 @@ fn below(document: &Value, pointer: String, name: &str) -> Option<String> {
     if schema["properties"].get(name).is_some() {
         return Some(format!("{pointer}/properties/{name}"));
     }
-    let inside = ["properties/data", "items", "anyOf/0"].map(|way| format!("{pointer}/{way}"));
-    inside.into_iter().filter(|way| document.pointer(way).is_some()).find_map(|way| below(document, way, name))
+    let inside = ["properties/data", "items", "anyOf/0"].map(|part| format!("{pointer}/{part}"));
+    inside.into_iter().filter(|part| document.pointer(part).is_some()).find_map(|part| below(document, part, name))
 }
 
 #[cfg(test)]
@@ -49,7 +49,7 @@ mod tests {
     use crate::examples::Examples;
 
     #[test]
-    fn every_field_that_the_table_calls_deprecated_is_marked() {
+    fn every_field_that_the_route_table_deprecates_is_marked() {
         let document = document(&Examples::default());
         for route in ROUTES {
             for field in route.deprecated.iter().filter(|field| field.place == Place::Answer) {

@@ -1,4 +1,4 @@
-//! The whole document.
+//! Assembles the document.
 
 use crate::examples::Examples;
 use crate::schemas::{generator, published};
@@ -9,7 +9,7 @@ use rds_shared::access::paging::KEYLESS_ROWS;
 use rds_shared::route::ROUTES;
 use serde_json::{Map, Value, json};
 
-/// The document, made from the table, the types and the recorded examples.
+/// Generates the document from the route table, the types and the recorded examples.
 pub fn document(examples: &Examples) -> Value {
     let mut generator = generator();
     let mut paths: Map<String, Value> = Map::new();
@@ -35,7 +35,7 @@ pub fn document(examples: &Examples) -> Value {
             "description": about(),
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
-        "servers": [{"url": "/", "description": "The service that this document was read from."}],
+        "servers": [{"url": "/", "description": "The service that serves this document."}],
         "tags": sections::tags(),
         "paths": paths,
         "webhooks": webhooks,
@@ -44,7 +44,7 @@ pub fn document(examples: &Examples) -> Value {
                 "ApiKey": {"type": "http", "scheme": "bearer", "bearerFormat": "pk_live_ and 32 hex digits",
                     "description": "A key of plan `data`, `decisioning` or `embedded`; each plan includes those before it."},
                 "IndexToken": {"type": "http", "scheme": "bearer", "bearerFormat": "ix_live_ and 32 hex digits",
-                    "description": "A token for indices and reference rates, and for nothing else."},
+                    "description": "A token that is valid only for indices and reference rates."},
             },
             "parameters": parameters::components(),
             "headers": headers::components(),
@@ -56,26 +56,26 @@ pub fn document(examples: &Examples) -> Value {
     document
 }
 
-/// What the whole interface is like.
+/// The general description of the API.
 fn about() -> String {
     format!(
         "\
-How safe are yield vaults, lending markets and the assets behind them: scores from 0 to 10, tiers, and the evidence behind every number.
+Risk of yield vaults, lending markets and the assets behind them: scores from 0 to 10, tiers, and the evidence behind every number.
 
-**Keys.** Send `Authorization: Bearer pk_live_…`. Without a key an address has {limit} requests a minute, and lists end after {KEYLESS_ROWS} rows. A key that does \
-not hold is 401, never anonymous access.
+**Keys.** Send `Authorization: Bearer pk_live_…`. Without a key, an address may make {limit} requests per minute and read the first \
+{KEYLESS_ROWS} rows of a list. A request with an invalid key is answered with 401; it is never treated as anonymous.
 
-**Answers.** `{{data, meta}}`. Times are ISO 8601 in UTC, amounts are US dollars, rates and shares are fractions (0.05 is 5 %). A null is written, \
-never left out: it means that nobody knows.
+**Responses.** `{{data, meta}}`. Times are ISO 8601 in UTC, amounts are US dollars, rates and shares are fractions (0.05 is 5 %). An unknown value is \
+`null`; the field is not left out.
 
-**Errors.** `{{error: {{code, message, request_id}}}}`, with `details` that name each parameter at fault. 429, 503 and 504 say in `Retry-After` when \
-to come back.
+**Errors.** `{{error: {{code, message, request_id}}}}`, with `details` that name each invalid parameter. 429, 503 and 504 carry `Retry-After`: the seconds \
+to wait before a retry.
 
-**Headers.** Every header that this service means something by is listed with the answers that carry it. Those that browsers and proxies \
-read for themselves are not: `Vary`, `Content-Security-Policy` and its like, and what CORS asks for.
+**Headers.** Headers that a client of this API may need are listed with the responses that carry them. Headers that only browsers and proxies \
+evaluate are not listed: `Vary`, `Content-Security-Policy` and similar headers, and the CORS headers.
 
-**Copies.** Every GET is answered to HEAD too. Where an answer has an `ETag`, send it back as `If-None-Match`. When a fresh read fails, the last \
-good copy is served with `X-Cache: STALE-ERROR`.",
+**Caching.** Every GET route also answers HEAD. If a response has an `ETag`, send it back as `If-None-Match`. When a fresh read fails, the last \
+good response is served with `X-Cache: STALE-ERROR`.",
         limit = AddressBudget::Anonymous.limit()
     )
 }
@@ -85,14 +85,14 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    fn walk<'a>(value: &'a Value, path: &str, see: &mut impl FnMut(&str, &'a Value)) {
-        see(path, value);
+    fn walk<'a>(value: &'a Value, path: &str, visit: &mut impl FnMut(&str, &'a Value)) {
+        visit(path, value);
         match value {
             Value::Object(members) => {
-                members.iter().for_each(|(name, value)| walk(value, &format!("{path}/{name}"), see))
+                members.iter().for_each(|(name, value)| walk(value, &format!("{path}/{name}"), visit))
             }
             Value::Array(items) => {
-                items.iter().enumerate().for_each(|(place, value)| walk(value, &format!("{path}/{place}"), see))
+                items.iter().enumerate().for_each(|(index, value)| walk(value, &format!("{path}/{index}"), visit))
             }
             _ => {}
         }
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn every_reference_leads_somewhere_and_no_component_stands_alone() {
+    fn every_reference_resolves_and_every_component_is_used() {
         let document = document(&Examples::default());
         let mut used = BTreeSet::new();
         walk(&document, "", &mut |path, value| {
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn no_name_or_word_of_the_code_shows() {
+    fn no_rust_syntax_appears_in_descriptions() {
         walk(&document(&Examples::default()), "", &mut |path, value| {
             if let (true, Some(text)) = (path.ends_with("/description"), value.as_str()) {
                 let traces = [
@@ -149,8 +149,8 @@ mod tests {
     }
 
     #[test]
-    fn every_object_among_alternatives_has_a_name() {
-        // A generator that has to make one up gives two of them the same, and drops the second.
+    fn every_alternative_that_contains_a_map_is_a_named_type() {
+        // Client generators invent a name for an unnamed alternative; two may get the same name, and the second is lost.
         let document = document(&Examples::default());
         walk(&document["components"]["schemas"], "", &mut |path, value| {
             for choice in
@@ -159,7 +159,7 @@ mod tests {
                 let maps = |field: &Value| field.get("additionalProperties").is_some();
                 let fields = choice["properties"].as_object().into_iter().flatten();
                 for (field, schema) in fields {
-                    assert!(!maps(schema), "{path}: an alternative without a name holds the map {field}");
+                    assert!(!maps(schema), "{path}: an unnamed alternative contains the map {field}");
                 }
             }
         });
@@ -169,7 +169,7 @@ mod tests {
     fn every_field_is_explained_and_no_two_types_share_a_name() {
         let document = document(&Examples::default());
         for (name, schema) in document["components"]["schemas"].as_object().unwrap() {
-            assert!(!name.ends_with(|last: char| last.is_ascii_digit()), "{name} is the name of two types");
+            assert!(!name.ends_with(|last: char| last.is_ascii_digit()), "{name}: two types share this name");
             let fields = schema["properties"].as_object().into_iter().flatten();
             for (field, schema) in fields {
                 let explained =

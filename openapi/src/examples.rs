@@ -1,6 +1,6 @@
-//! Requests and answers that were recorded from the running service: one file an operation, in `examples/`.
+//! Requests and responses recorded from the running service: one file per operation, in `examples/`.
 //!
-//! `e2e/openapi/record.mjs` writes them, with long lists cut short. Nothing in them is made up.
+//! `e2e/openapi/record.mjs` writes the files and shortens long lists.
 
 use anyhow::{Context, Result};
 use rds_shared::route::RouteId;
@@ -9,25 +9,25 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// One request, and what it was answered.
+/// One recorded request and its response.
 #[derive(Debug, Clone, Default)]
 pub struct Example {
-    /// Parameters of the path.
+    /// Path parameters.
     pub path: Map<String, Value>,
-    /// Parameters of the query.
+    /// Query parameters.
     pub query: Map<String, Value>,
-    /// The body that was sent.
+    /// The request body.
     pub body: Option<Value>,
-    /// The body that came back.
+    /// The response body.
     pub response: Option<Value>,
 }
 
-/// Every example, by the name of its operation or of its push event.
+/// Every example, by the name of its operation, push event, stream frame or error.
 #[derive(Debug, Clone, Default)]
 pub struct Examples(BTreeMap<String, Example>);
 
 impl Examples {
-    /// Reads the files of a folder. Fails on one that is no example.
+    /// Reads the files of a folder. Fails on a file that is not JSON.
     pub fn read(folder: &Path) -> Result<Self> {
         let mut all = BTreeMap::new();
         for entry in fs::read_dir(folder).with_context(|| format!("{} cannot be read", folder.display()))? {
@@ -53,17 +53,16 @@ impl Examples {
         self.0.get(id.name())
     }
 
-    /// What was received of a push event.
+    /// The recorded body of a push event or stream frame.
     pub fn pushed(&self, name: &str) -> Option<&Value> {
         self.0.get(name)?.response.as_ref()
     }
 
-    /// An error with this code, as it was once answered.
+    /// A recorded error response with this code.
     pub fn of_error(&self, code: &str) -> Option<&Value> {
         self.0.get(&format!("error.{code}"))?.response.as_ref()
     }
 
-    /// Their names.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }

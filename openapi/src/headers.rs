@@ -1,4 +1,4 @@
-//! Headers of answers, each described once.
+//! Response headers, each described once.
 
 use rds_shared::access::budget::WINDOW_SECONDS;
 use serde_json::{Value, json};
@@ -9,33 +9,39 @@ pub fn components() -> Value {
     let always = |about: &str| json!({"description": about, "required": true, "schema": {"type": "string"}});
     let whole = |about: &str| json!({"description": about, "schema": {"type": "integer", "minimum": 0}});
     json!({
-        "X-Request-Id": {"description": "Names this request in our logs; in an error it equals `error.request_id`.", "required": true,
+        "X-Request-Id": {"description": "Identifies this request in the service's logs; in an error it equals `error.request_id`.", "required": true,
             "schema": {"type": "string", "pattern": "^[0-9a-f]{32}$"}},
-        "Cache-Control": always("How long caches on the way may keep the answer. Errors and what is never kept say `no-store`."),
-        "ETag": always("Names what the answer says. Sent back as `If-None-Match` it saves the body."),
-        "ETag-If-Found": text("As elsewhere; what is not found has none."),
-        "X-Cache": {"description": "How the edge came by the answer: a fresh copy (`HIT`), the origin (`MISS`), a route that is never kept (`BYPASS`), \
-            or the last good copy because a fresh read failed (`STALE-ERROR`).", "required": true,
+        "Cache-Control": always("How long clients and intermediate caches may store the response. \
+            Errors and responses that must not be stored have `no-store`."),
+        "ETag": always("Identifies the content of the response. Send it back as `If-None-Match` to get 304 without a body while the content is unchanged."),
+        "ETag-If-Found": text("Identifies the content of the response, for `If-None-Match`. Absent if the decision was not found."),
+        "X-Cache": {"description": "Where the response came from: a fresh cached response (`HIT`), the origin (`MISS`), \
+            the origin for a route that is never cached (`BYPASS`), \
+            or the last good cached response because a fresh read failed (`STALE-ERROR`).", "required": true,
             "schema": {"type": "string", "enum": ["HIT", "MISS", "BYPASS", "STALE-ERROR"]}},
-        "X-Cache-If-Asked": {"description": "How the edge came by the answer, where it asked the origin. What it refuses by itself has none, and what the origin answers at its own door.",
+        "X-Cache-If-Asked": {"description": "Present if the response came from the origin through the edge: \
+            `MISS`, or `BYPASS` on a route that is never cached. Absent if the edge refused the request \
+            itself or the origin was called directly.",
             "schema": {"type": "string", "enum": ["MISS", "BYPASS"]}},
-        "Cache-Status": text("The same in the words of RFC 9211."),
-        "Age": whole("Seconds since the origin vouched for the copy; on copies only."),
-        "Warning": text("`111` on a copy that is served because a fresh read failed."),
-        "X-Data-Version": whole("The version of the facts that the answer was made from."),
-        "X-RateLimit-Limit": whole("Requests a window, of the budget that this request was charged to."),
-        "X-RateLimit-Remaining": whole("Requests left in the window."),
-        "X-RateLimit-Reset": whole("Unix time in seconds at which the window ends and the whole allowance returns."),
-        "X-RateLimit-Window": text(&format!("The window's length: `{WINDOW_SECONDS}s`.")),
-        "X-RateLimit-Subclient-Limit": whole("On shared keys: the client's requests a window."),
-        "X-RateLimit-Subclient-Remaining": whole("On shared keys: the client's requests left in the window."),
-        "Retry-After": {"description": "Seconds after which a retry makes sense.", "required": true, "schema": {"type": "integer", "minimum": 0}},
-        "WWW-Authenticate": text("The scheme that would do: `Bearer`."),
-        "Link": text("Where to go from what was retired (`rel=\"successor-version\"`), and where to read of what is deprecated (`rel=\"deprecation\"`)."),
-        "Deprecation": text("RFC 9745: since when a field of the answer is deprecated, as `@` and unix seconds."),
-        "X-Accel-Buffering": text("`no`: keeps proxies from collecting the stream."),
-        "X-Service-Ignored-Parameters": text("Parameters of the request that the route does not have, which were ignored: their names, percent-encoded, at most ten, then `...`. With `strict=true` they are refused."),
-        "X-Service-Unknown-Values": text("Chains, protocols and curators in the request's filters that nobody knows, as `parameter=value`, percent-encoded, at most ten, then `...`. With `strict=true` they are refused."),
-        "X-Service-FailSafe-Mode": text("The platform's fail-safe mode, where it is not `normal`."),
+        "Cache-Status": text("The same information as `X-Cache`, as RFC 9211 defines it."),
+        "Age": whole("Seconds since the origin produced or revalidated the cached response; on cached responses only."),
+        "Warning": text("`111` on a cached response that is served because a fresh read failed."),
+        "X-Data-Version": whole("The data version that the response was computed from."),
+        "X-RateLimit-Limit": whole("Requests per window in the rate limit that this request counts against."),
+        "X-RateLimit-Remaining": whole("Requests left in the current window."),
+        "X-RateLimit-Reset": whole("Unix time in seconds at which the window ends and the full limit is available again."),
+        "X-RateLimit-Window": text(&format!("Length of the window: `{WINDOW_SECONDS}s`.")),
+        "X-RateLimit-Subclient-Limit": whole("On shared keys: the client's requests per window."),
+        "X-RateLimit-Subclient-Remaining": whole("On shared keys: the client's requests left in the current window."),
+        "Retry-After": {"description": "Seconds to wait before a retry.", "required": true, "schema": {"type": "integer", "minimum": 0}},
+        "WWW-Authenticate": text("The accepted authentication scheme: `Bearer`."),
+        "Link": text("The successor of a retired version (`rel=\"successor-version\"`), and the page about deprecated fields (`rel=\"deprecation\"`)."),
+        "Deprecation": text("RFC 9745: the time since which a field of the response is deprecated, as `@` and Unix seconds."),
+        "X-Accel-Buffering": text("`no`: tells proxies not to buffer the stream."),
+        "X-Service-Ignored-Parameters": text("Names of ignored parameters, which the route does not have: percent-encoded, \
+            at most ten, then `...`. With `strict=true` the request is refused instead."),
+        "X-Service-Unknown-Values": text("Unknown chains, protocols and curators in the request's filters, \
+            as `parameter=value`, percent-encoded, at most ten, then `...`. With `strict=true` the request is refused instead."),
+        "X-Service-FailSafe-Mode": text("The platform's fail-safe mode, if it is not `normal`."),
     })
 }

@@ -1,20 +1,20 @@
-//! The OpenAPI document: made from the route table and from the types that are answered with, never written by hand.
+//! The OpenAPI document, generated from the route table and the response types.
 //!
-//! | module | makes |
+//! | module | content |
 //! |---|---|
-//! | [`document`] | the whole |
-//! | [`sections`] | tags: which family a route belongs to |
-//! | [`operations`] | one route: summary, parameters, body, answers, security |
-//! | [`parameters`], [`bodies`] | what a caller sends |
-//! | [`answers`] | the schema of each route's success, by its type |
+//! | [`document`] | the whole document |
+//! | [`sections`] | the tag of each route |
+//! | [`operations`] | one route: summary, parameters, body, responses, security |
+//! | [`parameters`], [`bodies`] | what a client sends |
+//! | [`answers`] | the response schema of each route on success |
 //! | [`responses`], [`headers`] | statuses, their headers, and errors with their codes |
 //! | [`push`] | webhook events and the stream's frames |
-//! | [`deprecations`] | which fields are on their way out |
-//! | [`schemas`] | what `schemars` makes of the types, in the words of a reader who does not know Rust |
-//! | [`examples`] | requests and answers that were recorded from the running service |
-//! | [`text`] | the document as text: members in an order that a reader expects |
-//! | [`compatibility`] | what a change of the document would break |
-//! | [`committed`] | the documents in the repository: the present one, and what the last release promised |
+//! | [`deprecations`] | deprecated fields |
+//! | [`schemas`] | the schemas that `schemars` generates, edited for readers who do not know Rust |
+//! | [`examples`] | requests and responses recorded from the running service |
+//! | [`text`] | serialisation as JSON with members in a readable order |
+//! | [`compatibility`] | breaking changes between two documents |
+//! | [`committed`] | the documents in the repository: the current one, and the last release's contract |
 
 pub mod answers;
 pub mod bodies;

@@ -1,4 +1,4 @@
-//! `cargo xtask openapi` runs this: writes the document, checks the one that is committed, or makes it the last release's.
+//! `cargo xtask openapi` runs this program: it writes the document, checks the committed one, or records a release.
 
 use anyhow::{Context, Result};
 use clap::Parser;
@@ -6,18 +6,18 @@ use rds_openapi::committed;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Writes `openapi/openapi.json` from the route table and the types, or checks it.
+/// Write `openapi/openapi.json` from the route table and the types, or check it.
 ///
-/// Either way it refuses what would break a client of the last release (`openapi/released.json`), unless `openapi/breaks.json` says why.
+/// Both fail on a change that would break a client of the last release (`openapi/released.json`), unless `openapi/breaks.json` gives a reason for it.
 #[derive(Parser)]
 struct Options {
-    /// Write nothing; fail when the committed document is not what the code makes.
+    /// Write nothing; fail if the committed document differs from the generated one.
     #[arg(long, conflicts_with = "release")]
     check: bool,
-    /// Make this document the one that later ones are compared with. Breaks that were meant are forgotten: they are released.
+    /// Record this document as the last release, which later documents are compared with, and delete `openapi/breaks.json`.
     #[arg(long)]
     release: bool,
-    /// Compare with this earlier document instead of the last release's.
+    /// Compare with this earlier document instead of the last release.
     #[arg(long, value_name = "FILE", conflicts_with = "release")]
     against: Option<PathBuf>,
 }
@@ -32,13 +32,13 @@ fn main() -> Result<()> {
     if options.release {
         committed::release(home, &made)?;
         println!(
-            "Version {} is what later documents are compared with.",
+            "Version {} is recorded as the last release; later documents are compared with it.",
             made["info"]["version"].as_str().unwrap_or("?")
         );
     } else {
         let earlier = committed::earlier(&options.against.unwrap_or_else(|| home.join(committed::RELEASED)))?;
         for (it, reason) in committed::refuse_breaks(home, &earlier, &made)? {
-            println!("meant: {it} ({reason})");
+            println!("intended break: {it} ({reason})");
         }
     }
     if !options.check {

@@ -1,4 +1,4 @@
-//! One route as an operation.
+//! Converts a route to an OpenAPI operation.
 
 use crate::examples::{Example, Examples};
 use crate::{bodies, parameters, responses, sections};
@@ -6,10 +6,10 @@ use rds_shared::route::{Access, RateLimitClass, Route};
 use schemars::SchemaGenerator;
 use serde_json::{Value, json};
 
-/// Longest summary that is a whole clause, in bytes.
-const LINE: usize = 90;
+/// Maximum length of a summary in bytes; a longer clause is cut at its first comma.
+const MAX_SUMMARY: usize = 90;
 
-/// The operation of a route.
+/// The operation object of a route.
 pub fn of(route: &Route, generator: &mut SchemaGenerator, examples: &Examples) -> Value {
     let example: Option<&Example> = examples.of(route.id);
     let mut operation = json!({
@@ -18,8 +18,8 @@ pub fn of(route: &Route, generator: &mut SchemaGenerator, examples: &Examples) -
         "description": format!("{}\n\n{}", route.about, access(route)),
         "tags": sections::of(route).map(|section| section.name).into_iter().collect::<Vec<_>>(),
         "security": security(route.access),
-        // Which plan a key must have is no matter of OpenAPI's; programs read it here, and so does the check for breaks.
-        "x-access": circle(route.access),
+        // OpenAPI has no field for the required plan; programs and the compatibility check read this extension.
+        "x-access": access_level(route.access),
         "parameters": parameters::of(route, example),
         "responses": responses::of(route, generator, examples),
     });
@@ -29,11 +29,11 @@ pub fn of(route: &Route, generator: &mut SchemaGenerator, examples: &Examples) -
     operation
 }
 
-/// What the table says of the route, up to its first stop.
+/// The first clause of the route's description.
 fn summary(about: &str) -> &str {
     let up_to = |stops: &[char]| about.get(..about.find(stops).unwrap_or(about.len())).unwrap_or(about);
     let clause = up_to(&['.', ':', ';']);
-    if clause.len() <= LINE { clause } else { up_to(&['.', ':', ';', ',']) }
+    if clause.len() <= MAX_SUMMARY { clause } else { up_to(&['.', ':', ';', ',']) }
 }
 
 fn security(access: Access) -> Value {
@@ -44,7 +44,7 @@ fn security(access: Access) -> Value {
     }
 }
 
-fn circle(access: Access) -> &'static str {
+fn access_level(access: Access) -> &'static str {
     match access {
         Access::Public => "public",
         Access::Key => "key",
@@ -55,22 +55,22 @@ fn circle(access: Access) -> &'static str {
 }
 
 fn access(route: &Route) -> String {
-    let who = match route.access {
-        Access::Public => "Open to everybody",
-        Access::Key => "Needs a key",
-        Access::Data => "Needs a key of plan `data` or higher",
-        Access::Decisioning => "Needs a key of plan `decisioning` or higher",
-        Access::Index => "Needs an index token; no API key opens it",
+    let credential = match route.access {
+        Access::Public => "No key is required",
+        Access::Key => "Requires a key",
+        Access::Data => "Requires a key of plan `data` or higher",
+        Access::Decisioning => "Requires a key of plan `decisioning` or higher",
+        Access::Index => "Requires an index token; API keys are not accepted",
     };
     let budget = match route.family {
-        RateLimitClass::Public => "charged to the general allowance",
-        RateLimitClass::GraphRead => "charged to the graph's allowance of reads",
-        RateLimitClass::GraphCheck => "charged to the allowance of checks",
-        RateLimitClass::BasketWebhooks => "charged to the allowance of basket webhooks",
-        RateLimitClass::Status | RateLimitClass::Health => "charged to an allowance of its own",
-        RateLimitClass::Unmetered => "not metered",
+        RateLimitClass::Public => "Counts against the general rate limit",
+        RateLimitClass::GraphRead => "Counts against the rate limit of graph reads",
+        RateLimitClass::GraphCheck => "Counts against the rate limit of portfolio checks",
+        RateLimitClass::BasketWebhooks => "Counts against the rate limit of basket webhooks",
+        RateLimitClass::Status | RateLimitClass::Health => "Has its own rate limit",
+        RateLimitClass::Unmetered => "Not rate limited",
     };
-    format!("{who}; {budget}.")
+    format!("{credential}. {budget}.")
 }
 
 #[cfg(test)]

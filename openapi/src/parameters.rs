@@ -1,4 +1,4 @@
-//! What a caller may put into the path, the query and the headers, from the table's own rows.
+//! Parameters of the path, the query and the headers, generated from the route table.
 
 use crate::examples::Example;
 use crate::responses::is_conditional;
@@ -10,7 +10,7 @@ use rds_shared::route::{Access, Method, Route};
 use rds_shared::wire::ErrorCode;
 use serde_json::{Map, Value, json};
 
-/// `parameters` of a route, its headers as references to [`components`].
+/// The `parameters` of a route; headers are references to [`components`].
 pub fn of(route: &Route, example: Option<&Example>) -> Vec<Value> {
     let in_path = route.path.split('/').filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'));
     let mut all: Vec<Value> = in_path.map(|name| path(route, name, example)).collect();
@@ -22,7 +22,7 @@ pub fn of(route: &Route, example: Option<&Example>) -> Vec<Value> {
     all
 }
 
-/// Request headers that mean something on a route.
+/// Request headers that a route uses.
 fn headers(route: &Route) -> Vec<&'static str> {
     let mut names = Vec::new();
     if is_conditional(route) {
@@ -40,32 +40,34 @@ fn headers(route: &Route) -> Vec<&'static str> {
     names
 }
 
-/// `components.parameters`: the headers, and the parameter that every route has.
+/// `components.parameters`: the headers, and the parameter common to all routes.
 pub fn components() -> Value {
     let header = |name: &str, about: &str, schema: Value| json!({"name": name, "in": "header", "description": about, "schema": schema});
     json!({
         "Strict": {"name": STRICT.name, "in": "query", "description": STRICT.about, "schema": {"type": "boolean", "default": false}},
-        "IfNoneMatch": header("If-None-Match", "The ETag of the copy that you have. If it still holds, the answer is 304 without a body.", json!({"type": "string"})),
+        "IfNoneMatch": header("If-None-Match", "The ETag of the response that you have. \
+            If it is still current, the response is 304 without a body.", json!({"type": "string"})),
         "IdempotencyKey": header(
             "Idempotency-Key",
             &format!(
-                "Your name for this creation, at most {IDEMPOTENCY_KEY_BYTES} visible ASCII characters. Sent again with the same body \
-                 within a day it makes nothing new; with another body it is 409."
+                "A key that you choose for this creation, at most {IDEMPOTENCY_KEY_BYTES} visible ASCII characters. If the same key is sent \
+                 again within a day, nothing new is created; with a different body the response is 409."
             ),
             json!({"type": "string", "pattern": format!("^[!-~]{{1,{IDEMPOTENCY_KEY_BYTES}}}$")}),
         ),
-        "LastEventId": header("Last-Event-ID", "The last `id` that the stream gave you. It comes before `since`. What is no cursor is answered by a `gap` frame.", json!({"type": "string"})),
+        "LastEventId": header("Last-Event-ID", "The last `id` that you received from the stream. It takes precedence over `since`. \
+            An invalid cursor is answered with a `gap` frame.", json!({"type": "string"})),
         "ClientIp": header(
             "X-Service-Client-Ip",
-            "From a relay with a key, the address of the end viewer whom it serves: streams are counted by viewer too.",
+            "The IP address of the end viewer, sent by a relay with a key: streams are also limited per viewer.",
             json!({"anyOf": [{"type": "string", "format": "ipv4"}, {"type": "string", "format": "ipv6"}]}),
         ),
-        // No `maxLength`: keys that are not shared may send whatever they like.
+        // No `maxLength`: the header is ignored unless the key is shared, so any value is accepted.
         "Subclient": header(
             "X-Service-Subclient",
             &format!(
-                "With a shared key, your name for the client that the request is for, at most {SUBCLIENT_BYTES} bytes: each client may use a \
-                 quarter of the key's limit. With any other key, and without one, the header is ignored."
+                "With a shared key, your identifier of the client that makes the request, at most {SUBCLIENT_BYTES} bytes: each client may use a \
+                 quarter of the key's limit. With any other key, or without a key, the header is ignored."
             ),
             json!({"type": "string"}),
         ),
@@ -100,23 +102,26 @@ fn query(param: &Param, example: Option<&Example>) -> Value {
     out.into()
 }
 
-/// The other names of a parameter. They are none of their own in the document: two names of one parameter in one request are refused,
-/// and a client that was generated would send both.
+/// The sentence about a parameter's other names. They are not parameters of their own in the document: a generated client
+/// would send both names, and such a request is refused.
 fn names(param: &Param) -> Option<String> {
     let listed: Vec<String> = param.aliases.iter().map(|name| format!("`{name}`")).collect();
     let others = match param.aliases {
         [] => return None,
-        [_] => format!("{} is another name of it", listed.join(" and ")),
-        _ => format!("{} are other names of it", listed.join(" and ")),
+        [_] => format!("{} is another name of this parameter", listed.join(" and ")),
+        _ => format!("{} are other names of this parameter", listed.join(" and ")),
     };
     let former = if param.former.is_empty() { "" } else { ", deprecated" };
     Some(format!("{others}{former}; send only one."))
 }
 
-/// A parameter's schema, and what of its rule the schema cannot say.
+/// The sentence about parameters whose letter case is ignored.
+const ANY_CASE: &str = "Letter case is ignored.";
+
+/// A parameter's schema, and a sentence for the rules that the schema cannot express.
 ///
-/// A number that counts as the maximum where it is greater is not refused, so its bound is no `maximum`: it stands in words, and
-/// for programs in `x-clamped-to`. The same goes for words that are ignored or match nothing: the schema takes any text.
+/// A number that is clamped to its bound is not refused, so the bound is not a `maximum`: it is stated in the description
+/// and, for programs, in `x-clamped-to`. Likewise, where invalid values are ignored or match nothing, the schema takes any text.
 fn schema_of(param: &Param) -> (Value, Option<String>) {
     let (mut schema, hint) = match param.kind {
         Kind::Int { min, max, above: OnOverflow::Clamp } if max >= i64::from(u32::MAX) => {
@@ -135,13 +140,13 @@ fn schema_of(param: &Param) -> (Value, Option<String>) {
             (json!({"type": "string", "examples": words}), None)
         }
         Kind::Choice(words) => (json!({"type": "string", "enum": words}), None),
-        Kind::Word(words) => (json!({"type": "string", "enum": words}), Some("In any case.".to_owned())),
+        Kind::Word(words) => (json!({"type": "string", "enum": words}), Some(ANY_CASE.to_owned())),
         Kind::Choices(words) => {
-            (json!({"type": "array", "items": {"type": "string", "enum": words}}), Some("In any case.".to_owned()))
+            (json!({"type": "array", "items": {"type": "string", "enum": words}}), Some(ANY_CASE.to_owned()))
         }
         Kind::Names => (
             json!({"type": "array", "items": {"type": "string", "pattern": spelling::TEXT}, "maxItems": LIST_NAMES}),
-            Some(format!("At most {LIST_NAMES} different ones.")),
+            Some(format!("At most {LIST_NAMES} different values.")),
         ),
         Kind::Text { .. } if param.misfit != OnInvalid::Reject => (json!({"type": "string"}), None),
         Kind::Text { max } if param.pattern == Some(spelling::CHANGE_CURSOR) => {
@@ -167,7 +172,7 @@ fn schema_of(param: &Param) -> (Value, Option<String>) {
     (schema, hint)
 }
 
-/// A parameter of the path: what it names depends on where it stands.
+/// A path parameter; the meaning of its name depends on the route.
 fn path(route: &Route, name: &'static str, example: Option<&Example>) -> Value {
     let text = json!({"type": "string", "minLength": 1});
     let hash = json!({"type": "string", "pattern": "^[0-9a-fA-F]{64}$"});
@@ -177,37 +182,38 @@ fn path(route: &Route, name: &'static str, example: Option<&Example>) -> Value {
     let under = |prefix: &str| route.path.starts_with(prefix);
     let (about, schema) = match name {
         "network" | "chain" => ("The chain's slug, as `/v1/chains` lists it.", text),
-        "chain_id" => ("The chain, as its number or slug.", text),
+        "chain_id" => ("The chain's id or slug.", text),
         "address" if under("/v1/portfolio") => {
-            ("The account: `0x` and 40 hex digits in any case, or base58 of 32 bytes with its case.", account)
+            ("The account: `0x` and 40 hex digits in any letter case, or base58 of 32 bytes, case-sensitive.", account)
         }
         "address" if under("/v1/oracle") => {
-            ("The feed's contract, as its chain writes addresses: of another chain's kind it is 400.", account)
+            ("The address of the feed's contract, in the chain's format; another format is answered with 400.", account)
         }
         "address" if under("/v1/assets") => (
-            "The token, as its chain writes addresses, of another chain's kind it is 400; `native` is the chain's own coin.",
+            "The token's address, in the chain's format; another format is answered with 400. `native` is the chain's native coin.",
             token,
         ),
         "address" => (
-            "The vault's share token, as its chain writes addresses: `0x` and 40 hex digits in any case on EVM chains, base58 of 32 bytes with its case on Solana. One of the other kind is 400.",
+            "The address of the vault's share token: `0x` and 40 hex digits in any letter case on EVM chains, \
+             base58 of 32 bytes, case-sensitive, on Solana. The format of the other namespace is answered with 400.",
             account,
         ),
-        "symbol" if under("/v1/rates") => ("The deposit asset's symbol, in any case.", text),
-        "symbol" => ("The symbol, exact but for its case. A slash in it is written `%2F`.", text),
-        "asset_id" => ("The asset's number, as the lists give it.", text),
-        "file" => ("The page's name, as its links give it.", text),
-        "groupKey" => ("The group's key, as events carry it in `group_key`.", text),
-        "versionId" => ("The version, as `/v1/baskets/{id}/versions` lists it.", text),
-        "whId" => ("The subscription's number.", number),
-        "id" if under("/v1/graph/decision") => ("The decision: the SHA-256 of its envelope, 64 hex characters.", hash),
-        "id" if under("/v1/graph/snapshot") => ("The snapshot: 64 hex characters.", hash),
+        "symbol" if under("/v1/rates") => ("The deposit asset's symbol; letter case is ignored.", text),
+        "symbol" => ("The exact symbol; letter case is ignored. Write a slash as `%2F`.", text),
+        "asset_id" => ("The asset's id, as in the asset lists.", text),
+        "file" => ("The page's name, as in links to it.", text),
+        "groupKey" => ("The group's key: `group_key` of an event.", text),
+        "versionId" => ("The version's id, as `/v1/baskets/{id}/versions` lists it.", text),
+        "whId" => ("The subscription's id.", number),
+        "id" if under("/v1/graph/decision") => ("The decision's id: the SHA-256 of its envelope, 64 hex characters.", hash),
+        "id" if under("/v1/graph/snapshot") => ("The snapshot's id: 64 hex characters.", hash),
         "id" if under("/v1/vaults") => ("The vault's id: `{protocol_id}-{chain_id}-{address}`.", text),
-        "id" if under("/v1/markets") => ("The market's id, as the list gives it; case does not matter.", text),
+        "id" if under("/v1/markets") => ("The market's id, as in the market list; letter case is ignored.", text),
         "id" if under("/v1/baskets") => ("The basket's slug.", text),
         "id" if under("/v1/indices") => ("The index: the slug of its basket.", text),
-        "id" if under("/v1/webhooks") => ("The subscription's number.", number),
+        "id" if under("/v1/webhooks") => ("The subscription's id.", number),
         "id" if under("/v1/events") => ("The event's id.", text),
-        "id" if under("/v1/signals") => ("The signal's number.", text),
+        "id" if under("/v1/signals") => ("The signal's id.", text),
         "id" if under("/v1/protocols") => ("The protocol's id.", text),
         "id" if under("/v1/curators") => ("The curator's id.", text),
         _ => ("", text),
@@ -229,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn every_parameter_of_every_route_says_what_it_is() {
+    fn every_parameter_of_every_route_has_a_description() {
         for route in ROUTES {
             for parameter in of(route, None) {
                 let described =
@@ -240,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_clamped_is_not_said_to_be_refused() {
+    fn a_clamped_bound_is_not_a_maximum() {
         let limit = named(RouteId::VaultList, "limit");
         assert_eq!(limit["schema"], json!({"type": "integer", "minimum": 1, "x-clamped-to": 100, "default": 20}));
         assert!(limit["description"].as_str().unwrap().ends_with("From 1 to 100."));
@@ -248,21 +254,21 @@ mod tests {
     }
 
     #[test]
-    fn what_is_ignored_takes_any_text() {
+    fn parameters_whose_invalid_values_are_ignored_take_any_text() {
         assert!(named(RouteId::LossBoard, "minLossUsd")["schema"].get("minimum").is_none());
         assert!(named(RouteId::SecurityEventList, "severity")["schema"].get("enum").is_none());
     }
 
     #[test]
-    fn aliases_and_required_parameters_are_told() {
-        let least = named(RouteId::VaultList, "minRiskScore");
+    fn other_names_and_required_parameters_are_documented() {
+        let min_score = named(RouteId::VaultList, "minRiskScore");
         assert!(!of(RouteId::VaultList.route(), None).iter().any(|it| it["name"] == "min_score"));
-        assert_eq!(least["x-also-known-as"], json!(["minScore", "min_score"]));
-        let told = "`minScore` and `min_score` are other names of it, deprecated; send only one.";
-        assert!(least["description"].as_str().unwrap().ends_with(told), "{least}");
+        assert_eq!(min_score["x-also-known-as"], json!(["minScore", "min_score"]));
+        let aliases = "`minScore` and `min_score` are other names of this parameter, deprecated; send only one.";
+        assert!(min_score["description"].as_str().unwrap().ends_with(aliases), "{min_score}");
         let points = named(RouteId::VaultDetail, "points");
         assert!(
-            points["description"].as_str().unwrap().ends_with("`resolution` is another name of it; send only one.")
+            points["description"].as_str().unwrap().ends_with("`resolution` is another name of this parameter; send only one.")
         );
         assert_eq!(named(RouteId::VaultChanges, "since")["required"], true);
         let idempotency = json!({"$ref": "#/components/parameters/IdempotencyKey"});

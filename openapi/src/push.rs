@@ -1,4 +1,4 @@
-//! What is pushed: the deliveries of webhooks, and the frames of the event stream.
+//! Webhook deliveries and the frames of the event stream.
 
 use crate::examples::Examples;
 use crate::schemas::published;
@@ -15,14 +15,14 @@ use rds_shared::push::webhook::{Envelope, EventType, TestData};
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
-/// `webhooks` of the document: one request for each event type.
+/// The document's `webhooks`: one request for each event type.
 pub fn webhooks(generator: &mut SchemaGenerator, examples: &Examples) -> Value {
     let mut all = Map::new();
     for event in EventType::ALL.iter().copied() {
         let (schema, about) = delivery(event, generator);
         let mut schema = published(schema);
         if let Some(slot) = schema.pointer_mut("/properties/event_type") {
-            *slot = json!({"const": event.as_str(), "description": "What it tells."});
+            *slot = json!({"const": event.as_str(), "description": "The event type."});
         }
         let mut media = json!({"schema": schema});
         if let (Some(example), Some(members)) = (examples.pushed(event.as_str()), media.as_object_mut()) {
@@ -32,19 +32,21 @@ pub fn webhooks(generator: &mut SchemaGenerator, examples: &Examples) -> Value {
             "operationId": operation_id(event),
             "tags": [sections::DELIVERIES],
             "summary": about,
-            "description": format!("{about}. Delivered at least once: deduplicate on `event_id`. Any 2xx within {TIMEOUT_SECONDS} seconds \
-                ends it; otherwise {ATTEMPTS} attempts are made, after {}.", delays()),
+            "description": format!("{about}. Delivered at least once: deduplicate on `event_id`. A 2xx within {TIMEOUT_SECONDS} seconds \
+                completes the delivery; otherwise up to {ATTEMPTS} attempts are made, with {} between them.", delays()),
             "security": [],
             "parameters": delivery_headers(),
             "requestBody": {"required": true, "content": {"application/json": media}},
-            "responses": {"2XX": {"description": "Taken. What else is in the answer is not looked at."}},
+            "responses": {"2XX": {"description": "Accepted. The rest of the response is ignored."}},
         }}));
     }
     all.into()
 }
 
-/// `DeliverEventPublished` for `event.published`. The event's own name would be that of a management route to some generators:
-/// `webhook.test` and `WebhookTest` become one function.
+/// The operation id of a delivery, such as `DeliverEventPublished` for `event.published`.
+///
+/// Without the prefix some client generators would mix up deliveries and routes: `webhook.test` and `WebhookTest` become one
+/// function.
 fn operation_id(event: EventType) -> String {
     let capital = |word: &str| {
         let mut letters = word.chars();
@@ -57,18 +59,18 @@ fn delivery(event: EventType, generator: &mut SchemaGenerator) -> (Schema, &'sta
     match event {
         EventType::EventPublished => (of::<EventDetail>(generator), "An event became public"),
         EventType::EventRetracted => (of::<EventDetail>(generator), "A public event was retracted or demoted"),
-        EventType::RatingChanged => (of::<EventDetail>(generator), "A vault's published score or tier moved"),
+        EventType::RatingChanged => (of::<EventDetail>(generator), "A vault's published score or tier changed"),
         EventType::SecurityEventPublished => {
-            (of::<SecurityEvent>(generator), "A security event entered the broad feed")
+            (of::<SecurityEvent>(generator), "A security event was published in the registry's feed")
         }
-        EventType::WebhookTest => (of::<TestData>(generator), "The subscription's owner asked for a test"),
+        EventType::WebhookTest => (of::<TestData>(generator), "The subscription's owner requested a test"),
         EventType::BasketRebalanced => (of::<BasketNotice>(generator), "A basket has a new version"),
-        EventType::BasketVersionDeprecated => (of::<BasketNotice>(generator), "A basket's version will be retired"),
-        EventType::BasketVersionRetired => (of::<BasketNotice>(generator), "A basket's version was retired"),
+        EventType::BasketVersionDeprecated => (of::<BasketNotice>(generator), "A basket version will be retired"),
+        EventType::BasketVersionRetired => (of::<BasketNotice>(generator), "A basket version was retired"),
     }
 }
 
-/// The times between attempts, in words.
+/// The delays between attempts, as text.
 fn delays() -> String {
     let [first @ .., last] = DELAYS_SECONDS.map(span);
     format!("{} and {last}", first.join(", "))
@@ -86,43 +88,43 @@ fn of<T: schemars::JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
     generator.subschema_for::<Envelope<'static, T>>()
 }
 
-/// Headers of a delivery, ours and those of Standard Webhooks.
+/// Headers of a delivery: the service's own and those of Standard Webhooks.
 fn delivery_headers() -> Value {
     let header = |name: &str, about: &str| json!({"name": name, "in": "header", "required": true, "description": about, "schema": {"type": "string"}});
     json!([
         header(
             "X-Service-Signature",
             &format!(
-                "`t=<unix seconds>,v1=<hex>`, one `v1` a secret: HMAC-SHA-256 over the seconds, a dot and the raw body. Refuse what is \
-                 more than {} minutes off.",
+                "`t=<unix seconds>,v1=<hex>`, one `v1` per secret: HMAC-SHA-256 over the seconds, a dot and the raw body. Refuse a delivery \
+                 whose time differs from yours by more than {} minutes.",
                 TOLERANCE_SECONDS / 60
             )
         ),
-        header("X-Service-Event-Id", "Equals `event_id`: what to deduplicate on."),
-        header("X-Service-Delivery-Attempt", &format!("The attempt's number, from 1 to {ATTEMPTS}.")),
-        header("webhook-id", "Standard Webhooks: the event's id."),
-        header("webhook-timestamp", "Standard Webhooks: the attempt's unix seconds."),
-        header("webhook-signature", "Standard Webhooks: `v1,<base64>`, one a secret, separated by spaces."),
+        header("X-Service-Event-Id", "Equals `event_id`; use it to deduplicate."),
+        header("X-Service-Delivery-Attempt", &format!("Number of the attempt, from 1 to {ATTEMPTS}.")),
+        header("webhook-id", "Standard Webhooks: the event id."),
+        header("webhook-timestamp", "Standard Webhooks: Unix time of the attempt, in seconds."),
+        header("webhook-signature", "Standard Webhooks: `v1,<base64>`, one per secret, separated by spaces."),
     ])
 }
 
-/// Every frame of the stream, by its `event`.
+/// The `event` of every kind of stream frame.
 pub const FRAMES: [&str; 7] = ["ready", "published", "promoted", "retracted", "cursor", "gap", "draining"];
 
-/// The media type of the stream, with a frame of each kind that was caught.
+/// The media type object of the stream, with a recorded frame of each kind.
 pub fn stream_media(examples: &Examples) -> Value {
-    let caught = FRAMES.iter().filter_map(|frame| {
+    let recorded = FRAMES.iter().filter_map(|frame| {
         Some(((*frame).to_owned(), json!({"value": examples.pushed(&format!("stream.{frame}"))?})))
     });
-    let caught: Map<String, Value> = caught.collect();
+    let recorded: Map<String, Value> = recorded.collect();
     let mut media = json!({"schema": {"$ref": "#/components/schemas/StreamFrame"}});
-    if let (false, Some(members)) = (caught.is_empty(), media.as_object_mut()) {
-        members.insert("examples".into(), caught.into());
+    if let (false, Some(members)) = (recorded.is_empty(), media.as_object_mut()) {
+        members.insert("examples".into(), recorded.into());
     }
     media
 }
 
-/// Schemas of the frames, by name: each as a parser of server-sent events gives it. `data` is text there, and the text is JSON.
+/// Schemas of the frames, by name, as a parser of server-sent events returns them: `data` is a string that contains JSON.
 pub fn frames(generator: &mut SchemaGenerator) -> Vec<(String, Value)> {
     let cursor = published(generator.subschema_for::<Cursor>());
     let row = published(generator.subschema_for::<EventDetail>());
@@ -139,8 +141,8 @@ pub fn frames(generator: &mut SchemaGenerator) -> Vec<(String, Value)> {
             without(
                 "ready",
                 ready,
-                "The first frame: the filter that the stream keeps to, and the cursor behind which it delivers. It has no `id`: take \
-                 `data.replay.cursor` as your first cursor, so that a connection that breaks before the next frame loses nothing.",
+                "The first frame: the filter of the stream, and the cursor after which it delivers. It has no `id`: use \
+                 `data.replay.cursor` as your first cursor, so that you miss nothing if the connection breaks before the next frame.",
             ),
         ),
         (
@@ -165,15 +167,16 @@ pub fn frames(generator: &mut SchemaGenerator) -> Vec<(String, Value)> {
             without(
                 "gap",
                 gap,
-                "Operations that this stream cannot deliver: why, which, and how to go on. It has no `id`, so your own cursor stays where it is.",
+                "Operations that this stream cannot deliver: the reason, which operations, and how to continue. It has no `id`, so your cursor does not move.",
             ),
         ),
         (
             "DrainingFrame".to_owned(),
             without(
                 "draining",
-                json!({"type": "object", "required": ["retry"], "properties": {"retry": {"const": DRAINING_MILLIS, "description": "Milliseconds to wait."}}}),
-                "This server is about to stop. Connect again after those milliseconds, with your last cursor.",
+                json!({"type": "object", "required": ["retry"], "properties": {"retry": {"const": DRAINING_MILLIS,
+                     "description": "Milliseconds to wait before reconnecting."}}}),
+                "This server is about to stop. Reconnect after `retry` milliseconds with your last cursor.",
             ),
         ),
     ];
@@ -181,8 +184,8 @@ pub fn frames(generator: &mut SchemaGenerator) -> Vec<(String, Value)> {
         all.iter().map(|(name, _)| json!({"$ref": format!("#/components/schemas/{name}")})).collect();
     all.push(("StreamFrame".to_owned(), json!({
         "oneOf": choices,
-        "description": format!("One frame of the stream, as a parser of server-sent events gives it: `data` is JSON as text. A comment \
-            every {HEARTBEAT_SECONDS} seconds keeps the connection open. Cursors are 64-bit numbers behind `v2:`: keep them as text."),
+        "description": format!("One frame of the stream, as a parser of server-sent events returns it: `data` is a string that contains JSON. A \
+            comment every {HEARTBEAT_SECONDS} seconds keeps the connection open. Cursors are `v2:` and a 64-bit number: keep them as text."),
     })));
     all
 }
@@ -193,24 +196,24 @@ mod tests {
     use rds_shared::route::ROUTES;
 
     #[test]
-    fn a_delivery_tells_the_schedule_that_is_kept() {
-        let told = webhooks(&mut crate::schemas::generator(), &Examples::default());
-        let about = told["webhook.test"]["post"]["description"].to_string();
-        assert!(about.contains("6 attempts are made, after 10 s, 1 min, 5 min, 30 min and 2 h."), "{about}");
+    fn the_description_of_a_delivery_states_the_retry_schedule() {
+        let deliveries = webhooks(&mut crate::schemas::generator(), &Examples::default());
+        let about = deliveries["webhook.test"]["post"]["description"].to_string();
+        assert!(about.contains("6 attempts are made, with 10 s, 1 min, 5 min, 30 min and 2 h between them."), "{about}");
     }
 
     #[test]
-    fn no_delivery_shares_a_tag_or_a_name_with_a_route() {
-        // Generators write a file for each tag, and a function for each name without its case and its dots.
+    fn deliveries_and_routes_have_different_tags_and_names() {
+        // Client generators write a file per tag and a function per name, ignoring case and dots.
         let plain = |text: &str| text.to_lowercase().replace(['.', '_'], "");
-        let told = webhooks(&mut crate::schemas::generator(), &Examples::default());
-        for (event, item) in told.as_object().unwrap() {
+        let deliveries = webhooks(&mut crate::schemas::generator(), &Examples::default());
+        for (event, item) in deliveries.as_object().unwrap() {
             let (tag, id) = (item["post"]["tags"][0].as_str().unwrap(), item["post"]["operationId"].as_str().unwrap());
             for route in ROUTES {
                 assert_ne!(sections::of(route).unwrap().name, tag, "{event}");
                 assert_ne!(plain(route.id.name()), plain(id), "{event}");
             }
         }
-        assert_eq!(told["security_event.published"]["post"]["operationId"], "DeliverSecurityEventPublished");
+        assert_eq!(deliveries["security_event.published"]["post"]["operationId"], "DeliverSecurityEventPublished");
     }
 }

@@ -1,4 +1,4 @@
-//! What a route answers: its success, 304, and every error with its codes; and the headers that come along.
+//! The responses of a route: success, 304, and every error with its codes, each with its headers.
 
 use crate::answers::{self, Success};
 use crate::examples::Examples;
@@ -13,15 +13,16 @@ use schemars::SchemaGenerator;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Codes by their status.
+/// Error codes by status.
 type Codes = BTreeMap<u16, BTreeSet<ErrorCode>>;
 
-/// What decides which headers a route's answers carry beside those of their status: equal kinds share a response component.
+/// The route properties that determine the headers of a response, besides its status. Routes of equal kind share response
+/// components.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Kind {
-    /// Charged to a budget, which the answer tells.
+    /// Counts against a rate limit, so responses carry its headers.
     metered: bool,
-    /// Says when the platform's mode is not normal.
+    /// Reports the fail-safe mode if it is not normal.
     tells_mode: bool,
 }
 
@@ -30,7 +31,7 @@ impl Kind {
         Kind { metered: route.family != RateLimitClass::Unmetered, tells_mode: route.tells_fail_safe() }
     }
 
-    /// What its components' names end with.
+    /// Suffix of the names of its response components.
     fn suffix(self) -> &'static str {
         match (self.metered, self.tells_mode) {
             (true, false) => "",
@@ -41,7 +42,7 @@ impl Kind {
     }
 }
 
-/// What a metered answer tells of its budget.
+/// The rate-limit headers of a metered response.
 const BUDGET: [&str; 6] = [
     "X-RateLimit-Limit",
     "X-RateLimit-Remaining",
@@ -51,7 +52,7 @@ const BUDGET: [&str; 6] = [
     "X-RateLimit-Subclient-Remaining",
 ];
 
-/// `responses` of a route.
+/// The `responses` of a route.
 pub fn of(route: &Route, generator: &mut SchemaGenerator, examples: &Examples) -> Value {
     let mut all = Map::new();
     let success = answers::of(route.id, generator);
@@ -62,18 +63,18 @@ pub fn of(route: &Route, generator: &mut SchemaGenerator, examples: &Examples) -
     let kind = Kind::of(route);
     for (status, codes) in codes(route) {
         let answer = match (status, &success) {
-            // They report trouble in their own shape where they can, and the edge in its own where they cannot.
+            // These routes report a failure in their own response type; if they cannot, the edge answers with an error.
             (503, Success::Json(own)) if matches!(route.id, RouteId::Health | RouteId::Ready) => {
                 let either = json!({"anyOf": [published(own.clone()), {"$ref": "#/components/schemas/Error"}]});
                 let words: Vec<&str> = codes.iter().map(|code| code.as_str()).collect();
                 json!({
                     "x-codes": words,
-                    "description": "The database does not answer: the same record, as far as it is known. An error where not even that can be had.",
+                    "description": "The database does not answer: the same object, as far as it is known, or an error if it is not available.",
                     "headers": header_refs(headers_of_error(status, &codes, kind)),
                     "content": {headers::JSON: {"schema": either}},
                 })
             }
-            // Browsers are shown a page, programs an error.
+            // Browsers get a page, other clients an error.
             (404, Success::Files(_)) if route.id == RouteId::DocsFile => {
                 let mut answer = error(status, &codes, kind, examples);
                 if let Some(content) = answer["content"].as_object_mut() {
@@ -88,17 +89,18 @@ pub fn of(route: &Route, generator: &mut SchemaGenerator, examples: &Examples) -
     all.into()
 }
 
-/// `components.responses`: 304 with each set of headers, and one response for each set of codes and headers that some route has.
+/// `components.responses`: one 304 for each set of headers, and one response for each set of codes and headers in use.
 pub fn components(examples: &Examples) -> Value {
     let mut all = Map::new();
     for route in ROUTES {
         if is_conditional(route) {
-            let told = json!({"description": "The copy that `If-None-Match` names still holds.", "headers": header_refs(headers_of_success(route))});
-            all.insert(name_of_304(route), told);
+            let answer = json!({"description": "Not modified: the ETag in `If-None-Match` is still current.",
+                "headers": header_refs(headers_of_success(route))});
+            all.insert(name_of_304(route), answer);
         }
         let kind = Kind::of(route);
         for (status, codes) in codes(route) {
-            // Those that report in a shape of their own have it inline.
+            // Routes with their own error response have it inline.
             if !matches!((status, route.id), (503, RouteId::Health | RouteId::Ready) | (404, RouteId::DocsFile)) {
                 all.insert(name_of(status, &codes, kind), error(status, &codes, kind, examples));
             }
@@ -113,45 +115,48 @@ pub fn envelope(generator: &mut SchemaGenerator) -> Value {
     let detail = generator.subschema_for::<rds_shared::wire::error::Detail>();
     published(json!({
         "type": "object", "required": ["error"],
-        "description": "What went wrong. Its status follows from `code`.",
+        "description": "An error. `code` determines the status.",
         "properties": {"error": {
-            "type": "object", "description": "The one error, also where a request has several faults.", "required": ["code", "message", "request_id"],
+            "type": "object", "description": "The error. There is one per response, even if the request has several faults.",
+            "required": ["code", "message", "request_id"],
             "properties": {
                 "code": code,
-                "message": {"type": "string", "description": "For a person to read; it may be worded differently tomorrow."},
-                "request_id": {"type": "string", "pattern": "^[0-9a-f]{32}$", "description": "Names the request in our logs; equals the header `X-Request-Id`."},
-                "legacy_code": {"type": "string", "enum": legacy::ALL, "description": "The former lower-case code, where there was one."},
-                "details": {"type": "array", "items": detail, "description": "The faults of the request, where it is the request's; the first 20 of them."},
-                "detail_count": {"type": "integer", "minimum": 21, "description": "How many faults there are, where not all are listed."},
-                "successor": {"type": "string", "description": "The version to go on with, of a retired one."},
+                "message": {"type": "string", "description": "A text for people; its wording may change."},
+                "request_id": {"type": "string", "pattern": "^[0-9a-f]{32}$",
+                    "description": "Identifies the request in the service's logs; equals the header `X-Request-Id`."},
+                "legacy_code": {"type": "string", "enum": legacy::ALL, "description": "The former lower-case code, if there was one."},
+                "details": {"type": "array", "items": detail,
+                    "description": "The faults of the request, if the request caused the error; at most the first 20."},
+                "detail_count": {"type": "integer", "minimum": 21, "description": "Total number of faults, present if `details` does not list all."},
+                "successor": {"type": "string", "description": "The version that replaces a retired one."},
             },
         }},
     }))
 }
 
-/// Whether a copy of the caller's can be confirmed.
+/// Whether the route supports `If-None-Match`.
 pub(crate) fn is_conditional(route: &Route) -> bool {
     route.cache.is_kept() || route.cache.beyond.is_some() || is_file(route)
 }
 
-/// Whether it answers files of the documentation, which are part of the program.
+/// Whether the route serves files of the documentation, which are built into the program.
 fn is_file(route: &Route) -> bool {
     matches!(route.id, RouteId::Docs | RouteId::DocsFile)
 }
 
-/// Headers of a success, and of the 304 that stands for it.
+/// Headers of a successful response and of its 304.
 fn headers_of_success(route: &Route) -> Vec<&'static str> {
     let mut names = vec!["X-Request-Id", "Cache-Control", "X-Service-Ignored-Parameters"];
     if has_registered_names(route) {
         names.push("X-Service-Unknown-Values");
     }
     if !is_file(route) {
-        // `/ready` is answered by the origin's own door too, which keeps nothing.
+        // `/ready` is also served by the origin's listeners directly, which do not cache.
         let is_edges = route.family != RateLimitClass::Unmetered;
         names.extend([if is_edges { "X-Cache" } else { "X-Cache-If-Asked" }, "Cache-Status"]);
     }
     match route.id {
-        // What it says of an unknown decision may change with the next one.
+        // An unknown decision may be issued later, so its response has no ETag.
         RouteId::DecisionVerify => names.push("ETag-If-Found"),
         _ if is_conditional(route) => names.push("ETag"),
         _ => {}
@@ -174,7 +179,7 @@ fn headers_of_success(route: &Route) -> Vec<&'static str> {
     names
 }
 
-/// Whether a filter's names are looked up in a registry, so that callers are told of unknown ones.
+/// Whether a filter's names are looked up in a registry, so that unknown names are reported.
 fn has_registered_names(route: &Route) -> bool {
     route.query.iter().any(|param| param.registry.is_some())
 }
@@ -205,13 +210,13 @@ fn success_of(route: &Route, success: &Success, examples: &Examples) -> Value {
 
 fn file(media_type: &str) -> Value {
     match media_type {
-        // Bytes, which no schema describes.
+        // JSON Schema does not describe binary content.
         "application/wasm" => json!({}),
         _ => json!({"schema": {"type": "string"}}),
     }
 }
 
-/// The errors a route can answer, by status: its own, and those that every route of its kind has.
+/// The errors that a route can answer, by status: its own, and those common to its kind of route.
 pub fn codes(route: &Route) -> Codes {
     let mut all: BTreeSet<ErrorCode> = route.errors.iter().copied().collect();
     all.extend([ErrorCode::InternalError, ErrorCode::ServiceUnavailable, ErrorCode::DeadlineExceeded]);
@@ -224,7 +229,7 @@ pub fn codes(route: &Route) -> Codes {
     if route.query.iter().any(|param| param.default == Default::Required) {
         all.insert(ErrorCode::MissingParameter);
     }
-    // Also where nothing is metered: a credential that does not hold costs its address a request of the general allowance.
+    // Unmetered routes too: an invalid credential counts against the general rate limit of its address.
     all.extend([ErrorCode::Unauthorized, ErrorCode::RateLimited, ErrorCode::DailyLimitExceeded]);
     if matches!(route.access, Access::Data | Access::Decisioning) {
         all.insert(ErrorCode::Forbidden);
@@ -239,7 +244,7 @@ pub fn codes(route: &Route) -> Codes {
     by_status
 }
 
-/// The name of a response component: the status and the codes, so that equal answers are one component.
+/// The name of a response component: the status, the codes and the kind, so that equal responses share a component.
 fn name_of(status: u16, codes: &BTreeSet<ErrorCode>, kind: Kind) -> String {
     let words: Vec<&str> = codes.iter().map(|code| code.as_str()).collect();
     format!("{status}.{}{}", words.join("."), kind.suffix())
@@ -271,7 +276,7 @@ fn headers_of_error(status: u16, codes: &BTreeSet<ErrorCode>, kind: Kind) -> Vec
         410 => names.push("Link"),
         _ => {}
     }
-    // A credential that does not hold is charged to its address whatever the route.
+    // An invalid credential counts against the rate limit of its address on every route.
     if kind.metered || matches!(status, 401 | 429) {
         names.extend(BUDGET);
     }
@@ -284,12 +289,12 @@ fn headers_of_error(status: u16, codes: &BTreeSet<ErrorCode>, kind: Kind) -> Vec
 fn error(status: u16, codes: &BTreeSet<ErrorCode>, kind: Kind, examples: &Examples) -> Value {
     let words: Vec<&str> = codes.iter().map(|code| code.as_str()).collect();
     let lines: Vec<String> = codes.iter().map(|code| format!("- `{}`: {}", code.as_str(), code.about())).collect();
-    // A schema of its own for each set of codes would make generators write a model of it for each operation.
+    // One schema for all errors: a schema per set of codes would make client generators write a model for each operation.
     let mut media = json!({"schema": {"$ref": "#/components/schemas/Error"}});
-    let met = words.iter().filter_map(|word| Some(((*word).to_owned(), json!({"value": examples.of_error(word)?}))));
-    let met: Map<String, Value> = met.collect();
-    if let (false, Some(members)) = (met.is_empty(), media.as_object_mut()) {
-        members.insert("examples".into(), met.into());
+    let recorded = words.iter().filter_map(|word| Some(((*word).to_owned(), json!({"value": examples.of_error(word)?}))));
+    let recorded: Map<String, Value> = recorded.collect();
+    if let (false, Some(members)) = (recorded.is_empty(), media.as_object_mut()) {
+        members.insert("examples".into(), recorded.into());
     }
     json!({
         "description": lines.join("\n"),
@@ -299,15 +304,15 @@ fn error(status: u16, codes: &BTreeSet<ErrorCode>, kind: Kind, examples: &Exampl
     })
 }
 
-/// Headers by the names that they travel under.
+/// References to header components, by the real header names.
 fn header_refs(names: Vec<&str>) -> Value {
     let refs = names.into_iter().map(|name| {
-        let travels_as = match name {
+        let header = match name {
             "X-Cache-If-Asked" => "X-Cache",
             "ETag-If-Found" => "ETag",
             name => name,
         };
-        (travels_as.to_owned(), json!({"$ref": format!("#/components/headers/{name}")}))
+        (header.to_owned(), json!({"$ref": format!("#/components/headers/{name}")}))
     });
     Value::Object(refs.collect())
 }
@@ -321,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_follow_from_what_a_route_is() {
+    fn a_route_has_the_errors_of_its_kind_and_its_own() {
         assert_eq!(statuses(RouteId::Ready), [400, 401, 414, 429, 500, 503, 504]);
         assert_eq!(statuses(RouteId::Chains), [400, 401, 414, 429, 500, 503, 504]);
         assert!(statuses(RouteId::VaultDetail).contains(&404) && statuses(RouteId::VaultScores).contains(&403));
@@ -329,24 +334,24 @@ mod tests {
     }
 
     #[test]
-    fn what_a_request_was_charged_is_told_whatever_came_of_it() {
+    fn every_response_to_a_metered_request_has_rate_limit_headers() {
         let answers = |id: RouteId| of(id.route(), &mut crate::schemas::generator(), &Examples::default());
         let all = components(&Examples::default());
-        let tells = |id: RouteId, status: &str| {
+        let has_rate_limit = |id: RouteId, status: &str| {
             let answer = answers(id)[status].clone();
             let name = answer["$ref"].as_str().and_then(|target| target.rsplit('/').next()).map(str::to_owned);
             name.map_or(answer, |name| all[name].clone())["headers"].get("X-RateLimit-Subclient-Limit").is_some()
         };
         for status in answers(RouteId::VaultList).as_object().unwrap().keys() {
-            assert!(tells(RouteId::VaultList, status), "{status}");
+            assert!(has_rate_limit(RouteId::VaultList, status), "{status}");
         }
-        for (status, told) in [("200", false), ("304", false), ("404", false), ("401", true), ("429", true)] {
-            assert_eq!(tells(RouteId::DocsFile, status), told, "{status}");
+        for (status, expected) in [("200", false), ("304", false), ("404", false), ("401", true), ("429", true)] {
+            assert_eq!(has_rate_limit(RouteId::DocsFile, status), expected, "{status}");
         }
     }
 
     #[test]
-    fn every_error_is_the_one_envelope_and_lists_its_codes() {
+    fn every_error_uses_the_error_schema_and_lists_its_codes() {
         for (name, response) in components(&Examples::default()).as_object().unwrap() {
             if name.starts_with("NotModified") {
                 continue;
@@ -364,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn what_must_be_given_is_named_where_it_is_not() {
+    fn routes_with_required_parameters_answer_missing_parameter() {
         for id in [RouteId::LookThrough, RouteId::IncidentExposure, RouteId::VaultChanges] {
             assert!(codes(id.route())[&400].contains(&ErrorCode::MissingParameter), "{}", id.name());
         }
@@ -372,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_may_retry_is_told_when() {
+    fn responses_that_allow_a_retry_have_retry_after() {
         for (name, response) in components(&Examples::default()).as_object().unwrap() {
             let retry = ["429.", "503.", "504."].iter().any(|status| name.starts_with(status));
             assert_eq!(response["headers"].get("Retry-After").is_some(), retry, "{name}");

@@ -1,10 +1,10 @@
-//! What `schemars` makes of the types, brought into the words of a reader who does not know Rust.
+//! Edits the schemas that `schemars` generates for readers who do not know Rust.
 
 use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 
-/// A generator for what is written, never for what is read: a field that is always there is required, null or not.
+/// A generator for serialised types only: a field that is always written is required, even if it may be null.
 pub fn generator() -> SchemaGenerator {
     let settings = SchemaSettings::draft2020_12().for_serialize().with(|settings| {
         settings.definitions_path = "/components/schemas".into();
@@ -13,7 +13,7 @@ pub fn generator() -> SchemaGenerator {
     SchemaGenerator::new(settings)
 }
 
-/// A schema as it is published, with everything in it.
+/// Edits a schema and all schemas inside it for publication.
 pub fn published(schema: impl Into<Value>) -> Value {
     let mut schema = schema.into();
     tidy(&mut schema);
@@ -31,7 +31,7 @@ fn tidy(schema: &mut Value) {
                     members.remove("description");
                 }
             }
-            // Widths of Rust's integers; OpenAPI has no word for most of them, and the bounds say what matters.
+            // Widths of Rust's integers: OpenAPI has no format for most of them, and the bounds are given separately.
             let width = |format: &str| format.starts_with("uint") || format.starts_with("int") || format == "double";
             if members.get("format").and_then(Value::as_str).is_some_and(width) {
                 members.remove("format");
@@ -45,7 +45,7 @@ fn tidy(schema: &mut Value) {
     }
 }
 
-/// Says of a field what its name implies: the unit of its number, and that it is not to be used any more.
+/// Adds the unit that a number's field name implies, and the `deprecated` mark if the description begins with it.
 fn explain(name: &str, field: &mut Value) {
     let Some(members) = field.as_object_mut() else { return };
     let is_number = members.get("type").is_some_and(|kind| {
@@ -64,7 +64,7 @@ fn explain(name: &str, field: &mut Value) {
     }
 }
 
-/// The unit that a field's name implies: words by which a description has said it, and how it is said otherwise.
+/// The unit that a field's name implies: words that show that the description states it, and the sentence to add otherwise.
 fn unit_of(name: &str) -> Option<(&'static [&'static str], &'static str)> {
     let name = name.to_ascii_lowercase();
     let ends = |suffixes: &[&str]| suffixes.iter().any(|suffix| name.ends_with(suffix));
@@ -79,7 +79,7 @@ fn unit_of(name: &str) -> Option<(&'static [&'static str], &'static str)> {
     }
 }
 
-/// `oneOf` of words with a description each becomes `enum`, and the descriptions a list.
+/// Replaces `oneOf` of string constants by `enum`, and puts their descriptions into a list.
 fn fold_vocabulary(members: &mut Map<String, Value>) {
     let Some(Value::Array(choices)) = members.get("oneOf") else { return };
     let mut words = Vec::new();
@@ -92,7 +92,7 @@ fn fold_vocabulary(members: &mut Map<String, Value>) {
         }
         let about = choice.get("description").and_then(Value::as_str).map(prose).unwrap_or_default();
         for word in listed.iter().filter_map(Value::as_str) {
-            // The vocabularies' own documentation begins with the word itself.
+            // The description of a constant begins with the constant itself.
             let about = about.strip_prefix(&format!("`{word}`")).unwrap_or(&about).trim();
             lines.push(if about.is_empty() { format!("- `{word}`") } else { format!("- `{word}`: {about}") });
         }
@@ -105,7 +105,7 @@ fn fold_vocabulary(members: &mut Map<String, Value>) {
     members.insert("description".into(), format!("{about}\n\n{}", lines.join("\n")).trim().into());
 }
 
-/// A doc comment as prose: without the place in the interface that it cites, without links into the code, and with lines joined. Lists stay.
+/// Converts a doc comment to prose: removes `Source:` citations and links into the code, and joins lines. Lists are kept.
 fn prose(text: &str) -> String {
     let paragraphs = text.split("\n\n").map(|paragraph| {
         if paragraph.trim_start().starts_with("- ") {
@@ -124,7 +124,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_vocabulary_is_an_enum_that_explains_its_words() {
+    fn string_constants_become_an_enum_with_descriptions() {
         let schema = published(json!({"description": "A gate.\n\nSource: interface, \"Gates\".", "oneOf": [
             {"type": "string", "const": "open", "description": "`open`\n\nLets\nthrough."},
             {"type": "string", "enum": ["shut"]}
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_has_its_unit_and_a_field_of_the_past_its_mark() {
+    fn numbers_get_their_unit_and_deprecated_fields_their_mark() {
         let schema = published(json!({"properties": {
             "tvl_usd": {"type": "number", "description": "Supplied value."},
             "borrow_apr": {"type": ["number", "null"], "description": "As a fraction; may be negative."},
@@ -150,13 +150,13 @@ mod tests {
     }
 
     #[test]
-    fn alternatives_that_are_no_words_stay_alternatives() {
+    fn alternatives_that_are_not_string_constants_are_kept() {
         let schema = json!({"oneOf": [{"type": "object"}, {"const": "none"}]});
         assert_eq!(published(schema.clone()), schema);
     }
 
     #[test]
-    fn a_reader_is_told_nothing_of_the_code() {
+    fn citations_code_links_and_integer_widths_are_removed() {
         let schema = published(
             json!({"description": "Sorted; see [`order`].\nSource: interface, \"Lists\".", "format": "uint64", "type": "integer"}),
         );

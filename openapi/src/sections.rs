@@ -1,57 +1,56 @@
-//! Tags: the families that the document is read by, and which of them a route belongs to.
+//! Tags: the sections of the document, and the section of each route.
 
 use rds_shared::route::Route;
 use serde_json::{Value, json};
 
-/// A family of routes.
+/// A tag with the routes that it groups.
 #[derive(Debug)]
 pub struct Section {
-    /// The tag.
     pub name: &'static str,
-    /// Paths that begin so; the longest prefix decides.
+    /// Path prefixes of the section's routes; the longest matching prefix decides.
     prefixes: &'static [&'static str],
-    /// What a reader finds here.
+    /// The tag's description.
     about: &'static str,
 }
 
-/// Every family, in the order in which a newcomer reads.
+/// Every section, in the order in which a newcomer reads them.
 pub const SECTIONS: &[Section] = &[
     Section {
         name: "Vaults",
         prefixes: &["/v1/vaults"],
-        about: "Yield vaults with their scores, rates and gates: lists, bulk scores, the feed of changes, batch look-ups.",
+        about: "Yield vaults with their scores, rates and deposit status: lists, bulk scores, the change feed, batch look-ups.",
     },
     Section {
         name: "Vault detail",
         prefixes: &["/v1/vault/"],
-        about: "Everything about one vault: why it scores as it does, its history, its holders, where its deposits are.",
+        about: "Everything about one vault: how its score is derived, its history, its holders, where its deposits are.",
     },
     Section {
         name: "Markets",
         prefixes: &["/v1/markets"],
-        about: "Lending markets with their totals, their reserves and those who administer them.",
+        about: "Lending markets with their totals, reserves and administrators.",
     },
-    Section { name: "Protocols", prefixes: &["/v1/protocols"], about: "Protocols, and what their vaults add up to." },
-    Section { name: "Curators", prefixes: &["/v1/curators"], about: "Curators, and what their vaults add up to." },
+    Section { name: "Protocols", prefixes: &["/v1/protocols"], about: "Protocols, with totals over their vaults." },
+    Section { name: "Curators", prefixes: &["/v1/curators"], about: "Curators, with totals over their vaults." },
     Section {
         name: "Events",
         prefixes: &["/v1/events"],
-        about: "What happened to vaults, markets and protocols: the feed, single events, and the live stream.",
+        about: "Events of vaults, markets and protocols: the feed, single events, and the live stream.",
     },
     Section {
         name: "Signals",
         prefixes: &["/v1/signals"],
-        about: "Risk signals, with the vaults that each of them touches.",
+        about: "Risk signals, with the vaults that each signal affects.",
     },
     Section {
         name: "Security events",
         prefixes: &["/v1/security-events"],
-        about: "The registry of published attacks, and the loss board with what the corpus covers.",
+        about: "The registry of published attacks, and the loss board with its coverage.",
     },
     Section {
         name: "Portfolio",
         prefixes: &["/v1/portfolio", "/v1/royco"],
-        about: "Positions of an address, and rewarded vaults.",
+        about: "Positions of an address, and the vaults of the protocol royco with their rewards.",
     },
     Section {
         name: "Chains",
@@ -66,61 +65,61 @@ pub const SECTIONS: &[Section] = &[
     Section {
         name: "RWA",
         prefixes: &["/v1/rwa"],
-        about: "Real-world assets: product identity, canonical value, and how well each source does.",
+        about: "Real-world assets: product identity, canonical value, and the health of each source.",
     },
     Section {
         name: "Baskets",
         prefixes: &["/v1/baskets"],
-        about: "Reference baskets. A version never changes, and its content hash is its name for anybody.",
+        about: "Reference baskets. A version never changes, and its content hash identifies it.",
     },
     Section {
         name: "Indices",
         prefixes: &["/v1/indices", "/v1/rates"],
-        about: "What baskets of vaults are worth day by day, and what the vaults of an asset pay. For holders of an index token.",
+        about: "Daily levels of vault indices, and reference rates of the vaults of an asset. Requires an index token.",
     },
     Section {
         name: "Webhooks",
         prefixes: &["/v1/webhooks", "/v1/baskets/webhooks", "/v1/baskets/{id}/webhooks"],
-        about: "Subscriptions that push signed events to you. For keys of plan `decisioning` or higher; they belong to the organisation.",
+        about: "Subscriptions that push signed events to you. Requires a key of plan `decisioning` or higher; subscriptions belong to the organisation.",
     },
     Section {
         name: "Graph",
         prefixes: &["/v1/graph/"],
-        about: "What stands behind vaults, checks of portfolios against limits, and signed decisions that anyone can verify. \
-                These routes are there where the feature is on, and 404 otherwise.",
+        about: "Look-through exposure of vaults, checks of portfolios against limits, and signed decisions that anyone can verify. \
+                If the feature is switched off, these routes answer 404.",
     },
     Section {
         name: "Research",
         prefixes: &["/v1/research/"],
-        about: "What the service finds when it puts its own scores to the test, with method and weakness in each row.",
+        about: "Results of validating the service's own scores; each row states its method and its known weaknesses.",
     },
     Section {
         name: "Reviewers",
         prefixes: &["/v1/reviewers"],
-        about: "Who reviews assets, with the public keys that their attestations are checked with.",
+        about: "The reviewers of assets, with the public keys that verify their attestations.",
     },
     Section {
         name: "Methodology",
         prefixes: &["/v1/methodology"],
-        about: "The rules in force, as data. With a vault's or an asset's detail anyone can make its score again.",
+        about: "The scoring rules in force, as data. Together with the detail of a vault or an asset, they let anyone recompute its score.",
     },
-    Section { name: "Stats", prefixes: &["/v1/stats"], about: "What the platform covers, in figures." },
+    Section { name: "Stats", prefixes: &["/v1/stats"], about: "Coverage of the platform in figures." },
     Section {
         name: "Oracle",
         prefixes: &["/v1/oracle"],
-        about: "Price feeds and their like, each with its age and whether it keeps its heartbeat.",
+        about: "Price feeds and similar oracles, each with its age and whether it keeps its heartbeat.",
     },
     Section {
         name: "Service",
         prefixes: &["/v1/me", "/v1/health", "/v1/status", "/v1/openapi.json", "/v1/docs", "/ready"],
-        about: "The calling key, whether the service does well, and this document.",
+        about: "The calling key, the state of the service, and this document.",
     },
 ];
 
-/// The tag of what is pushed to subscribers, which no route has.
+/// The tag of webhook deliveries. No route has this tag.
 pub const DELIVERIES: &str = "Deliveries";
 
-/// The family of a route; none only where a new path has not been given one.
+/// The section of a route; `None` if no prefix matches a new path.
 pub fn of(route: &Route) -> Option<&'static Section> {
     let length = |section: &&Section| {
         section.prefixes.iter().filter(|prefix| route.path.starts_with(**prefix)).map(|prefix| prefix.len()).max()
@@ -128,11 +127,11 @@ pub fn of(route: &Route) -> Option<&'static Section> {
     SECTIONS.iter().filter(|section| length(section).is_some()).max_by_key(length)
 }
 
-/// `tags` of the document.
+/// The document's `tags`.
 pub fn tags() -> Vec<Value> {
     let tag = |name: &str, about: &str| json!({"name": name, "description": about});
     let mut all: Vec<Value> = SECTIONS.iter().map(|section| tag(section.name, section.about)).collect();
-    all.push(tag(DELIVERIES, "What subscriptions deliver: the requests that this service sends to your endpoint."));
+    all.push(tag(DELIVERIES, "Webhook deliveries: the requests that this service sends to your endpoint."));
     all
 }
 
@@ -142,7 +141,7 @@ mod tests {
     use rds_shared::route::ROUTES;
 
     #[test]
-    fn every_route_has_a_family_and_every_family_a_route() {
+    fn every_route_has_a_section_and_every_section_a_route() {
         for route in ROUTES {
             assert!(of(route).is_some(), "{}", route.path);
         }

@@ -1,9 +1,9 @@
-//! The document as text: two spaces, members in the order in which a reader looks for them, and the same text on every machine.
+//! Serialises the document as JSON: indented by two spaces, members in a fixed readable order, so that the text is reproducible.
 
 use serde_json::{Map, Value};
 use std::fmt::Write;
 
-/// Members that come first, in this order; all others follow by name.
+/// Members that come first, in this order; all others follow in alphabetical order.
 const FIRST: &[&str] = &[
     "openapi",
     "operationId",
@@ -40,16 +40,16 @@ const FIRST: &[&str] = &[
     "items",
 ];
 
-/// Members that hold things by their names.
+/// Members that are maps from a name to an entry.
 const NAMED: &[&str] =
     &["paths", "webhooks", "schemas", "responses", "parameters", "headers", "content", "securitySchemes", "examples"];
 
-/// Widest value that stands on one line, in characters.
-const LINE: usize = 150;
-/// So deep everything has lines of its own.
-const SPREAD: usize = 3;
+/// Maximum length of a value written on one line, with its indentation, in bytes.
+const MAX_LINE: usize = 150;
+/// Values at this depth or above are always spread over several lines.
+const SPREAD_DEPTH: usize = 3;
 
-/// The text, with a line break at its end.
+/// Serialises `document`; the text ends with a line break.
 pub fn write(document: &Value) -> String {
     let mut out = String::new();
     value(document, 0, Order::Words, &mut out);
@@ -60,22 +60,22 @@ pub fn write(document: &Value) -> String {
 /// How the members of an object are ordered.
 #[derive(Clone, Copy)]
 enum Order<'a> {
-    /// They are OpenAPI's own words: as a reader expects them.
+    /// OpenAPI keywords: in the order of [`FIRST`].
     Words,
-    /// They are names, of fields, paths or components: those that are listed first, the others by name.
+    /// Names of fields, paths or components: the listed ones first, the others in alphabetical order.
     Names(&'a [Value]),
-    /// They were recorded, all the way down: by name.
+    /// A recorded example: alphabetical at every level.
     Recorded,
 }
 
 fn value(value: &Value, depth: usize, order: Order<'_>, out: &mut String) {
-    // What is high up is spread out, for a reader looks for its members.
+    // Upper levels are spread over lines because a reader looks for their members.
     let text = value.to_string();
-    let fits = text.len() <= 2 || (depth > SPREAD && text.len() + 2 * depth <= LINE);
+    let fits = text.len() <= 2 || (depth > SPREAD_DEPTH && text.len() + 2 * depth <= MAX_LINE);
     let inner = |item: &Value, out: &mut String| self::value(item, depth + 1, order, out);
     match value {
-        Value::Array(items) if fits => pieces('[', ']', items.iter(), inner, out),
-        Value::Array(items) => lines('[', ']', depth, items.iter(), inner, out),
+        Value::Array(items) if fits => on_one_line('[', ']', items.iter(), inner, out),
+        Value::Array(items) => on_lines('[', ']', depth, items.iter(), inner, out),
         Value::Object(members) => {
             let each = |(name, member): (&String, &Value), out: &mut String| {
                 let _ = write!(out, "{}: ", Value::from(name.as_str()));
@@ -83,15 +83,15 @@ fn value(value: &Value, depth: usize, order: Order<'_>, out: &mut String) {
             };
             let members = sorted(members, order).into_iter();
             match fits {
-                true => pieces('{', '}', members, each, out),
-                false => lines('{', '}', depth, members, each, out),
+                true => on_one_line('{', '}', members, each, out),
+                false => on_lines('{', '}', depth, members, each, out),
             }
         }
         _ => out.push_str(&text),
     }
 }
 
-/// How the members of `member`, which is called `name` among `members`, are ordered.
+/// The order of the members of `member`, which is the entry `name` of `members`.
 fn below<'a>(name: &str, member: &Value, members: &'a Map<String, Value>, order: Order<'a>) -> Order<'a> {
     match order {
         Order::Recorded => Order::Recorded,
@@ -106,18 +106,18 @@ fn below<'a>(name: &str, member: &Value, members: &'a Map<String, Value>, order:
 }
 
 fn sorted<'a>(members: &'a Map<String, Value>, order: Order<'_>) -> Vec<(&'a String, &'a Value)> {
-    let place = |name: &str| match order {
+    let position = |name: &str| match order {
         Order::Words => FIRST.iter().position(|first| *first == name),
         Order::Names(listed) => listed.iter().position(|listed| listed.as_str() == Some(name)),
         Order::Recorded => None,
     };
     let mut all: Vec<_> = members.iter().collect();
-    all.sort_by_key(|(name, _)| (place(name).unwrap_or(usize::MAX), name.as_str()));
+    all.sort_by_key(|(name, _)| (position(name).unwrap_or(usize::MAX), name.as_str()));
     all
 }
 
-/// All on one line.
-fn pieces<T>(
+/// Writes all items on one line.
+fn on_one_line<T>(
     open: char,
     close: char,
     items: impl Iterator<Item = T>,
@@ -125,15 +125,15 @@ fn pieces<T>(
     out: &mut String,
 ) {
     out.push(open);
-    for (place, item) in items.enumerate() {
-        out.push_str(if place == 0 { "" } else { ", " });
+    for (position, item) in items.enumerate() {
+        out.push_str(if position == 0 { "" } else { ", " });
         each(item, out);
     }
     out.push(close);
 }
 
-/// Each on a line of its own.
-fn lines<T>(
+/// Writes each item on its own line.
+fn on_lines<T>(
     open: char,
     close: char,
     depth: usize,
@@ -142,8 +142,8 @@ fn lines<T>(
     out: &mut String,
 ) {
     out.push(open);
-    for (place, item) in items.enumerate() {
-        out.push_str(if place == 0 { "\n" } else { ",\n" });
+    for (position, item) in items.enumerate() {
+        out.push_str(if position == 0 { "\n" } else { ",\n" });
         out.push_str(&"  ".repeat(depth + 1));
         each(item, out);
     }
@@ -158,18 +158,18 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn fields_stand_as_their_type_declares_them() {
+    fn fields_keep_the_order_of_their_type() {
         let schema = json!({"properties": {"a": {"type": "string"}, "type": {"type": "number"}, "z": {}}, "required": ["z", "type"], "type": "object"});
         let text = write(&schema);
-        let places: Vec<_> = ["\"type\": \"object\"", "\"required\"", "\"z\"", "\"type\": {", "\"a\""]
+        let positions: Vec<_> = ["\"type\": \"object\"", "\"required\"", "\"z\"", "\"type\": {", "\"a\""]
             .iter()
             .map(|it| text.rfind(it).unwrap())
             .collect();
-        assert!(places[0] < places[1] && places[2] < places[3] && places[3] < places[4], "{text}");
+        assert!(positions[0] < positions[1] && positions[2] < positions[3] && positions[3] < positions[4], "{text}");
     }
 
     #[test]
-    fn it_reads_back_as_it_was() {
+    fn the_written_text_parses_back_to_the_same_document() {
         let document = json!({"paths": {"/b": {"get": {"example": {"é\"": [1, {}, []]}}}, "/a": {}}, "info": {"x": "y".repeat(200)}, "n": [null, 0.5]});
         assert_eq!(serde_json::from_str::<Value>(&write(&document)).unwrap(), document);
     }

@@ -1,4 +1,4 @@
-//! The committed documents: the present one is what the code makes, and keeps what the last release promised.
+//! The committed documents: the current one matches the code and is compatible with the last release.
 
 use rds_openapi::committed::{RELEASED, earlier, made, promise, refuse_breaks, refuse_drift};
 use rds_openapi::compatibility::breaks;
@@ -7,26 +7,26 @@ use std::path::Path;
 const HOME: &str = env!("CARGO_MANIFEST_DIR");
 
 #[test]
-fn the_document_is_what_the_code_makes() {
+fn the_committed_document_matches_the_code() {
     let home = Path::new(HOME);
     refuse_drift(home, &made(home).unwrap()).unwrap();
 }
 
 #[test]
-fn a_client_of_the_last_release_goes_on_working() {
+fn the_document_is_compatible_with_the_last_release() {
     let home = Path::new(HOME);
     let released = earlier(&home.join(RELEASED)).unwrap();
     assert!(released["info"]["version"].is_string());
     refuse_breaks(home, &released, &made(home).unwrap()).unwrap();
 }
 
-/// The check would be worth nothing if it did not see, in the real document, what it sees in a small one.
+/// The compatibility check also works on the real document, not only on the small one of the unit tests.
 #[test]
-fn a_break_of_the_real_document_is_seen() {
+fn breaks_of_the_real_document_are_found() {
     let made = made(Path::new(HOME)).unwrap();
-    let promised = promise(&made);
-    for (pointer, member, told) in [
-        ("/paths/~1v1~1vaults/get/responses", "400", "GET /v1/vaults: 400 is no longer answered"),
+    let contract = promise(&made);
+    for (pointer, member, expected) in [
+        ("/paths/~1v1~1vaults/get/responses", "400", "GET /v1/vaults: status 400 is no longer returned"),
         ("/components/schemas/Error/properties/error/properties", "request_id", "error.request_id: the field is gone"),
         ("/components/headers/X-Cache/schema", "enum", "its values are no longer listed"),
         (
@@ -34,11 +34,11 @@ fn a_break_of_the_real_document_is_seen() {
             "parameters",
             "webhook rating.changed: the header X-Service-Signature is gone",
         ),
-        ("/paths/~1v1~1vaults~1scores/get", "x-access", "it was open to data, and is to"),
+        ("/paths/~1v1~1vaults~1scores/get", "x-access", "access changed from data to"),
     ] {
         let mut broken = made.clone();
         broken.pointer_mut(pointer).and_then(|at| at.as_object_mut()).and_then(|at| at.remove(member)).expect(pointer);
-        let found: Vec<String> = breaks(&promised, &broken).iter().map(ToString::to_string).collect();
-        assert!(found.iter().any(|it| it.contains(told)), "{pointer}/{member}: {:?}", found.first());
+        let found: Vec<String> = breaks(&contract, &broken).iter().map(ToString::to_string).collect();
+        assert!(found.iter().any(|it| it.contains(expected)), "{pointer}/{member}: {:?}", found.first());
     }
 }

@@ -1,4 +1,4 @@
-//! The document's patterns and the parsers say the same of what callers send.
+//! The document's patterns and the service's parsers accept the same texts.
 
 use proptest::prelude::*;
 use proptest::string::string_regex;
@@ -7,7 +7,7 @@ use rds_shared::model::spelling;
 use regex::Regex;
 use std::sync::LazyLock;
 
-/// A spelling: its pattern, and whether the parser takes a text.
+/// A text format: its pattern, and whether the parser accepts a text.
 struct Spelling {
     pattern: Regex,
     takes: fn(&str) -> bool,
@@ -28,17 +28,17 @@ static SPELLINGS: LazyLock<[Spelling; 5]> = LazyLock::new(|| {
     .map(|(pattern, takes)| Spelling { pattern: Regex::new(pattern).unwrap(), takes })
 });
 
-/// Texts that a pattern describes.
+/// Random texts that match the pattern.
 fn described(spelling: &Spelling) -> impl Strategy<Value = String> + use<> {
     string_regex(spelling.pattern.as_str().trim_start_matches('^').trim_end_matches('$')).unwrap()
 }
 
-/// Where base58 must stand for 32 bytes, which no pattern says, an account that does takes its place.
+/// Replaces base58 texts by the encoding of a 32-byte account, because a pattern cannot require a length of 32 bytes.
 fn with_an_account(text: &str, account: &[u8; 32]) -> String {
     static BASE58: LazyLock<Regex> = LazyLock::new(|| Regex::new("(^|[:-])[1-9A-HJ-NP-Za-km-z]{32,44}(,|$)").unwrap());
     let account = base58(account);
     let mut text = text.to_owned();
-    // Neighbours share the comma between them, so one pass may leave every second one.
+    // Adjacent matches share the comma between them, so one pass may skip every second one.
     for _ in 0..2 {
         text = BASE58.replace_all(&text, format!("${{1}}{account}${{2}}")).into_owned();
     }
@@ -62,18 +62,18 @@ fn base58(bytes: &[u8; 32]) -> String {
     letters.map(|digit| char::from(ALPHABET[digit as usize])).collect()
 }
 
-/// A text that the parser takes, with a few characters written over, put in or taken out.
+/// A valid text with a few characters replaced, inserted or removed.
 fn near(spelling: usize) -> impl Strategy<Value = String> {
     let edits = prop::collection::vec((any::<prop::sample::Index>(), 0..3u8, "[ -~é\n]"), 0..3);
     (described(&SPELLINGS[spelling]), any::<[u8; 32]>(), edits).prop_map(|(text, account, edits)| {
         let mut letters: Vec<char> = with_an_account(&text, &account).chars().collect();
-        for (place, kind, letter) in edits {
-            let place = place.index(letters.len());
+        for (position, kind, letter) in edits {
+            let position = position.index(letters.len());
             let letter = letter.chars().next().unwrap_or('x');
             match kind {
-                0 => letters[place] = letter,
-                1 => letters.insert(place, letter),
-                _ => drop(letters.remove(place)),
+                0 => letters[position] = letter,
+                1 => letters.insert(position, letter),
+                _ => drop(letters.remove(position)),
             }
         }
         letters.into_iter().collect()
@@ -84,7 +84,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_a_pattern_describes_is_taken(
+    fn texts_that_match_a_pattern_are_accepted(
         texts in SPELLINGS.iter().map(described).collect::<Vec<_>>(), account in any::<[u8; 32]>(),
     ) {
         for (spelling, text) in SPELLINGS.iter().zip(texts) {
@@ -94,7 +94,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_taken_is_what_a_pattern_describes(texts in (0..SPELLINGS.len()).map(near).collect::<Vec<_>>()) {
+    fn accepted_texts_match_the_pattern(texts in (0..SPELLINGS.len()).map(near).collect::<Vec<_>>()) {
         for (spelling, text) in SPELLINGS.iter().zip(texts) {
             prop_assert!(!(spelling.takes)(&text) || spelling.pattern.is_match(&text), "{text:?}");
         }
@@ -102,7 +102,7 @@ proptest! {
 }
 
 #[test]
-fn the_edges_are_where_both_say() {
+fn patterns_and_parsers_agree_on_boundary_cases() {
     let evm = format!("0x{}", "aB".repeat(20));
     for (spelling, text, taken) in [
         (0, evm.clone(), true),

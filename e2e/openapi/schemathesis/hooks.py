@@ -1,4 +1,4 @@
-"""What schemathesis has to know of this service: callers' addresses, and the failures that are nobody's fault, each with its reason."""
+"""Adapts schemathesis to this service: client addresses, and failures that are not faults, each with its reason."""
 
 import itertools
 import re
@@ -6,7 +6,7 @@ import secrets
 
 import schemathesis
 
-# Allowances are counted by /64 network and by /48: every request comes from a /48 of its own, or keyless probes would meet 429 where 401 is looked for.
+# Rate limits count per /64 and per /48 network. Every request comes from a new /48, so that requests without a key get 401 and not 429.
 RUN = secrets.token_hex(4)
 NETWORKS = itertools.count(1)
 
@@ -18,7 +18,7 @@ def before_call(context, case, kwargs):
 
 
 def error_code(response):
-    """`error.code` of an answer, if it is one of our errors."""
+    """`error.code` of a response, if it is an error of this service."""
     try:
         return response.json()["error"]["code"]
     except (ValueError, KeyError, TypeError):
@@ -26,12 +26,12 @@ def error_code(response):
 
 
 def faults(response):
-    """The names of what a 400 finds wrong; a name that is nowhere else where it names none."""
+    """The names in the `details` of a 400; a placeholder that matches no parameter if there are none."""
     return {detail["name"] for detail in response.json()["error"].get("details", [])} or {"the request"}
 
 
 def listed(case, name):
-    """The address in the body that a fault names, as `addresses[3]`."""
+    """The address in the body that a fault such as `addresses[3]` refers to."""
     return case.body["addresses"][int(re.fullmatch(r"addresses\[(\d+)\]", name)[1])].lower()
 
 
@@ -39,10 +39,10 @@ def operation(case):
     return case.operation.definition.raw["operationId"]
 
 
-# A request that keeps to the schema and is refused all the same, because JSON Schema has no words for the rule.
+# Requests that are valid by the schema and rightly refused, because JSON Schema cannot express the rule.
 REFUSED = [
     (
-        "A webhook's host must resolve, now, to public addresses only. Generated hosts do not, and the example's never will.",
+        "A webhook's host must currently resolve to public addresses only. Generated hosts and the example's host do not.",
         lambda case, response: error_code(response) == "WEBHOOK_URL_REJECTED",
     ),
     (
@@ -50,13 +50,13 @@ REFUSED = [
         lambda case, response: operation(case) == "VaultBatch" and error_code(response) == "TOO_MANY_ITEMS",
     ),
     (
-        "The registry has other severities and publishers than the loss board, and `hasLoss` decides which of the two answers.",
+        "The registry and the loss board have different severities and publishers, and `hasLoss` selects one of the two.",
         lambda case, response: operation(case) == "SecurityEventList"
         and error_code(response) == "INVALID_PARAMETER"
         and faults(response) <= {"severity", "published_by"},
     ),
     (
-        "An address belongs to its chain: hex where the chain writes hex. And a pattern cannot say that base58 stands for 32 bytes.",
+        "An address must have the format of its chain, and a pattern cannot express that base58 encodes exactly 32 bytes.",
         lambda case, response: error_code(response) in {"INVALID_ADDRESS", "ADDRESS_NAMESPACE_MISMATCH"}
         and not str((case.path_parameters or {}).get("address", "0x")).lower().startswith("0x"),
     ),
@@ -72,55 +72,55 @@ REFUSED = [
         and all(name in {"vault", "vault_id", "vaults"} or name.endswith(".vaultKey") for name in faults(response)),
     ),
     (
-        "A portfolio is worth more than 0: the sum of its positions, each of which may be 0.",
+        "The total value of a portfolio must be greater than 0, although each position may be 0.",
         lambda case, response: operation(case) == "GraphCheck" and "must be worth more than 0 together" in response.text,
     ),
     (
-        "Two instants stand in an order: `from` is not after `to`.",
+        "`from` must not be after `to`.",
         lambda case, response: "must not be after `to`" in response.text,
     ),
     (
-        "With `strict=true`, names in filters that no registry has are refused, and generated ones are in none.",
+        "With `strict=true`, unknown names in filters are refused, and generated names are unknown.",
         lambda case, response: error_code(response) == "INVALID_PARAMETER" and "has the unknown value" in response.text,
     ),
     (
-        "What was withdrawn is gone, however well it is asked for.",
+        "A retired version is answered with 410 for every valid request.",
         lambda case, response: error_code(response) == "VERSION_RETIRED",
     ),
     (
-        "A cursor of the change feed carries a checksum: only what was issued is taken.",
+        "A cursor of the change feed has a checksum: only issued cursors are valid.",
         lambda case, response: operation(case) == "VaultChanges" and error_code(response) == "INVALID_CURSOR",
     ),
 ]
 
 
 def named(failure):
-    """The parameters that a failure is about."""
-    told = re.search(r"parameters? (`[^`]+`(?:, `[^`]+`)*) in", failure.message)
-    return re.findall(r"`([^`]+)`", told.group(1)) if told else []
+    """The parameters in the message of a failure."""
+    match = re.search(r"parameters? (`[^`]+`(?:, `[^`]+`)*) in", failure.message)
+    return re.findall(r"`([^`]+)`", match.group(1)) if match else []
 
 
 def different(value):
-    """How many names a list parameter holds."""
+    """The number of different names in a list parameter."""
     entries = value if isinstance(value, list) else str(value).split(",")
     return len({name.strip().lower() for entry in entries for name in str(entry).split(",")} - {""})
 
 
-# A request that breaks the schema and is taken all the same.
-TAKEN = [
+# Requests that violate the schema and are rightly accepted.
+ACCEPTED = [
     (
-        "An empty text, word or list counts as not given, as forms send what nobody filled in. A schema that said so would offer it.",
+        "An empty value counts as absent, because forms send empty fields. The schema does not allow it, so that clients do not use it.",
         lambda failure, case, response: bool(named(failure))
         and all((case.query or {}).get(name) in ("", [], [""]) for name in named(failure)),
     ),
     (
-        "Repeats and empty entries of a list do not count, so a list of more than fifty entries may hold fifty names or fewer.",
+        "Repeated and empty entries of a list do not count, so a list of more than fifty entries may contain fifty names or fewer.",
         lambda failure, case, response: bool(named(failure))
         and "`maxItems`" in failure.message
         and all(different((case.query or {}).get(name)) <= 50 for name in named(failure)),
     ),
     (
-        "What is too long for a URL or a body is refused before anybody looks into it.",
+        "A URL or body that is too long is refused before it is parsed.",
         lambda failure, case, response: response.status_code in (413, 414),
     ),
 ]
@@ -128,10 +128,10 @@ TAKEN = [
 
 @schemathesis.hook
 def filter_failure(context, failure, case, response):
-    """Whether a failure counts."""
+    """Whether a failure is reported."""
     kind = type(failure).__name__
     if kind == "RejectedPositiveData":
         return not any(applies(case, response) for _, applies in REFUSED)
     if kind == "AcceptedNegativeData":
-        return not any(applies(failure, case, response) for _, applies in TAKEN)
+        return not any(applies(failure, case, response) for _, applies in ACCEPTED)
     return True

@@ -1,66 +1,67 @@
-//! One schema beside its successor: what a client sends by it must go on being taken, what it reads go on being what it was.
+//! Compares a schema with its successor: what a client sends must still be accepted, and what it reads must still conform to
+//! the earlier schema.
 
 use super::{Comparison, follow, items, members, text};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Which way a schema's values go.
+/// The direction in which the values of a schema travel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum Direction {
     /// The client sends them.
     Sent,
     /// The client reads them.
     Read,
 }
 
-/// Says nothing of its values.
+/// A schema without constraints.
 static ANYTHING: Value = Value::Null;
 
 impl<'a> Comparison<'a> {
-    pub(super) fn schema(&mut self, place: &str, was: &'a Value, is: &'a Value, way: Way) {
+    pub(super) fn schema(&mut self, place: &str, was: &'a Value, is: &'a Value, direction: Direction) {
         let (name_was, name_is) = (text(&was["$ref"]), text(&is["$ref"]));
-        // What a named type holds is told once, whoever refers to it; types may hold themselves.
+        // A named type is compared once, however often it is referred to; types may be recursive.
         if !name_was.is_empty() && !name_is.is_empty() {
-            let both = (name_was.to_owned(), name_is.to_owned(), way == Way::Sent);
+            let both = (name_was.to_owned(), name_is.to_owned(), direction == Direction::Sent);
             if !self.entered.insert(both) {
                 return;
             }
         }
         let (was, is) = (follow(self.was, was), follow(self.is, is));
-        if !self.types(place, was, is, way) {
+        if !self.types(place, was, is, direction) {
             return;
         }
-        // Where only one side has alternatives, the other is the one that all of them are compared with.
+        // If only one side has alternatives, `alternatives` compares each of them with the other side.
         if has_alternatives(was) == has_alternatives(is) {
-            self.words(place, was, is, way);
-            self.bounds(place, was, is, way);
-            self.spelling(place, was, is, way);
-            self.fields(place, was, is, way);
-            self.parts(place, was, is, way);
+            self.words(place, was, is, direction);
+            self.bounds(place, was, is, direction);
+            self.spelling(place, was, is, direction);
+            self.fields(place, was, is, direction);
+            self.parts(place, was, is, direction);
         }
-        self.alternatives(place, was, is, way);
-        self.together(place, was, is, way);
+        self.alternatives(place, was, is, direction);
+        self.together(place, was, is, direction);
     }
 
-    /// A client that sends must find every type taken that it could send; one that reads must meet no other than it could read.
-    /// False where nothing more can be said of it.
-    fn types(&mut self, place: &str, was: &'a Value, is: &'a Value, way: Way) -> bool {
-        match (types(self.was, was), types(self.is, is), way) {
-            (Some(before), Some(now), Way::Sent) => {
+    /// Every type that a client could send must still be accepted, and a client must not read any type that is new.
+    /// Returns false if further comparison is pointless.
+    fn types(&mut self, place: &str, was: &'a Value, is: &'a Value, direction: Direction) -> bool {
+        match (types(self.was, was), types(self.is, is), direction) {
+            (Some(before), Some(now), Direction::Sent) => {
                 for lost in before.iter().filter(|kind| !takes(&now, kind)) {
-                    self.broken(place, format!("{lost} is no longer taken"));
+                    self.broken(place, format!("{lost} is no longer accepted"));
                 }
             }
-            (Some(before), Some(now), Way::Read) => {
+            (Some(before), Some(now), Direction::Read) => {
                 for new in now.iter().filter(|kind| !takes(&before, kind)) {
                     self.broken(place, format!("it may be {new} now"));
                 }
             }
-            (None, Some(now), Way::Sent) => {
+            (None, Some(now), Direction::Sent) => {
                 let now: Vec<String> = now.into_iter().collect();
-                self.broken(place, format!("only {} is taken now", now.join(" or ")));
+                self.broken(place, format!("only {} is accepted now", now.join(" or ")));
             }
-            (Some(_), None, Way::Read) => {
+            (Some(_), None, Direction::Read) => {
                 self.broken(place, "it may be anything now");
                 return false;
             }
@@ -69,25 +70,25 @@ impl<'a> Comparison<'a> {
         true
     }
 
-    /// A vocabulary that is sent may not lose a word. One that is read may gain some, as its readers were told; a word that goes
-    /// away is most often one that was renamed, and whoever looks for it finds it no more.
-    fn words(&mut self, place: &str, was: &Value, is: &Value, way: Way) {
+    /// An `enum` may not lose a value. In a response it may gain values, as clients are part_schema; a lost value is usually a
+    /// renamed one, which clients that test for it would miss.
+    fn words(&mut self, place: &str, was: &Value, is: &Value, direction: Direction) {
         let (before, now) = (words(was), words(is));
-        match (way, before, now) {
+        match (direction, before, now) {
             (_, Some(before), Some(now)) => {
-                let gone = if way == Way::Sent { "taken" } else { "answered" };
+                let gone = if direction == Direction::Sent { "accepted" } else { "returned" };
                 for lost in before.iter().filter(|word| !now.contains(word)) {
                     self.broken(place, format!("{lost} is no longer {gone}"));
                 }
             }
-            (Way::Sent, None, Some(_)) => self.broken(place, "only listed values are taken now"),
-            (Way::Read, Some(_), None) => self.broken(place, "its values are no longer listed"),
+            (Direction::Sent, None, Some(_)) => self.broken(place, "only listed values are accepted now"),
+            (Direction::Read, Some(_), None) => self.broken(place, "its values are no longer listed"),
             (_, _, _) => {}
         }
     }
 
-    /// Bounds: none may become narrower of what is sent, and none wider of what is read.
-    fn bounds(&mut self, place: &str, was: &Value, is: &Value, way: Way) {
+    /// Bounds may not become narrower for what is sent, nor wider for what is read.
+    fn bounds(&mut self, place: &str, was: &Value, is: &Value, direction: Direction) {
         for (name, is_least) in [
             ("minimum", true),
             ("exclusiveMinimum", true),
@@ -103,13 +104,13 @@ impl<'a> Comparison<'a> {
             let narrower = match (before, now) {
                 (Some(before), Some(now)) if is_least => now > before,
                 (Some(before), Some(now)) => now < before,
-                // What was clamped and is now bounded otherwise shows in `maximum`.
+                // A new bound is narrower. A clamp that became a limit shows as a new `maximum`.
                 (None, Some(_)) => true,
                 (_, None) => false,
             };
-            match way {
-                Way::Sent if narrower => self.broken(place, format!("{name} is narrower")),
-                Way::Read if before.is_some() && before != now && !narrower => {
+            match direction {
+                Direction::Sent if narrower => self.broken(place, format!("{name} is narrower")),
+                Direction::Read if before.is_some() && before != now && !narrower => {
                     self.broken(place, format!("{name} is wider"));
                 }
                 _ => {}
@@ -117,24 +118,24 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// How texts are spelled: what is sent may not be held to another rule, what is read may not leave the one it kept to.
-    fn spelling(&mut self, place: &str, was: &Value, is: &Value, way: Way) {
+    /// Patterns and formats: what is sent may not get a new rule, and what is read must keep its rule.
+    fn spelling(&mut self, place: &str, was: &Value, is: &Value, direction: Direction) {
         for (name, verb) in [("pattern", "matches"), ("format", "is a")] {
             let (before, now) = (was.get(name), is.get(name));
             if before == now {
                 continue;
             }
-            match (way, before, now) {
-                (Way::Sent, _, Some(now)) => self.broken(place, format!("only what {verb} {now} is taken now")),
-                (Way::Read, Some(before), _) => {
-                    self.broken(place, format!("nobody promises now that it {verb} {before}"))
+            match (direction, before, now) {
+                (Direction::Sent, _, Some(now)) => self.broken(place, format!("only a value that {verb} {now} is accepted now")),
+                (Direction::Read, Some(before), _) => {
+                    self.broken(place, format!("it is no longer guaranteed that it {verb} {before}"))
                 }
                 (_, _, _) => {}
             }
         }
     }
 
-    fn fields(&mut self, place: &str, was: &'a Value, is: &'a Value, way: Way) {
+    fn fields(&mut self, place: &str, was: &'a Value, is: &'a Value, direction: Direction) {
         let required = |schema: &Value, name: &str| items(&schema["required"]).any(|it| it == name);
         for (name, field) in members(&was["properties"]) {
             let below = format!("{place}.{name}");
@@ -142,45 +143,45 @@ impl<'a> Comparison<'a> {
                 self.broken(&below, "the field is gone");
                 continue;
             };
-            match way {
-                Way::Sent if required(is, name) && !required(was, name) => {
+            match direction {
+                Direction::Sent if required(is, name) && !required(was, name) => {
                     self.broken(&below, "the field is required now")
                 }
-                Way::Read if required(was, name) && !required(is, name) => {
-                    self.broken(&below, "the field may be left out now")
+                Direction::Read if required(was, name) && !required(is, name) => {
+                    self.broken(&below, "the field is optional now")
                 }
                 _ => {}
             }
-            self.schema(&below, field, now, way);
+            self.schema(&below, field, now, direction);
         }
         for (name, _) in members(&is["properties"]) {
-            if way == Way::Sent && required(is, name) && was["properties"].get(name).is_none() {
+            if direction == Direction::Sent && required(is, name) && was["properties"].get(name).is_none() {
                 self.broken(&format!("{place}.{name}"), "the field is new and required");
             }
         }
-        if way == Way::Sent && is["additionalProperties"] == false && was["additionalProperties"] != false {
-            self.broken(place, "fields that are not listed are refused now");
+        if direction == Direction::Sent && is["additionalProperties"] == false && was["additionalProperties"] != false {
+            self.broken(place, "unknown fields are refused now");
         }
     }
 
-    /// The elements of a list, the values of a map, what stands in a text. A side that says nothing of them leaves them open.
-    fn parts(&mut self, place: &str, was: &'a Value, is: &'a Value, way: Way) {
+    /// The elements of a list, the values of a map, the content of a text. A side without a schema for them allows anything.
+    fn parts(&mut self, place: &str, was: &'a Value, is: &'a Value, direction: Direction) {
         for (part, suffix) in [("items", "[]"), ("additionalProperties", ".*"), ("contentSchema", " as JSON")] {
-            let told = |schema: &'a Value| schema.get(part).filter(|it| it.is_object());
-            let (before, now) = (told(was), told(is));
-            // An empty object of fields is no map: only what once had a schema, or has one now, is compared.
+            let part_schema = |schema: &'a Value| schema.get(part).filter(|it| it.is_object());
+            let (before, now) = (part_schema(was), part_schema(is));
+            // Compared only if the earlier side had a schema, or if the later side added one to a schema of that type.
             if before.is_some() || (now.is_some() && is_of_kind(was, part)) {
                 let closed = is.get(part) == Some(&Value::Bool(false));
                 if !closed {
                     let (before, now) = (before.unwrap_or(&ANYTHING), now.unwrap_or(&ANYTHING));
-                    self.schema(&format!("{place}{suffix}"), before, now, way);
+                    self.schema(&format!("{place}{suffix}"), before, now, direction);
                 }
             }
         }
     }
 
-    /// Alternatives are compared in their order; each one that refers to a type with its namesake.
-    fn alternatives(&mut self, place: &str, was: &'a Value, is: &'a Value, way: Way) {
+    /// Alternatives that refer to a named type are compared with the one of the same name, others by position or type.
+    fn alternatives(&mut self, place: &str, was: &'a Value, is: &'a Value, direction: Direction) {
         if !has_alternatives(was) && !has_alternatives(is) {
             return;
         }
@@ -189,28 +190,28 @@ impl<'a> Comparison<'a> {
             let namesake = now.iter().find(|it| choice.get("$ref").is_some() && it.get("$ref") == choice.get("$ref"));
             let alike = now.iter().find(|it| types(self.is, it) == types(self.was, choice));
             match namesake.or(now.get(position).filter(|_| before.len() == now.len())).or(alike) {
-                Some(now) => self.schema(place, choice, now, way),
-                // A type that is no longer taken was told above.
-                None if way == Way::Sent && now.len() > 1 => self.broken(place, "an alternative is no longer taken"),
+                Some(now) => self.schema(place, choice, now, direction),
+                // A type that is no longer accepted was reported above.
+                None if direction == Direction::Sent && now.len() > 1 => self.broken(place, "an alternative is no longer accepted"),
                 None => {}
             }
         }
-        if way == Way::Read && has_alternatives(was) && now.len() > before.len() {
-            self.broken(place, "there is another alternative");
+        if direction == Direction::Read && has_alternatives(was) && now.len() > before.len() {
+            self.broken(place, "there is a new alternative");
         }
     }
 
-    /// What a value is at once.
-    fn together(&mut self, place: &str, was: &'a Value, is: &'a Value, way: Way) {
+    /// The schemas of `allOf`, compared by position.
+    fn together(&mut self, place: &str, was: &'a Value, is: &'a Value, direction: Direction) {
         let (before, now): (Vec<_>, Vec<_>) = (items(&was["allOf"]).collect(), items(&is["allOf"]).collect());
         for (before, now) in before.iter().zip(&now) {
-            self.schema(place, before, now, way);
+            self.schema(place, before, now, direction);
         }
-        if way == Way::Read && now.len() < before.len() {
-            self.broken(place, "a part of what it promised is gone");
+        if direction == Direction::Read && now.len() < before.len() {
+            self.broken(place, "a schema of allOf is gone");
         }
-        if way == Way::Sent && now.len() > before.len() {
-            self.broken(place, "it has to be more at once");
+        if direction == Direction::Sent && now.len() > before.len() {
+            self.broken(place, "allOf has a new schema");
         }
     }
 }
@@ -219,7 +220,7 @@ fn has_alternatives(schema: &Value) -> bool {
     schema.get("anyOf").or_else(|| schema.get("oneOf")).is_some()
 }
 
-/// A schema's alternatives; itself where it has none.
+/// A schema's alternatives, or the schema itself if it has none.
 fn alternatives(schema: &Value) -> Vec<&Value> {
     match schema.get("anyOf").or_else(|| schema.get("oneOf")) {
         Some(choices) => items(choices).collect(),
@@ -227,7 +228,7 @@ fn alternatives(schema: &Value) -> Vec<&Value> {
     }
 }
 
-/// Whether `schema` is of the kind that `part` belongs to.
+/// Whether the type of `schema` is the one that the keyword `part` applies to.
 fn is_of_kind(schema: &Value, part: &str) -> bool {
     let kind = match part {
         "items" => "array",
@@ -237,7 +238,7 @@ fn is_of_kind(schema: &Value, part: &str) -> bool {
     schema["type"] == kind
 }
 
-/// The types that a value may have; none where nothing is said of it.
+/// The types that a value may have; `None` if the schema does not restrict them.
 fn types(document: &Value, schema: &Value) -> Option<BTreeSet<String>> {
     let schema = follow(document, schema);
     if let Some(alternatives) = schema.get("anyOf").or_else(|| schema.get("oneOf")) {
@@ -268,7 +269,7 @@ fn kind_of(value: &Value) -> &'static str {
     }
 }
 
-/// Whether a value of `kind` is of one of `kinds`: an integer is a number too.
+/// Whether `kinds` include `kind`: an integer is a number too.
 fn takes(kinds: &BTreeSet<String>, kind: &str) -> bool {
     kinds.contains(kind) || (kind == "integer" && kinds.contains("number"))
 }

@@ -142,7 +142,7 @@ async fn a_list_that_is_empty_for_what_was_asked_does_not_say_that_too_little_is
     let test = researched().await;
     for target in ["claims?level=beta", "backtests?model_version=rds-0.9.0", "predictions?outcome=loss"] {
         let answer = test.json(&format!("/v1/research/{target}")).await;
-        assert_eq!(answer["meta"]["notice"], "No row that is shown matches what was asked for.", "{target}");
+        assert_eq!(answer["meta"]["notice"], "No published row matches the filters.", "{target}");
     }
 }
 

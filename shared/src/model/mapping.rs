@@ -1,7 +1,5 @@
-//! What vaults, protocols, assets, markets and feeds have in common: a bridge, a set of signers, an oracle's vendor, a cluster
-//! of operators. If it fails, everything that is mapped to it is hit at once.
-//!
-//! Source: interface, "Graph structures" (references with `verified` and `confidence`) and the limits that group by them.
+//! Mappings: a bridge, signer set, oracle vendor or operator cluster, and the vaults, protocols, assets, markets and feeds that depend on
+//! it. If it fails, all of them are affected at once.
 
 use alloc::{string::String, vec::Vec};
 use serde::Serialize;
@@ -10,21 +8,21 @@ use super::ids::{Address, ChainId};
 use crate::scoring::{Ppm, named_enum};
 
 named_enum! {
-    /// What is mapped to.
+    /// Type of a mapping.
     pub enum MappingType {
         /// A bridge or custody route.
         Bridge = "bridge",
-        /// A multisig, timelock or executor that administers.
+        /// A multisig, timelock or executor that administers contracts.
         SignerSet = "signer_set",
-        /// Who runs oracle feeds.
+        /// An operator of price feeds.
         OracleVendor = "oracle_vendor",
-        /// Operators that fail together.
+        /// A group of operators that are likely to fail together.
         OperatorCluster = "operator_cluster",
     }
 }
 
 named_enum! {
-    /// What is mapped.
+    /// Kind of subject that a mapping applies to.
     pub enum SubjectType {
         /// A vault, by its id.
         Vault = "vault",
@@ -40,47 +38,47 @@ named_enum! {
 }
 
 named_enum! {
-    /// What a set of signers is on chain.
+    /// Kind of contract behind a signer set.
     pub enum SignerForm {
-        /// So many of so many keys.
+        /// A wallet that needs the signatures of several keys, for example three of five.
         Multisig = "multisig",
-        /// A contract that delays what it was told.
+        /// A contract that executes a change only after a delay.
         Timelock = "timelock",
-        /// The same for payloads that a vote approved.
+        /// A timelock for payloads that a governance vote approved.
         PayloadsController = "payloads_controller",
-        /// A contract that carries out what was decided elsewhere.
+        /// A contract that executes decisions made elsewhere, for example by a vote.
         Executor = "executor",
     }
 }
 
-/// Who administers a market. An additive part of its detail.
+/// A signer set that administers a market.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MarketSignerSet {
-    /// The mapping's id.
+    /// Id of the mapping.
     pub id: String,
     /// Name, for display; null if unknown.
     pub name: Option<String>,
-    /// What it is on chain.
+    /// Kind of contract behind the signer set.
     pub form: SignerForm,
-    /// Where it stands.
+    /// Number of the contract's chain; `/v1/chains` lists them.
     pub chain_id: ChainId,
-    /// Address of the contract.
+    /// Address of the signer set's contract.
     pub address: Address,
-    /// Keys that must sign; null where that was not read, and for what has no keys.
+    /// Number of keys that must sign; null if it was not read or the contract has no keys.
     pub threshold: Option<u32>,
-    /// Keys there are; null likewise.
+    /// Number of keys in the set; null if they were not read or the contract has no keys.
     pub owner_count: Option<u32>,
-    /// How long a change waits; null where that is not known.
+    /// Delay before a change takes effect, in seconds; null if unknown.
     pub delay_seconds: Option<u64>,
-    /// What it may do, in its source's words.
+    /// Roles of the signer set, as the source names them.
     pub roles: Vec<String>,
-    /// Whether a source says so; a provisional mapping is false.
+    /// True if a source confirms that the signer set administers the market; false if the mapping is provisional.
     pub verified: bool,
-    /// How sure the mapping is, from 0 to 1.
+    /// Confidence in the mapping, as a fraction from 0 to 1.
     pub confidence: Ppm,
-    /// How the market was found to belong to it; null where the mapping names it outright.
+    /// How the market was matched to the signer set; null if the mapping names the market directly.
     pub reason: Option<String>,
-    /// Whose word it is.
+    /// Name of the source of the mapping.
     pub source: String,
 }

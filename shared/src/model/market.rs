@@ -1,6 +1,5 @@
-//! Lending markets: the list row, and the detail with reserves, efficiency modes, hubs and who administers.
-//!
-//! Source: interface, "Market" and "Market reserve". Fields under "additive" are ours.
+//! Lending markets: the list row, and the detail with reserves, efficiency modes, liquidity hubs and signer sets. Fields marked "additive"
+//! are not part of the interface.
 
 use alloc::{string::String, vec::Vec};
 use serde::Serialize;
@@ -13,13 +12,13 @@ use crate::scoring::{MilliPoints, named_enum};
 use crate::wire::time::Timestamp;
 
 named_enum! {
-    /// What a market is made of.
+    /// Structure of a market.
     pub enum MarketShape {
-        /// One contract over many assets: a parent of vault rows.
+        /// One contract for many assets; each reserve is a vault.
         Pool = "pool",
-        /// Part of a hub-and-spoke system: a parent of vault rows that draws from liquidity hubs.
+        /// The spoke of a hub-and-spoke system: each reserve is a vault and draws from a liquidity hub.
         Spoke = "spoke",
-        /// One loan asset against one collateral asset: no parent.
+        /// One loan asset against one collateral asset; the market has no reserves.
         Pair = "pair",
     }
 }
@@ -27,7 +26,7 @@ named_enum! {
 named_enum! {
     /// How a market was discovered.
     pub enum MarketSource {
-        /// The protocol's own API names it.
+        /// The protocol's own API lists it.
         ProtocolApi = "protocol_api",
         /// It was found on chain.
         OnchainRpc = "onchain_rpc",
@@ -37,22 +36,22 @@ named_enum! {
 named_enum! {
     /// Where a market's totals come from.
     pub enum TotalsSource {
-        /// Summed from the market's own vault rows.
+        /// They are sums over the market's reserves.
         Members = "members",
-        /// As the protocol reports them: pair-shaped markets.
+        /// The protocol reports them; used for pairs.
         ProtocolApi = "protocol_api",
     }
 }
 
-/// A market in the list. Amounts in USD, rates as fractions.
+/// A market in the list. Amounts are in USD, rates are fractions.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Market {
-    /// `{protocol}-{version}-{chain}-{market_key}`, given on first sight of the contract and kept for ever.
+    /// Id of the market, `{protocol}-{version}-{chain}-{market_key}`; it is assigned when the contract is first seen and never changes.
     pub id: String,
     /// Id of the protocol; `/v1/protocols` lists them.
     pub protocol_id: String,
-    /// Its generation, for example `v3`.
+    /// Version of the protocol, for example `v3`.
     pub protocol_version: String,
     /// Protocol, for display.
     pub protocol_name: String,
@@ -60,126 +59,128 @@ pub struct Market {
     pub chain_id: ChainId,
     /// Chain, for display.
     pub chain_name: String,
-    /// The last part of `id`.
+    /// Last part of `id`; unlike `name` it never changes.
     pub market_key: String,
-    /// The market's name; unlike the key it may change.
+    /// Name of the market, for display; it may change.
     pub name: String,
-    /// Address of the contract.
+    /// Address of the market's contract.
     pub address: Address,
-    /// The hub a spoke draws from; null for other shapes, and where several hubs serve it or none is established.
+    /// Address of the liquidity hub that a spoke draws from; null for other shapes, and if several hubs serve the spoke or none is known.
     pub hub_address: Option<Address>,
-    /// How it was discovered.
+    /// How the market was discovered.
     pub source: MarketSource,
-    /// Where the totals come from.
+    /// Where the market's totals come from.
     pub totals_source: TotalsSource,
-    /// Active, non-shutdown reserves; 0 for a pair, which has no members.
+    /// Number of reserves that are active and not shut down; 0 for a pair, which has no reserves.
     pub reserve_count: u64,
-    /// Borrow sides that were read: of the reserves, or the pair's own.
+    /// Number of reserves whose borrow side was read; for a pair 1 if its borrowed value was read, else 0.
     pub borrow_observed_count: u64,
-    /// Supplied value, borrowed amounts included; the sum of what was read.
+    /// Supplied value in USD, including borrowed amounts, summed over the reserves whose supply was read; 0 if none was read.
     #[serde(serialize_with = "crate::model::money::usd")]
     pub total_supplied_usd: f64,
-    /// Null, never 0, when no borrow side was read.
+    /// Borrowed value in USD; null, never 0, if no borrow side was read.
     #[serde(serialize_with = "crate::model::money::usd")]
     pub total_borrowed_usd: Option<f64>,
-    /// Borrowed over the supply of the observed reserves only.
+    /// Borrowed value over the supply of the reserves whose borrow side was read, as a fraction; may exceed 1; null if none was read or
+    /// that supply is 0.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub utilization: Option<f64>,
-    /// What a pair lends; null on pool-shaped markets.
+    /// Symbol of the asset that a pair lends; null for other shapes.
     pub loan_asset_symbol: Option<String>,
-    /// What a pair lends against; null on pool-shaped markets.
+    /// Symbol of the asset that a pair accepts as collateral; null for other shapes.
     pub collateral_asset_symbol: Option<String>,
-    /// A pair's liquidation loan-to-value; null on pool-shaped markets.
+    /// Liquidation loan-to-value of a pair, as a fraction; null for other shapes.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub lltv: Option<f64>,
-    /// Whether the protocol itself lists it. Unlisted pairs are not served.
+    /// Whether the protocol itself lists the market. Unlisted pairs are not served.
     pub is_protocol_listed: bool,
-    /// The latest successful sync of the market or of any of its reserves.
+    /// Instant of the latest successful sync of the market or of one of its reserves.
     pub last_synced_at: Timestamp,
-    /// What the market is made of.
+    /// Structure of the market.
     // Additive to the interface.
     pub shape: MarketShape,
-    /// Reserves whose supply was read: 0 says that `total_supplied_usd` is a sum of nothing.
+    /// Number of reserves whose supply was read, for a pair 0 or 1; if it is 0, `total_supplied_usd` is 0 because nothing was read.
     // Additive to the interface.
     pub supplied_observed_count: u64,
 }
 
-/// One asset of a pool-shaped market.
+/// One asset of a pool or spoke.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MarketReserve {
-    /// The vault row of the reserve; null where its supply position is no vault that is known here.
+    /// Id of the reserve's vault; null if the reserve's supply token is not a vault known to the service.
     pub vault_id: Option<VaultId>,
     /// Symbol of the asset.
     pub asset_symbol: String,
-    /// The asset's contract.
+    /// Address of the asset's contract.
     pub asset_address: Address,
     /// Number of the chain; `/v1/chains` lists them.
     pub chain_id: ChainId,
-    /// Supplied value; null when it was not read.
+    /// Supplied value in USD; null if it was not read.
     #[serde(serialize_with = "crate::model::money::usd")]
     pub supplied_usd: Option<f64>,
-    /// What suppliers earn, rewards included.
+    /// Net annual rate that suppliers earn, rewards included, as a fraction; null if unknown.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub supply_apr: Option<f64>,
-    /// Value lent out; null when supply or utilization was not read.
+    /// Value lent out in USD; null if supply or utilization was not read.
     #[serde(serialize_with = "crate::model::money::usd")]
     pub borrowed_usd: Option<f64>,
-    /// Gross borrow quote.
+    /// Gross annual rate that borrowers pay, as a fraction; null if unknown.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub borrow_apr: Option<f64>,
-    /// Net of priced borrower incentives.
+    /// `borrow_apr` minus the priced borrower incentives, as a fraction; may be negative; null if either is unknown.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub borrow_apr_net: Option<f64>,
-    /// Borrowed over supplied, may exceed 1.
+    /// Borrowed over supplied value, as a fraction; may exceed 1; null if unknown.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub utilization: Option<f64>,
-    /// The protocol's part of the interest.
+    /// The protocol's part of the interest, as a fraction; null if unknown.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub fee_rate: Option<f64>,
-    /// Whether it lends; for hub-and-spoke reserves only where both gates were read and let it.
+    /// Whether the reserve lends. A hub-and-spoke reserve is `open` only if the gates of spoke and hub were both read and both allow
+    /// borrowing.
     pub borrow_status: BorrowStatus,
-    /// Whether it takes deposits; null when that could not be observed.
+    /// Whether the reserve accepts deposits; null if this could not be observed.
     pub is_depositable: Option<bool>,
-    /// Room for deposits; null when uncapped or not observable.
+    /// Remaining deposit capacity in USD; null if uncapped, unpriced or not observable.
     #[serde(serialize_with = "crate::model::money::usd")]
     pub deposit_capacity_usd: Option<f64>,
-    /// Tier of the vault row.
+    /// Published tier of the reserve's vault; null if there is no vault or it is unscored.
     pub risk_tier: Option<Tier>,
-    /// Score of the vault row.
+    /// Published score of the reserve's vault, 0 to 10; null if there is no vault or it is unscored.
     pub total_score: Option<MilliPoints>,
-    /// Shut down: listed, but in no total.
+    /// True if the reserve is shut down: it is still listed, but is not part of any total of the market.
     pub is_shutdown: bool,
-    /// The reserve's own supply token.
+    /// Address of the reserve's own supply token; null if unknown.
     // Additive to the interface.
     pub token_address: Option<Address>,
-    /// The hub it draws from; null where none is established.
+    /// Address of the liquidity hub that the reserve draws from; null if none is known.
     // Additive to the interface.
     pub hub_address: Option<Address>,
 }
 
-/// A group of assets that a market lends on better terms against each other. Fractions.
+/// An efficiency mode: a group of assets that a market lends on better terms against each other.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EfficiencyMode {
-    /// Its number in the market.
+    /// Number of the mode, unique within the market.
     pub emode_id: u64,
     /// Label, for display.
     pub label: String,
-    /// Loan-to-value up to which can be borrowed.
+    /// Maximum loan-to-value for borrowing, as a fraction.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub ltv: f64,
-    /// Loan-to-value from which can be liquidated.
+    /// Loan-to-value above which a position can be liquidated, as a fraction.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub liquidation_threshold: f64,
-    /// What a liquidator gains.
+    /// Bonus of the liquidator, as a fraction.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub liquidation_bonus: f64,
-    /// Tokens that count as collateral in it.
+    /// Addresses of the tokens that count as collateral in this mode.
     pub collateral_assets: Vec<String>,
-    /// Tokens that may be borrowed in it.
+    /// Addresses of the tokens that can be borrowed in this mode.
     pub borrowable_assets: Vec<String>,
-    /// Collateral that no longer adds borrowing power.
+    /// Addresses of the collateral tokens that no longer add borrowing power.
     pub ltv_zero_assets: Vec<String>,
 }
 
@@ -188,34 +189,34 @@ pub struct EfficiencyMode {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MarketPage<M = Market> {
-    /// The list row.
+    /// The market, as in the list.
     pub market: M,
-    /// Its reserves, largest supply first, shut-down ones included; empty for a pair.
+    /// Reserves of the market, largest supply first, including those that are shut down; empty for a pair.
     pub reserves: Vec<MarketReserve>,
-    /// Its efficiency modes, in order of their numbers.
+    /// Efficiency modes of the market, ordered by `emode_id`.
     // Additive to the interface.
     pub emodes: Vec<EfficiencyMode>,
-    /// The hubs that its reserves are known to draw from, with everything each carries; empty for pools and pairs.
+    /// Liquidity hubs that the market or its reserves are known to draw from, each with all of its assets; empty for pools and pairs.
     // Additive to the interface.
     pub hubs: Vec<LiquidityHub>,
-    /// Who administers it, in order of their ids.
+    /// Signer sets that administer the market, ordered by `id`.
     // Additive to the interface.
     pub signer_sets: Vec<MarketSignerSet>,
 }
 
-/// A hub that spokes draw from.
+/// A liquidity hub, from which the reserves of spokes draw.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LiquidityHub {
-    /// Address of the contract.
+    /// Address of the hub's contract.
     pub address: Address,
     /// Name, for display.
     pub name: String,
-    /// What it carries, in order of symbols.
+    /// Assets of the hub, ordered by symbol.
     pub assets: Vec<HubAsset>,
 }
 
-/// One asset of a hub.
+/// One asset of a liquidity hub.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HubAsset {
@@ -223,8 +224,8 @@ pub struct HubAsset {
     pub asset_symbol: String,
     /// Address of the asset's contract.
     pub asset_address: Address,
-    /// What sets its rates; null where that is not known.
+    /// Address of the contract that sets the asset's interest rates; null if unknown.
     pub interest_rate_strategy: Option<Address>,
-    /// The contract that makes a position in it a token; null where there is none.
+    /// Address of the contract that wraps a position in the asset as a token; null if there is none.
     pub wrapper_address: Option<Address>,
 }

@@ -1,6 +1,6 @@
-//! The resources exactly as the API serves them, one file a family.
+//! The resources exactly as the API serves them, one file per resource.
 //!
-//! Response types are `Serialize` only, fields stand in the interface's order, and a null is written, never left out.
+//! Response types implement `Serialize` only. Fields are in the interface's order, and a null is written, not omitted.
 //! Amounts are USD as `f64`, rates are decimal fractions, scores are [`crate::scoring::MilliPoints`].
 //!
 //! # Invariants

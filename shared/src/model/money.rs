@@ -1,49 +1,50 @@
-//! Money that has to add up: whole cents inside, a JSON number outside. And how amounts and rates that were computed are published.
+//! Money: exact sums in whole cents, written as JSON numbers, and the rounding of published amounts and rates.
 //!
-//! Sums and products of floats end in binary noise (`171980821.50997278`). So every published amount and rate is rounded here, once, as it
-//! is written. Scores are made of what was observed, before any of this.
+//! Sums and products of floats carry binary noise (`171980821.50997278`), so every published amount and rate is rounded here, once, when it
+//! is written. Scores are computed from the unrounded observations.
 
 use core::iter::Sum;
 use serde::{Serialize, Serializer};
 
-/// US dollars to the cent. Sums are exact; the number is printed once, at the end.
+/// An amount in US dollars, in whole cents, so that sums are exact; it becomes a float only when it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Cents(pub i64);
 
 impl Cents {
-    /// So many whole dollars.
+    /// The amount of this many whole dollars.
     pub const fn dollars(dollars: i64) -> Self {
         Cents(dollars.saturating_mul(100))
     }
 
-    /// The nearest float: its shortest decimal text is the amount, up to 70 trillion dollars.
+    /// The nearest float; up to 70 trillion dollars its shortest decimal text is the exact amount.
     pub fn as_f64(self) -> f64 {
         self.0 as f64 / 100.0
     }
 }
 
-/// An amount in US dollars as it is published: to the cent, and below one dollar to the millionth, so that dust is not nothing.
+/// An amount in US dollars as it is published: rounded to the cent, or below one dollar to the millionth, so that small amounts do not
+/// become 0.
 pub fn rounded_usd(amount: f64) -> f64 {
     let scale = if amount.abs() < 1.0 { 1e6 } else { 1e2 };
     rounded(amount, scale)
 }
 
-/// A rate, a share or a ratio as it is published: to twelve decimal places, so that its product with any amount keeps the cent.
+/// A rate, share or ratio as it is published: rounded to twelve decimals, so that its products with amounts stay correct to the cent.
 pub fn rounded_rate(rate: f64) -> f64 {
     rounded(rate, 1e12)
 }
 
-/// The nearest multiple of `1 / scale`, halves away from zero. A number too great to have such decimals stays as it is.
+/// The nearest multiple of `1 / scale`, halves away from zero. A number too large to have such decimals is returned unchanged.
 fn rounded(number: f64, scale: f64) -> f64 {
-    // Whole numbers up to here are exact floats.
+    // 2^53: whole numbers up to this magnitude are exact floats.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     let scaled = number * scale;
     if scaled.abs() < EXACT { (scaled + 0.5_f64.copysign(scaled)) as i64 as f64 / scale } else { number }
 }
 
-/// A number, or none, that is rounded as it is written.
+/// A number, or an optional number, that is rounded when it is written.
 pub trait Published {
-    /// Writes it, rounded.
+    /// Serialises the number, rounded with `round`; `None` becomes null.
     fn publish<S: Serializer>(&self, round: fn(f64) -> f64, serializer: S) -> Result<S::Ok, S::Error>;
 }
 
@@ -59,12 +60,12 @@ impl Published for Option<f64> {
     }
 }
 
-/// Writes an amount in US dollars: `serialize_with` of every such field.
+/// Serialises an amount in US dollars; the `serialize_with` of every such field.
 pub fn usd<T: Published, S: Serializer>(amount: &T, serializer: S) -> Result<S::Ok, S::Error> {
     amount.publish(rounded_usd, serializer)
 }
 
-/// Writes a rate, a share or a ratio: `serialize_with` of every such field.
+/// Serialises a rate, share or ratio; the `serialize_with` of every such field.
 pub fn rate<T: Published, S: Serializer>(rate: &T, serializer: S) -> Result<S::Ok, S::Error> {
     rate.publish(rounded_rate, serializer)
 }
@@ -81,7 +82,7 @@ impl Serialize for Cents {
     }
 }
 
-/// An amount as decimal text: `1234.50`. For fields that the interface writes as strings.
+/// An amount in US dollars as decimal text with two decimals, such as `1234.50`, for fields that the interface defines as strings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct DecimalUsd(pub Cents);
 
@@ -132,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_decimal_text_keeps_both_digits() {
+    fn a_decimal_text_always_has_two_decimals() {
         for (cents, text) in
             [(0, "0.00"), (5, "0.05"), (-150, "-1.50"), (123_450, "1234.50"), (i64::MIN, "-92233720368547758.08")]
         {
@@ -142,12 +143,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_published_number_is_near_and_is_published_as_itself(amount in -1e13_f64..1e13, rate in -1e3_f64..1e3) {
+        fn rounding_is_accurate_and_idempotent(amount in -1e13_f64..1e13, rate in -1e3_f64..1e3) {
             prop_assert!((rounded_usd(amount) - amount).abs() <= 0.005_000_1 + amount.abs() * 1e-15);
             prop_assert_eq!(rounded_usd(rounded_usd(amount)), rounded_usd(amount));
             prop_assert!((rounded_rate(rate) - rate).abs() <= 1e-12);
             prop_assert_eq!(rounded_rate(rounded_rate(rate)), rounded_rate(rate));
-            // At most two decimals are printed of what is a dollar or more.
+            // Amounts of a dollar or more have at most two decimals.
             let text = serde_json::to_string(&rounded_usd(amount)).unwrap();
             if amount.abs() >= 1.0 && !text.contains('e') {
                 prop_assert!(text.split('.').nth(1).is_none_or(|decimals| decimals.len() <= 2), "{}", text);
@@ -155,12 +156,12 @@ mod tests {
         }
 
         #[test]
-        fn what_order_amounts_have_they_are_published_in(a in -1e9_f64..1e9, b in -1e9_f64..1e9) {
+        fn rounding_keeps_the_order_of_amounts(a in -1e9_f64..1e9, b in -1e9_f64..1e9) {
             prop_assert!(a > b || rounded_usd(a) <= rounded_usd(b));
         }
 
         #[test]
-        fn what_is_printed_reads_back_to_the_cent(cents in -7_000_000_000_000_000i64..7_000_000_000_000_000) {
+        fn a_printed_amount_parses_back_to_the_same_cents(cents in -7_000_000_000_000_000i64..7_000_000_000_000_000) {
             let printed = serde_json::to_string(&Cents(cents)).unwrap();
             prop_assert_eq!(crate::scoring::decimal::parse_decimal(&printed, 2), Ok(cents));
         }

@@ -1,7 +1,7 @@
-//! Price feeds and their like. The interface names the routes and leaves the shape open.
+//! Price feeds, and feeds of other values such as exchange rates and reserves.
 //!
-//! Age and status move with the clock, so a feed is encoded once without them and they are written when it is served; its
-//! version, which an ETag is made of, covers the status but not the age.
+//! `age_seconds` and `status` depend on the clock, so a feed is encoded once without them and they are appended when it is served. Its
+//! version, from which the ETag is computed, covers the status but not the age.
 
 use alloc::{string::String, vec::Vec};
 use serde::Serialize;
@@ -14,22 +14,22 @@ use crate::wire::page::write_u64;
 use crate::wire::time::Timestamp;
 
 named_enum! {
-    /// What a feed tells.
+    /// Kind of value that a feed publishes.
     pub enum FeedKind {
         /// A market price.
         Price = "price",
-        /// What one token redeems for in another.
+        /// The amount of one token for which another can be redeemed.
         ExchangeRate = "exchange_rate",
         /// A fund's net asset value.
         Nav = "nav",
-        /// What backs a token.
+        /// The reserves that back a token.
         ProofOfReserves = "proof_of_reserves",
         /// Whether a rollup's sequencer is up.
         SequencerUptime = "sequencer_uptime",
     }
 }
 
-/// A feed without what moves with the clock: `age_seconds` and `status` follow these fields when it is served.
+/// A feed without `age_seconds` and `status`: they depend on the clock and are appended when the feed is served.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OracleFeed {
@@ -37,55 +37,55 @@ pub struct OracleFeed {
     pub chain_id: ChainId,
     /// Chain, for display.
     pub chain_name: String,
-    /// The feed's contract, or the adapter's.
+    /// Address of the feed's contract, or of the adapter around it.
     pub address: Address,
-    /// What it tells.
+    /// Kind of value that the feed publishes.
     pub kind: FeedKind,
-    /// What is priced.
+    /// Symbol of the asset that the value is about; null if unknown.
     pub asset: Option<String>,
     /// Unit of the value, such as `USD`; null if unknown.
     pub quote: Option<String>,
-    /// The feed's own name.
+    /// The feed's own name; null if unknown.
     pub description: Option<String>,
-    /// Who runs it; null when no list names the contract.
+    /// Operator of the feed; null if no source names one.
     pub vendor: Option<String>,
-    /// Seconds within which it promises to speak.
+    /// Maximum time between two updates that the operator promises, in seconds; null if unknown.
     pub heartbeat_seconds: Option<u64>,
-    /// The move, as a fraction, at which it speaks before that.
+    /// Change of the value, as a fraction, that triggers an update before the heartbeat; null if unknown.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub deviation_threshold: Option<f64>,
-    /// Its latest value, as a decimal text of any length.
+    /// Latest value, as decimal text of any length; null if unknown.
     pub last_answer: Option<String>,
-    /// When it last spoke.
+    /// Instant of the feed's latest update; null if unknown.
     pub last_update_at: Option<Timestamp>,
-    /// Markets known to use it.
+    /// Names of the markets that are known to use the feed.
     pub used_by: Vec<String>,
-    /// Assets that those markets price by it.
+    /// Symbols of the assets that these markets price with the feed.
     pub reserve_symbols: Vec<String>,
     /// Other names of the same contract.
     pub other_descriptions: Vec<String>,
-    /// When it was last looked at.
+    /// Instant at which the service last read the feed.
     pub last_synced_at: Timestamp,
 }
 
-/// A feed as it is served.
+/// A price feed, or a feed of another kind of value, with its latest value.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "OracleFeed"))]
 pub struct ServedFeed {
-    /// What does not move with the clock.
+    /// The fields that do not depend on the clock.
     #[serde(flatten)]
     pub feed: OracleFeed,
-    /// Seconds since it last spoke, as of this answer; null where that is not known.
+    /// Seconds since `last_update_at`, as of this answer; null if that instant is unknown.
     pub age_seconds: Option<u64>,
-    /// Whether it keeps its heartbeat, as of this answer.
+    /// Whether the latest update is within the heartbeat, as of this answer.
     pub status: FeedStatus,
 }
 
-/// A feed's JSON, encoded once.
+/// The JSON of a feed, encoded once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EncodedFeed {
-    /// The object up to its closing brace.
+    /// The JSON object without its closing brace.
     head: Vec<u8>,
     content: u64,
     updated_at: Option<Timestamp>,
@@ -93,35 +93,35 @@ pub struct EncodedFeed {
 }
 
 impl EncodedFeed {
-    /// Bytes of the two moving fields, at most.
-    const MOVING: usize = 64;
+    /// Maximum number of bytes of `age_seconds`, `status` and the closing brace.
+    const CLOCK_FIELDS_LEN: usize = 64;
 
-    /// Encodes `feed`.
+    /// Encodes `feed`, without the fields that depend on the clock.
     pub fn encode(feed: &OracleFeed) -> Result<Self, serde_json::Error> {
         let mut head = serde_json::to_vec(feed)?;
-        // An object ends in its brace: it comes back behind the moving fields.
+        // Removes the closing brace; `write` appends it after the fields that depend on the clock.
         head.pop();
         let content = Sha256::digest(&head).iter().take(8).fold(0, |all, &byte| all << 8 | u64::from(byte));
         let fresh_until = oracles::fresh_until(feed.last_update_at, feed.heartbeat_seconds);
         Ok(EncodedFeed { head, content, updated_at: feed.last_update_at, fresh_until })
     }
 
-    /// How the feed stands at `now`.
+    /// The feed's status at `now`.
     pub fn status(&self, now: Timestamp) -> FeedStatus {
         oracles::status(self.fresh_until, now)
     }
 
-    /// Identifies what is served at `now`, the age apart.
+    /// A version of what is served at `now`; it does not change with the age.
     pub fn version(&self, now: Timestamp) -> u64 {
         self.content.wrapping_add(self.status(now) as u64)
     }
 
-    /// An upper bound of the bytes one [`write`](Self::write) appends.
+    /// Maximum number of bytes that one [`write`](Self::write) appends.
     pub fn max_len(&self) -> usize {
-        self.head.len() + Self::MOVING
+        self.head.len() + Self::CLOCK_FIELDS_LEN
     }
 
-    /// Appends the feed as it reads at `now`.
+    /// Appends the feed's JSON as of `now`.
     pub fn write(&self, now: Timestamp, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.head);
         out.extend_from_slice(b",\"age_seconds\":");
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_served_feed_tells_its_age_and_whether_it_is_too_old() {
+    fn a_served_feed_shows_its_age_and_whether_it_is_stale() {
         let feed = feed(Some(60), Some(Timestamp::from_seconds(1_000)));
         let at = |seconds: i64| served(&feed, Timestamp::from_seconds(1_000 + seconds));
         assert_eq!((&at(60)["age_seconds"], &at(60)["status"]), (&60.into(), &"fresh".into()));
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn its_version_changes_when_it_goes_stale_and_not_with_every_second() {
+    fn the_version_changes_when_the_feed_goes_stale_but_not_every_second() {
         let feed = feed(Some(60), Some(Timestamp::from_seconds(1_000)));
         let version = |seconds: i64| feed.version(Timestamp::from_seconds(1_000 + seconds));
         assert_eq!(version(1), version(60));

@@ -1,4 +1,4 @@
-//! What an address is known to hold. The interface names the route and leaves its shape open.
+//! The known vault positions of an address. The interface names the route and leaves its shape open.
 
 use alloc::{string::String, vec::Vec};
 use serde::Serialize;
@@ -10,29 +10,29 @@ use crate::wire::time::Timestamp;
 
 /// `data` of `GET /v1/portfolio/{address}`.
 ///
-/// An address of which nothing is known has no positions: that is no proof that it holds nothing.
+/// An address without known positions has an empty list; this does not prove that it holds nothing.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Portfolio {
     /// Address of the holder.
     pub address: Address,
-    /// Value of the priced positions in USD; null when there are positions and none has a price.
+    /// Value of the positions that have a price, in USD; null if there are positions and none has a price.
     #[serde(serialize_with = "crate::model::money::usd")]
     pub total_value_usd: Option<f64>,
-    /// Mean score weighted by value; null without a scored position of value.
+    /// Mean score weighted by value, 0 to 10; null if no position has both a score and a value above 0.
     pub weighted_risk_score: Option<MilliPoints>,
-    /// Value of the positions that the mean is made of.
+    /// Value in USD of the positions that have both a price and a score; `weighted_risk_score` is their mean.
     #[serde(serialize_with = "crate::model::money::usd")]
     pub scored_value_usd: f64,
-    /// Positions without a price: they are in no sum.
+    /// Number of positions without a price; they are not part of any sum.
     pub unpriced_count: u64,
-    /// All positions: more than are listed where there are very many.
+    /// Number of all positions; it exceeds the length of `positions` if there are more than 1 000.
     pub position_count: u64,
-    /// Largest value first, the unpriced last; at most 1 000 of them.
+    /// Positions by value, largest first and unpriced ones last; at most 1 000.
     pub positions: Vec<Position>,
 }
 
-/// A share of one vault.
+/// A position in one vault.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Position {
@@ -48,20 +48,20 @@ pub struct Position {
     pub protocol_id: String,
     /// Protocol, for display.
     pub protocol_name: String,
-    /// The vault's deposit asset.
+    /// Symbol of the vault's deposit asset; null if unknown.
     pub asset_symbol: Option<String>,
-    /// Share tokens held, in their smallest unit, as a decimal text of any length.
+    /// Share tokens held, in their smallest unit, as decimal text of any length.
     pub balance_raw: String,
-    /// Part of the vault's supply, as a fraction; null when the supply was not read.
+    /// Part of the vault's supply, as a fraction; null if the supply was not read.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub share: Option<f64>,
-    /// That part of the vault's present value in USD; null when share or value is unknown.
+    /// `share` of the vault's current value, in USD; null if the share or the value is unknown.
     #[serde(serialize_with = "crate::model::money::usd")]
     pub value_usd: Option<f64>,
-    /// The vault's score.
+    /// Published score of the vault, 0 to 10; null if it is unscored.
     pub total_score: Option<MilliPoints>,
-    /// The vault's tier.
+    /// Published tier of the vault; null if it is unscored.
     pub risk_tier: Option<Tier>,
-    /// When the balance was read.
+    /// Instant at which the balance was read.
     pub observed_at: Timestamp,
 }

@@ -1,6 +1,4 @@
 //! Protocols: the list row and the detail.
-//!
-//! Source: interface, "Curator and protocol". The shapes of `versions[]` and `incidents[]` are ours.
 
 use alloc::{string::String, vec::Vec};
 use serde::Serialize;
@@ -22,7 +20,7 @@ pub struct ProtocolRow {
     pub logo_url: Option<String>,
     /// Number of active vaults.
     pub vault_count: u64,
-    /// Their supplied value in USD.
+    /// Supplied value of the active vaults, in USD.
     #[serde(serialize_with = "crate::model::money::usd")]
     pub tvl: f64,
 }
@@ -32,20 +30,20 @@ pub struct ProtocolRow {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProtocolPage<V = VaultRow> {
-    /// Who it is.
+    /// The protocol's name and URLs.
     pub protocol: ProtocolIdentity,
-    /// The asked page of its vaults, largest first.
+    /// The requested page of the protocol's active vaults, largest first.
     pub vaults: Vec<V>,
-    /// How many vaults there are on all pages.
+    /// Number of the protocol's active vaults on all pages.
     #[serde(rename = "vaultTotal")]
     pub vault_total: u64,
-    /// What it has deployed, newest first.
+    /// Deployed versions of the protocol, newest first; empty if no version is known.
     pub versions: Vec<ProtocolVersion>,
-    /// What went wrong, newest first.
+    /// Published incidents of the protocol and its vaults, newest first; at most 100.
     pub incidents: Vec<ProtocolIncident>,
 }
 
-/// A protocol's name and addresses.
+/// A protocol's name and URLs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProtocolIdentity {
@@ -59,24 +57,24 @@ pub struct ProtocolIdentity {
     pub website_url: Option<String>,
 }
 
-/// One deployed generation of a protocol: what the platform vector judges.
+/// One deployed version of a protocol, which the platform vector of a score rates.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProtocolVersion {
-    /// Its name, for example `v3`.
+    /// Name of the version, for example `v3`.
     pub version: String,
-    /// Active vaults on it.
+    /// Number of active vaults on this version.
     pub vault_count: u64,
-    /// Their supplied value.
+    /// Supplied value of these vaults, in USD.
     #[serde(serialize_with = "crate::model::money::usd")]
     pub tvl_usd: f64,
-    /// When it was deployed, or its first vault seen on chain: then a lower bound of its age.
+    /// Instant of the deployment, or of the first vault seen on chain, which gives a lower bound of the age; null if unknown.
     pub first_seen_at: Option<Timestamp>,
-    /// Audits known to cover it; null when nobody looked.
+    /// Number of audits that are known to cover this version; null if nobody has searched for audits.
     pub audit_count: Option<u64>,
-    /// Date of the newest of them.
+    /// Date of the newest of these audits; null if none is known.
     pub newest_audit_at: Option<Timestamp>,
-    /// Where they can be read.
+    /// URL of the audit reports; null if unknown.
     pub audit_report_url: Option<String>,
 }
 
@@ -84,23 +82,23 @@ pub struct ProtocolVersion {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProtocolIncident {
-    /// The event's id in the feed.
+    /// Id of the event in the event feed.
     pub id: String,
     /// Title, one line of plain text.
     pub title: String,
-    /// How much it matters.
+    /// Severity of the event.
     pub severity: Severity,
-    /// Its size class.
+    /// Size class of the incident; null if unknown.
     pub incident_severity: Option<IncidentSeverity>,
-    /// When it happened.
+    /// Instant at which the incident happened.
     pub occurred_at: Timestamp,
-    /// What was lost.
+    /// Loss in USD; null if unknown.
     #[serde(serialize_with = "crate::model::money::usd")]
     pub loss_amount_usd: Option<f64>,
-    /// Whether it has been dealt with.
+    /// Whether the incident is resolved; null if unknown.
     pub remediation_status: Option<RemediationStatus>,
-    /// True when it counts against every vault of the protocol.
+    /// True if the incident counts against the score of every vault of the protocol.
     pub affects_protocol_score: bool,
-    /// Where it is told.
+    /// Links to reports about the incident.
     pub links: Vec<Link>,
 }

@@ -1,7 +1,4 @@
-//! Reference rates of deposit assets as the API serves them.
-//!
-//! Source: interface, "Authentication", 7, which names the routes; their shapes are ours, and the rules are
-//! [`crate::rules::reference_rates`].
+//! Reference rates of deposit assets as the API serves them. The rules are in [`crate::rules::reference_rates`].
 
 use crate::model::ids::{ChainId, VaultId};
 use crate::model::money::Cents;
@@ -12,32 +9,33 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use serde::Serialize;
 
-/// The rate of an asset.
+/// The reference rate of a deposit asset.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReferenceRate {
-    /// The symbol in upper case: spellings that differ in case only are one.
+    /// Symbol in upper case; spellings that differ only in case are one symbol.
     pub asset_symbol: String,
-    /// The rules it is made by.
+    /// Version of the rules by which the rate is computed.
     pub methodology_version: &'static str,
-    /// Net rate as a fraction, weighted by value, rounded half to even at eight places; null where no vault counts.
+    /// Mean net annual rate of the vaults that count, weighted by value, as a fraction rounded half to even to eight decimals; null if no
+    /// vault counts.
     pub rate: Option<Rate>,
-    /// What the vaults that count hold together, in USD.
+    /// Total value of the vaults that count, in USD.
     pub tvl_usd: Cents,
-    /// How many vaults count.
+    /// Number of vaults that count.
     pub vaults: usize,
-    /// The part of the largest of them, as a fraction: near one the rate is that vault's.
+    /// The largest vault's share of `tvl_usd`, as a fraction; near 1 the rate is essentially that vault's; null if no vault counts.
     pub largest_share: Option<Ppm>,
-    /// How many active vaults of the asset do not count.
+    /// Number of active vaults of the asset that do not count.
     pub left_out: usize,
-    /// When the oldest reading was made that counts.
+    /// Instant of the oldest reading of a vault that counts; null if no vault counts.
     pub oldest_reading_at: Option<Timestamp>,
-    /// When the newest was.
+    /// Instant of the newest reading of a vault that counts; null if no vault counts.
     pub newest_reading_at: Option<Timestamp>,
 }
 
 impl ReferenceRate {
-    /// What the vaults of a symbol add up to.
+    /// The rate of a symbol. `readings` are the instants at which the vaults that count were read.
     pub fn new(
         asset_symbol: String,
         found: Reference,
@@ -58,20 +56,20 @@ impl ReferenceRate {
     }
 }
 
-/// The rate of an asset with every vault that it is made of.
+/// The reference rate of an asset, with the vaults it is computed from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReferenceRateDetail {
-    /// The rate, as listed.
+    /// The rate, as in the list.
     #[serde(flatten)]
     pub rate: ReferenceRate,
-    /// Who counts, the largest first.
+    /// Vaults that count, largest value first.
     pub constituents: Vec<RateConstituent>,
-    /// Who does not, by id, and why.
+    /// Active vaults of the asset that do not count, ordered by id, each with the reason.
     pub excluded: Vec<ExcludedVault>,
 }
 
-/// A vault that counts.
+/// A vault that counts toward a reference rate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RateConstituent {
@@ -81,24 +79,24 @@ pub struct RateConstituent {
     pub chain_id: ChainId,
     /// Id of the protocol; `/v1/protocols` lists them.
     pub protocol_id: String,
-    /// Its published score.
+    /// Published score of the vault, 0 to 10; null if it is unscored.
     pub total_score: Option<MilliPoints>,
-    /// Its value.
+    /// Value of the vault, in USD.
     pub tvl_usd: Cents,
-    /// Its net rate.
+    /// Net annual rate of the vault, as a fraction.
     pub apr_net: Rate,
-    /// Its part of the whole, as a fraction.
+    /// The vault's share of the total value, as a fraction; shares are rounded one by one and may not add up to exactly 1.
     pub share: Ppm,
-    /// When it was read.
+    /// Instant at which the vault's value and rate were read.
     pub read_at: Option<Timestamp>,
 }
 
-/// A vault that does not count.
+/// An active vault that does not count toward a reference rate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ExcludedVault {
     /// Id of the vault, `<protocol_id>-<chain_id>-<address>`.
     pub vault_id: VaultId,
-    /// Reason of the exclusion.
+    /// Why the vault does not count.
     pub reason: LeftOut,
 }

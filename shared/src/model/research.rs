@@ -1,6 +1,7 @@
-//! Research records. The interface names the lists; their rows are ours, but for three fields of validation reports.
+//! Research records: reports, claims, sources, backtests, model health and predictions. The interface names the lists; most fields of their
+//! rows are this service's own.
 //!
-//! A record carries its method and its weaknesses with it, and figures come with what they were counted from.
+//! Findings state their method and weaknesses, and figures state the total they are part of.
 
 use crate::research::discrimination::{Band, Verdict};
 use crate::research::outcome::{OutcomeKind, PredictionOutcome};
@@ -13,14 +14,14 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use serde::Serialize;
 
-/// The stage of everything that is a preview.
+/// The `stage` of records that are a preview.
 pub const PREVIEW_STAGE: &str = "preview";
 
-/// What is said of everything that is a preview.
+/// The notice of lists whose rows are a preview.
 pub const PREVIEW: &str = "A preview: promotion-gated, subject to change, not investment guidance.";
 
 named_enum! {
-    /// The lists whose rows are kept as documents.
+    /// The kinds of research records that are stored as documents.
     pub enum RecordKind {
         ValidationReport = "validation_report",
         Claim = "claim",
@@ -31,125 +32,125 @@ named_enum! {
 }
 
 impl RecordKind {
-    /// Whether its rows are a preview.
+    /// Whether records of this kind are a preview.
     pub const fn is_preview(self) -> bool {
         matches!(self, RecordKind::Backtest | RecordKind::ModelHealth)
     }
 }
 
 named_enum! {
-    /// What a report is about.
+    /// Subject of a validation report.
     pub enum ReportType {
-        /// How much of what there is has a score, and of which inputs.
+        /// How many vaults have a score, and how many have each of its inputs.
         Coverage = "coverage",
-        /// Whether low values preceded losses: every backtest that was tried.
+        /// Whether low values preceded losses; it lists every backtest that was tried.
         Discrimination = "discrimination",
     }
 }
 
-/// A number with what it was counted from.
+/// A count, as part of a total where there is one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Figure {
-    /// What is counted.
+    /// Name of what is counted.
     pub name: String,
-    /// Of these …
+    /// The count; if `of` is not null, the part of that total.
     pub count: u64,
-    /// … so many; null where it is a plain number.
+    /// The total that `count` is part of; null if the figure is a plain number.
     pub of: Option<u64>,
-    /// The share; null without a whole.
+    /// `count` divided by `of`, as a fraction rounded to six decimals; null if `of` is null or 0.
     pub share: Option<Ppm>,
 }
 
 impl Figure {
-    /// A part of a whole.
+    /// A count that is part of a total.
     pub fn part(name: impl Into<String>, count: u64, of: u64) -> Self {
         Figure { name: name.into(), count, of: Some(of), share: crate::research::discrimination::share(count, of) }
     }
 
-    /// A plain number.
+    /// A plain count.
     pub fn number(name: impl Into<String>, count: u64) -> Self {
         Figure { name: name.into(), count, of: None, share: None }
     }
 }
 
-/// A record as it is served: under its id, with when it was published.
+/// A record as it is served: with its id, its provider and the instant of its publication.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(inline))]
 pub struct Recorded<T> {
     /// Id of the record.
     pub id: String,
-    /// What it says.
+    /// The content of the record.
     #[serde(flatten)]
     pub record: T,
-    /// Who found it, where that was somebody else; null for the service's own findings.
+    /// External source of the record; null for the service's own findings.
     pub provided_by: Option<String>,
-    /// When it was published.
+    /// Instant at which the record was published.
     pub published_at: Timestamp,
 }
 
-/// What a test of the model found. Served with `id` and `published_at`.
+/// The result of a test of the scoring model. Served with `id`, `provided_by` and `published_at`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ValidationReport {
-    /// The rules that were tested.
+    /// Version of the methodology that was tested.
     pub model_version: Cow<'static, str>,
-    /// What it is about.
+    /// Subject of the report.
     pub report_type: ReportType,
-    /// In one sentence.
+    /// The result in one sentence.
     pub summary: String,
-    /// How it was found.
+    /// How the result was obtained.
     pub method: Cow<'static, str>,
-    /// What stands in its way.
+    /// Known limitations of the result.
     pub weaknesses: Vec<String>,
-    /// What was counted.
+    /// Figures of the report.
     pub figures: Vec<Figure>,
-    /// The backtests that were tried, with what each lacks; empty in reports about something else.
+    /// Every backtest that was tried, with the requirements it does not meet; empty in reports on another subject.
     pub backtests: Vec<TriedBacktest>,
 }
 
-/// A backtest as the report lists it, whatever it found and whether it is shown.
+/// A backtest as a validation report lists it, whatever its result and whether or not it is published.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TriedBacktest {
-    /// What was tested.
+    /// The tested value.
     pub signal: Signal,
-    /// What counted as a loss.
+    /// What counts as a loss.
     pub outcome: OutcomeKind,
-    /// How far ahead.
+    /// Length of the window in which losses are counted.
     pub horizon: Horizon,
-    /// Number of samples of the backtest.
+    /// Number of samples; a sample is one vault at one instant.
     pub samples: u64,
-    /// Samples that lost.
+    /// Number of samples with a loss in their window.
     pub losses: u64,
-    /// What it lacks to be shown.
+    /// Requirements for publication that the backtest does not meet; empty if it is published.
     pub unmet: Vec<Unmet>,
 }
 
 named_enum! {
-    /// What a backtest tests.
+    /// The value that a backtest tests.
     #[cfg_attr(feature = "schema", schemars(rename = "ResearchSignal"))]
     pub enum Signal {
-        /// The score that was published at the instant.
+        /// The score that was published at the sample's instant.
         PublishedScore = "published_score",
-        /// The history vector, made again from facts that bear a date and were past at the instant.
+        /// The history vector, recomputed from facts that are dated at or before the sample's instant.
         HistoryVector = "history_vector",
     }
 }
 
 named_enum! {
-    /// Which samples are not independent of each other.
+    /// Which samples count as one group because their losses are not independent.
     pub enum Grouping {
-        /// Those of one vault.
+        /// Samples of the same vault.
         Vault = "vault",
-        /// Those of one protocol: an incident of it befalls its vaults together.
+        /// Samples of the same protocol, because one incident affects its vaults together.
         Protocol = "protocol",
     }
 }
 
 impl Grouping {
-    /// The grouping for what counts as a loss.
+    /// The grouping that applies to a kind of loss.
     pub const fn of(outcome: OutcomeKind) -> Self {
         match outcome {
             OutcomeKind::PriceLoss => Grouping::Vault,
@@ -162,118 +163,122 @@ named_enum! {
     /// How firmly a claim is made.
     #[cfg_attr(feature = "schema", schemars(rename = "ClaimLevel"))]
     pub enum Level {
+        /// A firm claim, listed by default.
         Public = "public",
+        /// A preliminary claim, listed only on request.
         Beta = "beta",
     }
 }
 
-/// Something that the service says of itself. Served with `id` and `published_at`.
+/// A claim that the service makes about its own data. Served with `id`, `provided_by` and `published_at`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Claim {
-    /// How firmly.
+    /// How firmly the claim is made.
     pub level: Level,
-    /// The family of routes that makes it.
+    /// Name of the group of routes that makes the claim, for example `vaults`.
     pub surface: Cow<'static, str>,
-    /// What is said.
+    /// The claim itself.
     pub statement: Cow<'static, str>,
-    /// The rules it is about.
+    /// Version of the methodology that the claim is about.
     pub model_version: Cow<'static, str>,
-    /// Rows that it was checked against.
+    /// Number of rows that the claim was checked against.
     pub checked: u64,
-    /// Rows that contradict it.
+    /// Number of rows that contradict the claim; only a claim without any is published.
     pub violations: u64,
-    /// How it was checked.
+    /// How the claim was checked.
     pub method: Cow<'static, str>,
     /// What the check does not cover.
     pub weaknesses: Vec<String>,
 }
 
-/// Where facts come from. Served with `id` and `published_at`.
+/// A source of facts. Served with `id`, `provided_by` and `published_at`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "ResearchSource"))]
 pub struct Source {
-    /// As inputs name it.
+    /// Name of the source, as score inputs cite it.
     pub source: String,
-    /// What it tells, by kind.
+    /// The source's facts, by kind.
     pub kinds: Vec<SourceKind>,
 }
 
-/// The facts of one kind that a source tells.
+/// A source's facts of one kind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SourceKind {
-    /// The kind of observation.
+    /// Kind of the facts.
     pub kind: String,
-    /// How many rows stand as it told them.
+    /// Number of rows whose newest observation comes from this source.
     pub rows: u64,
-    /// The eldest of them.
+    /// Instant of the oldest of these observations.
     pub first_observed_at: Timestamp,
-    /// Instant of the newest observation.
+    /// Instant of the newest of these observations.
     pub last_observed_at: Timestamp,
 }
 
-/// Whether low values preceded losses. Served with `id` and `published_at`.
+/// A test of whether low values preceded losses. Served with `id`, `provided_by` and `published_at`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Backtest {
-    /// The rules that were tested.
+    /// Version of the methodology that was tested.
     pub model_version: Cow<'static, str>,
-    /// What was tested.
+    /// The tested value.
     pub signal: Signal,
-    /// What counted as a loss.
+    /// What counts as a loss.
     pub outcome: OutcomeKind,
-    /// How far ahead.
+    /// Length of the window in which losses are counted.
     pub horizon: Horizon,
     /// Stage of the model, always `preview`.
     pub stage: &'static str,
-    /// What it shows; null without losses or without anything else.
+    /// Conclusion from the interval of `auc`; null without an interval.
     pub verdict: Option<Verdict>,
-    /// The first instant that a sample was taken at; null without samples.
+    /// Instant of the first sample; null without samples.
     pub from: Option<Timestamp>,
-    /// The last one.
+    /// Instant of the last sample; null without samples.
     pub to: Option<Timestamp>,
-    /// Samples: one vault at one instant.
+    /// Number of samples; a sample is one vault at one instant.
     pub samples: u64,
-    /// Samples that lost.
+    /// Number of samples with a loss in their window.
     pub losses: u64,
-    /// Looks into windows that nobody watched well enough; they are no samples.
+    /// Number of windows whose prices were not read well enough to tell whether there was a loss; they are not samples.
     pub unobserved: u64,
-    /// Of them, those whose prices reach the last quarter and only repeat there what was read before.
+    /// Number of unobserved windows in which the prices of the last quarter only repeat an earlier price.
     pub repeated: u64,
-    /// Vaults whose prices take steps that no share price takes; they are left out whole.
+    /// Number of vaults that are excluded entirely because their share price moved implausibly.
     pub broken_series: u64,
-    /// Vaults.
+    /// Number of vaults among the samples.
     pub vaults: u64,
-    /// Protocols of them.
+    /// Number of protocols of these vaults.
     pub protocols: u64,
-    /// Vaults that lost at least once.
+    /// Number of vaults with at least one loss.
     pub loss_vaults: u64,
-    /// What is taken for independent of each other.
+    /// Which samples count as one group because their losses are not independent.
     pub grouped_by: Grouping,
-    /// Groups that lost at least once.
+    /// Number of groups with at least one loss.
     pub loss_groups: u64,
-    /// The share of samples that lost.
+    /// Share of the samples that have a loss, as a fraction; null without samples.
     pub base_rate: Option<Ppm>,
-    /// How often a sample that lost had the lower value, ties counting half; 0.5 is chance.
+    /// Area under the ROC curve: the probability that a sample with a loss has a lower value than one without, ties counting half; 0.5 is
+    /// chance; null unless there are samples of both kinds.
     pub auc: Option<Ppm>,
-    /// The interval's lower end; 95 percent by approximation.
+    /// Lower end of the approximate 95 percent confidence interval of `auc`; null without an interval.
     pub auc_low: Option<Ppm>,
-    /// Its upper end.
+    /// Upper end of the approximate 95 percent confidence interval of `auc`; null without an interval.
     pub auc_high: Option<Ppm>,
-    /// By the tiers' ranges.
+    /// Samples and losses by tier range, best tier first.
     pub bands: Vec<Band>,
-    /// How it was found.
+    /// How the result was obtained.
     pub method: String,
-    /// What stands in its way.
+    /// Known limitations of the result.
     pub weaknesses: Vec<String>,
-    /// SHA-256 of the samples, a line each: instant in seconds, vault, thousandths of a point, 1 or 0; in that order.
+    /// SHA-256 of the samples in hex. Each sample is a line of instant in Unix seconds, vault id, value in thousandths of a point, and 1
+    /// for a loss or 0, separated by spaces; lines are in that order.
     pub samples_hash: String,
 }
 
 impl Backtest {
-    /// The backtest of what was `found`; the caller adds where it comes from.
+    /// A backtest with the figures of `found`; the caller adds the fields that describe its samples and method.
     pub fn of(signal: Signal, outcome: OutcomeKind, horizon: Horizon, found: &Discrimination) -> Self {
         Backtest {
             model_version: Cow::Borrowed(METHODOLOGY_VERSION),
@@ -306,50 +311,51 @@ impl Backtest {
     }
 }
 
-/// One reading of how the model does. Served with `id` and `published_at`.
+/// A figure about the model's inputs and its stability. Served with `id`, `provided_by` and `published_at`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ModelHealth {
-    /// The rules.
+    /// Version of the methodology.
     pub model_version: Cow<'static, str>,
     /// Stage of the model, always `preview`.
     pub stage: &'static str,
-    /// What is measured.
+    /// The figure.
     #[serde(flatten)]
     pub figure: Figure,
-    /// How.
+    /// How the figure is counted.
     pub method: Cow<'static, str>,
 }
 
-/// A score, written down before its window began.
+/// A score, recorded as a prediction before its window begins.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Prediction {
-    /// The vault's id, the horizon and the instant.
+    /// Id of the prediction: vault id, horizon and `made_at` in Unix seconds, separated by slashes.
     pub id: String,
     /// Id of the vault, `<protocol_id>-<chain_id>-<address>`.
     pub vault_id: String,
-    /// The rules behind the score.
+    /// Version of the methodology behind the score.
     pub model_version: String,
     /// Stage of the model, always `preview`.
     pub stage: &'static str,
-    /// How far ahead.
+    /// Length of the window.
     pub horizon: Horizon,
-    /// When it was written down.
+    /// Instant of the prediction, at which its window begins.
     pub made_at: Timestamp,
-    /// When its window ends.
+    /// Instant at which the window ends.
     pub due_at: Timestamp,
-    /// The published score then. It orders vaults; it is no probability.
+    /// Score at `made_at`, 0 to 10: the published score, or that of the external source. It ranks vaults and is not a probability.
     pub score: MilliPoints,
-    /// Tier that was published when the prediction was made.
+    /// Published tier at `made_at`; for an external prediction the tier of `score`.
     pub tier: Tier,
-    /// What became of it.
+    /// What happened within the window.
     pub outcome: PredictionOutcome,
-    /// Greatest fall of the price within the window, as a fraction; null before it ended, and where no price was read.
+    /// Largest fall of the price per share from its running peak within the window, as a fraction; null while pending, and if no price was
+    /// read.
     pub drawdown: Option<Ppm>,
-    /// When that was established.
+    /// Instant at which the outcome was established; null while pending.
     pub resolved_at: Option<Timestamp>,
-    /// Who foretold it, where that was somebody else: it reached the service within an hour of `made_at`. Null for the service's own.
+    /// External source of the prediction, which reached the service within an hour of `made_at`; null for the service's own.
     pub provided_by: Option<String>,
 }
 
@@ -357,23 +363,23 @@ pub struct Prediction {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ResearchMeta {
-    /// Most rows of the answer, after clamping.
+    /// Maximum number of rows in the answer, after clamping.
     pub limit: u64,
-    /// Rows that match.
+    /// Number of rows that match the filters.
     pub total: u64,
     /// Whether the rows are a preview.
     pub preview: bool,
-    /// What is to be known of them; null where there is nothing.
+    /// What a reader must know about the list, for example why it is empty; null if there is nothing.
     pub notice: Option<&'static str>,
 }
 
 impl ResearchMeta {
-    /// The meta of a list of which `total` rows match what was asked, and that is `filtered` or not.
+    /// The meta of a list with `total` matching rows; `filtered` is whether the caller restricted it.
     ///
-    /// An empty list says why it may be one: what is hidden, withheld, not filled yet or asked for in vain looks the same from outside.
+    /// An empty list carries a notice, because a caller cannot tell rows that are hidden or withheld from rows that do not exist.
     pub fn new(limit: u64, total: u64, preview: bool, filtered: bool) -> Self {
-        const NONE: &str = "Nothing is shown: no row has passed its gate, for too little is known, or none was made yet. That says nothing for or against the scores.";
-        const NO_MATCH: &str = "No row that is shown matches what was asked for.";
+        const NONE: &str = "No row is published yet, or none met the requirements for publication. This is no evidence for or against the scores.";
+        const NO_MATCH: &str = "No published row matches the filters.";
         let notice = match (total, filtered, preview) {
             (0, true, _) => Some(NO_MATCH),
             (0, false, _) => Some(NONE),

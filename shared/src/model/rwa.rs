@@ -1,7 +1,4 @@
-//! Real-world assets: the row and the coverage census.
-//!
-//! Source: interface, "RWA item (GET /v1/rwa)" and "RWA". The census is ours: the interface says what it reports and leaves
-//! its fields open.
+//! Real-world assets: the list row and the coverage report. The interface states what the report covers and leaves its fields open.
 
 use alloc::{string::String, vec::Vec};
 use serde::{Serialize, Serializer};
@@ -14,7 +11,7 @@ use crate::scoring::asset::RwaScoreStatus;
 use crate::scoring::number::Decimal;
 use crate::wire::time::{Micros, Timestamp};
 
-/// US dollars, exact to the cent.
+/// An amount in US dollars, exact to the cent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cents(pub i64);
 
@@ -24,7 +21,7 @@ impl Serialize for Cents {
     }
 }
 
-/// A UTC day, as `YYYY-MM-DD`.
+/// A UTC day, written as `YYYY-MM-DD`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Day(pub Timestamp);
 
@@ -36,33 +33,33 @@ impl Serialize for Day {
     }
 }
 
-/// A deployment's part in the canonical total. Missing and excluded figures are null, never zero.
+/// A deployment's part of the canonical total of assets under management. Missing and excluded figures are null, never zero.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CanonicalAum {
-    /// The day of the newest total; null before the first.
+    /// UTC day of the newest total; null before the first total.
     pub snapshot_date: Option<Day>,
-    /// Whether `value_usd` is part of it. Summing the included rows gives the total.
+    /// Whether `value_usd` is part of the total. The values of the included rows add up to the total.
     pub included: bool,
-    /// Why the product does not count; null if it counts.
+    /// Why the deployment adds nothing to the total; null if it is included.
     pub exclusion_reason: Option<Exclusion>,
-    /// The product's figure.
+    /// Value of the product in USD, exact to the cent; null unless `included` is true.
     pub value_usd: Option<Cents>,
-    /// Who stated it.
+    /// Id of the source whose figure is used; null without a figure.
     pub source_id: Option<String>,
-    /// What instant it is of.
+    /// Instant that the figure refers to; null without a figure.
     pub effective_at: Option<Micros>,
-    /// Hours since then, to the hundredth, rounded down.
+    /// Hours since `effective_at`, rounded down to two decimals; null without a figure.
     pub age_hours: Option<Decimal>,
-    /// Whether that is an earlier day than `snapshot_date`; null without a figure.
+    /// Whether the figure is from an earlier day than `snapshot_date`; null without a figure.
     pub carried_forward: Option<bool>,
-    /// The observations it was chosen from.
+    /// Ids of the observations that the figure was chosen from.
     pub observation_ids: Vec<String>,
-    /// What to know of it.
+    /// Limitations of the figure.
     pub caveats: Vec<Caveat>,
 }
 
-/// The newest current figures that sources state of a deployment and its product. Null is "not stated".
+/// The newest current figures that sources state about a deployment and its product; null means that no source states the figure.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RwaMetrics {
@@ -75,55 +72,55 @@ pub struct RwaMetrics {
     /// Value of this deployment, in USD.
     #[serde(serialize_with = "crate::model::money::usd")]
     pub deployment_circulating_value_usd: Option<f64>,
-    /// Yield of the last 7 days, a year, in percent.
+    /// Annualised yield of the last 7 days, in percent.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub apy_7d_pct: Option<f64>,
-    /// Yield of the last 30 days, a year, in percent.
+    /// Annualised yield of the last 30 days, in percent.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub apy_30d_pct: Option<f64>,
-    /// Duration in days.
+    /// Duration of the backing, in days.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub duration_days: Option<f64>,
 }
 
 /// A row of `GET /v1/rwa`, and the row of its detail.
 ///
-/// In the list `risk_score` is the headline: the stored score, else the greatest core dimension. The detail shows a stored
-/// score only.
+/// In the list, `risk_score` is the headline score: the stored score, or without one the highest core dimension. In the detail it is the
+/// stored score only.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RwaRow {
-    /// The enriched asset.
+    /// The fields of the enriched asset.
     #[serde(flatten)]
     pub asset: AssetRow,
-    /// Where the list's headline comes from.
+    /// Where the headline score of the list comes from.
     pub score_status: RwaScoreStatus,
-    /// True exactly when it is derived.
+    /// True exactly if `score_status` is `derived`.
     pub dimensions_only: bool,
-    /// The product; null until a signed review maps the deployment.
+    /// Id of the product; null until a signed review maps the deployment to one.
     pub product_id: Option<String>,
-    /// How sure that mapping is.
+    /// How certain the mapping to a product is.
     pub identity_status: IdentityStatus,
-    /// Deprecated: the upper-case symbol. Different products may share it.
+    /// Deprecated: the symbol in upper case. Different products may share it.
     pub canonical_product_id: String,
-    /// Deprecated: what `institutional.aum_usd` covers; null without it.
+    /// Deprecated: what `institutional.aum_usd` covers, always `deployment`; null without that figure.
     pub aum_scope: Option<&'static str>,
-    /// Its part in the total.
+    /// The deployment's part of the canonical total.
     pub canonical_aum: CanonicalAum,
-    /// What sources state.
+    /// The newest current figures that sources state about the deployment and its product.
     pub metrics: RwaMetrics,
 }
 
-/// So many of so many.
+/// A number of items out of a total.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "RwaFieldCoverage"))]
 pub struct Coverage {
-    /// Number of rows in which the field has a value.
+    /// Number of items that are covered, for example deployments that have the field.
     pub present: u64,
-    /// Out of how many.
+    /// Number of all items.
     pub total: u64,
-    /// The fraction, to four decimals, rounded down; null out of none.
+    /// `present` divided by `total`, as a fraction rounded down to four decimals; null if `total` is 0.
     pub coverage: Option<Decimal>,
 }
 
@@ -140,114 +137,114 @@ impl Coverage {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RwaCoverage {
-    /// The day of the newest total.
+    /// UTC day of the newest total; null before the first total.
     pub snapshot_date: Option<Day>,
-    /// Deployments by where their headline comes from.
+    /// Number of deployments by `score_status`.
     pub universe: Universe,
-    /// How many deployments a signed review has mapped.
+    /// Number of deployments by the status of their mapping to a product.
     pub identity: IdentityCoverage,
-    /// Which fields are known of how many deployments.
+    /// Number of deployments that have each field.
     pub fields: FieldCoverage,
-    /// How much of the catalogs' products the registry knows.
+    /// How many entries of market catalogs are assets of the registry.
     pub market_catalog: CatalogMatch,
-    /// How the total spreads over sources.
+    /// How the newest total is distributed over sources.
     pub source_concentration: Concentration,
-    /// Every source with its state.
+    /// All sources, each with its current state.
     pub sources: Vec<SourceStatus>,
-    /// What should be looked at, most urgent first.
+    /// Findings that operators should look at, most urgent first.
     pub findings: Vec<CoverageFinding>,
-    /// The open review queue.
+    /// The discovery queue: deployments that wait for a decision.
     pub discovery: DiscoveryQueue,
 }
 
-/// Deployments by where their headline comes from.
+/// Number of deployments by `score_status`.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Universe {
-    /// All deployments of real-world assets.
+    /// Number of all deployments of real-world assets.
     pub deployments: u64,
-    /// Products that a signed review mapped.
+    /// Number of products to which a signed review has mapped a deployment.
     pub products: u64,
-    /// With a stored score.
+    /// Number of deployments with a stored score.
     pub scored: u64,
-    /// With dimensions only.
+    /// Number of deployments without a stored score whose headline score is derived from core dimensions.
     pub derived: u64,
-    /// Number of vaults without a score.
+    /// Number of deployments with neither a stored score nor a core dimension.
     pub unscored: u64,
 }
 
-/// Deployments by the standing of their mapping.
+/// Number of deployments by the status of their mapping to a product.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IdentityCoverage {
-    /// Mapped by a signed review, out of all.
+    /// Deployments that a signed review maps to a product, out of all deployments.
     pub reviewed: Coverage,
-    /// Mapped by a signed review.
+    /// Number of deployments that a signed review maps to a product.
     pub verified: u64,
-    /// Mapped to different products.
+    /// Number of deployments that signed reviews map to different products.
     pub disputed: u64,
-    /// Claimed, not signed.
+    /// Number of deployments with a claimed product that no signed review confirms.
     pub candidate: u64,
-    /// Not even claimed.
+    /// Number of deployments without a claimed product.
     pub unmapped: u64,
 }
 
-/// A field with how many deployments have it.
+/// A field, with the number of deployments that have it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FieldCount {
-    /// Its name in the row.
+    /// Name of the field in the row.
     pub field: &'static str,
-    /// How many have it.
+    /// Number of deployments that have the field.
     #[serde(flatten)]
     pub count: Coverage,
 }
 
-/// Fields by generation.
+/// Coverage of the row's fields, older and newer ones.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FieldCoverage {
     /// Coverage of the fields of `institutional`.
     pub legacy: Vec<FieldCount>,
-    /// Of `canonical_aum`, identity and `metrics`.
+    /// Coverage of the product id, the canonical figure and the fields of `metrics`.
     pub canonical: Vec<FieldCount>,
 }
 
-/// Products of market catalogs that are assets of the registry.
+/// How many entries of market catalogs are assets of the registry.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CatalogMatch {
-    /// Matched, out of all that enabled catalogs name.
+    /// Entries of enabled market catalogs that are assets of the registry, out of all their entries.
     pub matched: Coverage,
-    /// The enabled catalogs.
+    /// Ids of the enabled market catalogs.
     pub catalogs: Vec<String>,
 }
 
-/// How the total spreads over sources.
+/// How a total is distributed over sources.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Concentration {
-    /// Sum of squared shares, 0 to 1, to four decimals; null without a total.
+    /// Herfindahl–Hirschman index: the sum of the squared shares, 0 to 1, rounded down to four decimals; null if the total is 0.
     pub hhi: Option<Decimal>,
-    /// Sources, largest share first.
+    /// Sources whose figures are part of the total, largest share first.
     pub sources: Vec<SourceShare>,
 }
 
-/// A source's part in the total.
+/// A source's part of a total.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SourceShare {
     /// Id of the source.
     pub source_id: String,
-    /// Products whose figure is its own.
+    /// Number of products whose figure comes from this source.
     pub products: u64,
-    /// Their value.
+    /// Value of these products, in USD.
     pub value_usd: Cents,
-    /// Of the total, to four decimals, rounded down; null when the total is zero.
+    /// The source's share of the total, as a fraction rounded down to four decimals; null if the total is 0.
     pub share: Option<Decimal>,
 }
 
-/// A source with its state.
+/// A source with its current state.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SourceStatus {
@@ -255,37 +252,37 @@ pub struct SourceStatus {
     pub source_id: String,
     /// Name, for display.
     pub name: String,
-    /// What it is good for.
+    /// Where the source's figures come from.
     pub source_type: SourceType,
-    /// How it does now.
+    /// Current state of the source.
     pub state: SourceState,
-    /// Its rank among sources of one product; the smallest wins.
+    /// Rank among the sources of one product; the smallest wins.
     pub priority: i32,
-    /// How old its newest publication may be.
+    /// Maximum age of the newest publication in seconds; beyond it the source is `stale`.
     pub max_age_seconds: i64,
-    /// Its newest publication.
+    /// Id of the newest publication; null if the source has published nothing, and for market catalogs, whose publications have no ids.
     pub publication_id: Option<String>,
-    /// When that was published.
+    /// Instant of the newest publication; null if the source has published nothing.
     pub published_at: Option<Micros>,
-    /// Publications on record; none of them ever changes.
+    /// Number of publications on record; a publication never changes.
     pub publications: u64,
-    /// Observations in them.
+    /// Number of observations in these publications.
     pub observations: u64,
-    /// The latest attempt to read it.
+    /// Instant of the latest attempt to read the source; null before the first.
     pub last_attempt_at: Option<Micros>,
-    /// Whether that worked.
+    /// Whether the latest attempt succeeded; null before the first.
     pub last_attempt_ok: Option<bool>,
 }
 
-/// A finding as it is served.
+/// A finding that operators should look at.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CoverageFinding {
-    /// `P0`, `P1` or `P2`.
+    /// `P0` if totals are wrong or missing, `P1` if they will become wrong unless somebody acts, `P2` if coverage is incomplete.
     pub severity: &'static str,
-    /// What kind of thing.
+    /// Identifier of the kind of finding, for example `source_stale`.
     pub code: &'static str,
-    /// What it is about; null for the whole.
+    /// The source, product, asset slug, candidate or field concerned; null if the finding is about all of the registry.
     pub subject: Option<String>,
     /// The finding as one sentence of plain text.
     pub message: String,
@@ -298,37 +295,37 @@ impl From<Finding> for CoverageFinding {
     }
 }
 
-/// Deployments that wait for a decision.
+/// Discovered deployments that wait for a decision.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DiscoveryQueue {
-    /// How many, `candidates` being at most the oldest 200 of them.
+    /// Number of open candidates; `candidates` lists at most the oldest 200.
     pub open: u64,
-    /// Discovered or being classified, with evidence from an enabled source; oldest first.
+    /// Candidates that are discovered or being classified and come from an enabled source, oldest first.
     pub candidates: Vec<Candidate>,
 }
 
-/// One of them.
+/// A deployment in the discovery queue.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Candidate {
     /// Number of the chain; `/v1/chains` lists them.
     pub chain_id: ChainId,
-    /// Address of the contract.
+    /// Address of the deployment's contract.
     pub address: Address,
-    /// Symbol, as the source has it.
+    /// Symbol, as the source states it; null if it states none.
     pub symbol: Option<String>,
-    /// Name, as the source has it.
+    /// Name, as the source states it; null if it states none.
     pub name: Option<String>,
-    /// How far it has come.
+    /// State of the candidate.
     pub state: CandidateState,
-    /// Who surfaced it.
+    /// Id of the source that discovered the deployment.
     pub source_slug: String,
-    /// Where that can be read.
+    /// URL of the evidence; null if there is none.
     pub evidence_url: Option<String>,
-    /// When it was first seen.
+    /// Instant at which the deployment was first seen.
     pub discovered_at: Micros,
-    /// When it was last seen.
+    /// Instant at which the deployment was last seen.
     pub last_seen_at: Micros,
 }
 

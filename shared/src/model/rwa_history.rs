@@ -1,6 +1,4 @@
-//! The canonical value of real-world assets, day by day.
-//!
-//! Source: interface, "RWA", `GET /v1/rwa/stats/history`, which says what a point reports and leaves its fields open.
+//! The canonical total of real-world assets, day by day. The interface states what a point reports and leaves its fields open.
 
 use alloc::{string::String, vec::Vec};
 use serde::Serialize;
@@ -10,49 +8,49 @@ use super::rwa::{Cents, Coverage, Day, SourceShare};
 use crate::scoring::number::Decimal;
 use crate::wire::time::Micros;
 
-/// A point of `GET /v1/rwa/stats/history`: the newest revision of one day.
+/// The canonical total of one day, in its newest revision: a point of `GET /v1/rwa/stats/history`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AumPoint {
-    /// Day of the figures (UTC).
+    /// UTC day of the figures.
     pub snapshot_date: Day,
-    /// Value of the included products; null when there is none.
+    /// Value of the included products in USD; null if no product is included.
     pub value_usd: Option<Cents>,
-    /// Products with a figure.
+    /// Number of products with a figure.
     pub included_products: u64,
-    /// Products, and deployments without one, that have none.
+    /// Number of products without a figure, and of deployments that are not mapped to a product.
     pub excluded_products: u64,
-    /// Products without a figure on that day, counted by reason.
+    /// The excluded products and deployments, counted by reason.
     pub exclusions: Vec<ReasonCount>,
-    /// Included out of both.
+    /// `included_products` out of `included_products` and `excluded_products` together.
     pub product_coverage: Coverage,
-    /// The part of the value whose chain is known, to four decimals, rounded down; null without a value.
+    /// Part of the value that is assigned to a chain, as a fraction rounded down to four decimals; null without a value.
     pub chain_coverage: Option<Decimal>,
-    /// Value that `breakdown` does not account for; null without a value.
+    /// Value that `breakdown` does not assign to a chain, in USD; 0 in a breakdown by category; null without a value.
     pub unallocated_value_usd: Option<Cents>,
-    /// By chain or category, as asked for; largest first.
+    /// The value by chain or by category, as requested; largest first.
     pub breakdown: Vec<AumPart>,
-    /// By source; largest first.
+    /// The value by source, largest first.
     pub source_mix: Vec<SourceShare>,
-    /// Counted from 1; a day is revised when a late figure of it, or of the days carried into it, arrives.
+    /// Revision of the day, counted from 1; a late figure of the day, or of an earlier day that is carried into it, makes a new revision.
     pub revision: u32,
-    /// When that revision was made.
+    /// Instant at which the revision was made.
     pub recorded_at: Micros,
-    /// What to know of it, with the number of products it concerns.
+    /// Limitations of the day's figures, each with the number of products it concerns.
     pub caveats: Vec<CaveatCount>,
 }
 
-/// A reason with how many it concerns.
+/// A reason for exclusion, with its count.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReasonCount {
     /// Reason of the exclusion.
     pub reason: String,
-    /// Number of rows excluded for the reason.
+    /// Number of products and deployments excluded for the reason.
     pub count: u64,
 }
 
-/// A caveat with how many products it concerns.
+/// A caveat, with the number of products it concerns.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CaveatCount {
@@ -62,17 +60,17 @@ pub struct CaveatCount {
     pub products: u64,
 }
 
-/// One chain's or category's part: the other field of the two is null.
+/// The part of a total on one chain or in one category; exactly one of `chain_id` and `category` is not null.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AumPart {
-    /// Number of the chain; `/v1/chains` lists them, null if unknown.
+    /// Number of the chain, as listed by `/v1/chains`; null in a breakdown by category.
     pub chain_id: Option<ChainId>,
-    /// Category of the assets; null if unknown.
+    /// Category of the assets; null in a breakdown by chain.
     pub category: Option<String>,
-    /// Products with value here.
+    /// Number of products with value in this part.
     pub products: u64,
-    /// That value.
+    /// Value of this part, in USD.
     pub value_usd: Cents,
 }
 
@@ -80,20 +78,20 @@ pub struct AumPart {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AumHistoryMeta {
-    /// As asked for.
+    /// The requested range: `7d`, `30d`, `90d` or `1y`.
     pub range: &'static str,
-    /// As asked for.
+    /// The requested breakdown: `chain` or `category`.
     pub breakdown: &'static str,
-    /// Days in the answer; days without a total are missing.
+    /// Number of days in the answer; days without a total are left out.
     pub points: u64,
 }
 
-/// The history.
+/// The history of the canonical total.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AumHistory {
     /// Points, oldest first.
     pub data: Vec<AumPoint>,
-    /// What was asked for.
+    /// The requested range and breakdown, and the number of points.
     pub meta: AumHistoryMeta,
 }

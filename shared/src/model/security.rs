@@ -1,6 +1,4 @@
-//! The security registry: attacks as sources report them, once somebody has published them.
-//!
-//! Source: interface, "Security event (registry row)" and "Event and security-event publication".
+//! The security registry: attacks as sources report them. A row is served once it is published.
 
 use super::event::Link;
 use super::ids::ChainId;
@@ -13,25 +11,25 @@ use alloc::{string::String, vec::Vec};
 use serde::Serialize;
 
 named_enum! {
-    /// Where a registry row stands. Only a published one is served.
+    /// State of a registry row. Only published rows are served.
     pub enum RegistryState {
-        /// As it came in; an editor or the auto-publish pass may publish it.
+        /// As received; an editor or the auto-publish pass may publish it.
         Draft = "draft",
-        /// In the feed.
+        /// Served in the list.
         Published = "published",
-        /// An editor looked at the draft and does not want it.
+        /// An editor rejected the draft.
         Dismissed = "dismissed",
-        /// Was public, and is no longer vouched for.
+        /// Withdrawn after publication, because its content is no longer considered reliable.
         Retracted = "retracted",
-        /// Taken out, public or not.
+        /// Removed, whether or not it was published before.
         Removed = "removed",
-        /// Taken out for good: no verb brings it back.
+        /// Removed permanently; no command can publish it again.
         Purged = "purged",
     }
 }
 
 impl RegistryState {
-    /// Whether a row in this state may come to stand in `next`. Staying where it is counts as allowed.
+    /// Whether a row may change from this state to `next`. Keeping its state is allowed.
     pub fn may_become(self, next: RegistryState) -> bool {
         use RegistryState::*;
         match (self, next) {
@@ -61,50 +59,50 @@ named_enum! {
 pub struct SecurityEvent {
     /// Numeric id.
     pub id: u64,
-    /// Who reported it.
+    /// Name of the source that reported the attack.
     pub source: String,
-    /// Its name there.
+    /// The source's own id of the attack.
     pub source_id: String,
-    /// The chain; null where the source names none.
+    /// Number of the chain; null if the source names none.
     pub chain_id: Option<ChainId>,
-    /// The chain, in paths.
+    /// Name of the chain in paths; null if unknown.
     pub chain_slug: Option<String>,
     /// Title, one line of plain text.
     pub title: String,
     /// What happened, as plain text; null if unknown.
     pub description: Option<String>,
-    /// Accounts and contracts of the attacker.
+    /// Addresses of the attacker's accounts and contracts.
     pub attackers: Vec<String>,
     /// Addresses of the contracts that were attacked.
     pub victims: Vec<String>,
-    /// Confirmations less disconfirmations.
+    /// `confirmations` minus `disconfirmations`.
     pub net_score: i64,
-    /// How many others confirm the report.
+    /// Number of others who confirm the report.
     pub confirmations: u64,
-    /// How many dispute it.
+    /// Number of others who dispute the report.
     pub disconfirmations: u64,
-    /// What was lost; null where nobody states it in dollars or the statement is in doubt.
+    /// Loss in USD; null if nobody states it in dollars or the statement is doubtful.
     pub loss_amount_usd: Option<Cents>,
-    /// How much it matters.
+    /// Severity of the attack.
     pub severity: Severity,
-    /// The attack, or the first transaction of it.
+    /// Hash of the attack's transaction, or of the first of several; null if unknown.
     pub tx_hash: Option<String>,
-    /// The report at its source.
+    /// URL of the report at its source; null if unknown.
     pub native_url: Option<String>,
-    /// Where else it is told.
+    /// Links to other reports about the attack.
     pub links: Vec<Link>,
-    /// Whether it concerns a tracked vault, asset, market or protocol.
+    /// Whether the attack concerns a tracked vault, asset, market or protocol.
     pub affects_tracked_universe: bool,
-    /// When it happened.
+    /// Instant of the attack.
     pub attacked_at: Timestamp,
-    /// The event of the feed that tells of it.
+    /// Id of the event in the event feed that reports the attack; null if there is none.
     pub promoted_event_id: Option<String>,
-    /// Who published it here.
+    /// Who published the row in this registry.
     #[serde(rename = "published_by")]
     pub published_by: PublishedBy,
 }
 
-/// `meta` of a list whose total is not told.
+/// `meta` of a list without a total.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -129,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_purged_stays_purged_and_nothing_becomes_a_draft_again() {
+    fn a_purged_row_stays_purged_and_no_row_becomes_a_draft_again() {
         use RegistryState::*;
         for state in RegistryState::ALL {
             assert!(state.may_become(*state));

@@ -1,6 +1,4 @@
-//! Risk signals: what was noticed, of whom, and which vaults it touches.
-//!
-//! Source: interface, "Signal". The elements of `entitiesFull` and `affectedVaults` are not shown there; these are ours.
+//! Risk signals: what was detected, which entities it is about, and which vaults it affects.
 
 use super::ids::{Address, ChainId, VaultId, VaultKey};
 use super::money::DecimalUsd;
@@ -11,32 +9,32 @@ use alloc::{string::String, vec::Vec};
 use serde::{Serialize, Serializer};
 
 named_enum! {
-    /// The ladder of signals, lowest first.
+    /// Severity of a signal, lowest first.
     pub enum SignalSeverity {
-        /// For the record.
+        /// For information only.
         Info = "Info",
         /// Worth following.
         Watch = "Watch",
-        /// The risk of what it names is no longer what it was.
+        /// The risk of an entity that the signal names has changed.
         RiskChange = "RiskChange",
-        /// A limit that somebody set is broken.
+        /// A limit of a policy is breached.
         PolicyBreach = "PolicyBreach",
     }
 }
 
-/// Who or what a signal is about.
+/// An entity that a signal is about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SignalEntity {
-    /// `vault`, `curator`, `protocol`, `asset`, `chain`, `market`, `oracle`, or another word of the source.
+    /// Kind of the entity: `vault`, `curator`, `protocol`, `asset`, `chain`, `market`, `oracle`, or another slug of the source.
     pub kind: String,
-    /// Its id within its kind.
+    /// Id of the entity within its kind; for a market or oracle `{chain_id}:{address}`.
     pub id: String,
-    /// Label, for display.
+    /// Name of the entity, for display.
     pub label: String,
 }
 
-/// A signal of the list.
+/// A signal in the list.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -45,24 +43,24 @@ pub struct Signal {
     pub id: u64,
     /// Title, one line of plain text.
     pub title: String,
-    /// Where it is told.
+    /// URL of a page about the signal; null if there is none.
     pub url: Option<String>,
-    /// Its step of the ladder.
+    /// Severity of the signal.
     pub severity: SignalSeverity,
-    /// How much it matters beside others of its step, from 0 to 1.
+    /// Weight among signals of the same severity, from 0 to 1.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub significance: f64,
-    /// Who it is about.
+    /// Entities that the signal is about.
     pub entities: Vec<SignalEntity>,
-    /// How many vaults it touches.
+    /// Number of vaults that the signal affects.
     pub affected_vault_count: u64,
-    /// How many limits it breaks.
+    /// Number of limits that are breached.
     pub breach_count: u64,
-    /// Value of those vaults that is exposed, exact to the cent.
+    /// Exposed value of the affected vaults in USD, as decimal text exact to the cent.
     pub exposure_usd: DecimalUsd,
-    /// What it is about, as a slug.
+    /// Subject of the signal, as a slug.
     pub category: String,
-    /// When it was published.
+    /// Instant of publication.
     pub published_at: Timestamp,
 }
 
@@ -71,23 +69,23 @@ pub struct Signal {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct SignalDetail {
-    /// The list item.
+    /// The fields of the list item.
     #[serde(flatten)]
     pub signal: Signal,
     /// What happened, as plain text; null if unknown.
     pub summary: Option<String>,
-    /// Why it stands on its step.
+    /// Reason for the severity; null if the source gives none.
     pub severity_reason: Option<String>,
-    /// Who it is about, and what of theirs it touches.
+    /// Entities that the signal is about, each with its part of the impact.
     pub entities_full: Vec<EntityImpact>,
-    /// The vaults, largest exposure first.
+    /// Vaults that the signal affects, largest exposure first.
     pub affected_vaults: Vec<AffectedVault>,
-    /// The snapshot of the graph that was current when its impact was computed, of the same facts; null where none was built yet, or the
-    /// source brought the impact itself.
+    /// Id of the exposure graph snapshot that was current when the service computed the impact; null if there was none yet, or if the
+    /// source stated the impact.
     pub graph_snapshot_id: Option<String>,
-    /// The rules by which its impact was computed.
+    /// Version of the methodology behind the impact figures; null if the source names none.
     pub methodology_version: Option<String>,
-    /// Where it comes from.
+    /// Evidence for the signal.
     pub evidence: SignalEvidence,
 }
 
@@ -96,22 +94,23 @@ pub struct SignalDetail {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct EntityImpact {
-    /// As in `entities`.
+    /// The entity, as in `entities`.
     #[serde(flatten)]
     pub entity: SignalEntity,
-    /// Vaults that are touched through it.
+    /// Number of vaults that are affected through this entity.
     pub affected_vault_count: u64,
-    /// Their exposed value. A vault touched through two entities counts with both here, and once in the signal.
+    /// Exposed value of these vaults in USD, as decimal text. A vault that is affected through two entities counts for both, but only once
+    /// for the signal.
     pub exposure_usd: DecimalUsd,
 }
 
-/// A vault that a signal touches, as of its publication.
+/// A vault that a signal affects, with figures as of the computation of the impact.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "SignalVault"))]
 #[serde(rename_all = "camelCase")]
 pub struct AffectedVault {
-    /// Its key in the graph and signal families.
+    /// Key of the vault, `{chain_id}:{address}`, as the graph and signal routes use it.
     #[cfg_attr(feature = "schema", schemars(with = "VaultKey"))]
     #[serde(serialize_with = "as_text")]
     pub vault_key: VaultKey,
@@ -123,12 +122,12 @@ pub struct AffectedVault {
     pub chain_id: ChainId,
     /// Address of the vault's share token.
     pub address: Address,
-    /// Value of it that is exposed; null where its value was not known.
+    /// Exposed value of the vault in USD, as decimal text; null if the vault's value was unknown.
     pub exposure_usd: Option<DecimalUsd>,
-    /// That part of its value, from 0 to 1.
+    /// Exposed part of the vault's value, from 0 to 1, as a fraction.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub exposure_share: f64,
-    /// The entities through which it is touched, as `kind:id`; empty where the source named the vault itself.
+    /// Entities through which the vault is affected, as `kind:id`; empty if the source named the vault itself.
     pub via: Vec<String>,
 }
 
@@ -136,16 +135,16 @@ fn as_text<S: Serializer>(key: &VaultKey, serializer: S) -> Result<S::Ok, S::Err
     serializer.collect_str(key)
 }
 
-/// Where a signal comes from.
+/// The evidence for a signal.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct SignalEvidence {
-    /// The primary source.
+    /// URL of the primary source; null if unknown.
     pub source_url: Option<String>,
-    /// Where it was reported.
+    /// URLs of articles about it.
     pub article_urls: Vec<String>,
-    /// The snapshot that its source looked at; where the source named none, that of the graph beside which its impact was computed.
+    /// Id of the exposure graph snapshot that the source used; if it names none, `graphSnapshotId`.
     pub snapshot_id: Option<String>,
 }
 
@@ -158,7 +157,7 @@ pub struct SignalMeta {
     pub page: u64,
     /// Rows per page, after clamping.
     pub limit: u64,
-    /// Signals that match.
+    /// Number of signals that match the filters.
     pub total: u64,
     /// Whether another page follows.
     pub has_more: bool,
@@ -176,8 +175,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_ladder_is_in_order() {
+    fn severities_are_listed_in_ascending_order() {
         assert!(SignalSeverity::ALL.is_sorted());
-        assert_eq!(SignalSeverity::ALL.first().map(|step| step.as_str()), Some("Info"));
+        assert_eq!(SignalSeverity::ALL.first().map(|severity| severity.as_str()), Some("Info"));
     }
 }

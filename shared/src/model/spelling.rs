@@ -1,7 +1,7 @@
-//! How identities are written by callers, as regular expressions of ECMA-262: what the OpenAPI document promises to take.
+//! How callers write identifiers, as ECMA-262 regular expressions for the OpenAPI document.
 //!
-//! They say the same as the parsers in [`super::ids`], and a test of the document holds both together. One thing no expression says:
-//! base58 must stand for exactly 32 bytes, which also decides whether it has 32, 43 or 44 characters.
+//! They accept the same texts as the parsers in [`super::ids`], and a test of the document compares the two. One rule cannot be expressed:
+//! a base58 text must decode to exactly 32 bytes, which also decides which of its lengths from 32 to 44 characters are valid.
 
 macro_rules! address {
     () => {
@@ -14,17 +14,17 @@ macro_rules! vault_key {
     };
 }
 
-/// An address of any namespace: [`Address::parse_any`](super::ids::Address::parse_any).
+/// An address in any namespace: [`Address::parse_any`](super::ids::Address::parse_any).
 pub const ADDRESS: &str = concat!("^", address!(), "$");
 /// A vault's id: [`VaultId::parse`](super::ids::VaultId::parse).
 pub const VAULT_ID: &str = concat!("^[A-Za-z0-9][A-Za-z0-9._-]*-[1-9][0-9]{0,18}-", address!(), "$");
 /// A vault's key: [`VaultKey::parse`](super::ids::VaultKey::parse).
 pub const VAULT_KEY: &str = concat!("^", vault_key!(), "$");
-/// One to fifty of them, separated by commas.
+/// One to fifty vault keys, separated by commas.
 pub const VAULT_KEYS: &str = concat!("^", vault_key!(), "(,", vault_key!(), "){0,49}$");
-/// An address, or the word for a chain's own coin.
+/// An address, or `native` for the chain's own coin.
 pub const ADDRESS_OR_NATIVE: &str = concat!("^(native|", address!(), ")$");
-/// A cursor of the change feed, as far as a pattern tells: beside it stand instants, which begin with a digit.
+/// A cursor of the change feed. The same parameter also accepts instants; an instant begins with a digit, a cursor never does.
 pub const CHANGE_CURSOR: &str = "^[A-Za-z_-][A-Za-z0-9_-]*$";
 /// A text without control characters.
 pub const TEXT: &str = r"^[^\x00-\x1f\x7f-\x9f]*$";

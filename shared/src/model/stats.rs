@@ -1,6 +1,6 @@
-//! What the platform covers, in figures. The interface names the route and leaves its shape open.
+//! Totals of the platform. The interface names the route and leaves its shape open.
 //!
-//! Every figure is over active vaults, the rows of `GET /v1/vaults`. The parts of each breakdown add up to the whole.
+//! Every figure covers the active vaults, which are the rows of `GET /v1/vaults`. The parts of each breakdown add up to the total.
 
 use alloc::{string::String, vec::Vec};
 use serde::Serialize;
@@ -10,52 +10,52 @@ use crate::rules::tiers::Tier;
 use crate::scoring::MilliPoints;
 use crate::wire::time::Timestamp;
 
-/// `data` of `GET /v1/stats`. Values in USD.
+/// `data` of `GET /v1/stats`. Values are in USD.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Stats {
     /// Number of active vaults.
     pub vault_count: u64,
-    /// Those with a score.
+    /// Number of active vaults with a score.
     pub scored_vault_count: u64,
-    /// Those whose value was read.
+    /// Number of active vaults whose value was read.
     pub priced_vault_count: u64,
-    /// Value of all of them; what was not read adds nothing.
+    /// Total value of the active vaults, in USD; a value that was not read counts as 0.
     #[serde(serialize_with = "crate::model::money::usd")]
     pub tvl_usd: f64,
-    /// Value of those with a score.
+    /// Total value of the active vaults with a score, in USD.
     #[serde(serialize_with = "crate::model::money::usd")]
     pub scored_tvl_usd: f64,
-    /// Mean score weighted by value; null without a scored vault of value.
+    /// Mean score weighted by value, 0 to 10; null if no vault has both a score and a value above 0.
     pub weighted_risk_score: Option<MilliPoints>,
-    /// Net rate weighted by value over the vaults that report one.
+    /// Mean net annual rate weighted by value, as a fraction, over the vaults that report a rate; null if none of them has a value above 0.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub avg_apr: Option<f64>,
-    /// Chains with active vaults.
+    /// Number of chains with active vaults.
     pub chain_count: u64,
-    /// Protocols with active vaults.
+    /// Number of protocols with active vaults.
     pub protocol_count: u64,
-    /// Curators with active vaults.
+    /// Number of curators with active vaults.
     pub curator_count: u64,
-    /// Distinct symbols of deposit assets.
+    /// Number of distinct symbols of the active vaults' deposit assets.
     pub asset_count: u64,
-    /// Lending markets that are served.
+    /// Number of lending markets that are served.
     pub market_count: u64,
-    /// Number of price feeds.
+    /// Number of oracle feeds that are served.
     pub oracle_feed_count: u64,
-    /// The latest sync of any vault.
+    /// Instant of the latest sync of any vault; null before the first.
     pub last_synced_at: Option<Timestamp>,
-    /// By tier, best first, the unscored last; every tier is there.
+    /// Vaults by tier, best tier first and unscored vaults last; tiers without vaults are included.
     pub by_tier: Vec<TierShare>,
-    /// By chain, largest value first.
+    /// Vaults by chain, largest value first.
     pub by_chain: Vec<ChainTotal>,
-    /// By protocol, largest value first.
+    /// Vaults by protocol, largest value first.
     pub by_protocol: Vec<NamedTotal>,
-    /// By curator, largest value first; `id` null holds the vaults without one.
+    /// Vaults by curator, largest value first; the entry with a null `id` counts the vaults without a curator.
     pub by_curator: Vec<NamedTotal>,
-    /// By category of the deposit asset, largest value first; `unknown` where no registry knows the contract.
+    /// Vaults by category of the deposit asset, largest value first; `unknown` counts the vaults whose deposit asset is in no registry.
     pub by_category: Vec<CategoryTotal>,
-    /// By strategy label, largest value first; `unknown` where none is known.
+    /// Vaults by strategy label, largest value first; `unknown` counts the vaults without a label.
     pub by_strategy: Vec<CategoryTotal>,
 }
 
@@ -63,11 +63,11 @@ pub struct Stats {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TierShare {
-    /// The tier; null for the unscored.
+    /// The tier; null for unscored vaults.
     pub risk_tier: Option<Tier>,
     /// Number of vaults.
     pub vault_count: u64,
-    /// Their value.
+    /// Total value of these vaults, in USD.
     #[serde(serialize_with = "crate::model::money::usd")]
     pub tvl_usd: f64,
 }
@@ -82,35 +82,35 @@ pub struct ChainTotal {
     pub chain_name: String,
     /// Number of vaults.
     pub vault_count: u64,
-    /// Their value.
+    /// Total value of these vaults, in USD.
     #[serde(serialize_with = "crate::model::money::usd")]
     pub tvl_usd: f64,
 }
 
-/// Vaults of a protocol or curator.
+/// Vaults of one protocol or curator.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NamedTotal {
-    /// Its id; null for the vaults without one.
+    /// Id of the protocol or curator; null for the vaults without a curator.
     pub id: Option<String>,
     /// Name, for display; null if unknown.
     pub name: Option<String>,
     /// Number of vaults.
     pub vault_count: u64,
-    /// Their value.
+    /// Total value of these vaults, in USD.
     #[serde(serialize_with = "crate::model::money::usd")]
     pub tvl_usd: f64,
 }
 
-/// Vaults under one label.
+/// Vaults with one category or strategy label.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CategoryTotal {
-    /// Label of the category.
+    /// The category or strategy label.
     pub category: String,
     /// Number of vaults.
     pub vault_count: u64,
-    /// Their value.
+    /// Total value of these vaults, in USD.
     #[serde(serialize_with = "crate::model::money::usd")]
     pub tvl_usd: f64,
 }

@@ -1,23 +1,21 @@
-//! The statuses that vault rows carry, with their exact words.
-//!
-//! Source: interface, "Vault (list row)" and "Platform and data statuses".
+//! The statuses and other fixed vocabularies of the API's rows, with the exact text of each value.
 
 use crate::scoring::named_enum;
 
 named_enum! {
-    /// Whether the chain accepts a deposit.
+    /// Whether the vault accepts deposits.
     pub enum DepositStatus {
-        /// The chain confirmed capacity.
+        /// The chain confirmed deposit capacity.
         Open = "open",
-        /// The chain confirmed zero capacity.
+        /// The chain confirmed that there is no deposit capacity.
         Closed = "closed",
-        /// Not read, not wired for the protocol, or the read failed.
+        /// The status was not read, cannot be read for this protocol, or could not be read this time.
         Unknown = "unknown",
     }
 }
 
 impl DepositStatus {
-    /// The compatibility field `is_depositable`: null when nothing was established.
+    /// Value of the compatibility field `is_depositable`: null if the status is unknown.
     pub const fn is_depositable(self) -> Option<bool> {
         match self {
             DepositStatus::Open => Some(true),
@@ -28,19 +26,19 @@ impl DepositStatus {
 }
 
 named_enum! {
-    /// The withdrawal side's coarse mirror of [`DepositStatus`].
+    /// Whether withdrawals are possible; less detailed than the deposit status.
     pub enum WithdrawStatus {
-        /// Live, and its gates were read in the latest cycle.
+        /// Withdrawals are possible, and their gates were read in the latest cycle.
         Open = "open",
         /// Withdrawals are stopped.
         Closed = "closed",
-        /// Not established.
+        /// The status could not be established.
         Unknown = "unknown",
     }
 }
 
 named_enum! {
-    /// Whether the vault's market lends; it takes precedence over a published rate.
+    /// Whether the vault's market lends. The status takes precedence over a published rate.
     pub enum BorrowStatus {
         /// Borrowing is possible.
         Open = "open",
@@ -58,7 +56,7 @@ named_enum! {
 }
 
 named_enum! {
-    /// What is known of the campaigns that pay borrowers.
+    /// Status of the campaigns that pay borrowers.
     pub enum BorrowIncentiveStatus {
         /// At least one campaign is active.
         Observed = "observed",
@@ -72,11 +70,11 @@ named_enum! {
 }
 
 named_enum! {
-    /// The lending liquidity at one instant.
+    /// Liquidity of a lending vault at one instant.
     pub enum LiquidityStatus {
-        /// Some of the supply is not lent out.
+        /// Part of the supply is not lent out.
         Available = "available",
-        /// All of it is lent out.
+        /// Nothing is available: the whole supply is lent out, or there is no supply.
         Exhausted = "exhausted",
         /// More is owed than was supplied: a distress signal, not proof of bad debt.
         Deficit = "deficit",
@@ -86,37 +84,37 @@ named_enum! {
 }
 
 named_enum! {
-    /// Whether something that is looked up vault by vault was found: holders, markets, strategies.
+    /// Whether a vault's holders, markets or strategies were observed.
     pub enum EvidenceStatus {
         /// There is an observation.
         Observed = "observed",
-        /// Nobody has looked, or nothing could be read: every figure is null.
+        /// There is no observation; every figure is null.
         Unavailable = "unavailable",
     }
 }
 
 named_enum! {
-    /// How far the indexing of a vault's holders has come.
+    /// How completely a vault's holders are indexed.
     pub enum CoverageStatus {
-        /// Every holder is known.
+        /// All holders are known.
         Complete = "complete",
-        /// Some may be missing: concentration and top holders are provisional.
+        /// Holders may be missing; concentration and top holders are provisional.
         Indexing = "indexing",
     }
 }
 
 named_enum! {
-    /// Who is behind a holder's address.
+    /// Category of a holder's address.
     pub enum HolderCategory {
-        /// A contract or treasury that the vault's own protocol manages. Every other category is external.
+        /// A contract or treasury that the vault's own protocol manages. All other categories are external.
         ProtocolManaged = "protocol_managed",
         /// Another vault.
         Vault = "vault",
-        /// A contract of somebody else.
+        /// A contract of another party.
         Contract = "contract",
         /// An externally owned account.
         Account = "account",
-        /// Not established.
+        /// The category could not be established.
         Unknown = "unknown",
     }
 }
@@ -124,41 +122,41 @@ named_enum! {
 named_enum! {
     /// How a holder's category was established.
     pub enum HolderMethod {
-        /// The address stands in a registry of vaults or contracts.
+        /// The address is in a registry of vaults or contracts.
         Registry = "registry",
-        /// A reviewer named it.
+        /// A reviewer established it.
         Review = "review",
-        /// The code at the address was looked at.
+        /// The code at the address was inspected.
         Bytecode = "bytecode",
     }
 }
 
 named_enum! {
-    /// What a protocol's vaults do with deposits, as far as one of three routes can show it.
+    /// How a protocol's vaults use deposits, and which route shows it.
     pub enum Breakdown {
-        /// They spread them over lending markets: `/markets`.
+        /// Each vault spreads deposits over lending markets; see `/markets`.
         Markets = "markets",
-        /// They lend them to several strategies: `/strategies`.
+        /// Each vault lends deposits to several strategies; see `/strategies`.
         Strategies = "strategies",
-        /// They run one strategy each: `/strategy`.
+        /// Each vault runs one strategy; see `/strategy`.
         Strategy = "strategy",
     }
 }
 
 named_enum! {
-    /// What a strategy earns with.
+    /// Kind of yield that a strategy earns.
     pub enum YieldKind {
-        /// Lending.
+        /// Interest from lending.
         Interest = "interest",
-        /// Liquidity for traders.
+        /// Fees for providing liquidity to traders.
         TradingFees = "trading_fees",
-        /// Tokens of a campaign, usually sold.
+        /// Tokens of a campaign, which are usually sold.
         Rewards = "rewards",
-        /// Validation.
+        /// Rewards for validating a network.
         Staking = "staking",
-        /// Anything else.
+        /// Yield of another kind.
         Other = "other",
-        /// The source does not say.
+        /// The source does not state the kind.
         Unknown = "unknown",
     }
 }
@@ -166,15 +164,15 @@ named_enum! {
 named_enum! {
     /// Whether `tvl_usd` was read.
     pub enum TvlStatus {
-        /// Read from the source.
+        /// The value was read from the source.
         Observed = "observed",
-        /// The read failed; `tvl_usd` is served as 0.
+        /// The value was not read or has no price; `tvl_usd` is served as 0.
         Unavailable = "unavailable",
     }
 }
 
 named_enum! {
-    /// Whether the published score comes from the methodology.
+    /// Whether the vault has a published score.
     pub enum ScoreStatus {
         /// The vault has a score.
         Scored = "scored",
@@ -184,13 +182,13 @@ named_enum! {
 }
 
 named_enum! {
-    /// What is known of a protocol's audits.
+    /// Whether audits of a protocol's deployed version are known.
     pub enum AuditStatus {
         /// At least one audit covers the deployed version.
         Audited = "audited",
-        /// The search found none.
+        /// A search found no audit of the deployed version.
         Unaudited = "unaudited",
-        /// Nobody looked, or the source does not say.
+        /// Nobody searched for audits, or the source does not state the result.
         Unknown = "unknown",
     }
 }
@@ -206,47 +204,47 @@ named_enum! {
 }
 
 named_enum! {
-    /// What kind of campaign a reward row is evidence of.
+    /// Kind of campaign.
     pub enum RewardType {
-        /// Tokens paid on one side of one market: the only kind that lowers a borrower's cost.
+        /// Tokens paid to one side of one market; the only kind that lowers a borrower's cost.
         TokenIncentive = "token_incentive",
         /// Points without a price; listed with `apr` 0.
         Points = "points",
         /// A share of trading fees, earned by depositors.
         TradingFee = "trading_fee",
-        /// A campaign on the net rate of a whole position; kept as evidence only.
+        /// A campaign on the net rate of a whole position; listed as evidence only.
         Strategy = "strategy",
     }
 }
 
 named_enum! {
-    /// How much an event matters.
+    /// Severity of an event.
     pub enum Severity {
         /// Funds are at risk or lost.
         Critical = "Critical",
-        /// Something to look at.
+        /// The event needs attention.
         Warning = "Warning",
-        /// For the record.
+        /// For information only.
         Info = "Info",
     }
 }
 
 named_enum! {
-    /// The size class of an incident.
+    /// Size class of an incident.
     pub enum IncidentSeverity {
-        /// Contained.
+        /// The incident was contained.
         Minor = "minor",
-        /// Counted by the methodology's caps.
+        /// The incident counts for the methodology's caps.
         Major = "major",
     }
 }
 
 named_enum! {
-    /// Whether an incident has been dealt with.
+    /// Whether an incident is resolved.
     pub enum RemediationStatus {
-        /// Closed.
+        /// The incident is resolved.
         Resolved = "resolved",
-        /// Still open.
+        /// The incident is still open.
         Unresolved = "unresolved",
     }
 }
@@ -257,7 +255,7 @@ mod tests {
     use alloc::{format, string::ToString};
 
     #[test]
-    fn every_word_reads_back_as_itself() {
+    fn every_status_parses_back_from_its_text() {
         for status in BorrowStatus::ALL {
             assert_eq!(status.as_str().parse(), Ok(*status));
             assert_eq!(serde_json::to_string(status).unwrap(), format!("\"{status}\""));
@@ -267,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_gate_is_neither_depositable_nor_not() {
+    fn an_unknown_deposit_status_is_neither_depositable_nor_closed() {
         assert_eq!(DepositStatus::Unknown.is_depositable(), None);
         assert_eq!(DepositStatus::Closed.is_depositable(), Some(false));
         assert_eq!(DepositStatus::Open.is_depositable(), Some(true));

@@ -1,7 +1,6 @@
-//! `GET /v1/status`: how the parts of the service do.
+//! `GET /v1/status`: the status of the service's components.
 //!
-//! Source: interface, "Health and status records" and "Platform component rules". Rows may be added; the names here keep their
-//! meaning. The rules are in [`crate::rules::platform`].
+//! Components may be added; existing names keep their meaning. The rules are in [`crate::rules::platform`].
 
 use alloc::{borrow::Cow, vec::Vec};
 use serde::Serialize;
@@ -10,95 +9,95 @@ use crate::scoring::named_enum;
 use crate::wire::time::Timestamp;
 
 named_enum! {
-    /// How a part does; a later one is worse.
+    /// Status of a component; a later value is worse.
     pub enum ComponentStatus {
-        /// As it should.
+        /// The component works as intended.
         Operational = "operational",
-        /// It answers, and not as it should; or how it does could not be read.
+        /// The component works with restrictions or errors, or its status could not be read.
         Degraded = "degraded",
-        /// It does not answer.
+        /// The component does not work.
         Down = "down",
     }
 }
 
 named_enum! {
-    /// The parts.
+    /// A component of the service.
     pub enum ComponentName {
-        /// The service itself: its process, its database, its first read model.
+        /// The service itself: its process, its database and the data it serves from memory.
         Api = "api",
-        /// The way to it from outside.
+        /// Whether the service can be reached from outside.
         Reachability = "reachability",
-        /// How many of its answers are its own faults.
+        /// The share of responses that are server errors.
         Errors = "errors",
         /// The event stream.
         EventsStream = "events_stream",
         /// Webhook deliveries.
         Webhooks = "webhooks",
-        /// How old the newest reading of any vault is.
+        /// The age of the newest reading of any vault.
         DataFreshness = "data_freshness",
-        /// Whether scores are current, the last good ones, or withheld.
+        /// Whether scores are current, frozen at the last good ones, or withheld.
         FailSafe = "fail_safe",
-        /// Whether the database takes writes.
+        /// Whether the database accepts writes.
         Writes = "writes",
     }
 }
 
-/// The status feed. It has no `data` envelope: the members stand at the top.
+/// The status feed. It has no `data` envelope; its fields are at the top level.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StatusFeed {
-    /// The worst of api, reachability and errors.
+    /// The worst status of the components `api`, `reachability` and `errors`.
     pub status: ComponentStatus,
-    /// The worst of all components.
+    /// The worst status of all components.
     pub rollup: ComponentStatus,
-    /// When this was put together.
+    /// Instant at which the feed was computed.
     pub last_checked_at: Timestamp,
-    /// The share of time in which `status` was not down.
+    /// Percentage of time in which `status` was not `down`.
     pub uptime: Uptime,
     /// Components of the service, each with its status.
     pub components: Vec<Component>,
-    /// What two of them are judged by.
+    /// The figures behind the components `errors` and `reachability`.
     pub signals: StatusSignals,
 }
 
-/// Percent of the minutes of a window, with three decimals, rounded down: 100 means all. A minute in which nobody took a
-/// sample was a minute down. A window is left out until samples reach back to its beginning.
+/// Percentage of the minutes of a window in which the service was not down, 0 to 100 with three decimals, rounded down. A minute without a
+/// sample counts as down. A window is omitted until samples reach back to its beginning.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Uptime {
-    /// The last 24 hours.
+    /// Percentage over the last 24 hours; omitted until samples reach back that far.
     #[serde(rename = "24h", skip_serializing_if = "Option::is_none")]
     pub day: Option<f64>,
-    /// The last 30 days.
+    /// Percentage over the last 30 days; omitted until samples reach back that far.
     #[serde(rename = "30d", skip_serializing_if = "Option::is_none")]
     pub month: Option<f64>,
 }
 
-/// One part of the service.
+/// One component of the service.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Component {
     /// Name of the component.
     pub name: ComponentName,
-    /// How it does.
+    /// Status of the component.
     pub status: ComponentStatus,
-    /// Why, where there is something to say.
+    /// Reason for the status; null if there is nothing to report.
     pub detail: Option<Cow<'static, str>>,
-    /// When that was found.
+    /// Instant at which the status was determined.
     pub checked_at: Timestamp,
 }
 
-/// Figures behind `errors` and `reachability`; null is one that nobody knows now.
+/// The figures behind the components `errors` and `reachability`; a figure that is currently unknown is null.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StatusSignals {
-    /// Answers of the last 15 minutes that were faults of ours (5xx), as a fraction of `requests_15m`; null where there were none.
+    /// Share of `requests_15m` that were server errors (5xx), as a fraction; null if there were no requests.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub error_rate_15m: Option<f64>,
-    /// Answers of the origin in the last 15 minutes: without those that the edge gave by itself, out of its copies or because the
-    /// origin did not answer, without scores withheld on purpose, and without this feed, health and readiness.
+    /// Number of responses in the last 15 minutes, from the origin, and from the edge without the origin. Deliberately withheld scores, and
+    /// the routes of this feed, health and readiness are not counted.
     pub requests_15m: Option<u64>,
-    /// Samples from outside that failed one after the other, up to the newest; null where none was taken within 15 minutes.
+    /// Number of consecutive samples from outside that failed, up to the newest; null if no sample was taken within 15 minutes.
     pub external_down_samples: Option<u64>,
 }
 

@@ -1,7 +1,7 @@
-//! What aggregators do with deposits: a vault's strategies, or its one strategy.
+//! How aggregators use deposits: the strategies of a vault, or its single strategy.
 //!
-//! Source: interface, "Vault detail", `/strategies` and `/strategy`, which leaves the shapes open. Shares are fractions of the
-//! vault's value; rates are fractions; null is "the source does not say".
+//! The interface leaves the shapes open. Shares are fractions of the vault's value, rates are fractions, and null means that the source
+//! does not state the value.
 
 use alloc::{string::String, vec::Vec};
 use serde::Serialize;
@@ -17,81 +17,81 @@ use crate::wire::time::Timestamp;
 pub struct StrategyBreakdown {
     /// Id of the vault, `<protocol_id>-<chain_id>-<address>`.
     pub vault_id: VaultId,
-    /// `unavailable` where no strategy was observed.
+    /// `unavailable` if no strategy was observed; then the shares are null.
     pub status: EvidenceStatus,
-    /// The vault's value; null when it was not read.
+    /// Value of the vault in USD; null if it was not read.
     #[serde(serialize_with = "crate::model::money::usd")]
     pub tvl_usd: Option<f64>,
-    /// How many strategies are active.
+    /// Number of active strategies.
     pub strategy_count: u64,
-    /// Lent to strategies; null when the share of one of them is unknown.
+    /// Part of the vault's value that is lent to strategies, as a fraction; null if the share of an active strategy is unknown.
     pub allocated_share: Option<Ppm>,
-    /// Not lent.
+    /// Part of the vault's value that is not lent to strategies, as a fraction; null if `allocated_share` is null.
     pub idle_share: Option<Ppm>,
-    /// The same in USD.
+    /// `idle_share` of the vault's value, in USD; null if either is unknown.
     #[serde(serialize_with = "crate::model::money::usd")]
     pub idle_usd: Option<f64>,
-    /// The active ones, largest share first.
+    /// The active strategies, largest share first.
     pub strategies: Vec<StrategyRow>,
 }
 
-/// One strategy.
+/// One strategy of a vault.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StrategyRow {
-    /// The source's id of it: unique within the vault.
+    /// The source's id of the strategy, unique within the vault.
     pub strategy_id: String,
     /// Address of the contract; null if unknown.
     pub address: Option<Address>,
     /// Name, for display.
     pub name: String,
-    /// The source's word for what it does.
+    /// Type of the strategy, as the source names it; null if the source does not state it.
     pub strategy_type: Option<String>,
-    /// In a sentence.
+    /// Description in one sentence; null if the source gives none.
     pub description: Option<String>,
-    /// False once it was withdrawn.
+    /// False once the strategy was withdrawn.
     pub is_active: bool,
-    /// Of the vault, as observed …
+    /// Observed part of the vault's value, as a fraction; null if unknown.
     pub share: Option<Ppm>,
-    /// … and as its manager wants it.
+    /// Part of the vault's value that its manager aims for, as a fraction; null if unknown.
     pub target_share: Option<Ppm>,
-    /// `share` in USD.
+    /// `share` of the vault's value, in USD; null if either is unknown.
     #[serde(serialize_with = "crate::model::money::usd")]
     pub allocated_usd: Option<f64>,
-    /// Yield a year, without compounding.
+    /// Annual yield without compounding, as a fraction; null if unknown.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub apr: Option<f64>,
-    /// Yield over a year, with compounding.
+    /// Annual yield with compounding, as a fraction; null if unknown.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub apy: Option<f64>,
     /// Performance fee as a fraction of gains; null if unknown.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub performance_fee: Option<f64>,
-    /// When it last reported gains or losses.
+    /// Instant at which the strategy last reported gains or losses; null if unknown.
     pub last_report_at: Option<Timestamp>,
-    /// What it earns with.
+    /// What the strategy earns its yield from; empty if unknown.
     pub yield_sources: Vec<YieldSource>,
-    /// What the source warns of, in the source's words.
+    /// Warnings of the source, in its own words.
     pub risk_flags: Vec<String>,
-    /// Who saw it.
+    /// Name of the source of the observation.
     pub source: String,
-    /// Where it can be checked.
+    /// URL at which the observation can be verified; null if unknown.
     pub source_url: Option<String>,
-    /// When it was seen.
+    /// Instant of the observation.
     pub observed_at: Timestamp,
 }
 
-/// One thing a strategy earns with.
+/// One source of a strategy's yield.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct YieldSource {
     /// Name, for display.
     pub name: String,
-    /// What kind of yield.
+    /// Kind of yield.
     pub kind: YieldKind,
-    /// The protocol it comes from, where this service knows it.
+    /// Id of the protocol that pays the yield; null if it is unknown to this service.
     pub protocol_id: Option<String>,
-    /// Its part of the strategy's rate.
+    /// Its part of the strategy's annual yield, as a fraction; null if unknown.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub apr: Option<f64>,
 }
@@ -104,50 +104,50 @@ pub struct StrategyInfo {
     pub vault_id: VaultId,
     /// `unavailable` where no strategy was observed.
     pub status: EvidenceStatus,
-    /// The vault's value; null when it was not read.
+    /// Value of the vault in USD; null if it was not read.
     #[serde(serialize_with = "crate::model::money::usd")]
     pub tvl_usd: Option<f64>,
-    /// The vault's net rate as this service observes it, to compare the strategy's own with.
+    /// Net annual rate of the vault as this service observes it, as a fraction, for comparison with the strategy's own; null if unknown.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub vault_apr_net: Option<f64>,
-    /// The source's id of the strategy; like the fields below null when `status` is `unavailable`. Of several strategies the
-    /// active one that was observed last.
+    /// The source's id of the strategy; null if `status` is `unavailable`, like the fields that follow. Of several strategies, this is the
+    /// most recently observed active one.
     pub strategy_id: Option<String>,
     /// Address of the contract; null if unknown.
     pub address: Option<Address>,
     /// Name, for display; null if unknown.
     pub name: Option<String>,
-    /// The source's word for what it does.
+    /// Type of the strategy, as the source names it; null if the source does not state it.
     pub strategy_type: Option<String>,
-    /// In a sentence.
+    /// Description in one sentence; null if the source gives none.
     pub description: Option<String>,
-    /// False once it was withdrawn.
+    /// False once the strategy was withdrawn; null if `status` is `unavailable`.
     pub is_active: Option<bool>,
-    /// Yield a year, without compounding.
+    /// Annual yield without compounding, as a fraction; null if unknown.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub apr: Option<f64>,
-    /// Yield over a year, with compounding.
+    /// Annual yield with compounding, as a fraction; null if unknown.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub apy: Option<f64>,
     /// Performance fee as a fraction of gains; null if unknown.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub performance_fee: Option<f64>,
-    /// When it last reported gains or losses.
+    /// Instant at which the strategy last reported gains or losses; null if unknown.
     pub last_report_at: Option<Timestamp>,
-    /// What it earns with.
+    /// What the strategy earns its yield from; empty if unknown.
     pub yield_sources: Vec<YieldSource>,
-    /// What the source warns of, in the source's words.
+    /// Warnings of the source, in its own words.
     pub risk_flags: Vec<String>,
-    /// Who saw it.
+    /// Name of the source of the observation; null if `status` is `unavailable`.
     pub source: Option<String>,
-    /// Where it can be checked.
+    /// URL at which the observation can be verified; null if unknown.
     pub source_url: Option<String>,
-    /// When it was seen.
+    /// Instant of the observation; null if `status` is `unavailable`.
     pub observed_at: Option<Timestamp>,
 }
 
 impl StrategyInfo {
-    /// The information about a vault's strategy; without one, that there is none.
+    /// The information about a vault's strategy; without a strategy the status is `unavailable`.
     pub fn new(
         vault_id: VaultId,
         tvl_usd: Option<f64>,

@@ -1,6 +1,4 @@
-//! Deposit assets by symbol: how many vaults take one, and its days.
-//!
-//! Source: interface, "Assets" (`GET /v1/assets` and the symbol history).
+//! Deposit assets by symbol: the number of vaults, and the totals of each day.
 
 use alloc::{string::String, vec::Vec};
 use serde::Serialize;
@@ -13,41 +11,41 @@ use crate::wire::time::Day;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AssetSymbol {
-    /// The symbol. Spellings that differ in case only are one symbol, shown in the most frequent of them.
+    /// The symbol in its most frequent spelling; spellings that differ only in case are one symbol.
     pub asset_symbol: String,
-    /// Active vaults that take it.
+    /// Number of active vaults with this deposit asset.
     pub vault_count: u64,
 }
 
 named_enum! {
-    /// How a day is known.
+    /// How a day's totals were determined.
     pub enum DaySource {
-        /// Added up when the day had ended, over the vaults that were eligible then, each of which was read that day; and kept.
+        /// Computed and stored when the day had ended, over the vaults that were eligible then; each of them was read that day.
         Observed = "observed",
-        /// Added up from stored readings, over the vaults that are eligible now. A vault that was not read that day counts with its last
-        /// value of the seven days before, and with no rate.
+        /// Computed from stored readings, over the vaults that are eligible now. A vault that was not read that day counts with its last
+        /// value from the seven days before, and without a rate.
         Derived = "derived",
     }
 }
 
-/// One day of a symbol.
+/// The totals of a symbol on one day.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SymbolDay {
     /// The UTC day.
     pub date: Day,
-    /// How it is known.
+    /// How the totals were determined.
     pub source: DaySource,
-    /// Investable value in USD: of active vaults that are not closed to deposits.
+    /// Total value in USD of the active vaults that are not closed to deposits.
     #[serde(serialize_with = "crate::model::money::usd")]
     pub tvl_usd: f64,
-    /// Net rate weighted by value; null when no vault reported one.
+    /// Mean net annual rate weighted by value, as a fraction; null if no vault reported a rate.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub apr_net: Option<f64>,
 }
 
 impl SymbolDay {
-    /// A day with what its vaults add up to.
+    /// A day with the totals of its vaults.
     pub fn new(date: Day, source: DaySource, total: DayTotal) -> Self {
         SymbolDay { date, source, tvl_usd: total.tvl_usd, apr_net: total.apr_net }
     }
@@ -57,11 +55,11 @@ impl SymbolDay {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SymbolHistoryMeta {
-    /// The symbol in upper case: what was matched.
+    /// The requested symbol, in upper case.
     pub symbol: String,
-    /// The range as asked for.
+    /// The requested range: `7d`, `30d`, `90d` or `1y`.
     pub range: &'static str,
-    /// Days in the answer; fewer than the range has where days are missing.
+    /// Number of days in the answer; days without readings are left out.
     pub points: u64,
 }
 
@@ -69,13 +67,13 @@ pub struct SymbolHistoryMeta {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SymbolHistory {
-    /// Points, oldest first.
+    /// Days, oldest first.
     pub data: Vec<SymbolDay>,
-    /// What was asked and how much there is.
+    /// The requested symbol and range, and the number of points.
     pub meta: SymbolHistoryMeta,
 }
 
-/// Days of a `range` of the route, the current one included.
+/// Number of days in a `range` of the route, including the current day.
 pub fn days_of(range: &str) -> i64 {
     match range {
         "7d" => 7,

@@ -1,6 +1,4 @@
 //! The vault: its list row, its detail and its rewards.
-//!
-//! Source: interface, "Vault (list row)" and "Vault detail".
 
 use alloc::{string::String, vec::Vec};
 use serde::Serialize;
@@ -16,7 +14,7 @@ use crate::scoring::MilliPoints;
 use crate::scoring::provenance::{RiskVectors, ScoreProvenance};
 use crate::wire::time::Timestamp;
 
-/// A vault as every list serves it. USD amounts, rates as decimal fractions.
+/// A vault as every list serves it. Amounts are in USD, rates are decimal fractions.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VaultRow {
@@ -24,7 +22,7 @@ pub struct VaultRow {
     pub id: VaultId,
     /// The vault's own name.
     pub name: String,
-    /// The share token's address.
+    /// Address of the vault's share token.
     pub address: Address,
     /// Id of the protocol; `/v1/protocols` lists them.
     pub protocol_id: String,
@@ -36,81 +34,81 @@ pub struct VaultRow {
     pub chain_name: String,
     /// Symbol of the deposit asset; null when its contract names none.
     pub asset_symbol: Option<String>,
-    /// Supplied value; 0 when `tvl_status` is `unavailable`.
+    /// Supplied value in USD; 0 if `tvl_status` is `unavailable`.
     #[serde(serialize_with = "crate::model::money::usd")]
     pub tvl_usd: f64,
-    /// Interest net of fees plus rewards.
+    /// Net annual rate of depositors: interest after fees plus priced rewards, as a fraction; null if unknown.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub apr_net: Option<f64>,
-    /// The interest contribution, net of the protocol's fee.
+    /// The interest in `apr_net`, after the protocol's fee, as a fraction; null if unknown.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub base_apr: Option<f64>,
-    /// Borrowed over supplied; not clamped, may exceed 1.
+    /// Borrowed over supplied value, as a fraction; not clamped, so it may exceed 1; null if unknown.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub utilization: Option<f64>,
-    /// Gross borrow quote.
+    /// Gross annual rate that borrowers pay, as a fraction; null if unknown.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub borrow_apr: Option<f64>,
-    /// Priced borrower incentives.
+    /// Annual rate of the priced borrower incentives, as a fraction; null if it is unknown or there is no borrower side.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub borrow_reward_apr: Option<f64>,
-    /// `borrow_apr` minus `borrow_reward_apr`; may be negative.
+    /// `borrow_apr` minus `borrow_reward_apr`, as a fraction; may be negative; null if either is null.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub borrow_apr_net: Option<f64>,
-    /// What is known of borrower campaigns.
+    /// Status of the campaigns that pay borrowers.
     pub borrow_incentive_status: BorrowIncentiveStatus,
-    /// True for priced incentives and for points.
+    /// True if borrowers receive token incentives or points.
     pub has_borrow_rewards: bool,
-    /// Whether the market lends.
+    /// Whether the vault's market lends.
     pub borrow_status: BorrowStatus,
-    /// `borrow_apr` times `utilization`, before fees.
+    /// `borrow_apr` times `utilization`, before fees, as a fraction; null if either is unknown or the vault is not a money market.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub gross_interest_apy: Option<f64>,
-    /// Value lent out.
+    /// Value lent out, in USD; null if unknown.
     #[serde(serialize_with = "crate::model::money::usd")]
     pub active_loans_usd: Option<f64>,
-    /// Value not lent out.
+    /// Supplied value that is not lent out, in USD; null if `liquidity_status` is `unknown`. It is not a withdrawal quote.
     #[serde(serialize_with = "crate::model::money::usd")]
     pub available_liquidity_usd: Option<f64>,
-    /// Value owed beyond the supply.
+    /// Value owed beyond the supplied value, in USD; 0 without a deficit; null if `liquidity_status` is `unknown`.
     #[serde(serialize_with = "crate::model::money::usd")]
     pub liquidity_deficit_usd: Option<f64>,
-    /// How the two amounts before read.
+    /// Classification of `available_liquidity_usd` and `liquidity_deficit_usd`.
     pub liquidity_status: LiquidityStatus,
-    /// 0 to 10; null when unscored.
+    /// Published score, 0 to 10; null if the vault is unscored.
     pub total_score: Option<MilliPoints>,
-    /// The score's tier; null when unscored.
+    /// Published tier; null if the vault is unscored.
     pub risk_tier: Option<Tier>,
     /// Label of the vault's strategy; null if unknown.
     pub strategy_type: Option<String>,
-    /// Curator, for display.
+    /// Name of the curator, for display; null if there is none.
     pub curator_name: Option<String>,
-    /// True when an audit of the deployed version is known.
+    /// True if an audit of the deployed protocol version is known.
     pub is_audited: bool,
     /// Whether deposits are accepted.
     pub deposit_status: DepositStatus,
-    /// Whether withdrawals are served.
+    /// Whether withdrawals are possible.
     pub withdraw_status: WithdrawStatus,
-    /// For older clients: true where `deposit_status` is `open`, false where it is `closed`, null where it is `unknown`.
+    /// For older clients: true if `deposit_status` is `open`, false if it is `closed`, null if it is `unknown`.
     pub is_depositable: Option<bool>,
-    /// Null means uncapped, unpriced or unknown.
+    /// Remaining deposit capacity in USD; null if it is uncapped, unpriced or unknown.
     #[serde(serialize_with = "crate::model::money::usd")]
     pub deposit_capacity_usd: Option<f64>,
     /// Seconds since `last_synced_at`, as of this answer; null before the first sync.
     // Written when a row is served: `EncodedRow::write`.
     pub freshness_seconds: Option<u64>,
-    /// The latest successful sync that wrote the row.
+    /// Instant of the latest successful sync that wrote the row; null before the first.
     pub last_synced_at: Option<Timestamp>,
-    /// Whether there is a score.
+    /// Whether the vault has a published score.
     pub score_status: ScoreStatus,
-    /// When the published score or tier last changed value.
+    /// Instant at which the published score or tier last changed; null if none was ever published.
     pub score_updated_at: Option<Timestamp>,
     /// Whether `tvl_usd` was read.
     pub tvl_status: TvlStatus,
-    /// The part of `apr_net` that is interest, 0 to 1; null when `apr_net` is not positive.
+    /// The part of `apr_net` that is interest and not rewards, 0 to 1; null if a rate is unknown or `apr_net` is not positive.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub real_yield_share: Option<f64>,
-    /// Curator, for filters.
+    /// Id of the curator, as filters use it; null if there is none.
     pub curator_id: Option<String>,
 }
 
@@ -119,52 +117,52 @@ pub fn freshness_seconds(last_synced_at: Option<Timestamp>, now: Timestamp) -> O
     last_synced_at.map(|synced| u64::try_from(now.seconds_since(synced)).unwrap_or(0))
 }
 
-/// `data.vault` of the detail routes: the list row, the score's provenance and the static facts.
-// `V` and `P` are what an evaluation returns, or the JSON that was stored of it.
+/// `data.vault` of the detail routes: the list row, the score's provenance and further facts about the vault.
+// `V` and `P` are the results of an evaluation, or their stored JSON.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "VaultDetail"))]
 pub struct VaultDetail<V = RiskVectors, P = ScoreProvenance> {
-    /// The list row's fields.
+    /// The fields of the list row.
     #[serde(flatten)]
     pub row: VaultRow,
-    /// One row a borrower campaign.
+    /// Campaigns that currently pay borrowers, one row each.
     pub borrow_rewards: Vec<Reward>,
-    /// The four vectors with their weights.
+    /// The four risk vectors with their weights.
     pub risk_vectors: V,
-    /// What is known of audits.
+    /// Whether audits of the deployed protocol version are known.
     pub audit_status: AuditStatus,
-    /// Names of the auditors.
+    /// Names of the auditors; empty if none is known.
     pub auditors: Vec<String>,
-    /// Caps, flags and inputs behind the score; null before the first run.
+    /// Caps, flags and inputs behind the score; null before the first score run.
     pub score_provenance: Option<P>,
-    /// The share token's symbol.
+    /// Symbol of the share token; null if unknown.
     pub symbol: Option<String>,
-    /// The deposit asset's contract.
+    /// Address of the deposit asset's contract; null if unknown.
     pub asset_address: Option<Address>,
-    /// Version of the deployed protocol.
+    /// Deployed version of the protocol; null if unknown.
     pub protocol_version: Option<String>,
-    /// The protocol's site.
+    /// URL of the protocol's website; null if unknown.
     pub protocol_website: Option<String>,
-    /// When the protocol was first seen live.
+    /// Instant at which the protocol first went live; null if unknown.
     pub protocol_launch_date: Option<Timestamp>,
-    /// Date of the newest audit known.
+    /// Date of the newest audit of the deployed version; null if none is known.
     pub audit_date: Option<Timestamp>,
-    /// Where the audits can be read.
+    /// URL of the audit reports; null if unknown.
     pub audit_report_url: Option<String>,
-    /// True when no key can change the code.
+    /// True if no key can change the vault's code; null if unknown.
     pub is_immutable: Option<bool>,
-    /// Delay of administrative changes, in seconds.
+    /// Delay of administrative changes in seconds, 0 without a timelock; null if unknown.
     pub timelock_seconds: Option<u64>,
-    /// When the vault was deployed, or first seen where only that is known.
+    /// Instant of the vault's deployment, or of its first activity if only that is known; null if neither is known.
     pub deployment_timestamp: Option<Timestamp>,
     /// False once the vault is shut down or gone.
     pub is_active: bool,
     /// True while a data-quality quarantine makes the score provisional.
     pub needs_risk_review: bool,
-    /// True where the score is at least 7.5 and the net APR between 3 and 10 percent.
+    /// True if the score is at least 7.5 and `apr_net` is between 3 and 10 percent.
     pub is_high_confidence: bool,
-    /// When the run that confirmed this score completed.
+    /// Instant at which the score run that last confirmed the score completed; null before the first run.
     pub score_computed_at: Option<Timestamp>,
 }
 
@@ -172,33 +170,33 @@ pub struct VaultDetail<V = RiskVectors, P = ScoreProvenance> {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reward {
-    /// Who is paid.
+    /// The side of the market that is paid.
     pub side: RewardSide,
-    /// The token paid.
+    /// Symbol of the token that is paid; null if unknown.
     pub token_symbol: Option<String>,
-    /// The token's contract.
+    /// Address of the token's contract; null if unknown.
     pub token_address: Option<Address>,
-    /// Its rate as a fraction; 0 for points, null where it could not be priced.
+    /// Annual rate, as a fraction; 0 for points, null if it could not be priced.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub apr: Option<f64>,
-    /// What kind of campaign.
+    /// Kind of campaign.
     pub reward_type: RewardType,
-    /// Where the campaign was seen.
+    /// Name of the source that reported the campaign.
     pub source: String,
-    /// The source's id of it.
+    /// The source's id of the campaign; null if it has none.
     pub campaign_id: Option<String>,
-    /// Where it can be checked.
+    /// URL at which the campaign can be verified; null if unknown.
     pub source_url: Option<String>,
 }
 
-/// A list row with its rewards beside it.
+/// A list row with its rewards.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RewardedVault {
-    /// The list row's fields.
+    /// The fields of the list row.
     #[serde(flatten)]
     pub row: VaultRow,
-    /// Campaigns and fee streams that run now, of both sides.
+    /// Campaigns and fee streams that currently run, of both sides.
     pub rewards: Vec<Reward>,
 }
 
@@ -209,11 +207,11 @@ pub struct RewardedVault {
 pub struct VaultPage<V = RiskVectors, P = ScoreProvenance> {
     /// The vault's row with the evidence behind its score.
     pub vault: VaultDetail<V, P>,
-    /// Its history, thinned; oldest first.
+    /// The vault's readings of the last 90 days, thinned, oldest first.
     pub snapshots: Vec<SnapshotPoint>,
-    /// Its events, newest first.
+    /// The vault's events, newest first; at most 500.
     pub events: Vec<VaultEvent>,
-    /// Its supply-side rewards.
+    /// Campaigns and fee streams that currently pay depositors.
     pub rewards: Vec<Reward>,
 }
 

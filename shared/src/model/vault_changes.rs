@@ -1,4 +1,4 @@
-//! The change feed's answer. Source: interface, "GET /v1/vaults/changes".
+//! The answer of the change feed, `GET /v1/vaults/changes`.
 
 use alloc::{string::String, vec::Vec};
 use serde::Serialize;
@@ -10,9 +10,9 @@ use crate::wire::page::write_u64;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VaultChanges {
-    /// Rows as they are now, in the order in which their changes became visible.
+    /// Rows in their current state, in the order in which their changes became visible.
     pub vaults: Vec<VaultScoreRow>,
-    /// The `since` of the next request. Always there: at the end of the feed it waits for what comes.
+    /// The `since` of the next request. It is always present; at the end of the feed it yields later changes.
     pub cursor: String,
 }
 
@@ -20,16 +20,16 @@ pub struct VaultChanges {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ChangesMeta {
-    /// Rows from the cursor onward, those of this page included.
+    /// Number of rows from `since` on, including those of this page.
     pub total: u64,
-    /// Rows a page, after clamping.
+    /// Rows per page, after clamping.
     pub limit: u64,
-    /// Whether there is more behind this page.
+    /// Whether more rows follow this page.
     pub has_more: bool,
 }
 
 impl ChangesMeta {
-    /// Appends `"meta":{…}` as JSON: the feed is assembled from encoded rows and ends with it.
+    /// Appends `"meta":{…}` as JSON. The feed is assembled from encoded rows and ends with its meta.
     pub fn write_json(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(b"\"meta\":{\"total\":");
         write_u64(self.total, out);

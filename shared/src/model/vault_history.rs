@@ -1,6 +1,4 @@
-//! A vault through time: snapshots, score history and events.
-//!
-//! Source: interface, "Vault snapshot point", "Score history point" and "Vault event row".
+//! A vault's history: snapshots, changes of its score, and events.
 
 use alloc::string::String;
 use serde::Serialize;
@@ -16,31 +14,31 @@ use crate::wire::time::Timestamp;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SnapshotPoint {
-    /// When it was read.
+    /// Instant of the reading.
     pub recorded_at: Timestamp,
-    /// Supplied value; null when that reading failed.
+    /// Supplied value in USD; null if it was not read.
     #[serde(serialize_with = "crate::model::money::usd")]
     pub tvl_usd: Option<f64>,
-    /// Net rate.
+    /// Net annual rate of depositors, as a fraction; null if unknown.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub apr_net: Option<f64>,
-    /// Gross borrow quote.
+    /// Gross annual rate that borrowers pay, as a fraction; null if unknown.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub borrow_apr: Option<f64>,
-    /// Priced borrower incentives.
+    /// Annual rate of the priced borrower incentives, as a fraction; null if it is unknown or there is no borrower side.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub borrow_reward_apr: Option<f64>,
-    /// Borrow quote net of incentives.
+    /// `borrow_apr` minus `borrow_reward_apr`, as a fraction; may be negative; null if either is null.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub borrow_apr_net: Option<f64>,
-    /// What was known of borrower campaigns.
+    /// Status of the campaigns that paid borrowers then.
     pub borrow_incentive_status: BorrowIncentiveStatus,
-    /// Assets a share is worth, in the deposit asset.
+    /// Amount of the deposit asset that one share is worth; null if unknown.
     pub price_per_share: Option<f64>,
 }
 
 impl SnapshotPoint {
-    /// The columns a chart draws: thinning keeps the extremes of each.
+    /// The values that charts show; downsampling keeps the extremes of each.
     pub const CHARTED: &'static [Series<SnapshotPoint>] = &[
         |point| point.tvl_usd,
         |point| point.apr_net,
@@ -50,52 +48,52 @@ impl SnapshotPoint {
     ];
 }
 
-/// One persisted change of a published score.
+/// One recorded change of a published score or tier.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ScoreHistoryPoint {
-    /// When it was published.
+    /// Instant at which the change was published.
     pub observed_at: Timestamp,
-    /// What moved, for example a promotion.
+    /// Why the score or tier changed.
     pub change_type: ChangeType,
-    /// Before; null for a first score.
+    /// Score before the change, 0 to 10; null if there was none.
     pub prev_score: Option<MilliPoints>,
-    /// After; null when the score was withdrawn.
+    /// Score after the change, 0 to 10; null if the score was withdrawn.
     pub new_score: Option<MilliPoints>,
     /// Tier before the change; null if there was none.
     pub prev_tier: Option<Tier>,
     /// Tier after the change; null if there is none.
     pub new_tier: Option<Tier>,
-    /// The methodology that gave the new score.
+    /// Version of the methodology behind the new score.
     pub methodology_version: String,
 }
 
-/// Something that happened to one vault.
+/// An event of one vault, or of its protocol if it counts against the vault's score.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VaultEvent {
-    /// The event's number.
+    /// Numeric id of the event.
     pub id: i64,
     /// `Incident`, `DepositabilityChange`, `AllocationChange`, `BadDebt`, and others as sources are added.
     pub event_type: String,
-    /// How much it matters.
+    /// Severity of the event.
     pub severity: Severity,
     /// Title, one line of plain text.
     pub title: String,
-    /// The whole story.
+    /// Full description, as plain text; null if unknown.
     pub description: Option<String>,
-    /// The transaction, where there is one.
+    /// Hash of the transaction; null if there is none or it is unknown.
     pub tx_hash: Option<String>,
     /// Number of the block of the transaction; null if unknown.
     pub block_number: Option<u64>,
-    /// When it happened.
+    /// Instant at which the event happened.
     pub occurred_at: Timestamp,
-    /// Who reported it.
+    /// Name of the source that reported the event.
     // Additive to the interface, as are the three fields after it.
     pub source: String,
-    /// When this service learned of it.
+    /// Instant at which this service learned of the event; null if unknown.
     pub detected_at: Option<Timestamp>,
-    /// When it was withdrawn from the feed.
+    /// Instant at which the event was retracted; null while it is published.
     pub retracted_at: Option<Timestamp>,
     /// Reason of the retraction; null if it is not retracted or no reason was given.
     pub retracted_reason: Option<String>,

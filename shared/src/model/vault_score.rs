@@ -1,6 +1,4 @@
-//! The bulk score row: what a vault scores, and the run behind it.
-//!
-//! Source: interface, "Bulk score row".
+//! The bulk score row: a vault's score, and the score run that confirmed it.
 
 use alloc::string::String;
 use serde::Serialize;
@@ -13,13 +11,13 @@ use crate::rules::yields::is_high_confidence;
 use crate::scoring::MilliPoints;
 use crate::wire::time::Timestamp;
 
-/// A vault's score as the bulk routes serve it. USD amounts, rates as decimal fractions.
+/// A vault's score as the bulk routes serve it. Amounts are in USD, rates are decimal fractions.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VaultScoreRow {
     /// Id of the vault, `<protocol_id>-<chain_id>-<address>`.
     pub id: VaultId,
-    /// The share token's address.
+    /// Address of the vault's share token.
     pub address: Address,
     /// Number of the chain; `/v1/chains` lists them.
     pub chain_id: ChainId,
@@ -29,52 +27,52 @@ pub struct VaultScoreRow {
     pub protocol_id: String,
     /// Symbol of the deposit asset; null when its contract names none.
     pub asset_symbol: Option<String>,
-    /// Supplied value; 0 when `tvl_status` is `unavailable`.
+    /// Supplied value in USD; 0 if `tvl_status` is `unavailable`.
     #[serde(serialize_with = "crate::model::money::usd")]
     pub tvl_usd: f64,
-    /// Interest net of fees plus rewards.
+    /// Net annual rate of depositors: interest after fees plus priced rewards, as a fraction; null if unknown.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub apr_net: Option<f64>,
-    /// 0 to 10; null when unscored.
+    /// Published score, 0 to 10; null if the vault is unscored.
     pub total_score: Option<MilliPoints>,
-    /// The score's tier; null when unscored.
+    /// Published tier; null if the vault is unscored.
     pub risk_tier: Option<Tier>,
     /// False once the vault is shut down or gone.
     pub is_active: bool,
-    /// The latest successful sync that wrote the row.
+    /// Instant of the latest successful sync that wrote the row; null before the first.
     pub last_synced_at: Option<Timestamp>,
-    /// The run that confirmed the score.
+    /// Id of the score run that last confirmed the score; null before the first run.
     pub score_run_id: Option<String>,
-    /// When that run completed: it moves with every run.
+    /// Instant at which that run completed; it changes with every run, even if the score does not; null before the first run.
     pub score_computed_at: Option<Timestamp>,
-    /// When the published score or tier last changed value.
+    /// Instant at which the published score or tier last changed; null if none was ever published.
     pub score_updated_at: Option<Timestamp>,
     /// Seconds since `last_synced_at`, as of this answer; null before the first sync.
     // Written when a row is served: `EncodedRow::write`.
     pub freshness_seconds: Option<u64>,
     /// True while a data-quality quarantine makes the score provisional.
     pub needs_risk_review: bool,
-    /// The curated rule of [`is_high_confidence`].
+    /// True if the score is at least 7.5 and `apr_net` is between 3 and 10 percent.
     pub is_high_confidence: bool,
     /// Whether `tvl_usd` was read.
     pub tvl_status: TvlStatus,
 }
 
-/// The run behind a score, and what a list row does not say of a vault.
+/// The facts of a score row that the list row does not contain.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScoreFacts {
     /// False once the vault is shut down or gone.
     pub is_active: bool,
-    /// The run that confirmed the score.
+    /// Id of the score run that last confirmed the score.
     pub run_id: Option<String>,
-    /// When it completed.
+    /// Instant at which that run completed.
     pub computed_at: Option<Timestamp>,
-    /// A data-quality quarantine is active.
+    /// Whether a data-quality quarantine is active.
     pub needs_risk_review: bool,
 }
 
 impl VaultScoreRow {
-    /// The score of the vault whose list row is `row`: what both rows say, they say alike.
+    /// The score row of the vault with the list row `row`; fields of both rows are copied, so that they agree.
     pub fn of(row: &VaultRow, facts: ScoreFacts) -> Self {
         VaultScoreRow {
             id: row.id.clone(),
@@ -113,9 +111,9 @@ mod tests {
         let fields = "id address chain_id chain_name protocol_id asset_symbol tvl_usd apr_net total_score risk_tier is_active \
              last_synced_at score_run_id score_computed_at score_updated_at freshness_seconds needs_risk_review \
              is_high_confidence tvl_status";
-        let places: alloc::vec::Vec<_> =
+        let positions: alloc::vec::Vec<_> =
             fields.split_whitespace().map(|field| text.find(&std::format!("\"{field}\":")).expect(field)).collect();
-        assert!(places.is_sorted(), "{text}");
+        assert!(positions.is_sorted(), "{text}");
         assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap().as_object().unwrap().len(), 19);
     }
 }

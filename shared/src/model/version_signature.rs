@@ -1,29 +1,28 @@
-//! Who signed a basket's version.
-//!
-//! Source: interface, "Versioning", 3, which names the key; the signature beside it is ours, so that the name proves something.
+//! The signature of a basket version. The interface names the key; the signature is added so that the signer can be verified.
 
 use crate::graph::signature::DecisionKey;
 use crate::model::content_hash::ContentHash;
 use alloc::string::{String, ToString};
 use serde::Serialize;
 
-/// Who signed a version, in three fields that are null together: where the service had no key when it made the version, or none
-/// that the registry of signers let sign.
+/// The signature of a basket version. All three fields are null if the service had no signing key when it made the version, or if the
+/// registry of signers did not allow that key to sign.
 ///
-/// What is signed are the 64 hex characters of the content hash, as a decision's are of its id: any Ethereum library verifies it.
+/// The signed message is the 64 hex characters of the content hash, as a decision's is the hex of its id; any Ethereum library can verify
+/// it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VersionSignature {
-    /// The registry's name for the key.
+    /// Id of the signing key in the registry of signers; null if the version is not signed.
     pub signing_key_id: Option<String>,
-    /// Where the signature leads: `0x` and 40 hex characters.
+    /// Address of the signer, which the signature recovers to: `0x` and 40 hex characters; null if the version is not signed.
     pub signer_address: Option<String>,
-    /// EIP-191 `personal_sign`: r, s and v as `0x` and 130 hex characters.
+    /// EIP-191 `personal_sign` signature: r, s and v as `0x` and 130 hex characters; null if the version is not signed.
     pub signature: Option<String>,
 }
 
 impl VersionSignature {
-    /// A version's content signed with `key`, which the registry calls `key_id`.
+    /// Signs a version's content with `key`, whose id in the registry is `key_id`.
     pub fn of(content: ContentHash, key: &DecisionKey, key_id: String) -> Self {
         let Some(signature) = key.sign(content) else { return VersionSignature::default() };
         VersionSignature {
@@ -40,7 +39,7 @@ mod tests {
     use crate::graph::signature::DecisionSignature;
 
     #[test]
-    fn a_signature_leads_from_the_content_hash_to_its_signer() {
+    fn the_signer_is_recovered_from_content_hash_and_signature() {
         let (content, key) = (ContentHash::of_text("{}"), DecisionKey::from_bytes(&[0x11; 32]).unwrap());
         let signed = VersionSignature::of(content, &key, "k-1".into());
         let signature = DecisionSignature::parse(signed.signature.as_deref().unwrap()).unwrap();

@@ -1,6 +1,4 @@
-//! Webhook subscriptions and their deliveries, as their owner sees them.
-//!
-//! Source: interface, "Webhook subscription" and "Webhooks"; the shape of the deliveries' rows is ours.
+//! Webhook subscriptions and their deliveries, as their owner sees them. The interface leaves the shape of deliveries open.
 
 use crate::push::breaker::DisabledReason;
 use crate::push::schedule::{DeliveryStatus, Failure};
@@ -11,39 +9,39 @@ use alloc::vec::Vec;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-/// A subscription to families of events.
+/// A subscription to event types.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WebhookSubscription {
     /// Numeric id.
     pub id: i64,
-    /// Where deliveries go, in its canonical spelling.
+    /// URL that deliveries are sent to, in canonical form.
     pub url: String,
-    /// The event types it asked for.
+    /// Event types that are delivered.
     pub families: Vec<EventType>,
-    /// Its owner's words for it.
+    /// The owner's description; null if there is none.
     pub description: Option<String>,
-    /// `active`, `paused` or `disabled`.
+    /// `active`; `paused` while the circuit breaker holds deliveries back; or `disabled` until it is enabled again.
     #[cfg_attr(feature = "schema", schemars(extend("enum" = ["active", "paused", "disabled"])))]
     pub status: &'static str,
-    /// Why it is disabled.
+    /// Why the subscription is disabled; null if it is not.
     pub disabled_reason: Option<DisabledReason>,
-    /// Failed attempts since the last delivered event.
+    /// Number of failed attempts since the last successful delivery.
     pub failure_count: u32,
-    /// When a pause ends by itself.
+    /// Instant at which the pause ends by itself; null if the subscription is not paused.
     pub paused_until: Option<Timestamp>,
-    /// The key that deliveries are made for: the creating one, until another enabled it again.
+    /// Id of the API key that deliveries are made for: the key that created the subscription, or that last enabled it.
     pub api_key_id: i64,
-    /// When it was created.
+    /// Instant at which the subscription was created.
     pub created_at: Timestamp,
-    /// When anything of it last changed.
+    /// Instant at which the subscription last changed.
     pub updated_at: Timestamp,
-    /// The signing secret: in the creation's answer only, and left out everywhere else.
+    /// Signing secret; present only in the answer that creates the subscription, and omitted elsewhere.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secret: Option<String>,
 }
 
-/// A subscription to a basket: to its rebalances or, pinned, to what becomes of one version.
+/// A subscription to a basket: to its rebalances or, if pinned, to the deprecation and retirement of one version.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BasketWebhook {
@@ -51,89 +49,89 @@ pub struct BasketWebhook {
     pub id: i64,
     /// Id of the basket.
     pub basket_id: String,
-    /// Where deliveries go, in its canonical spelling.
+    /// URL that deliveries are sent to, in canonical form.
     pub url: String,
-    /// The version whose deprecation and retirement it is told of; null when it is told of rebalances instead.
+    /// Id of the version whose deprecation and retirement are delivered; null if rebalances are delivered instead.
     pub pinned_version_id: Option<String>,
-    /// `active`, `paused` or `disabled`.
+    /// `active`; `paused` while the circuit breaker holds deliveries back; or `disabled` until it is enabled again.
     #[cfg_attr(feature = "schema", schemars(extend("enum" = ["active", "paused", "disabled"])))]
     pub status: &'static str,
-    /// Why it is disabled.
+    /// Why the subscription is disabled; null if it is not.
     pub disabled_reason: Option<DisabledReason>,
-    /// When a pause ends by itself.
+    /// Instant at which the pause ends by itself; null if the subscription is not paused.
     pub paused_until: Option<Timestamp>,
-    /// When it was created.
+    /// Instant at which the subscription was created.
     pub created_at: Timestamp,
-    /// The signing secret: in the creation's answer only, and left out everywhere else.
+    /// Signing secret; present only in the answer that creates the subscription, and omitted elsewhere.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secret: Option<String>,
 }
 
-/// What a deletion says.
+/// The result of a deletion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WebhookDeleted {
-    /// The subscription's number.
+    /// Numeric id of the deleted subscription.
     pub id: i64,
     /// Always `true`.
     pub deleted: bool,
 }
 
-/// What a replay says.
+/// The result of a replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WebhookReplayed {
-    /// Deliveries that were enqueued again.
+    /// Number of deliveries that were enqueued again.
     pub enqueued: u64,
 }
 
-/// One event on its way to one subscription. Nothing of an answer is shown but its status.
+/// One event for one subscription. Of the receiver's response only the status is shown.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WebhookDelivery {
     /// Numeric id.
     pub id: i64,
-    /// What receivers deduplicate on.
+    /// Id of the event, the same in every attempt, by which receivers deduplicate.
     pub event_id: EventId,
-    /// What it tells.
+    /// Type of the event.
     pub event_type: EventType,
     /// `pending`, `delivered` or `failed_terminal`.
     pub status: DeliveryStatus,
-    /// The attempt that is due while it is pending, else the last one made; 1 to 6.
+    /// Number of the attempt that is due while the delivery is pending, otherwise of the last attempt made; 1 to 6.
     pub attempt: u8,
-    /// When the next attempt is due; null once the outcome is final. A pause of the subscription makes it later.
+    /// Instant at which the next attempt is due; a pause of the subscription delays it; null once the outcome is final.
     pub next_attempt_at: Option<Timestamp>,
-    /// When the latest attempt ended; null before the first.
+    /// Instant at which the latest attempt ended; null before the first.
     pub last_attempt_at: Option<Timestamp>,
-    /// The status that the latest attempt was answered with; null when there was no answer.
+    /// HTTP status of the response to the latest attempt; null if there was none.
     pub response_status: Option<u16>,
-    /// Why the latest attempt failed; null when it did not.
+    /// Why the latest attempt failed; null if it did not fail.
     pub error: Option<Failure>,
-    /// Milliseconds that the latest attempt took.
+    /// Duration of the latest attempt in milliseconds; null before the first.
     pub duration_ms: Option<u32>,
-    /// When it was enqueued.
+    /// Instant at which the delivery was enqueued.
     pub created_at: Timestamp,
-    /// When its outcome became final.
+    /// Instant at which the outcome became final; null while the delivery is pending.
     pub finished_at: Option<Timestamp>,
-    /// The request, to be repeated by hand.
+    /// The request, for repeating it by hand.
     pub request: WebhookRequest,
 }
 
-/// A delivery's request as it would be sent now: its signatures hold for five minutes.
+/// A delivery's request as it would be sent now; its signatures are valid for five minutes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WebhookRequest {
     /// HTTP method, always `POST`.
     pub method: &'static str,
-    /// The subscription's URL.
+    /// URL of the subscription.
     pub url: String,
     /// Headers of the request, by name.
     pub headers: SentHeaders,
-    /// The whole request, its body included, as a command line for a POSIX shell.
+    /// The whole request, including its body, as a `curl` command line for a POSIX shell.
     pub curl: String,
 }
 
-/// Headers, as a JSON object.
+/// Headers, serialised as a JSON object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SentHeaders(pub Vec<(&'static str, String)>);
 
@@ -148,7 +146,7 @@ impl Serialize for SentHeaders {
 }
 
 impl WebhookRequest {
-    /// The request of `headers` and `body` to `url`.
+    /// The request with `headers` and `body` to `url`.
     pub fn new(url: String, headers: Vec<(&'static str, String)>, body: &str) -> Self {
         let mut curl = String::from("curl -sS -X POST ");
         quote(&url, &mut curl);
@@ -162,7 +160,7 @@ impl WebhookRequest {
     }
 }
 
-/// A word of a POSIX shell: between single quotes everything stands for itself, but for the quote.
+/// Appends `text` as one word of a POSIX shell: in single quotes, with each single quote in it escaped.
 fn quote(text: &str, out: &mut String) {
     out.push('\'');
     out.push_str(&text.replace('\'', "'\\''"));
@@ -175,7 +173,7 @@ mod tests {
     use alloc::vec;
 
     #[test]
-    fn nothing_in_a_body_or_url_ends_its_word_in_the_command_line() {
+    fn no_body_or_url_can_break_out_of_its_quotes_in_the_curl_command() {
         let body = "{\"title\":\"it's; $(rm -rf /) `x` \\\\ \"}";
         let request = WebhookRequest::new("https://a.example/?q='x'".into(), vec![("a", "b".into())], body);
         assert_eq!(

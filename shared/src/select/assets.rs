@@ -1,6 +1,4 @@
-//! The asset lists' columns, filters and one order: by score, best first, unscored last.
-//!
-//! Source: interface, "Assets", the parameters of `GET /v1/assets/enriched`, and "RWA", those of `GET /v1/rwa`.
+//! The asset lists' columns, filters and only order: by score, best first, unscored last.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -13,42 +11,36 @@ use crate::scoring::MilliPoints;
 use crate::scoring::asset::AssetCategory;
 use crate::wire::page::PageRequest;
 
-/// An asset as the index takes it.
+/// An asset to be indexed.
 #[derive(Debug, Clone, Copy)]
 pub struct AssetRecord<'a> {
-    /// What is served.
     pub row: &'a AssetRow,
-    /// What it is sorted by: the score that the list shows.
+    /// The score that the list shows and sorts by.
     pub headline: Option<MilliPoints>,
-    /// The chain's slug; the chain's number selects the same rows.
+    /// The chain's slug; the `chain` filter takes the slug or the chain id.
     pub chain_slug: &'a str,
 }
 
-/// Filters of an asset list; the default passes every asset. Names count in any case.
+/// Filters of an asset list; the default passes every asset. Letter case is ignored.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct AssetFilter<'q> {
-    /// Chain slugs or numbers.
+    /// Chain slugs or chain ids.
     pub chains: &'q [String],
-    /// Categories.
     pub categories: Vec<&'q str>,
-    /// What the asset legally is.
     pub instrument_types: &'q [String],
-    /// Whether its risk is that of a protocol on chain: derivatives and wrapped forms.
+    /// Whether an on-chain protocol makes the asset, see [`is_defi_instrument`].
     pub defi_instrument: Option<bool>,
-    /// Review statuses.
     pub review_statuses: Vec<&'q str>,
     /// Tiers; `unknown` for unscored assets.
     pub tiers: Vec<&'q str>,
-    /// Legal forms.
     pub regulatory_wrappers: &'q [String],
-    /// Who may hold it.
     pub kyc_gates: Vec<&'q str>,
-    /// Part of the symbol or address.
+    /// Substring of the symbol or address.
     pub search: Option<&'q str>,
 }
 
 impl<'q> AssetFilter<'q> {
-    /// The filters of a request. A parameter that the route has not is absent.
+    /// The filters of a request. A parameter that the route does not have counts as absent.
     pub fn from_query(query: &'q Query) -> Self {
         AssetFilter {
             chains: query.names("chain"),
@@ -82,13 +74,13 @@ impl<'q> AssetFilter<'q> {
     }
 }
 
-/// Whether an asset of this category is made by a protocol on chain out of another asset.
+/// Whether an on-chain protocol makes assets of this category out of other assets.
 pub const fn is_defi_instrument(category: AssetCategory) -> bool {
     use AssetCategory::{CdpStablecoin, DefiDerivative, Lrt, Lst, SyntheticStablecoin};
     matches!(category, CdpStablecoin | SyntheticStablecoin | Lst | Lrt | DefiDerivative)
 }
 
-/// All assets of a list, ready to be filtered, sorted and paged. Row numbers are positions in the records.
+/// Index of an asset list. Row numbers are positions in the records.
 #[derive(Debug, Clone)]
 pub struct AssetIndex {
     index: Index,
@@ -109,7 +101,7 @@ struct Columns {
 }
 
 impl AssetIndex {
-    /// Indexes `records`, which come in ascending order of asset ids: equal scores stay in that order.
+    /// Indexes `records`, which must be in ascending order of asset ids: equal scores keep that order.
     pub fn build(records: &[AssetRecord<'_>]) -> Self {
         let mut index = Index::new(records.len());
         let rows = || records.iter().map(|record| record.row);
@@ -136,7 +128,7 @@ impl AssetIndex {
         AssetIndex { index, columns }
     }
 
-    /// The page of the assets that pass `filter`, best score first.
+    /// The requested page of the assets that pass `filter`, best score first.
     pub fn select(&self, filter: &AssetFilter<'_>, page: PageRequest) -> Selection {
         let sort = Sort { by: self.columns.headline, descending: true };
         self.index.select(&filter.conditions(&self.columns), sort, page)
@@ -147,7 +139,7 @@ fn tier(row: &AssetRow) -> &'static str {
     row.risk_tier.map_or(UNKNOWN_TIER, |tier| tier.as_str())
 }
 
-/// How many assets carry each value.
+/// Number of assets per value of each field.
 pub fn facets<'a>(rows: impl Iterator<Item = &'a AssetRow> + Clone) -> AssetFacets {
     let institutional = || rows.clone().map(|row| &row.institutional);
     let texts = |words: Vec<&'static str>, field| Counts::of(field, words.into_iter().map(String::from));
@@ -170,7 +162,7 @@ pub fn facets<'a>(rows: impl Iterator<Item = &'a AssetRow> + Clone) -> AssetFace
     }
 }
 
-/// Every category's word: what `category` takes.
+/// The values that the `category` parameter takes.
 pub const CATEGORIES: &[&str] = &[
     "native",
     "fiat_backed_stablecoin",

@@ -1,4 +1,4 @@
-//! What a reader of the asset lists finds.
+//! Filters, order and facets of the asset lists.
 
 use super::*;
 use crate::model::asset::{Institutional, Renewal};
@@ -79,7 +79,7 @@ fn the_best_score_comes_first_equal_ones_by_id_and_unscored_assets_last() {
 }
 
 #[test]
-fn every_filter_keeps_what_it_names() {
+fn every_filter_keeps_exactly_the_matching_assets() {
     for (query, expected) in [
         ("chain=1", &[1, 2][..]),
         ("chain=Ethereum,devnet", &[3, 1, 4, 2, 5]),
@@ -115,7 +115,7 @@ fn facets_count_every_asset_in_every_field() {
 }
 
 #[test]
-fn the_words_of_the_filters_are_the_vocabularies() {
+fn the_filters_take_every_category_and_kyc_gate() {
     let categories: Vec<&str> = AssetCategory::ALL.iter().map(|category| category.as_str()).collect();
     assert_eq!(CATEGORIES, categories);
     assert!(RWA_CATEGORIES.iter().all(|category| CATEGORIES.contains(category)));

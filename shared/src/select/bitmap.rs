@@ -1,4 +1,4 @@
-//! A set of row numbers, one bit a row.
+//! A set of row numbers, one bit per row.
 
 use alloc::{vec, vec::Vec};
 
@@ -12,12 +12,12 @@ pub(super) struct Bitmap {
 }
 
 impl Bitmap {
-    /// No row out of `rows`.
+    /// The empty set, for row numbers below `rows`.
     pub(super) fn none(rows: usize) -> Self {
         Bitmap { words: vec![0; rows.div_ceil(WORD)], rows }
     }
 
-    /// Adds `row`; one beyond the bound is ignored.
+    /// Adds `row`; a row beyond the bound is ignored.
     #[inline]
     pub(super) fn insert(&mut self, row: u32) {
         let row = row as usize;
@@ -28,7 +28,6 @@ impl Bitmap {
         }
     }
 
-    /// Takes `row` out.
     #[inline]
     pub(super) fn remove(&mut self, row: u32) {
         if let Some(word) = self.words.get_mut(row as usize / WORD) {
@@ -41,12 +40,12 @@ impl Bitmap {
         self.words.get(row as usize / WORD).is_some_and(|word| word >> (row as usize % WORD) & 1 == 1)
     }
 
-    /// How many rows are in the set.
+    /// Number of rows in the set.
     pub(super) fn len(&self) -> usize {
         self.words.iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    /// How many rows are in `other` too.
+    /// Size of the intersection with `other`.
     pub(super) fn overlap(&self, other: &Bitmap) -> usize {
         self.words.iter().zip(&other.words).map(|(word, theirs)| (word & theirs).count_ones() as usize).sum()
     }
@@ -58,21 +57,21 @@ impl Bitmap {
         }
     }
 
-    /// Keeps only what is in `other` too.
+    /// Keeps only the rows that are in `other` too.
     pub(super) fn keep(&mut self, other: &Bitmap) {
         for (word, theirs) in self.words.iter_mut().zip(&other.words) {
             *word &= theirs;
         }
     }
 
-    /// Takes the rows of `other` out.
+    /// Removes the rows of `other`.
     pub(super) fn take_out(&mut self, other: &Bitmap) {
         for (word, theirs) in self.words.iter_mut().zip(&other.words) {
             *word &= !theirs;
         }
     }
 
-    /// The rows that are not in the set.
+    /// The rows below the bound that are not in the set.
     pub(super) fn complement(&self) -> Bitmap {
         let mut words: Vec<u64> = self.words.iter().map(|word| !word).collect();
         let spare = words.len() * WORD - self.rows;
@@ -107,7 +106,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_is_the_set_it_stands_for(
+        fn a_bitmap_behaves_like_a_set_of_row_numbers(
             rows in 0usize..200, a in proptest::collection::btree_set(0u32..200, 0..60),
             b in proptest::collection::btree_set(0u32..200, 0..60),
         ) {

@@ -1,9 +1,9 @@
 //! The change feed: rows in the order in which their latest change became visible.
 //!
-//! Data versions are given out one after the other by whoever writes, and a version is visible whole or not at all. So the
-//! order (version, instant, row) never gains a member before a place that a reader has passed: a row that changes
-//! again moves to the end, a batch that commits late with old instants stands behind everything committed before it, and
-//! rows of one instant are told apart by their ids. A reader that passes its place back misses nothing.
+//! Writers assign data versions one after the other, and a version becomes visible as a whole. So no change is ever
+//! inserted before a position that a reader has passed in the order (version, instant, row): a row that changes again
+//! moves to the end, a batch that commits late with old instants sorts after everything committed before it, and rows
+//! of one instant sort by their ids. A reader that resumes from its last position misses nothing.
 
 use alloc::vec::Vec;
 
@@ -12,54 +12,53 @@ use crate::wire::{Floor, Timestamp};
 /// The latest change of a row on one clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Change {
-    /// The data version in which it became visible.
+    /// The data version in which the change became visible.
     pub version: i64,
-    /// When it happened, on the feed's clock.
+    /// Time of the change on the feed's clock.
     pub instant: Timestamp,
     /// The row, numbered in ascending id order.
     pub row: u32,
 }
 
 impl Change {
-    /// Whether a reader who began with an instant is given it.
+    /// Whether a reader that started at `floor` receives this change: it became visible later, or is not older.
     fn passes(&self, floor: Floor) -> bool {
         self.version > floor.version || self.instant >= floor.instant
     }
 }
 
-/// A reader's place: behind every change up to (version, instant), and behind the first `rows` rows of exactly those.
+/// A reader's position: after every change before (version, instant), and after the changes of the first `rows` rows at
+/// exactly that version and instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
-    /// The data version.
     pub version: i64,
-    /// The instant.
     pub instant: Timestamp,
-    /// How many rows have an id up to the last delivered one.
+    /// Number of rows whose id is at most the last delivered one.
     pub rows: u32,
 }
 
-/// The feed of one clock.
+/// The changes on one clock, in feed order.
 #[derive(Debug, Clone, Default)]
 pub struct ChangeFeed(Vec<Change>);
 
-/// Some of the changes behind a place.
+/// Some of the changes after a position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangePage {
     /// In feed order.
     pub changes: Vec<Change>,
-    /// How many there are from the place on, these included.
+    /// Number of changes after the position, these included.
     pub total: usize,
 }
 
 impl ChangeFeed {
-    /// The feed of these changes, at most one a row.
+    /// Builds the feed from at most one change per row.
     pub fn build(changes: impl Iterator<Item = Change>) -> Self {
         let mut changes: Vec<Change> = changes.collect();
         changes.sort_unstable();
         ChangeFeed(changes)
     }
 
-    /// The first `limit` changes behind `place`, or from the beginning, that pass `floor`.
+    /// The first `limit` changes that pass `floor`, after `place` or from the beginning.
     pub fn page(&self, place: Option<Place>, floor: Option<Floor>, limit: usize) -> ChangePage {
         let passed = place.map_or(0, |place| {
             let after = (place.version, place.instant, place.rows);
@@ -89,14 +88,14 @@ mod tests {
     }
 
     #[test]
-    fn a_change_that_is_committed_late_stands_behind_what_was_delivered() {
+    fn a_change_that_is_committed_late_comes_after_those_already_delivered() {
         let feed = ChangeFeed::build([change(1, 100, 0), change(2, 90, 1)].into_iter());
         let place = Place { version: 1, instant: Timestamp::from_seconds(100), rows: 1 };
         assert_eq!(feed.page(Some(place), None, 10), ChangePage { changes: vec![change(2, 90, 1)], total: 1 });
     }
 
     #[test]
-    fn an_instant_leaves_out_only_what_was_visible_when_it_was_given() {
+    fn a_since_instant_skips_only_changes_visible_at_the_first_request() {
         let feed =
             ChangeFeed::build([change(1, 80, 0), change(1, 100, 1), change(2, 90, 2), change(3, 70, 3)].into_iter());
         let floor = Floor { version: 2, instant: Timestamp::from_seconds(100) };
@@ -105,7 +104,7 @@ mod tests {
     }
 
     proptest! {
-        /// A reader pages while rows change in batches; whatever the instants of a batch are, it ends knowing every row's latest change.
+        /// A reader pages while rows change in batches with arbitrary instants; it ends with every row's latest change.
         #[test]
         fn a_reader_that_keeps_up_knows_the_latest_change_of_every_row(
             batches in proptest::collection::vec(proptest::collection::btree_map(0u32..12, 0i64..4, 1..6), 1..12),
@@ -141,7 +140,7 @@ mod tests {
             }
             let expected: BTreeMap<u32, Change> =
                 latest.into_iter().filter(|(_, change)| floor.is_none_or(|floor| change.passes(floor))).collect();
-            // What was left out by the instant and never changed again is not delivered; all the rest is.
+            // Rows that the floor skipped and that never changed again are not delivered; all others are.
             prop_assert_eq!(seen.into_iter().filter(|(row, _)| expected.contains_key(row)).collect::<BTreeMap<_, _>>(), expected);
         }
     }

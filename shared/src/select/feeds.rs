@@ -1,4 +1,5 @@
-//! The feed list's columns and filters. A feed's status moves with the clock, so it is a range of instants.
+//! The feed list's columns and filters. A feed's status depends on the current time, so the `status` filter is a range
+//! over the instant until which a feed is fresh.
 
 use alloc::{string::ToString, vec::Vec};
 
@@ -9,24 +10,24 @@ use crate::rules::oracles::{FeedStatus, fresh_until};
 use crate::wire::page::PageRequest;
 use crate::wire::time::Timestamp;
 
-/// The word that selects feeds without a known vendor.
+/// The `vendor` value that selects feeds without a known vendor.
 const NO_VENDOR: &str = "unknown";
 
-/// All feeds, ready to be filtered and paged. Row numbers are positions in what it was built from.
+/// Index of the feeds. Row numbers are positions in the list it was built from.
 #[derive(Debug, Clone)]
 pub struct FeedIndex {
     index: Index,
     chain: WordColumn,
     vendor: WordColumn,
     kind: WordColumn,
-    /// The last instant of freshness, in microseconds: a whole number that a float holds exactly until the year 2255.
+    /// The last instant at which the feed is fresh, in microseconds: below 2^53, exact in an `f64`, until the year 2255.
     fresh_until: SortColumn,
     has_heartbeat: FlagColumn,
     position: SortColumn,
 }
 
 impl FeedIndex {
-    /// Indexes feeds with the slugs of their chains; they come in the order in which they are listed.
+    /// Indexes feeds with the slugs of their chains, in the order in which the list shows them.
     pub fn build(feeds: &[(&OracleFeed, &str)]) -> Self {
         let mut index = Index::new(feeds.len());
         let rows = || feeds.iter().map(|(feed, _)| *feed);
@@ -45,7 +46,7 @@ impl FeedIndex {
         FeedIndex { index, chain, vendor, kind, fresh_until, has_heartbeat, position }
     }
 
-    /// The page a request asks for at `now` (`chain`, `vendor`, `kind`, `status`).
+    /// The page that a request at `now` selects (`chain`, `vendor`, `kind`, `status`).
     pub fn select(&self, query: &Query, now: Timestamp, page: PageRequest) -> Selection {
         let mut conditions: Vec<Condition<'_>> = Vec::new();
         for (name, column) in [("chain", self.chain), ("vendor", self.vendor)] {
@@ -126,23 +127,23 @@ mod tests {
     }
 
     #[test]
-    fn a_status_filter_keeps_exactly_the_feeds_that_say_so_at_any_instant() {
+    fn a_status_filter_keeps_exactly_the_feeds_of_that_status_at_any_instant() {
         let rows = feeds();
         for moved in [-4_000_i64, -1, 0, 1, 55, 56, 10_000] {
             let now = NOW.plus_seconds(moved);
             for status in FeedStatus::ALL {
-                let says_so = |feed: &OracleFeed| {
+                let has_status = |feed: &OracleFeed| {
                     oracles::status(fresh_until(feed.last_update_at, feed.heartbeat_seconds), now) == *status
                 };
                 let expected: Vec<u32> =
-                    (0..).zip(&rows).filter(|(_, feed)| says_so(feed)).map(|(row, _)| row).collect();
+                    (0..).zip(&rows).filter(|(_, feed)| has_status(feed)).map(|(row, _)| row).collect();
                 assert_eq!(found(&alloc::format!("status={status}"), now), expected, "{moved} {status}");
             }
         }
     }
 
     #[test]
-    fn every_kind_of_feed_can_be_asked_for() {
+    fn every_kind_of_feed_can_be_filtered_by() {
         let kinds: Vec<&str> = FeedKind::ALL.iter().map(|kind| kind.as_str()).collect();
         assert_eq!(kinds, FEED_KINDS);
     }

@@ -1,11 +1,11 @@
-//! A column of few distinct words: for every word, the rows that carry it.
+//! A column with few distinct words: an inverted index from each word to its rows.
 
 use alloc::{collections::BTreeMap, string::String, vec::Vec};
 
 use super::bitmap::Bitmap;
 use super::text::{Corpus, fold};
 
-/// The rows of one word: a bitmap where they are many, a list where that is smaller.
+/// The rows of one word: a bitmap, or a list where that is smaller.
 #[derive(Debug, Clone)]
 enum Members {
     Dense(Bitmap),
@@ -14,7 +14,7 @@ enum Members {
 
 impl Members {
     fn new(members: Vec<u32>, rows: usize) -> Self {
-        // 32 bits a member against one bit a row.
+        // A list takes 32 bits per member, a bitmap one bit per row.
         if members.len() < rows / 32 {
             return Members::Sparse(members);
         }
@@ -31,60 +31,60 @@ impl Members {
     }
 }
 
-/// A column of words. Words that differ in case only are one word.
+/// A column of words. Words that differ only in case are one group.
 #[derive(Debug, Clone)]
 pub(super) struct Groups {
-    /// Folded word, or another name of one, to its place in `members`.
+    /// Folded word or alias to its index in `members`.
     names: BTreeMap<String, u32>,
     members: Vec<Members>,
-    /// The words as a corpus, where the column is searched; entry numbers are places in `members`.
+    /// The words as a corpus, if the column is searched; entry numbers are indexes in `members`.
     corpus: Option<Corpus>,
 }
 
 impl Groups {
-    /// Groups `rows` rows by their word; a row without one is in no group.
+    /// Groups `rows` rows by their word; a row without a word is in no group.
     pub(super) fn build<'a>(rows: usize, words: impl Iterator<Item = Option<&'a str>>, searched: bool) -> Self {
         let (mut seen, mut names) = (BTreeMap::<&str, u32>::new(), BTreeMap::new());
         let mut members: Vec<Vec<u32>> = Vec::new();
         for (row, word) in (0u32..).zip(words.take(rows)) {
             let Some(word) = word else { continue };
-            let place = *seen.entry(word).or_insert_with(|| {
+            let group = *seen.entry(word).or_insert_with(|| {
                 *names.entry(fold(word)).or_insert_with(|| {
                     members.push(Vec::new());
                     (members.len() - 1) as u32
                 })
             });
-            if let Some(rows) = members.get_mut(place as usize) {
+            if let Some(rows) = members.get_mut(group as usize) {
                 rows.push(row);
             }
         }
         let corpus = searched.then(|| {
-            let mut by_place: Vec<(u32, &str)> = names.iter().map(|(word, &place)| (place, word.as_str())).collect();
-            by_place.sort_unstable();
-            Corpus::build(by_place.into_iter().map(|(_, word)| [word]))
+            let mut by_group: Vec<(u32, &str)> = names.iter().map(|(word, &group)| (group, word.as_str())).collect();
+            by_group.sort_unstable();
+            Corpus::build(by_group.into_iter().map(|(_, word)| [word]))
         });
         Groups { names, members: members.into_iter().map(|members| Members::new(members, rows)).collect(), corpus }
     }
 
-    /// Lets `alias` name the group of `word` too; nothing happens when there is no such group.
+    /// Adds `alias` as another name of the group of `word`; does nothing if there is no such group.
     pub(super) fn alias(&mut self, alias: &str, word: &str) {
-        if let Some(&place) = self.names.get(&fold(word)) {
-            self.names.entry(fold(alias)).or_insert(place);
+        if let Some(&group) = self.names.get(&fold(word)) {
+            self.names.entry(fold(alias)).or_insert(group);
         }
     }
 
-    /// Adds the rows that carry `word`; an unknown word has none.
+    /// Adds the rows of `word` to `found`; an unknown word has none.
     pub(super) fn add_rows_of(&self, word: &str, found: &mut Bitmap) {
-        if let Some(members) = self.names.get(&fold(word)).and_then(|&place| self.members.get(place as usize)) {
+        if let Some(members) = self.names.get(&fold(word)).and_then(|&group| self.members.get(group as usize)) {
             members.add_to(found);
         }
     }
 
-    /// Adds the rows whose word contains `needle`, where the column is searched.
+    /// Adds the rows whose word contains `needle` to `found`; none if the column is not searched.
     pub(super) fn add_rows_containing(&self, needle: &str, found: &mut Bitmap) {
         if let Some(corpus) = &self.corpus {
-            corpus.search(needle, |place| {
-                if let Some(members) = self.members.get(place as usize) {
+            corpus.search(needle, |group| {
+                if let Some(members) = self.members.get(group as usize) {
                     members.add_to(found);
                 }
             });
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn words_group_without_regard_to_case_and_answer_to_their_aliases() {
+    fn words_group_without_regard_to_case_and_are_found_by_their_aliases() {
         let words = [Some("Base"), None, Some("ethereum"), Some("BASE")];
         let mut groups = Groups::build(4, words.into_iter(), true);
         groups.alias("8453", "base");
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rare_word_costs_a_list_and_a_common_one_a_bitmap() {
+    fn a_rare_word_is_stored_as_a_list_and_a_common_one_as_a_bitmap() {
         let groups =
             Groups::build(1_000, (0..1_000).map(|row| Some(if row == 500 { "rare" } else { "common" })), false);
         assert!(matches!(groups.members.as_slice(), [Members::Dense(_), Members::Sparse(_)]));

@@ -1,6 +1,6 @@
 //! The loss board's columns, filters, order and sums.
 //!
-//! A page beyond the ten-thousandth, or a filter that nothing can match, is an empty page.
+//! A page number above 10,000, or a filter value that nothing can match, yields an empty page.
 
 use alloc::{string::ToString, vec::Vec};
 
@@ -9,8 +9,7 @@ use crate::model::loss::LossRow;
 use crate::model::money::Cents;
 use crate::route::{Query, SECURITY_PAGES};
 
-/// Every case of the board, ready to be filtered, sorted, added up and paged. Row numbers are positions in what it was
-/// built from.
+/// Index of the cases of the board. Row numbers are positions in the rows it was built from.
 #[derive(Debug, Clone)]
 pub struct LossIndex {
     index: Index,
@@ -24,7 +23,7 @@ pub struct LossIndex {
 }
 
 impl LossIndex {
-    /// Indexes cases, which come in ascending order of ids.
+    /// Indexes cases, which must be in ascending order of ids.
     pub fn build(rows: &[LossRow]) -> Self {
         let mut index = Index::new(rows.len());
         let losses: Vec<Cents> = rows.iter().map(|row| row.loss_amount_usd).collect();
@@ -40,15 +39,15 @@ impl LossIndex {
         let by_time = index.add_integers(rows.iter().map(|row| Some(row.attacked_at.as_micros())));
         index.set_texts(rows.iter().map(|row| {
             let protocol = row.protocol.as_ref().map(|protocol| protocol.name.as_str());
-            let told = [&row.classification, &row.technique, &row.mechanism].map(|text| text.as_deref());
-            let [classification, technique, mechanism] = told;
+            let optional = [&row.classification, &row.technique, &row.mechanism].map(|text| text.as_deref());
+            let [classification, technique, mechanism] = optional;
             [Some(row.title.as_str()), classification, technique, mechanism, protocol].into_iter().flatten()
         }));
         LossIndex { index, losses, source, chain, severity, in_universe, by_loss, by_time }
     }
 
-    /// The page a request asks for (`source`, `chainId`, `severity`, `search`, `affectsTrackedUniverse`, `minLossUsd`,
-    /// `sort`), and what all matching cases lost together.
+    /// The page that a request selects (`source`, `chainId`, `severity`, `search`, `affectsTrackedUniverse`, `minLossUsd`,
+    /// `sort`), and the total loss of all matching cases.
     pub fn select(&self, query: &Query) -> (Selection, Cents) {
         let nothing =
             ["source", "search", "severity", "affectsTrackedUniverse"].iter().any(|name| query.selects_nothing(name));

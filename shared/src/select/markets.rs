@@ -9,18 +9,18 @@ use crate::scoring::named_enum;
 use crate::wire::page::PageRequest;
 
 named_enum! {
-    /// What the market list can be sorted by.
+    /// The sort fields of the market list.
     pub enum MarketSortField {
         TotalSuppliedUsd = "total_supplied_usd",
         /// Markets without an observed borrow side come last.
         TotalBorrowedUsd = "total_borrowed_usd",
         ReserveCount = "reserve_count",
-        /// Without regard to case.
+        /// Letter case is ignored.
         Name = "name",
     }
 }
 
-/// All served markets, ready to be filtered, sorted and paged. Row numbers are positions in what it was built from.
+/// Index of the served markets. Row numbers are positions in the list it was built from.
 #[derive(Debug, Clone)]
 pub struct MarketIndex {
     index: Index,
@@ -31,7 +31,7 @@ pub struct MarketIndex {
 }
 
 impl MarketIndex {
-    /// Indexes markets with the slugs of their chains; they come in ascending byte order of their ids.
+    /// Indexes markets with the slugs of their chains; the markets must be in ascending byte order of their ids.
     pub fn build(markets: &[(&Market, &str)]) -> Self {
         let mut index = Index::new(markets.len());
         let rows = || markets.iter().map(|(market, _)| *market);
@@ -50,7 +50,7 @@ impl MarketIndex {
         MarketIndex { index, protocol, version, chain, orders }
     }
 
-    /// The page a request asks for (`protocol`, `version`, `chain`, `sortBy`, `sortOrder`).
+    /// The page that a request selects (`protocol`, `version`, `chain`, `sortBy`, `sortOrder`).
     pub fn select(&self, query: &Query, page: PageRequest) -> Selection {
         let filters = [("protocol", self.protocol), ("version", self.version), ("chain", self.chain)];
         let conditions: Vec<Condition<'_>> = filters

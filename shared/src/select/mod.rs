@@ -4,23 +4,23 @@
 //! the total is a count of bits, and takes its page out of a permutation kept per sortable column: the cost of a page
 //! hardly grows with the list.
 //!
-//! | file | knows |
+//! | file | content |
 //! |---|---|
 //! | `bitmap` | sets of rows |
-//! | `groups` | columns of few distinct words |
-//! | `order` | columns to sort by, and ranges of their values |
+//! | `groups` | columns with few distinct words |
+//! | `order` | sortable columns, and ranges of their values |
 //! | `text` | substring search |
-//! | `page` | taking one page out of an order |
-//! | [`changes`] | the order of the change feed, and places in it |
+//! | `page` | selecting one page of a sorted list |
+//! | [`changes`] | the order of the change feed, and positions in it |
 //! | [`markets`], [`feeds`] | the columns, filters and order of the market and feed lists |
-//! | [`security`], [`losses`] | the same of the security registry and the loss board |
+//! | [`security`], [`losses`] | the same for the security registry and the loss board |
 //! | [`vaults`] | the columns of the vault lists |
 //! | [`assets`] | the columns, filters and facets of the asset lists |
 //! | [`vault_query`] | the filters and sort fields of the vault lists |
 //!
 //! Rules of every list: a list of words is an "or", several filters are an "and"; rows without a value come last in
-//! both directions; ties stand in row order, so the caller numbers its rows in ascending id order and pages never
-//! overlap or skip.
+//! both directions; ties are in row order. The caller numbers its rows in ascending id order, so pages neither overlap
+//! nor skip a row.
 
 pub mod assets;
 mod bitmap;
@@ -48,7 +48,7 @@ use crate::wire::page::PageRequest;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WordColumn(usize);
 
-/// A column of yes and no of one [`Index`].
+/// A boolean column of one [`Index`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlagColumn(usize);
 
@@ -65,29 +65,27 @@ pub enum Condition<'a> {
     Is(FlagColumn, bool),
     /// The value lies within the bounds, both inclusive; rows without a value drop out.
     Between(SortColumn, Option<f64>, Option<f64>),
-    /// A searched column or the row's own text contains this, in any case; the empty text is in every row.
+    /// A searched column or the row's own text contains this, in any case; every row contains the empty text.
     Contains(&'a str),
 }
 
 /// The order of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sort {
-    /// By which column.
     pub by: SortColumn,
-    /// Greatest first.
     pub descending: bool,
 }
 
-/// What a query found.
+/// The result of a query.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selection {
-    /// The row numbers of the asked page, in order; empty beyond the end.
+    /// Row numbers of the requested page, in order; empty beyond the last page.
     pub rows: Vec<u32>,
-    /// How many rows match on all pages.
+    /// Number of matching rows on all pages.
     pub total: usize,
 }
 
-/// A list's columns, ready to be asked.
+/// The indexed columns of one list.
 #[derive(Debug, Clone, Default)]
 pub struct Index {
     rows: usize,
@@ -103,30 +101,28 @@ impl Index {
         Index { rows, ..Index::default() }
     }
 
-    /// How many rows there are.
     pub fn len(&self) -> usize {
         self.rows
     }
 
-    /// True when there is no row.
     pub fn is_empty(&self) -> bool {
         self.rows == 0
     }
 
-    /// Adds a column of words, one a row; `searched` lets [`Condition::Contains`] look into it.
+    /// Adds a column of words, one per row; [`Condition::Contains`] searches it if `searched`.
     pub fn add_words<'a>(&mut self, words: impl Iterator<Item = Option<&'a str>>, searched: bool) -> WordColumn {
         self.words.push(Groups::build(self.rows, words, searched));
         WordColumn(self.words.len() - 1)
     }
 
-    /// Lets `alias` select the rows of `word` too.
+    /// Makes `alias` select the rows of `word` as well.
     pub fn alias(&mut self, column: WordColumn, alias: &str, word: &str) {
         if let Some(groups) = self.words.get_mut(column.0) {
             groups.alias(alias, word);
         }
     }
 
-    /// Adds a column of yes and no, one a row.
+    /// Adds a boolean column, one value per row.
     pub fn add_flags(&mut self, flags: impl Iterator<Item = bool>) -> FlagColumn {
         let mut set = Bitmap::none(self.rows);
         (0u32..).zip(flags.take(self.rows)).filter(|(_, flag)| *flag).for_each(|(row, _)| set.insert(row));
@@ -134,7 +130,7 @@ impl Index {
         FlagColumn(self.flags.len() - 1)
     }
 
-    /// Adds a column of numbers, one a row. `ranged` prepares it for [`Condition::Between`].
+    /// Adds a column of numbers, one per row. [`Condition::Between`] needs `ranged`.
     pub fn add_numbers(&mut self, numbers: impl Iterator<Item = Option<f64>>, ranged: bool) -> SortColumn {
         let mut keys: Vec<Option<i64>> = numbers.take(self.rows).map(|number| number.and_then(key_of)).collect();
         keys.resize(self.rows, None);
@@ -143,14 +139,14 @@ impl Index {
         self.add_order(order, ranges)
     }
 
-    /// Adds a column of whole numbers, one a row, to sort by: instants, counts.
+    /// Adds a sortable column of integers, one per row: instants, counts.
     pub fn add_integers(&mut self, integers: impl Iterator<Item = Option<i64>>) -> SortColumn {
         let mut keys: Vec<Option<i64>> = integers.take(self.rows).collect();
         keys.resize(self.rows, None);
         self.add_order(Order::build(&keys), None)
     }
 
-    /// Adds a column of texts, one a row, to sort by without regard to case.
+    /// Adds a column of texts, one per row, sorted without regard to case.
     pub fn add_names<'a>(&mut self, names: impl Iterator<Item = &'a str>) -> SortColumn {
         let mut keys: Vec<_> = names.take(self.rows).map(|name| Some(fold(name))).collect();
         keys.resize(self.rows, None);
@@ -162,17 +158,17 @@ impl Index {
         SortColumn(self.orders.len() - 1)
     }
 
-    /// Sets the texts that belong to single rows, for [`Condition::Contains`].
+    /// Sets the texts of each row that [`Condition::Contains`] searches.
     pub fn set_texts<'a, P: IntoIterator<Item = &'a str>>(&mut self, texts: impl Iterator<Item = P>) {
         self.corpus = Corpus::build(texts.take(self.rows));
     }
 
-    /// The page of the rows that meet all `conditions`, sorted by `sort`. A column of another index has no rows.
+    /// The page of the rows that meet all `conditions`, sorted by `sort`. A column that this index lacks matches no row.
     pub fn select(&self, conditions: &[Condition<'_>], sort: Sort, page: PageRequest) -> Selection {
         self.page_of(self.matches(conditions), sort, page)
     }
 
-    /// The same page, and every matching row of all pages shown to `each`, in row order: what totals are made of.
+    /// Like [`select`](Self::select), and calls `each` with every matching row of all pages, in row order, to compute totals.
     pub fn select_each(
         &self,
         conditions: &[Condition<'_>],
@@ -201,7 +197,7 @@ impl Index {
         Selection { rows, total }
     }
 
-    /// Every row that meets all `conditions`; `None` stands for all rows.
+    /// Every row that meets all `conditions`; `None` means all rows.
     fn matches(&self, conditions: &[Condition<'_>]) -> Option<Bitmap> {
         let sets = conditions.iter().filter(|condition| !matches!(condition, Condition::Contains("")));
         sets.map(|condition| self.rows_that_meet(condition)).reduce(|mut all, one| {

@@ -1,6 +1,6 @@
-//! A column to sort by: the rows in both directions, ready made, and ranges of its values.
+//! A sortable column: its rows presorted in both directions, and ranges of its values.
 //!
-//! Rows without a value come last in both directions; equal values stand in row order in both directions.
+//! In both directions, rows without a value come last and equal values are in row order.
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -9,54 +9,54 @@ use super::bitmap::Bitmap;
 
 /// The rank of a row without a value.
 const ABSENT: u32 = u32::MAX;
-/// How many steps the staircase of a direction has.
-const STEPS: usize = 32;
+/// Number of prefix bitmaps kept for each direction.
+const PREFIXES: usize = 32;
 
-/// A number as an integer that sorts the same way; -0 and 0 are one, what is no number has none.
+/// Maps a number to an integer that sorts the same way. -0 and 0 get the same key; NaN gets none.
 pub(super) fn key_of(number: f64) -> Option<i64> {
     let bits = (number + 0.0).to_bits() as i64;
     (!number.is_nan()).then_some(bits ^ ((bits >> 63) as u64 >> 1) as i64)
 }
 
-/// All rows in one direction, with a staircase of bitmaps to look ahead by: stair `i` holds the first `i * step` rows.
+/// All rows sorted in one direction, with prefix bitmaps to find a position by: `prefixes[i]` is the set of the first
+/// `i * step` rows.
 #[derive(Debug, Clone)]
 pub(super) struct Sorted {
     rows: Vec<u32>,
-    stairs: Vec<Bitmap>,
+    prefixes: Vec<Bitmap>,
     step: usize,
 }
 
 impl Sorted {
     fn new(rows: Vec<u32>) -> Self {
-        let step = rows.len().div_ceil(STEPS).max(1);
-        let mut stair = Bitmap::none(rows.len());
-        let mut stairs = alloc::vec![stair.clone()];
+        let step = rows.len().div_ceil(PREFIXES).max(1);
+        let mut prefix = Bitmap::none(rows.len());
+        let mut prefixes = alloc::vec![prefix.clone()];
         for chunk in rows.chunks(step) {
-            chunk.iter().for_each(|&row| stair.insert(row));
-            stairs.push(stair.clone());
+            chunk.iter().for_each(|&row| prefix.insert(row));
+            prefixes.push(prefix.clone());
         }
-        Sorted { rows, stairs, step }
+        Sorted { rows, prefixes, step }
     }
 
-    /// The rows, in order.
     pub(super) fn rows(&self) -> &[u32] {
         &self.rows
     }
 
-    /// Rows between two stairs.
+    /// Rows between two prefix bitmaps.
     pub(super) fn step(&self) -> usize {
         self.step
     }
 
-    /// A position before the match number `offset` (from 0), less than a step before it, and how many matches lie
-    /// before that position.
+    /// A position less than one step before match number `offset` (from 0), and the number of matches before that
+    /// position.
     pub(super) fn locate(&self, matches: &Bitmap, offset: usize) -> (usize, usize) {
-        let above = self.stairs.partition_point(|stair| stair.overlap(matches) <= offset);
-        let stair = above.saturating_sub(1);
-        (stair * self.step, self.stairs.get(stair).map_or(0, |stair| stair.overlap(matches)))
+        let above = self.prefixes.partition_point(|prefix| prefix.overlap(matches) <= offset);
+        let prefix = above.saturating_sub(1);
+        (prefix * self.step, self.prefixes.get(prefix).map_or(0, |prefix| prefix.overlap(matches)))
     }
 
-    /// The rows at `positions` as a set, made from the nearest stairs and the few rows between them and the ends.
+    /// The rows at `positions` as a set: the difference of the two nearest prefix bitmaps, corrected row by row at both ends.
     pub(super) fn set(&self, positions: Range<usize>) -> Bitmap {
         let mut found = self.up_to(positions.end);
         found.take_out(&self.up_to(positions.start));
@@ -64,29 +64,31 @@ impl Sorted {
     }
 
     fn up_to(&self, position: usize) -> Bitmap {
-        let stair = (position + self.step / 2) / self.step;
-        let Some(mut found) = self.stairs.get(stair).or(self.stairs.last()).cloned() else { return Bitmap::none(0) };
-        let stair_at = (stair * self.step).min(self.rows.len());
+        let prefix = (position + self.step / 2) / self.step;
+        let Some(mut found) = self.prefixes.get(prefix).or(self.prefixes.last()).cloned() else {
+            return Bitmap::none(0);
+        };
+        let prefix_end = (prefix * self.step).min(self.rows.len());
         let rows = |from: usize, to: usize| self.rows.get(from..to).unwrap_or_default().iter();
-        rows(stair_at, position).for_each(|&row| found.insert(row));
-        rows(position, stair_at).for_each(|&row| found.remove(row));
+        rows(prefix_end, position).for_each(|&row| found.insert(row));
+        rows(position, prefix_end).for_each(|&row| found.remove(row));
         found
     }
 }
 
-/// The rows in the order of one column.
+/// The rows sorted by one column.
 #[derive(Debug, Clone)]
 pub(super) struct Order {
-    /// Per row, the rank of its value among the distinct ones.
+    /// Per row, the rank of its value among the distinct values.
     ranks: Vec<u32>,
     ascending: Sorted,
     descending: Sorted,
-    /// Rows that have a value: they come first in either direction.
+    /// Number of rows with a value; they come first in both directions.
     present: usize,
 }
 
 impl Order {
-    /// Sorts by `keys`, one a row.
+    /// Sorts by `keys`, one per row.
     pub(super) fn build<K: Ord>(keys: &[Option<K>]) -> Self {
         let mut valued: Vec<(&K, u32)> =
             (0u32..).zip(keys).filter_map(|(row, key)| key.as_ref().map(|key| (key, row))).collect();
@@ -106,12 +108,11 @@ impl Order {
         Order { present: valued.len(), ranks, ascending, descending }
     }
 
-    /// All rows in one direction.
     pub(super) fn sorted(&self, descending: bool) -> &Sorted {
         if descending { &self.descending } else { &self.ascending }
     }
 
-    /// A number that sorts rows as [`sorted`](Self::sorted) does: the rank, then the row itself.
+    /// A number that sorts rows as [`sorted`](Self::sorted) does: the rank in the upper 32 bits, the row in the lower.
     #[inline]
     pub(super) fn place(&self, row: u32, descending: bool) -> u64 {
         let rank = self.ranks.get(row as usize).copied().unwrap_or(ABSENT);
@@ -120,10 +121,10 @@ impl Order {
     }
 }
 
-/// What a range filter needs beside the order: the values, sorted.
+/// The sorted values of a column, needed by range filters in addition to the order.
 #[derive(Debug, Clone)]
 pub(super) struct Ranges {
-    /// The values of the ascending rows that have one.
+    /// The values in ascending order; entry `i` belongs to row `i` of the ascending order.
     keys: Vec<i64>,
 }
 
@@ -134,7 +135,7 @@ impl Ranges {
         Ranges { keys: valued.filter_map(|&row| keys.get(row as usize).copied().flatten()).collect() }
     }
 
-    /// The rows of `order` with a value from `min` to `max`, both inclusive. A bound that is no number admits nothing.
+    /// The rows of `order` with a value from `min` to `max`, both inclusive. A NaN bound selects no row.
     pub(super) fn set(&self, order: &Order, min: Option<f64>, max: Option<f64>) -> Bitmap {
         let bound = |bound: Option<f64>, open: i64| bound.map_or(Some(open), key_of);
         let (start, end) = match (bound(min, i64::MIN), bound(max, i64::MAX)) {
@@ -153,7 +154,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn rows_without_a_value_are_last_and_equals_keep_their_order_in_both_directions() {
+    fn in_both_directions_rows_without_a_value_are_last_and_ties_are_in_row_order() {
         let order = Order::build(&[Some(2), None, Some(1), Some(2), None]);
         assert_eq!(order.ascending.rows, [2, 0, 3, 1, 4]);
         assert_eq!(order.descending.rows, [0, 3, 2, 1, 4]);
@@ -179,7 +180,7 @@ mod tests {
         }
 
         #[test]
-        fn a_range_holds_exactly_the_values_between_its_bounds(
+        fn a_range_contains_exactly_the_values_between_its_bounds(
             values in proptest::collection::vec(proptest::option::weighted(0.8, -3i32..40), 0..400),
             min in proptest::option::of(-4i32..41), max in proptest::option::of(-4i32..41),
         ) {
@@ -193,7 +194,7 @@ mod tests {
         }
 
         #[test]
-        fn looking_ahead_lands_less_than_a_step_before_the_match(
+        fn locate_returns_a_position_less_than_a_step_before_the_match(
             keys in proptest::collection::vec(proptest::option::of(0..9), 1..400),
             members in proptest::collection::btree_set(0u32..400, 1..300), offset in 0usize..300,
         ) {

@@ -1,6 +1,6 @@
 //! The security registry's columns, filters and order.
 //!
-//! A page beyond the ten-thousandth, or a filter that nothing can match, is an empty page.
+//! A page number above 10,000, or a filter value that nothing can match, yields an empty page.
 
 use alloc::{string::ToString, vec::Vec};
 
@@ -8,7 +8,7 @@ use super::{Condition, FlagColumn, Index, Selection, Sort, SortColumn, WordColum
 use crate::model::security::SecurityEvent;
 use crate::route::{Query, SECURITY_PAGES};
 
-/// Published rows, ready to be filtered, sorted and paged. Row numbers are positions in what it was built from.
+/// Index of the published rows. Row numbers are positions in the rows it was built from.
 #[derive(Debug, Clone)]
 pub struct SecurityIndex {
     index: Index,
@@ -22,7 +22,7 @@ pub struct SecurityIndex {
 }
 
 impl SecurityIndex {
-    /// Indexes rows, which come in ascending order of ids.
+    /// Indexes rows, which must be in ascending order of ids.
     pub fn build(rows: &[SecurityEvent]) -> Self {
         let mut index = Index::new(rows.len());
         let source = index.add_words(rows.iter().map(|row| Some(row.source.as_str())), false);
@@ -41,7 +41,7 @@ impl SecurityIndex {
         SecurityIndex { index, source, chain, severity, published_by, in_universe, by_loss, by_time }
     }
 
-    /// The page a request asks for (`source`, `chainId`, `severity`, `published_by`, `affectsTrackedUniverse`, `search`,
+    /// The page that a request selects (`source`, `chainId`, `severity`, `published_by`, `affectsTrackedUniverse`, `search`,
     /// `sort`).
     pub fn select(&self, query: &Query) -> Selection {
         let nothing = ["source", "search", "severity", "published_by", "affectsTrackedUniverse"]

@@ -3,12 +3,12 @@
 use alloc::{string::String, vec::Vec};
 use memchr::memmem::Finder;
 
-/// Stands between entries. Never part of UTF-8, so that no needle can match across two entries.
-const BETWEEN: u8 = 0xff;
-/// Bytes of the corpus behind one entry of the position table.
+/// Separates texts. This byte never occurs in UTF-8, so a needle cannot match across two texts.
+const SEPARATOR: u8 = 0xff;
+/// Bytes of the corpus per entry of the position table.
 const BLOCK: usize = 64;
 
-/// `text` in lower case, character by character: equal for a text alone and for the same text inside a longer one.
+/// `text` in lower case, character by character, so that a text folds the same way alone and inside a longer one.
 pub(super) fn fold(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
@@ -16,24 +16,24 @@ pub(super) fn fold(text: &str) -> String {
     text.chars().flat_map(char::to_lowercase).collect()
 }
 
-/// Many texts, folded and laid end to end, so that one scan searches all of them.
+/// Many case-folded texts, concatenated so that one scan searches all of them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Corpus {
     bytes: Vec<u8>,
     /// Where each entry ends.
     ends: Vec<usize>,
-    /// For every block of the bytes, the first entry that ends behind the block's start.
+    /// For every block of `bytes`, the first entry that ends after the block's start.
     blocks: Vec<u32>,
 }
 
 impl Corpus {
-    /// A corpus whose entries are made of `parts` each. A needle is found within a part, never across two.
+    /// Builds a corpus whose entries consist of several texts each. A needle matches within one text, never across two.
     pub(super) fn build<'a, P: IntoIterator<Item = &'a str>>(entries: impl Iterator<Item = P>) -> Self {
         let mut corpus = Corpus::default();
         for (entry, parts) in entries.enumerate() {
             for part in parts {
                 corpus.bytes.extend_from_slice(fold(part).as_bytes());
-                corpus.bytes.push(BETWEEN);
+                corpus.bytes.push(SEPARATOR);
             }
             let filled = corpus.bytes.len().div_ceil(BLOCK);
             corpus.blocks.resize(filled.max(corpus.blocks.len()), entry as u32);
@@ -42,7 +42,7 @@ impl Corpus {
         corpus
     }
 
-    /// Calls `found` with the number of every entry that contains `needle`, ascending. An empty needle is in none.
+    /// Calls `found` with the number of every entry that contains `needle`, ascending. An empty needle matches none.
     pub(super) fn search(&self, needle: &str, mut found: impl FnMut(u32)) {
         let needle = fold(needle);
         if needle.is_empty() {
@@ -57,7 +57,7 @@ impl Corpus {
         }
     }
 
-    /// The entry that covers byte `at`, and where it ends.
+    /// The entry that contains byte `at`, and the byte after its end.
     fn entry_at(&self, at: usize) -> Option<(u32, usize)> {
         let first = *self.blocks.get(at / BLOCK)?;
         let (offset, end) = self.ends.get(first as usize..)?.iter().enumerate().find(|(_, end)| **end > at)?;
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_needle_lies_within_one_part_of_one_entry() {
+    fn a_needle_matches_within_one_text_only() {
         let entries = [vec!["ab", "cd"], vec![], vec!["", "abab"], vec!["cdab"]];
         assert_eq!(found(&entries, "ab"), [0, 2, 3]);
         assert!(found(&entries, "bc").is_empty());
@@ -96,15 +96,15 @@ mod tests {
 
     proptest! {
         #[test]
-        fn one_scan_finds_what_looking_at_every_text_finds(
+        fn one_scan_finds_the_same_entries_as_searching_every_text(
             entries in proptest::collection::vec(proptest::collection::vec("[aAbBΣσ]{0,90}", 0..3), 0..40),
             needle in "[aAbBΣσ]{1,3}",
         ) {
             let borrowed: Vec<Vec<&str>> =
                 entries.iter().map(|parts| parts.iter().map(String::as_str).collect()).collect();
-            let holds = |parts: &[String]| parts.iter().any(|part| fold(part).contains(&fold(&needle)));
+            let matches = |parts: &[String]| parts.iter().any(|part| fold(part).contains(&fold(&needle)));
             let expected: Vec<u32> =
-                (0u32..).zip(&entries).filter(|(_, parts)| holds(parts)).map(|(entry, _)| entry).collect();
+                (0u32..).zip(&entries).filter(|(_, parts)| matches(parts)).map(|(entry, _)| entry).collect();
             prop_assert_eq!(found(&borrowed, &needle), expected);
         }
     }

@@ -1,6 +1,4 @@
-//! What a vault list can be asked: its filters and its sort fields.
-//!
-//! Source: interface, "Vaults", the parameters of `GET /v1/vaults`.
+//! The filters and sort fields of the vault lists.
 
 use alloc::{string::String, vec, vec::Vec};
 
@@ -10,10 +8,10 @@ use crate::model::status::DepositStatus;
 use crate::route::query::Query;
 use crate::scoring::named_enum;
 
-/// Filters of a vault list; the default passes every vault. Names count in any case.
+/// Filters of a vault list; the default passes every vault. Letter case is ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct VaultFilter<'q> {
-    /// Chain slugs or numbers; empty passes all, as in the other lists.
+    /// Chain slugs or chain ids. In this and the other lists, an empty list passes every vault.
     pub chains: &'q [String],
     /// Protocol ids.
     pub protocols: &'q [String],
@@ -21,42 +19,40 @@ pub struct VaultFilter<'q> {
     pub curators: &'q [String],
     /// Symbols of deposit assets.
     pub assets: &'q [String],
-    /// Tiers.
     pub tiers: &'q [&'q str],
-    /// Least score, 0 to 10, inclusive; drops vaults without a score.
+    /// Minimum score, 0 to 10, inclusive; excludes vaults without a score.
     pub min_score: Option<f64>,
-    /// Greatest score, 0 to 10, inclusive; drops vaults without a score.
+    /// Maximum score, 0 to 10, inclusive; excludes vaults without a score.
     pub max_score: Option<f64>,
-    /// Part of the name, symbol, asset, protocol or curator.
+    /// Substring of the name, symbol, asset, protocol or curator.
     pub search: Option<&'q str>,
-    /// Least TVL in USD, inclusive.
+    /// Minimum TVL in USD, inclusive.
     pub min_tvl: Option<f64>,
     /// Whether the deposit asset is a stablecoin.
     pub stablecoin: Option<bool>,
     /// Whether the deposit asset is a staking derivative.
     pub lsd: Option<bool>,
-    /// Whether the value depends on one asset only.
+    /// Whether the vault's value depends on one asset only.
     pub single_exposure: Option<bool>,
-    /// Whether no position can lose to price divergence within a pool.
+    /// Whether the vault has no impermanent loss: no position can lose to price divergence within a pool.
     pub no_il: Option<bool>,
     /// Whether an audit is known.
     pub audited: Option<bool>,
     /// The curated rule of [`crate::rules::yields::is_high_confidence`].
     pub high_confidence: Option<bool>,
-    /// True passes deposits `open` and `unknown`, false only `closed`.
+    /// True passes the deposit statuses `open` and `unknown`, false only `closed`.
     pub depositable: Option<bool>,
 }
 
 /// The order of a vault list: rows without a value last, ties by id ascending, whatever the direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VaultSort {
-    /// By which field.
     pub by: VaultSortField,
-    /// Greatest first; Z to A for names.
+    /// Greatest value first; Z to A for names.
     pub descending: bool,
 }
 
-/// A list without a wish is sorted by value, greatest first.
+/// By default a list is sorted by TVL, greatest first.
 impl Default for VaultSort {
     fn default() -> Self {
         VaultSort { by: VaultSortField::TvlUsd, descending: true }
@@ -64,7 +60,7 @@ impl Default for VaultSort {
 }
 
 named_enum! {
-    /// What a vault list can be sorted by.
+    /// The sort fields of a vault list.
     pub enum VaultSortField {
         TvlUsd = "tvl_usd",
         AvailableLiquidityUsd = "available_liquidity_usd",
@@ -74,7 +70,7 @@ named_enum! {
         BorrowRewardApr = "borrow_reward_apr",
         Utilization = "utilization",
         RealYieldShare = "real_yield_share",
-        /// Without regard to case.
+        /// Letter case is ignored.
         Name = "name",
         TotalScore = "total_score",
         LastSyncedAt = "last_synced_at",
@@ -82,7 +78,7 @@ named_enum! {
 }
 
 impl VaultSort {
-    /// The order a request asks for (`sortBy`, `sortOrder`).
+    /// The order that a request selects (`sortBy`, `sortOrder`).
     pub fn from_query(query: &Query) -> Self {
         let by = query.choice("sortBy").and_then(|field| field.parse().ok());
         VaultSort { by: by.unwrap_or(VaultSortField::TvlUsd), descending: query.choice("sortOrder") != Some("asc") }
@@ -145,7 +141,7 @@ impl<'q> VaultFilter<'q> {
         all
     }
 
-    /// A gate that could not be read may be open: `depositable=true` keeps it.
+    /// `depositable=true` includes `unknown`: a vault whose deposit status could not be read may be open.
     fn deposit_statuses(&self) -> Vec<&'static str> {
         match self.depositable {
             None => vec![],
@@ -165,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_without_wishes_filters_nothing_and_puts_the_greatest_value_first() {
+    fn a_request_without_parameters_filters_nothing_and_sorts_by_tvl_descending() {
         let plain = query("");
         assert_eq!(VaultFilter::from_query(&plain), VaultFilter::default());
         assert_eq!(VaultSort::from_query(&plain), VaultSort::default());

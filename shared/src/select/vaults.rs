@@ -1,4 +1,4 @@
-//! The vault lists' columns: what of a vault is indexed, and as what.
+//! The columns of the vault lists.
 
 use alloc::string::ToString;
 use core::fmt;
@@ -9,29 +9,27 @@ use crate::model::vault::VaultRow;
 use crate::rules::yields::is_high_confidence;
 use crate::wire::page::PageRequest;
 
-/// A vault as the index takes it: the row, and what its filters need beside it.
+/// A vault to be indexed: the row, and what the filters need in addition.
 #[derive(Debug, Clone, Copy)]
 pub struct VaultRecord<'a> {
-    /// What is served.
     pub row: &'a VaultRow,
-    /// The chain's slug; the chain's number selects the same rows.
+    /// The chain's slug; the `chain` filter takes the slug or the chain id.
     pub chain_slug: &'a str,
-    /// The share token's symbol, searched beside the name.
+    /// The share token's symbol, searched together with the name.
     pub symbol: Option<&'a str>,
-    /// What the vault is known to be.
     pub traits: VaultTraits,
 }
 
-/// What a vault is known to be. A trait that nobody established is false.
+/// Properties that filters test. A property that is not established is false.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct VaultTraits {
     /// The deposit asset is a stablecoin.
     pub stablecoin: bool,
     /// The deposit asset is a staking derivative.
     pub lsd: bool,
-    /// The value depends on one asset only.
+    /// The vault's value depends on one asset only.
     pub single_exposure: bool,
-    /// No position can lose to price divergence within a pool.
+    /// The vault has no impermanent loss: no position can lose to price divergence within a pool.
     pub no_il: bool,
 }
 
@@ -41,20 +39,20 @@ pub struct NotInIdOrder;
 
 impl fmt::Display for NotInIdOrder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("vault records must come in strictly ascending byte order of their ids")
+        f.write_str("vault records must be in strictly ascending byte order of their ids")
     }
 }
 
 impl core::error::Error for NotInIdOrder {}
 
-/// All vaults, ready to be filtered, sorted and paged. Row numbers are positions in the records it was built from.
+/// Index of the vaults. Row numbers are positions in the records it was built from.
 #[derive(Debug, Clone)]
 pub struct VaultIndex {
     index: Index,
     columns: Columns,
 }
 
-/// The columns that filters name. Sort columns have the numbers of their [`VaultSortField`].
+/// The columns that filters use. Sort columns are numbered by their [`VaultSortField`].
 #[derive(Debug, Clone)]
 pub(super) struct Columns {
     pub(super) chain: WordColumn,
@@ -72,7 +70,7 @@ pub(super) struct Columns {
 }
 
 impl VaultIndex {
-    /// Indexes `records`, which come in strictly ascending byte order of their ids.
+    /// Indexes `records`, which must be in strictly ascending byte order of their ids.
     pub fn build(records: &[VaultRecord<'_>]) -> Result<Self, NotInIdOrder> {
         if !records.is_sorted_by(|a, b| a.row.id < b.row.id) {
             return Err(NotInIdOrder);
@@ -86,17 +84,15 @@ impl VaultIndex {
         Ok(VaultIndex { index, columns })
     }
 
-    /// How many vaults there are.
     pub fn len(&self) -> usize {
         self.index.len()
     }
 
-    /// True when there is no vault.
     pub fn is_empty(&self) -> bool {
         self.index.is_empty()
     }
 
-    /// The page of the vaults that pass `filter`, in the order of `sort`.
+    /// The requested page of the vaults that pass `filter`, in the order of `sort`.
     pub fn select(&self, filter: &VaultFilter<'_>, sort: VaultSort, page: PageRequest) -> Selection {
         let sort = Sort { by: sort.by.column(), descending: sort.descending };
         self.index.select(&filter.conditions(&self.columns), sort, page)
@@ -112,7 +108,7 @@ impl Columns {
                 index.alias(chain, &record.row.chain_id.to_string(), record.chain_slug);
             }
         }
-        // Display names are searched beside the ids, but not filtered by: two names may share an id.
+        // Display names are searched like the ids, but the filters take ids only.
         index.add_words(rows().map(|row| Some(row.protocol_name.as_str())), true);
         index.add_words(rows().map(|row| row.curator_name.as_deref()), true);
         Columns {
@@ -144,7 +140,7 @@ impl VaultSortField {
     fn add_column(self, index: &mut Index, records: &[VaultRecord<'_>]) {
         let rows = records.iter().map(|record| record.row);
         match self {
-            // As served: a value that was not read is 0 for filters and order too, so that a list is in the order it shows.
+            // A TVL that was not read is served as 0, so it is filtered and sorted as 0: the list is in the order it shows.
             VaultSortField::TvlUsd => index.add_numbers(rows.map(|row| Some(row.tvl_usd)), true),
             VaultSortField::AvailableLiquidityUsd => {
                 index.add_numbers(rows.map(|row| row.available_liquidity_usd), false)

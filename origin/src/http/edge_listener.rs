@@ -32,9 +32,9 @@ const UNVERIFIED_BODY_TIMEOUT: Duration = Duration::from_secs(5);
 pub async fn handle(app: &Arc<App>, request: Request, trace: &mut Trace) -> Result<Answer, Failure> {
     let (head, body) = request.into_parts();
     let sent = &head.headers;
-    let values = |name| sent.get_all(name).iter().map(|value| value.to_str().ok());
+    let all = sent.iter().map(|(name, value)| (name.as_str(), value.to_str().ok()));
     let (Some(signed), Some(principal), Some(forwarded)) =
-        (text(sent, headers::ASSERTION), text(sent, headers::PRINCIPAL), forwarded::read(values))
+        (text(sent, headers::ASSERTION), text(sent, headers::PRINCIPAL), forwarded::read(all))
     else {
         return Err(refused(app, trace, Refusal::Missing));
     };

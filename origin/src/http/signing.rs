@@ -3,7 +3,7 @@
 use axum::body::Bytes;
 use axum::http::{HeaderName, HeaderValue};
 use axum::response::Response;
-use rds_shared::access::{AnswerHead, AssertionKey, BodyDigest, Vouched};
+use rds_shared::access::{AnswerHead, AssertionKey, BodyDigest, Vouched, signed_headers};
 use rds_shared::wire::headers;
 use std::sync::OnceLock;
 
@@ -72,12 +72,8 @@ impl AnswerSigner {
     }
 
     pub fn sign(&self, response: &mut Response, body: Option<&HashedBody>) {
-        let given = response.headers();
-        let head = AnswerHead {
-            nonce: &self.nonce,
-            status: response.status().as_u16(),
-            header: |name: &'static str| given.get(name).and_then(|value| value.to_str().ok()),
-        };
+        let headers = signed_headers(response.headers().iter().map(|(name, value)| (name.as_str(), value.to_str().ok())));
+        let head = AnswerHead { nonce: &self.nonce, status: response.status().as_u16(), headers };
         let signature = self.key.sign_answer(&head, body.map(HashedBody::digest));
         // Words, hex and separators: always a valid header value.
         if let Ok(signature) = HeaderValue::try_from(signature) {

@@ -8,7 +8,7 @@ use sqlx::{PgExecutor, Row};
 
 /// All signers, in order of activation.
 pub async fn list(db: impl PgExecutor<'_>) -> Result<Vec<Signer>, StoreError> {
-    let sql = "/* list_signers */ select key_id, address, activated_at, retired_at from decision_signer order by activated_at, key_id";
+    let sql = "/* list_signers */ SELECT key_id, address, activated_at, retired_at FROM decision_signer ORDER BY activated_at, key_id";
     sqlx::query(sql).fetch_all(db).await?.iter().map(signer).collect()
 }
 
@@ -16,21 +16,21 @@ pub async fn list(db: impl PgExecutor<'_>) -> Result<Vec<Signer>, StoreError> {
 pub async fn hold_active(tx: &mut Tx<'_>, address: &str, instant: Timestamp) -> Result<Option<String>, StoreError> {
     let sql = "
         -- hold_active_signer
-        select key_id from decision_signer
-        where address = $1 and activated_at <= $2 and (retired_at is null or $2 < retired_at)
-        for share";
+        SELECT key_id FROM decision_signer
+        WHERE address = $1 AND activated_at <= $2 AND (retired_at IS NULL OR $2 < retired_at)
+        FOR SHARE";
     Ok(sqlx::query_scalar(sql).bind(address).bind(At(instant)).fetch_optional(&mut **tx).await?)
 }
 
 /// Locks the registry: other changes wait until this transaction ends.
 pub async fn take_turn(tx: &mut Tx<'_>) -> Result<(), StoreError> {
-    sqlx::query("lock table decision_signer in share row exclusive mode").execute(&mut **tx).await?;
+    sqlx::query("LOCK TABLE decision_signer IN SHARE ROW EXCLUSIVE MODE").execute(&mut **tx).await?;
     Ok(())
 }
 
 /// Locks a key row: waits for transactions that are signing with the key, then prevents signing until this transaction ends.
 pub async fn hold_still(tx: &mut Tx<'_>, key_id: &str) -> Result<(), StoreError> {
-    let sql = "/* hold_signer_still */ select from decision_signer where key_id = $1 for no key update";
+    let sql = "/* hold_signer_still */ SELECT FROM decision_signer WHERE key_id = $1 FOR NO KEY UPDATE";
     sqlx::query(sql).bind(key_id).execute(&mut **tx).await?;
     Ok(())
 }
@@ -39,23 +39,23 @@ pub async fn hold_still(tx: &mut Tx<'_>, key_id: &str) -> Result<(), StoreError>
 pub async fn signed_last(tx: &mut Tx<'_>, key_id: &str) -> Result<Option<Timestamp>, StoreError> {
     let sql = "
         -- signer_signed_last
-        select greatest(
-            (select max(created_at) from decision where key_id = $1),
-            (select max(created_at) from basket_version where signing_key_id = $1))";
+        SELECT greatest(
+            (SELECT max(created_at) FROM decision WHERE key_id = $1),
+            (SELECT max(created_at) FROM basket_version WHERE signing_key_id = $1))";
     let last: Option<At> = sqlx::query_scalar(sql).bind(key_id).fetch_one(&mut **tx).await?;
     Ok(last.map(|at| at.0))
 }
 
 /// Adds a signer.
 pub async fn insert(tx: &mut Tx<'_>, key_id: &str, address: &str, activated_at: Timestamp) -> Result<(), StoreError> {
-    let sql = "/* insert_signer */ insert into decision_signer (key_id, address, activated_at) values ($1, $2, $3)";
+    let sql = "/* insert_signer */ INSERT INTO decision_signer (key_id, address, activated_at) VALUES ($1, $2, $3)";
     sqlx::query(sql).bind(key_id).bind(address).bind(At(activated_at)).execute(&mut **tx).await?;
     Ok(())
 }
 
 /// Sets the end of a signer's validity.
 pub async fn retire(tx: &mut Tx<'_>, key_id: &str, retired_at: Timestamp) -> Result<(), StoreError> {
-    let sql = "/* retire_signer */ update decision_signer set retired_at = $2 where key_id = $1";
+    let sql = "/* retire_signer */ UPDATE decision_signer SET retired_at = $2 WHERE key_id = $1";
     sqlx::query(sql).bind(key_id).bind(At(retired_at)).execute(&mut **tx).await?;
     Ok(())
 }

@@ -37,10 +37,10 @@ pub struct Kept {
 pub async fn find(db: impl PgExecutor<'_>, org: i64, subject: ContentHash) -> Result<Option<Kept>, StoreError> {
     let sql = "
         -- find_decision
-        select d.decision_id, s.address, d.key_id, d.signature, d.envelope, d.attempt,
-               s.activated_at <= d.created_at and (s.retired_at is null or d.created_at < s.retired_at) as in_force
-        from decision d join decision_signer s using (key_id)
-        where d.org_id = $1 and d.subject = $2 order by d.attempt desc limit 1";
+        SELECT d.decision_id, s.address, d.key_id, d.signature, d.envelope, d.attempt,
+               s.activated_at <= d.created_at AND (s.retired_at IS NULL OR d.created_at < s.retired_at) AS in_force
+        FROM decision d JOIN decision_signer s USING (key_id)
+        WHERE d.org_id = $1 AND d.subject = $2 ORDER BY d.attempt DESC LIMIT 1";
     let row = sqlx::query(sql).bind(org).bind(subject.to_hex()).fetch_optional(db).await?;
     row.as_ref().map(kept).transpose()
 }
@@ -49,8 +49,8 @@ pub async fn find(db: impl PgExecutor<'_>, org: i64, subject: ContentHash) -> Re
 pub async fn insert(tx: &mut Tx<'_>, signed: &Signed<'_>) -> Result<bool, StoreError> {
     let sql = "
         -- insert_decision
-        insert into decision (org_id, subject, attempt, decision_id, snapshot_id, key_id, envelope, signature, created_at)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict (org_id, subject, attempt) do nothing";
+        INSERT INTO decision (org_id, subject, attempt, decision_id, snapshot_id, key_id, envelope, signature, created_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (org_id, subject, attempt) DO NOTHING";
     let IssuedDecision { decision_id, key_id, envelope, signature, .. } = signed.decision;
     let done = sqlx::query(sql)
         .bind(signed.org)
@@ -69,7 +69,7 @@ pub async fn insert(tx: &mut Tx<'_>, signed: &Signed<'_>) -> Result<bool, StoreE
 /// The evidence of a decision. Rows of different organisations with the same decision id have equal evidence.
 pub async fn record(db: &Db, id: ContentHash) -> Result<Option<Record>, StoreError> {
     let sql =
-        "/* decision_record */ select envelope, signature from decision where decision_id = $1 order by org_id limit 1";
+        "/* decision_record */ SELECT envelope, signature FROM decision WHERE decision_id = $1 ORDER BY org_id LIMIT 1";
     let row = sqlx::query(sql).bind(id.to_hex()).fetch_optional(&db.pool).await?;
     row.map(|row| Ok(Record { envelope: row.try_get("envelope")?, signature: row.try_get("signature")? })).transpose()
 }

@@ -14,11 +14,11 @@ pub const CHANNEL: &str = "edge_outbox";
 pub async fn queue(tx: &mut Tx<'_>, keys: &[i64]) -> Result<(), StoreError> {
     let sql = "
         -- queue_for_edge
-        insert into edge_outbox (key_id, version, not_before)
-        select id, version, to_timestamp(0) from api_key where id = any($1) and digest is not null
-        on conflict (key_id) do update set version = excluded.version, not_before = excluded.not_before";
+        INSERT INTO edge_outbox (key_id, version, not_before)
+        SELECT id, version, to_timestamp(0) FROM api_key WHERE id = ANY($1) AND digest IS NOT NULL
+        ON CONFLICT (key_id) DO UPDATE SET version = excluded.version, not_before = excluded.not_before";
     if sqlx::query(sql).bind(keys).execute(&mut **tx).await?.rows_affected() > 0 {
-        sqlx::query("select pg_notify($1, '')").bind(CHANNEL).execute(&mut **tx).await?;
+        sqlx::query("SELECT pg_notify($1, '')").bind(CHANNEL).execute(&mut **tx).await?;
     }
     Ok(())
 }
@@ -36,12 +36,12 @@ pub struct Claimed {
 /// clock delays nobody else.
 pub async fn claim(db: &Db, only: Option<&[i64]>, lease: Duration, n: u32) -> Result<Vec<Claimed>, StoreError> {
     let sql = format!(
-        "/* claim_for_edge */ with due as ( \
-             select key_id from edge_outbox \
-             where not_before <= clock_timestamp() and ($1::bigint[] is null or key_id = any($1)) \
-             order by not_before, key_id limit $2 for update skip locked) \
-         update edge_outbox o set not_before = clock_timestamp() + make_interval(secs => $3), attempts = o.attempts + 1 from due join api_key k on k.id = due.key_id \
-         where o.key_id = due.key_id returning {RECORD}, k.digest, o.attempts"
+        "/* claim_for_edge */ WITH due AS ( \
+             SELECT key_id FROM edge_outbox \
+             WHERE not_before <= clock_timestamp() AND ($1::bigint[] IS NULL OR key_id = ANY($1)) \
+             ORDER BY not_before, key_id LIMIT $2 FOR UPDATE SKIP LOCKED) \
+         UPDATE edge_outbox o SET not_before = clock_timestamp() + make_interval(secs => $3), attempts = o.attempts + 1 FROM due JOIN api_key k ON k.id = due.key_id \
+         WHERE o.key_id = due.key_id RETURNING {RECORD}, k.digest, o.attempts"
     );
     let rows = sqlx::query(&sql).bind(only).bind(i64::from(n)).bind(lease.as_secs_f64()).fetch_all(&db.pool).await?;
     rows.iter()
@@ -57,7 +57,7 @@ pub async fn claim(db: &Db, only: Option<&[i64]>, lease: Duration, n: u32) -> Re
 
 /// Removes a change that the edge has acknowledged; a newer version stays queued.
 pub async fn acknowledged(db: &Db, key: i64, version: i64) -> Result<(), StoreError> {
-    let sql = "delete from edge_outbox where key_id = $1 and version <= $2";
+    let sql = "DELETE FROM edge_outbox WHERE key_id = $1 AND version <= $2";
     sqlx::query(sql).bind(key).bind(version).execute(&db.pool).await?;
     Ok(())
 }
@@ -73,8 +73,8 @@ pub async fn failed(
 ) -> Result<(), StoreError> {
     let sql = "
         -- failed_for_edge
-        update edge_outbox set not_before = clock_timestamp() + make_interval(secs => $4), last_error = $5
-        where key_id = $1 and version <= $2 and attempts = $3";
+        UPDATE edge_outbox SET not_before = clock_timestamp() + make_interval(secs => $4), last_error = $5
+        WHERE key_id = $1 AND version <= $2 AND attempts = $3";
     let query = sqlx::query(sql).bind(key).bind(version).bind(attempt).bind(pause.as_secs_f64()).bind(why);
     query.execute(&db.pool).await?;
     Ok(())
@@ -84,7 +84,7 @@ pub async fn failed(
 pub async fn waiting(db: &Db, only: Option<&[i64]>) -> Result<(u64, Option<String>), StoreError> {
     let sql = "
         -- waiting_for_edge
-        select count(*), max(last_error) from edge_outbox where $1::bigint[] is null or key_id = any($1)";
+        SELECT count(*), max(last_error) FROM edge_outbox WHERE $1::bigint[] IS NULL OR key_id = ANY($1)";
     let (count, why): (i64, Option<String>) = sqlx::query_as(sql).bind(only).fetch_one(&db.pool).await?;
     Ok((count.unsigned_abs(), why))
 }
@@ -93,8 +93,8 @@ pub async fn waiting(db: &Db, only: Option<&[i64]>) -> Result<(u64, Option<Strin
 pub async fn teller_at_work(db: &Db) -> Result<(), StoreError> {
     let sql = "
         -- teller_at_work
-        insert into edge_teller (seen_at) values (clock_timestamp())
-        on conflict (single) do update set seen_at = greatest(edge_teller.seen_at, excluded.seen_at)";
+        INSERT INTO edge_teller (seen_at) VALUES (clock_timestamp())
+        ON CONFLICT (single) DO UPDATE SET seen_at = greatest(edge_teller.seen_at, excluded.seen_at)";
     sqlx::query(sql).execute(&db.pool).await?;
     Ok(())
 }
@@ -103,20 +103,20 @@ pub async fn teller_at_work(db: &Db) -> Result<(), StoreError> {
 pub async fn edge_asked(db: &Db) -> Result<(), StoreError> {
     let sql = "
         -- edge_asked
-        insert into edge_seen (seen_at) values (clock_timestamp())
-        on conflict (single) do update set seen_at = greatest(edge_seen.seen_at, excluded.seen_at)";
+        INSERT INTO edge_seen (seen_at) VALUES (clock_timestamp())
+        ON CONFLICT (single) DO UPDATE SET seen_at = greatest(edge_seen.seen_at, excluded.seen_at)";
     sqlx::query(sql).execute(&db.pool).await?;
     Ok(())
 }
 
 /// Whether a process that sends changes to the edge was running within these seconds, by the database's clock.
 pub async fn is_teller_at_work(db: &Db, seconds: u32) -> Result<bool, StoreError> {
-    let sql = "select exists (select from edge_teller where seen_at > clock_timestamp() - make_interval(secs => $1))";
+    let sql = "SELECT EXISTS (SELECT FROM edge_teller WHERE seen_at > clock_timestamp() - make_interval(secs => $1))";
     Ok(sqlx::query_scalar(sql).bind(f64::from(seconds)).fetch_one(&db.pool).await?)
 }
 
 /// Whether an edge has queried a key within these seconds, by the database's clock.
 pub async fn has_edge_asked(db: &Db, seconds: u32) -> Result<bool, StoreError> {
-    let sql = "select exists (select from edge_seen where seen_at > clock_timestamp() - make_interval(secs => $1))";
+    let sql = "SELECT EXISTS (SELECT FROM edge_seen WHERE seen_at > clock_timestamp() - make_interval(secs => $1))";
     Ok(sqlx::query_scalar(sql).bind(f64::from(seconds)).fetch_one(&db.pool).await?)
 }

@@ -46,20 +46,20 @@ pub struct Change {
 
 /// The stored state.
 pub async fn read(db: impl PgExecutor<'_>) -> Result<Stored, StoreError> {
-    let sql = "/* fail_safe */ select mode, reason, since, held, tried_at, accepted from fail_safe";
+    let sql = "/* fail_safe */ SELECT mode, reason, since, held, tried_at, accepted FROM fail_safe";
     stored(&sqlx::query(sql).fetch_one(db).await?)
 }
 
 /// The stored state, locked against changes until this transaction ends.
 pub async fn hold(tx: &mut Tx<'_>) -> Result<Stored, StoreError> {
-    let sql = "/* hold_fail_safe */ select mode, reason, since, held, tried_at, accepted from fail_safe for update";
+    let sql = "/* hold_fail_safe */ SELECT mode, reason, since, held, tried_at, accepted FROM fail_safe FOR UPDATE";
     stored(&sqlx::query(sql).fetch_one(&mut **tx).await?)
 }
 
 pub async fn write(tx: &mut Tx<'_>, row: &Stored) -> Result<(), StoreError> {
     let sql = "
         -- write_fail_safe
-        update fail_safe set mode = $1, reason = $2, since = $3, held = $4, tried_at = $5, accepted = $6";
+        UPDATE fail_safe SET mode = $1, reason = $2, since = $3, held = $4, tried_at = $5, accepted = $6";
     sqlx::query(sql)
         .bind(row.mode.as_str())
         .bind(&row.reason)
@@ -75,7 +75,7 @@ pub async fn write(tx: &mut Tx<'_>, row: &Stored) -> Result<(), StoreError> {
 /// Appends a change to the history and raises the tag to a version that encodes `mode`. Takes effect at commit.
 pub async fn note(tx: &mut Tx<'_>, change: &Change) -> Result<(), StoreError> {
     let sql =
-        "/* note_fail_safe */ insert into fail_safe_change (changed_at, mode, said_by, reason) values ($1, $2, $3, $4)";
+        "/* note_fail_safe */ INSERT INTO fail_safe_change (changed_at, mode, said_by, reason) VALUES ($1, $2, $3, $4)";
     sqlx::query(sql)
         .bind(At(change.at))
         .bind(change.mode.as_str())
@@ -91,12 +91,12 @@ pub async fn spell(tx: &mut Tx<'_>, mode: FailSafeMode) -> Result<(), StoreError
     // Uses Postgres' clock, like all tag versions.
     let sql = "
         -- next_fail_safe_version
-        select greatest(version + 1, (extract(epoch from clock_timestamp()) * 1000)::bigint)
-        from data_tag where tag = $1 for update";
+        SELECT greatest(version + 1, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)
+        FROM data_tag WHERE tag = $1 FOR UPDATE";
     let next: i64 = sqlx::query_scalar(sql).bind(Tag::FailSafe.as_str()).fetch_one(&mut **tx).await?;
-    let sql = "/* raise_fail_safe */ update data_tag set version = $2 where tag = $1";
+    let sql = "/* raise_fail_safe */ UPDATE data_tag SET version = $2 WHERE tag = $1";
     sqlx::query(sql).bind(Tag::FailSafe.as_str()).bind(fail_safe::version(mode, next)).execute(&mut **tx).await?;
-    sqlx::query("select pg_notify($1, '')").bind(CHANNEL).execute(&mut **tx).await?;
+    sqlx::query("SELECT pg_notify($1, '')").bind(CHANNEL).execute(&mut **tx).await?;
     Ok(())
 }
 
@@ -104,7 +104,7 @@ pub async fn spell(tx: &mut Tx<'_>, mode: FailSafeMode) -> Result<(), StoreError
 pub async fn changes(db: impl PgExecutor<'_>, most: i64) -> Result<Vec<Change>, StoreError> {
     let sql = "
         -- fail_safe_changes
-        select changed_at, mode, said_by, reason from fail_safe_change order by id desc limit $1";
+        SELECT changed_at, mode, said_by, reason FROM fail_safe_change ORDER BY id DESC LIMIT $1";
     let rows = sqlx::query(sql).bind(most).fetch_all(db).await?;
     let change = |row: &PgRow| {
         Ok(Change {

@@ -27,7 +27,7 @@ pub struct TokenRow {
 pub async fn insert(db: &Db, org: &str, prefix: &str, digest: &KeyDigest, now: Timestamp) -> Result<i64, StoreError> {
     let sql = "
         -- insert_token
-        insert into index_token (org, prefix, digest, created_at) values ($1, $2, $3, $4) returning id";
+        INSERT INTO index_token (org, prefix, digest, created_at) VALUES ($1, $2, $3, $4) RETURNING id";
     let query = sqlx::query_scalar(sql).bind(org).bind(prefix).bind(digest.as_bytes().as_slice()).bind(At(now));
     Ok(query.fetch_one(&db.pool).await?)
 }
@@ -36,8 +36,8 @@ pub async fn insert(db: &Db, org: &str, prefix: &str, digest: &KeyDigest, now: T
 pub async fn revoke(db: &Db, id: i64, now: Timestamp) -> Result<Revocation, StoreError> {
     let sql = "
         -- revoke_token
-        with hit as (update index_token set revoked_at = $2 where id = $1 and revoked_at is null returning id)
-        select exists (select from hit), exists (select from index_token where id = $1)";
+        WITH hit AS (UPDATE index_token SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL RETURNING id)
+        SELECT EXISTS (SELECT FROM hit), EXISTS (SELECT FROM index_token WHERE id = $1)";
     let (hit, known): (bool, bool) = sqlx::query_as(sql).bind(id).bind(At(now)).fetch_one(&db.pool).await?;
     Ok(Revocation::of(hit, known))
 }
@@ -46,7 +46,7 @@ pub async fn revoke(db: &Db, id: i64, now: Timestamp) -> Result<Revocation, Stor
 pub async fn find(db: &Db, digest: &KeyDigest) -> Result<Option<KeyRecord>, StoreError> {
     let sql = "
         -- find_token
-        select id, revoked_at is null from index_token where digest = $1";
+        SELECT id, revoked_at IS NULL FROM index_token WHERE digest = $1";
     let found: Option<(i64, bool)> =
         sqlx::query_as(sql).bind(digest.as_bytes().as_slice()).fetch_optional(&db.pool).await?;
     Ok(found.map(|(id, is_live)| KeyRecord::of_index_token(id, is_live)))
@@ -56,7 +56,7 @@ pub async fn find(db: &Db, digest: &KeyDigest) -> Result<Option<KeyRecord>, Stor
 pub async fn by_id(db: &Db, id: i64) -> Result<Option<KeyNews>, StoreError> {
     let sql = "
         -- token_news
-        select digest, revoked_at is null from index_token where id = $1";
+        SELECT digest, revoked_at IS NULL FROM index_token WHERE id = $1";
     let found: Option<(Vec<u8>, bool)> = sqlx::query_as(sql).bind(id).fetch_optional(&db.pool).await?;
     let news = |(digest, is_live): (Vec<u8>, bool)| {
         let digest = <[u8; 32]>::try_from(digest)
@@ -70,7 +70,7 @@ pub async fn by_id(db: &Db, id: i64) -> Result<Option<KeyNews>, StoreError> {
 pub async fn all(db: &Db) -> Result<Vec<TokenRow>, StoreError> {
     let sql = "
         -- tokens
-        select id, prefix, org, created_at, revoked_at from index_token order by id";
+        SELECT id, prefix, org, created_at, revoked_at FROM index_token ORDER BY id";
     let rows = sqlx::query(sql).try_map(|row: PgRow| {
         let revoked_at = row.try_get::<Option<At>, _>(4)?.map(Timestamp::from);
         Ok(TokenRow {

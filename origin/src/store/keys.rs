@@ -96,15 +96,15 @@ pub async fn insert(
 ) -> Result<i64, StoreError> {
     let sql = "
         -- insert_key
-        with org as (
+        WITH org AS (
             -- The update changes nothing: it makes an existing row come back.
-            insert into organisation (name, plan, created_at) values ($1, $4, $7)
-            on conflict (name) do update set name = excluded.name
-            returning id
+            INSERT INTO organisation (name, plan, created_at) VALUES ($1, $4, $7)
+            ON CONFLICT (name) DO UPDATE SET name = excluded.name
+            RETURNING id
         )
-        insert into api_key (org_id, prefix, digest, plan, metadata, is_shared, created_at)
-        select id, $2, $3, $4, jsonb_strip_nulls(jsonb_build_object('contracted_rpm', $5::integer)), $6, $7 from org
-        returning id";
+        INSERT INTO api_key (org_id, prefix, digest, plan, metadata, is_shared, created_at)
+        SELECT id, $2, $3, $4, jsonb_strip_nulls(jsonb_build_object('contracted_rpm', $5::integer)), $6, $7 FROM org
+        RETURNING id";
     let id = sqlx::query_scalar(sql)
         .bind(&wish.org)
         .bind(prefix)
@@ -120,7 +120,7 @@ pub async fn insert(
 
 /// The key with this digest, active or revoked.
 pub async fn find(db: &Db, digest: &KeyDigest) -> Result<Option<KeyRecord>, StoreError> {
-    let row = sqlx::query(&format!("/* find_key */ select {RECORD} from api_key k where k.digest = $1"))
+    let row = sqlx::query(&format!("/* find_key */ SELECT {RECORD} FROM api_key k WHERE k.digest = $1"))
         .bind(digest.as_bytes().as_slice())
         .fetch_optional(&db.pool)
         .await?;
@@ -141,9 +141,9 @@ pub enum Candidates {
 /// Both are searched in one statement, so that a key which gets its digest concurrently is found either way.
 pub async fn candidates(db: &Db, digest: &KeyDigest, prefix: &str, limit: u32) -> Result<Candidates, StoreError> {
     let sql = format!(
-        "/* key_candidates */ select {RECORD}, k.bcrypt_hash from api_key k \
-         where k.digest = $1 or (k.prefix = $2 and k.digest is null and k.revoked_at is null) \
-         order by k.digest is null, k.id limit $3"
+        "/* key_candidates */ SELECT {RECORD}, k.bcrypt_hash FROM api_key k \
+         WHERE k.digest = $1 OR (k.prefix = $2 AND k.digest IS NULL AND k.revoked_at IS NULL) \
+         ORDER BY k.digest IS NULL, k.id LIMIT $3"
     );
     let query = sqlx::query(&sql).bind(digest.as_bytes().as_slice()).bind(prefix).bind(i64::from(limit));
     let mut unproved = Vec::new();
@@ -161,7 +161,7 @@ pub async fn candidates(db: &Db, digest: &KeyDigest, prefix: &str, limit: u32) -
 /// The returned record is the one written by this statement, so it includes a concurrent revocation.
 pub async fn give_digest(db: &Db, id: i64, digest: &KeyDigest) -> Result<Option<KeyRecord>, StoreError> {
     let sql = format!(
-        "/* give_digest */ update api_key k set digest = $2, bcrypt_hash = null where id = $1 and digest is null returning {RECORD}"
+        "/* give_digest */ UPDATE api_key k SET digest = $2, bcrypt_hash = NULL WHERE id = $1 AND digest IS NULL RETURNING {RECORD}"
     );
     let row = sqlx::query(&sql).bind(id).bind(digest.as_bytes().as_slice()).fetch_optional(&db.pool).await?;
     row.as_ref().map(record).transpose()
@@ -171,26 +171,26 @@ pub async fn give_digest(db: &Db, id: i64, digest: &KeyDigest) -> Result<Option<
 pub async fn revoke(tx: &mut Tx<'_>, id: i64, now: Timestamp) -> Result<bool, StoreError> {
     let sql = "
         -- revoke_key
-        update api_key set revoked_at = $2, version = key_version_after(version) where id = $1 and revoked_at is null";
+        UPDATE api_key SET revoked_at = $2, version = key_version_after(version) WHERE id = $1 AND revoked_at IS NULL";
     Ok(sqlx::query(sql).bind(id).bind(At(now)).execute(&mut **tx).await?.rows_affected() == 1)
 }
 
 /// Whether a key with this id exists, active or revoked.
 pub async fn exists(tx: &mut Tx<'_>, id: i64) -> Result<bool, StoreError> {
-    Ok(sqlx::query_scalar("select exists (select from api_key where id = $1)").bind(id).fetch_one(&mut **tx).await?)
+    Ok(sqlx::query_scalar("SELECT EXISTS (SELECT FROM api_key WHERE id = $1)").bind(id).fetch_one(&mut **tx).await?)
 }
 
 /// Puts an organisation and its active keys on `plan`; contracted rates of keys stay. Returns the ids of the keys that changed, or `None`
 /// if the organisation does not exist.
 pub async fn align(tx: &mut Tx<'_>, org: &str, plan: Plan) -> Result<Option<Vec<i64>>, StoreError> {
-    let sql = "update organisation set plan = $2 where name = $1 returning id";
+    let sql = "UPDATE organisation SET plan = $2 WHERE name = $1 RETURNING id";
     let org: Option<i64> = sqlx::query_scalar(sql).bind(org).bind(plan.as_str()).fetch_optional(&mut **tx).await?;
     let Some(org) = org else { return Ok(None) };
     let sql = "
         -- align_keys
-        update api_key set plan = $2, version = key_version_after(version)
-        where org_id = $1 and plan <> $2 and revoked_at is null
-        returning id";
+        UPDATE api_key SET plan = $2, version = key_version_after(version)
+        WHERE org_id = $1 AND plan <> $2 AND revoked_at IS NULL
+        RETURNING id";
     Ok(Some(sqlx::query_scalar(sql).bind(org).bind(plan.as_str()).fetch_all(&mut **tx).await?))
 }
 
@@ -198,16 +198,16 @@ pub async fn align(tx: &mut Tx<'_>, org: &str, plan: Plan) -> Result<Option<Vec<
 pub async fn of_org(db: &Db, org: &str) -> Result<Option<Vec<i64>>, StoreError> {
     let sql = "
         -- keys_of_org
-        select array(select k.id from api_key k where k.org_id = o.id and k.revoked_at is null order by k.id)
-        from organisation o where o.name = $1";
+        SELECT ARRAY(SELECT k.id FROM api_key k WHERE k.org_id = o.id AND k.revoked_at IS NULL ORDER BY k.id)
+        FROM organisation o WHERE o.name = $1";
     Ok(sqlx::query_scalar(sql).bind(org).fetch_optional(&db.pool).await?)
 }
 
 /// All keys, oldest first.
 pub async fn all(db: &Db) -> Result<Vec<KeyRow>, StoreError> {
     let sql = format!(
-        "/* keys */ select {RECORD}, k.prefix, k.metadata, k.created_at, k.last_used_at, o.name as org \
-         from api_key k join organisation o on o.id = k.org_id order by k.id"
+        "/* keys */ SELECT {RECORD}, k.prefix, k.metadata, k.created_at, k.last_used_at, o.name AS org \
+         FROM api_key k JOIN organisation o ON o.id = k.org_id ORDER BY k.id"
     );
     let rows = sqlx::query(&sql).fetch_all(&db.pool).await?;
     rows.iter()

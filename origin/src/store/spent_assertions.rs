@@ -6,7 +6,7 @@ use super::{Db, StoreError};
 pub async fn spend(db: &Db, nonce: [u8; 16]) -> Result<bool, StoreError> {
     let sql = "
         -- spend_assertion
-        insert into spent_assertion (nonce) values ($1) on conflict (nonce) do nothing";
+        INSERT INTO spent_assertion (nonce) VALUES ($1) ON CONFLICT (nonce) DO NOTHING";
     Ok(sqlx::query(sql).bind(nonce.as_slice()).execute(&db.pool).await?.rows_affected() == 1)
 }
 
@@ -14,8 +14,8 @@ pub async fn spend(db: &Db, nonce: [u8; 16]) -> Result<bool, StoreError> {
 pub async fn forget(db: &Db, seconds: f64, limit: i64) -> Result<u64, StoreError> {
     let sql = "
         -- forget_assertions
-        delete from spent_assertion where nonce in (
-            select nonce from spent_assertion where spent_at < clock_timestamp() - make_interval(secs => $1)
-            order by spent_at limit $2 for update skip locked)";
+        DELETE FROM spent_assertion WHERE nonce IN (
+            SELECT nonce FROM spent_assertion WHERE spent_at < clock_timestamp() - make_interval(secs => $1)
+            ORDER BY spent_at LIMIT $2 FOR UPDATE SKIP LOCKED)";
     Ok(sqlx::query(sql).bind(seconds).bind(limit).execute(&db.pool).await?.rows_affected())
 }

@@ -23,23 +23,23 @@ pub struct ServiceState {
 }
 
 /// SQL expression: age in seconds of the oldest open transaction that has written something.
-pub(super) const OLDEST_WRITER_SECONDS: &str = "(select coalesce(extract(epoch from max(clock_timestamp() - xact_start)), 0)::bigint \
-      from pg_stat_activity where backend_xid is not null and datname = current_database())";
+pub(super) const OLDEST_WRITER_SECONDS: &str = "(SELECT coalesce(extract(epoch FROM max(clock_timestamp() - xact_start)), 0)::bigint \
+      FROM pg_stat_activity WHERE backend_xid IS NOT NULL AND datname = current_database())";
 
 /// Reads the state.
 pub async fn standing(db: &Db) -> Result<ServiceState, StoreError> {
     let run = "
         -- standing_run
-        select completed_at, vaults, changes from score_run where scope = 'all' order by version desc limit 1";
+        SELECT completed_at, vaults, changes FROM score_run WHERE scope = 'all' ORDER BY version DESC LIMIT 1";
     let run: Option<(At, i64, i64)> = sqlx::query_as(run).fetch_optional(&db.pool).await?;
     let rest = format!(
         "
         -- standing
-        select (select count(*) filter (where status = 'active') from webhook_subscription),
-               (select count(*) filter (where status = 'paused') from webhook_subscription),
-               (select count(*) filter (where status = 'disabled') from webhook_subscription),
+        SELECT (SELECT count(*) FILTER (WHERE status = 'active') FROM webhook_subscription),
+               (SELECT count(*) FILTER (WHERE status = 'paused') FROM webhook_subscription),
+               (SELECT count(*) FILTER (WHERE status = 'disabled') FROM webhook_subscription),
                pg_database_size(current_database()),
-               (select count(*) from pg_stat_activity where backend_type = 'client backend'),
+               (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'),
                current_setting('max_connections')::bigint,
                {OLDEST_WRITER_SECONDS}"
     );

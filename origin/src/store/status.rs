@@ -46,23 +46,23 @@ pub struct Samples {
 pub async fn samples(db: &Db, now: Timestamp) -> Result<Samples, StoreError> {
     let sql = "
         -- status_samples
-        with until as (select date_trunc('minute', $1::timestamptz) as at),
-             first as (select min(minute) as at from status_sample),
-             ups as (
-                 select count(*) filter (where minute >= until.at - interval '1 day') as day, count(*) as month
-                 from status_sample, until
-                 where is_up and minute >= until.at - interval '30 days' and minute < until.at
+        WITH until AS (SELECT date_trunc('minute', $1::timestamptz) AS at),
+             first AS (SELECT min(minute) AS at FROM status_sample),
+             ups AS (
+                 SELECT count(*) FILTER (WHERE minute >= until.at - interval '1 day') AS day, count(*) AS month
+                 FROM status_sample, until
+                 WHERE is_up AND minute >= until.at - interval '30 days' AND minute < until.at
              ),
-             tried as (
-                 select minute, reached from status_sample, until
-                 where reached is not null and minute > until.at - interval '1 day' and minute <= until.at
+             tried AS (
+                 SELECT minute, reached FROM status_sample, until
+                 WHERE reached IS NOT NULL AND minute > until.at - interval '1 day' AND minute <= until.at
              )
-        select case when first.at <= until.at - interval '1 day' then ups.day end,
-               case when first.at <= until.at - interval '30 days' then ups.month end,
-               (select max(minute) > until.at - interval '15 minutes' from tried),
-               (select count(*) from tried
-                where minute > coalesce((select max(minute) from tried where reached), '-infinity'))
-        from until, first, ups";
+        SELECT CASE WHEN first.at <= until.at - interval '1 day' THEN ups.day END,
+               CASE WHEN first.at <= until.at - interval '30 days' THEN ups.month END,
+               (SELECT max(minute) > until.at - interval '15 minutes' FROM tried),
+               (SELECT count(*) FROM tried
+                WHERE minute > coalesce((SELECT max(minute) FROM tried WHERE reached), '-infinity'))
+        FROM until, first, ups";
     let (day, month, is_sampled, failed): (Option<i64>, Option<i64>, Option<bool>, i64) =
         sqlx::query_as(sql).bind(At(now)).fetch_one(&db.pool).await?;
     Ok(Samples {
@@ -76,9 +76,9 @@ pub async fn samples(db: &Db, now: Timestamp) -> Result<Samples, StoreError> {
 pub async fn note_sample(db: &Db, now: Timestamp, is_up: bool) -> Result<bool, StoreError> {
     let sql = "
         -- note_status_sample
-        insert into status_sample (minute, is_up) values (date_trunc('minute', $1::timestamptz), $2)
-        on conflict (minute) do update set is_up = status_sample.is_up or excluded.is_up
-        returning xmax = 0";
+        INSERT INTO status_sample (minute, is_up) VALUES (date_trunc('minute', $1::timestamptz), $2)
+        ON CONFLICT (minute) DO UPDATE SET is_up = status_sample.is_up OR excluded.is_up
+        RETURNING xmax = 0";
     Ok(sqlx::query_scalar(sql).bind(At(now)).bind(is_up).fetch_one(&db.pool).await?)
 }
 
@@ -86,7 +86,7 @@ pub async fn note_sample(db: &Db, now: Timestamp, is_up: bool) -> Result<bool, S
 pub async fn note_reached(db: &Db, now: Timestamp, reached: bool) -> Result<(), StoreError> {
     let sql = "
         -- note_status_reached
-        update status_sample set reached = $2 where minute = date_trunc('minute', $1::timestamptz)";
+        UPDATE status_sample SET reached = $2 WHERE minute = date_trunc('minute', $1::timestamptz)";
     sqlx::query(sql).bind(At(now)).bind(reached).execute(&db.pool).await?;
     Ok(())
 }
@@ -95,9 +95,9 @@ pub async fn note_reached(db: &Db, now: Timestamp, reached: bool) -> Result<(), 
 pub async fn note_traffic(db: &Db, at: Timestamp, process: i64, tally: Tally) -> Result<(), StoreError> {
     let sql = "
         -- note_status_traffic
-        insert into status_traffic (minute, process, requests, failed)
-        values (date_trunc('minute', $1::timestamptz), $2, $3, $4)
-        on conflict (minute, process) do update set requests = excluded.requests, failed = excluded.failed";
+        INSERT INTO status_traffic (minute, process, requests, failed)
+        VALUES (date_trunc('minute', $1::timestamptz), $2, $3, $4)
+        ON CONFLICT (minute, process) DO UPDATE SET requests = excluded.requests, failed = excluded.failed";
     let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
     sqlx::query(sql)
         .bind(At(at))
@@ -113,11 +113,11 @@ pub async fn note_traffic(db: &Db, at: Timestamp, process: i64, tally: Tally) ->
 pub async fn note_edge_answers(db: &Db, source: i64, minutes: &[(Timestamp, Tally)]) -> Result<(), StoreError> {
     let sql = "
         -- note_edge_answers
-        insert into status_traffic (minute, process, requests, failed)
-        select date_trunc('minute', minute), $1, max(requests), max(least(failed, requests))
-        from unnest($2::timestamptz[], $3::bigint[], $4::bigint[]) as told (minute, requests, failed) group by 1
-        on conflict (minute, process) do update
-        set requests = greatest(status_traffic.requests, excluded.requests),
+        INSERT INTO status_traffic (minute, process, requests, failed)
+        SELECT date_trunc('minute', minute), $1, max(requests), max(least(failed, requests))
+        FROM unnest($2::timestamptz[], $3::bigint[], $4::bigint[]) AS told (minute, requests, failed) GROUP BY 1
+        ON CONFLICT (minute, process) DO UPDATE
+        SET requests = greatest(status_traffic.requests, excluded.requests),
             failed = least(greatest(status_traffic.failed, excluded.failed), greatest(status_traffic.requests, excluded.requests))";
     let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
     sqlx::query(sql)
@@ -134,17 +134,17 @@ pub async fn note_edge_answers(db: &Db, source: i64, minutes: &[(Timestamp, Tall
 pub async fn traffic_of_others(db: &Db, process: i64, since: Timestamp) -> Result<Tally, StoreError> {
     let sql = "
         -- status_traffic_of_others
-        select coalesce(sum(requests), 0)::bigint, coalesce(sum(failed), 0)::bigint
-        from status_traffic where minute > $1 and process <> $2";
+        SELECT coalesce(sum(requests), 0)::bigint, coalesce(sum(failed), 0)::bigint
+        FROM status_traffic WHERE minute > $1 AND process <> $2";
     let (requests, failed): (i64, i64) = sqlx::query_as(sql).bind(At(since)).bind(process).fetch_one(&db.pool).await?;
     Ok(Tally { requests: requests.unsigned_abs(), failed: failed.unsigned_abs() })
 }
 
 /// Deletes samples and counts that are too old to be used.
 pub async fn forget(db: &Db, now: Timestamp) -> Result<(), StoreError> {
-    let sql = "/* forget_status_samples */ delete from status_sample where minute < $1";
+    let sql = "/* forget_status_samples */ DELETE FROM status_sample WHERE minute < $1";
     sqlx::query(sql).bind(At(now.plus_seconds(-KEPT_DAYS * 86_400))).execute(&db.pool).await?;
-    let sql = "/* forget_status_traffic */ delete from status_traffic where minute < $1";
+    let sql = "/* forget_status_traffic */ DELETE FROM status_traffic WHERE minute < $1";
     sqlx::query(sql).bind(At(now.plus_seconds(-TRAFFIC_SECONDS))).execute(&db.pool).await?;
     Ok(())
 }
@@ -153,7 +153,7 @@ pub async fn forget(db: &Db, now: Timestamp) -> Result<(), StoreError> {
 pub async fn newest_sync(db: &Db) -> Result<Option<Timestamp>, StoreError> {
     let sql = "
         -- newest_sync
-        select max(s.observed_at) from vault_state s join vault v on v.id = s.vault_id join chain c on c.chain_id = v.chain_id
-        where c.is_served";
+        SELECT max(s.observed_at) FROM vault_state s JOIN vault v ON v.id = s.vault_id JOIN chain c ON c.chain_id = v.chain_id
+        WHERE c.is_served";
     Ok(sqlx::query_scalar::<_, Option<At>>(sql).fetch_one(&db.pool).await?.map(Timestamp::from))
 }

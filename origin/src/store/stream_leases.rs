@@ -49,18 +49,18 @@ async fn take(
 ) -> Result<Verdict, StoreError> {
     // Viewers are counted per key, so that one customer does not use up the leases of another.
     let holder = key.map_or_else(|| format!("viewer {}", viewer.unwrap_or_default()), |key| format!("key {key}"));
-    let sql = "select pg_advisory_xact_lock(hashtextextended('stream of ' || $1, 0))";
+    let sql = "SELECT pg_advisory_xact_lock(hashtextextended('stream of ' || $1, 0))";
     sqlx::query(sql).bind(holder).execute(&mut **tx).await?;
     let sql = "
         -- stream_leases_of_the_dead
-        delete from stream_lease l
-        where (l.key_id = $1 or ($1::bigint is null and l.key_id is null and l.viewer = $2))
-            and not exists (select from stream_process p where p.id = l.process and p.alive_until > clock_timestamp())";
+        DELETE FROM stream_lease l
+        WHERE (l.key_id = $1 OR ($1::bigint IS NULL AND l.key_id IS NULL AND l.viewer = $2))
+            AND NOT EXISTS (SELECT FROM stream_process p WHERE p.id = l.process AND p.alive_until > clock_timestamp())";
     sqlx::query(sql).bind(key).bind(viewer).execute(&mut **tx).await?;
     let sql = "
         -- stream_leases_held
-        select count(*), count(*) filter (where viewer = $2) from stream_lease
-        where key_id = $1 or ($1::bigint is null and key_id is null and viewer = $2)";
+        SELECT count(*), count(*) FILTER (WHERE viewer = $2) FROM stream_lease
+        WHERE key_id = $1 OR ($1::bigint IS NULL AND key_id IS NULL AND viewer = $2)";
     let (all, viewers): (i64, i64) = sqlx::query_as(sql).bind(key).bind(viewer).fetch_one(&mut **tx).await?;
     if viewer.is_some() && viewers >= i64::from(STREAMS_PER_VIEWER) {
         return Ok(Verdict::ViewerIsFull);
@@ -68,14 +68,14 @@ async fn take(
     if key.is_some() && all >= i64::from(STREAMS_PER_KEY) {
         return Ok(Verdict::KeyIsFull);
     }
-    let sql = "insert into stream_lease (id, process, key_id, viewer) values ($1, $2, $3, $4)";
+    let sql = "INSERT INTO stream_lease (id, process, key_id, viewer) VALUES ($1, $2, $3, $4)";
     sqlx::query(sql).bind(id).bind(process).bind(key).bind(viewer).execute(&mut **tx).await?;
     Ok(Verdict::Admitted)
 }
 
 /// Releases leases.
 pub async fn release(db: &Db, ids: &[i64]) -> Result<(), StoreError> {
-    sqlx::query("/* release_streams */ delete from stream_lease where id = any($1)")
+    sqlx::query("/* release_streams */ DELETE FROM stream_lease WHERE id = ANY($1)")
         .bind(ids)
         .execute(&db.pool)
         .await?;
@@ -86,13 +86,13 @@ pub async fn release(db: &Db, ids: &[i64]) -> Result<(), StoreError> {
 pub async fn alive(db: &Db, process: i64) -> Result<(), StoreError> {
     let sql = "
         -- stream_process_alive
-        insert into stream_process (id, alive_until) values ($1, clock_timestamp() + make_interval(secs => $2))
-        on conflict (id) do update set alive_until = excluded.alive_until";
+        INSERT INTO stream_process (id, alive_until) VALUES ($1, clock_timestamp() + make_interval(secs => $2))
+        ON CONFLICT (id) DO UPDATE SET alive_until = excluded.alive_until";
     sqlx::query(sql).bind(process).bind(ALIVE_SECONDS).execute(&db.pool).await?;
     let sql = "
         -- clear_dead_streams
-        with dead as (delete from stream_process where alive_until < clock_timestamp() - interval '1 minute' returning id)
-        delete from stream_lease l using dead where l.process = dead.id";
+        WITH dead AS (DELETE FROM stream_process WHERE alive_until < clock_timestamp() - interval '1 minute' RETURNING id)
+        DELETE FROM stream_lease l USING dead WHERE l.process = dead.id";
     sqlx::query(sql).execute(&db.pool).await?;
     Ok(())
 }
@@ -101,8 +101,8 @@ pub async fn alive(db: &Db, process: i64) -> Result<(), StoreError> {
 pub async fn gone(db: &Db, process: i64) -> Result<(), StoreError> {
     let sql = "
         -- stream_process_gone
-        with gone as (delete from stream_process where id = $1)
-        delete from stream_lease where process = $1";
+        WITH gone AS (DELETE FROM stream_process WHERE id = $1)
+        DELETE FROM stream_lease WHERE process = $1";
     sqlx::query(sql).bind(process).execute(&db.pool).await?;
     Ok(())
 }
@@ -111,7 +111,7 @@ pub async fn gone(db: &Db, process: i64) -> Result<(), StoreError> {
 pub async fn held_by(db: &Db, process: i64) -> Result<Vec<(i64, bool)>, StoreError> {
     let sql = "
         -- stream_leases_of_process
-        select id, opened_at < clock_timestamp() - interval '1 minute' from stream_lease where process = $1";
+        SELECT id, opened_at < clock_timestamp() - interval '1 minute' FROM stream_lease WHERE process = $1";
     Ok(sqlx::query_as(sql).bind(process).fetch_all(&db.pool).await?)
 }
 
@@ -119,8 +119,8 @@ pub async fn held_by(db: &Db, process: i64) -> Result<Vec<(i64, bool)>, StoreErr
 pub async fn revoked_among(db: &Db, keys: &[i64]) -> Result<Vec<i64>, StoreError> {
     let sql = "
         -- revoked_among
-        select asked.id from unnest($1::bigint[]) as asked (id)
-        where not exists (select from api_key k where k.id = asked.id and k.revoked_at is null)";
+        SELECT asked.id FROM unnest($1::bigint[]) AS asked (id)
+        WHERE NOT EXISTS (SELECT FROM api_key k WHERE k.id = asked.id AND k.revoked_at IS NULL)";
     Ok(sqlx::query_scalar(sql).bind(keys).fetch_all(&db.pool).await?)
 }
 
@@ -128,14 +128,14 @@ pub async fn revoked_among(db: &Db, keys: &[i64]) -> Result<Vec<i64>, StoreError
 pub async fn overflowed(db: &Db, at: Timestamp) -> Result<(), StoreError> {
     let sql = "
         -- stream_overflowed
-        insert into stream_overflow (at) values ($1)
-        on conflict (one) do update set at = excluded.at where stream_overflow.at < excluded.at";
+        INSERT INTO stream_overflow (at) VALUES ($1)
+        ON CONFLICT (one) DO UPDATE SET at = excluded.at WHERE stream_overflow.at < excluded.at";
     sqlx::query(sql).bind(At(at)).execute(&db.pool).await?;
     Ok(())
 }
 
 /// Whether a client's queue has overflowed since then.
 pub async fn overflowed_since(db: &Db, since: Timestamp) -> Result<bool, StoreError> {
-    let sql = "select exists (select from stream_overflow where at >= $1)";
+    let sql = "SELECT EXISTS (SELECT FROM stream_overflow WHERE at >= $1)";
     Ok(sqlx::query_scalar(sql).bind(At(since)).fetch_one(&db.pool).await?)
 }

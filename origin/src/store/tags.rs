@@ -20,12 +20,12 @@ pub async fn touch(tx: &mut Tx<'_>, tags: &[Tag]) -> Result<TagVersions, StoreEr
     // Uses Postgres' clock. Versions are only compared with versions, also of other databases, never with an instant.
     let sql = "
         -- touch_tags
-        with held as (select tag from data_tag where tag = any($1) order by tag for update)
-        update data_tag t set version = greatest(t.version + 1, (extract(epoch from clock_timestamp()) * 1000)::bigint)
-        from held where t.tag = held.tag returning t.tag, t.version";
+        WITH held AS (SELECT tag FROM data_tag WHERE tag = ANY($1) ORDER BY tag FOR UPDATE)
+        UPDATE data_tag t SET version = greatest(t.version + 1, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)
+        FROM held WHERE t.tag = held.tag RETURNING t.tag, t.version";
     let rows = sqlx::query(sql).bind(names).fetch_all(&mut **tx).await?;
     if !rows.is_empty() {
-        sqlx::query("select pg_notify($1, '')").bind(CHANNEL).execute(&mut **tx).await?;
+        sqlx::query("SELECT pg_notify($1, '')").bind(CHANNEL).execute(&mut **tx).await?;
     }
     versions(&rows)
 }
@@ -38,9 +38,9 @@ pub async fn raise_all(tx: &mut Tx<'_>, known: &TagVersions) -> Result<(), Store
     let (names, versions): (Vec<&str>, Vec<i64>) = known.iter().map(|(tag, version)| (tag.as_str(), version)).unzip();
     let sql = "
         -- raise_tags_to
-        with held as (select tag from data_tag where tag = any($1) order by tag for update)
-        update data_tag t set version = greatest(t.version, k.version)
-        from held, unnest($1::text[], $2::bigint[]) as k (tag, version) where t.tag = held.tag and k.tag = t.tag";
+        WITH held AS (SELECT tag FROM data_tag WHERE tag = ANY($1) ORDER BY tag FOR UPDATE)
+        UPDATE data_tag t SET version = greatest(t.version, k.version)
+        FROM held, unnest($1::text[], $2::bigint[]) AS k (tag, version) WHERE t.tag = held.tag AND k.tag = t.tag";
     sqlx::query(sql).bind(names).bind(versions).execute(&mut **tx).await?;
     touch(tx, &Tag::ALL).await?;
     fail_safe::spell(tx, mode).await
@@ -48,7 +48,7 @@ pub async fn raise_all(tx: &mut Tx<'_>, known: &TagVersions) -> Result<(), Store
 
 /// The newest data version and all tag versions, in one snapshot.
 pub async fn newest(db: &Db) -> Result<(i64, TagVersions), StoreError> {
-    let sql = "select d.version as data_version, t.tag, t.version from data_version d left join data_tag t on true";
+    let sql = "SELECT d.version AS data_version, t.tag, t.version FROM data_version d LEFT JOIN data_tag t ON TRUE";
     let rows = sqlx::query(sql).fetch_all(&db.pool).await?;
     let data_version = rows.first().map(|row| row.try_get("data_version")).transpose()?.unwrap_or_default();
     Ok((data_version, versions(&rows)?))
@@ -87,9 +87,9 @@ pub async fn claim(db: &Db, lease: Duration) -> Result<Option<Claimed>, StoreErr
     }
     let sql = "
         -- claim_tag_message
-        update edge_tag_message
-        set not_before = clock_timestamp() + make_interval(secs => $1), attempt = attempt + 1
-        where not_before <= clock_timestamp() returning attempt, failures, clock_timestamp()";
+        UPDATE edge_tag_message
+        SET not_before = clock_timestamp() + make_interval(secs => $1), attempt = attempt + 1
+        WHERE not_before <= clock_timestamp() RETURNING attempt, failures, clock_timestamp()";
     let ours = sqlx::query_as(sql).bind(lease.as_secs_f64()).fetch_optional(&db.pool).await?;
     let Some((attempt, failures, At(at))) = ours else { return Ok(None) };
     // Read after the claim, so that it includes everything committed until now.
@@ -114,11 +114,11 @@ pub struct EdgeProgress {
 pub async fn standing(db: &Db) -> Result<EdgeProgress, StoreError> {
     let sql = "
         -- tag_standing
-        select m.told_at, m.last_error,
-               (select string_agg(tag || '=' || version, ';') from edge_tag) as acknowledged,
-               (select string_agg(t.tag || '=' || t.version, ';') from data_tag t left join edge_tag e on e.tag = t.tag
-                where t.version > coalesce(e.version, 0)) as waiting
-        from edge_tag_message m";
+        SELECT m.told_at, m.last_error,
+               (SELECT string_agg(tag || '=' || version, ';') FROM edge_tag) AS acknowledged,
+               (SELECT string_agg(t.tag || '=' || t.version, ';') FROM data_tag t LEFT JOIN edge_tag e ON e.tag = t.tag
+                WHERE t.version > coalesce(e.version, 0)) AS waiting
+        FROM edge_tag_message m";
     let row = sqlx::query(sql).fetch_one(&db.pool).await?;
     let versions = |column: &str| -> Result<TagVersions, StoreError> {
         Ok(TagVersions::parse(row.try_get::<Option<&str>, _>(column)?.unwrap_or_default()))
@@ -137,13 +137,13 @@ pub async fn acknowledged(db: &Db, claimed: &Claimed) -> Result<(), StoreError> 
         claimed.versions.iter().map(|(tag, version)| (tag.as_str(), version)).unzip();
     let sql = "
         -- tags_acknowledged
-        with told as (
-            insert into edge_tag (tag, version)
-            select tag, version from unnest($1::text[], $2::bigint[]) as told (tag, version) order by tag
-            on conflict (tag) do update set version = greatest(edge_tag.version, excluded.version)
+        WITH told AS (
+            INSERT INTO edge_tag (tag, version)
+            SELECT tag, version FROM unnest($1::text[], $2::bigint[]) AS told (tag, version) ORDER BY tag
+            ON CONFLICT (tag) DO UPDATE SET version = greatest(edge_tag.version, excluded.version)
         )
-        update edge_tag_message set told_at = greatest(told_at, $4), failures = 0, last_error = null,
-               not_before = case when attempt = $3 then to_timestamp(0) else not_before end";
+        UPDATE edge_tag_message SET told_at = greatest(told_at, $4), failures = 0, last_error = NULL,
+               not_before = CASE WHEN attempt = $3 THEN to_timestamp(0) ELSE not_before END";
     let query = sqlx::query(sql).bind(tags).bind(versions).bind(claimed.attempt).bind(At(claimed.at));
     query.execute(&db.pool).await?;
     Ok(())
@@ -153,9 +153,9 @@ pub async fn acknowledged(db: &Db, claimed: &Claimed) -> Result<(), StoreError> 
 pub async fn failed(db: &Db, attempt: i64, pause: Duration, why: &str) -> Result<(), StoreError> {
     let sql = "
         -- tags_not_acknowledged
-        update edge_tag_message
-        set not_before = clock_timestamp() + make_interval(secs => $2), failures = failures + 1, last_error = $3
-        where attempt = $1";
+        UPDATE edge_tag_message
+        SET not_before = clock_timestamp() + make_interval(secs => $2), failures = failures + 1, last_error = $3
+        WHERE attempt = $1";
     sqlx::query(sql).bind(attempt).bind(pause.as_secs_f64()).bind(why).execute(&db.pool).await?;
     Ok(())
 }

@@ -24,16 +24,16 @@ pub async fn hold_source(
     source: &str,
     through: Timestamp,
 ) -> Result<Option<Source>, StoreError> {
-    let key: Option<i64> = sqlx::query_scalar("select id from api_key where digest = $1")
+    let key: Option<i64> = sqlx::query_scalar("SELECT id FROM api_key WHERE digest = $1")
         .bind(digest.as_bytes().as_slice())
         .fetch_optional(&mut **tx)
         .await?;
     let Some(key) = key else { return Ok(None) };
     let sql = "
         -- hold_source
-        insert into usage_source (key_id, source, last_sequence, through) values ($1, $2, 0, $3)
-        on conflict (key_id, source) do update set source = excluded.source
-        returning last_sequence";
+        INSERT INTO usage_source (key_id, source, last_sequence, through) VALUES ($1, $2, 0, $3)
+        ON CONFLICT (key_id, source) DO UPDATE SET source = excluded.source
+        RETURNING last_sequence";
     let query = sqlx::query_scalar(sql).bind(key).bind(source).bind(At(through));
     Ok(Some(Source { key, last_sequence: query.fetch_one(&mut **tx).await? }))
 }
@@ -60,25 +60,25 @@ pub async fn add(tx: &mut Tx<'_>, key: i64, rows: &[Counted]) -> Result<(), Stor
     }
     let sql = "
         -- add_usage
-        with counted as (
-            select date '1970-01-01' + day as day, endpoint, sum(served)::bigint as served,
-                   sum(throttled)::bigint as throttled, max(last_seen) as last_seen
-            from unnest($2::integer[], $3::text[], $4::bigint[], $5::bigint[], $6::timestamptz[])
-                 as r (day, endpoint, served, throttled, last_seen)
-            group by 1, 2
-        ), days as (
-            insert into key_usage as u (key_id, day, endpoint, served, throttled, last_seen)
-            select $1, day, endpoint, served, throttled, last_seen from counted
-            on conflict (key_id, day, endpoint) do update
-            set served = u.served + excluded.served, throttled = u.throttled + excluded.throttled,
+        WITH counted AS (
+            SELECT date '1970-01-01' + day AS day, endpoint, sum(served)::bigint AS served,
+                   sum(throttled)::bigint AS throttled, max(last_seen) AS last_seen
+            FROM unnest($2::integer[], $3::text[], $4::bigint[], $5::bigint[], $6::timestamptz[])
+                 AS r (day, endpoint, served, throttled, last_seen)
+            GROUP BY 1, 2
+        ), days AS (
+            INSERT INTO key_usage AS u (key_id, day, endpoint, served, throttled, last_seen)
+            SELECT $1, day, endpoint, served, throttled, last_seen FROM counted
+            ON CONFLICT (key_id, day, endpoint) DO UPDATE
+            SET served = u.served + excluded.served, throttled = u.throttled + excluded.throttled,
                 last_seen = greatest(u.last_seen, excluded.last_seen)
-        ), total as (
-            insert into key_usage_total as t (key_id, served, throttled)
-            select $1, coalesce(sum(served), 0)::bigint, coalesce(sum(throttled), 0)::bigint from counted
-            on conflict (key_id) do update
-            set served = t.served + excluded.served, throttled = t.throttled + excluded.throttled
+        ), total AS (
+            INSERT INTO key_usage_total AS t (key_id, served, throttled)
+            SELECT $1, coalesce(sum(served), 0)::bigint, coalesce(sum(throttled), 0)::bigint FROM counted
+            ON CONFLICT (key_id) DO UPDATE
+            SET served = t.served + excluded.served, throttled = t.throttled + excluded.throttled
         )
-        update api_key set last_used_at = greatest(last_used_at, (select max(last_seen) from counted)) where id = $1";
+        UPDATE api_key SET last_used_at = greatest(last_used_at, (SELECT max(last_seen) FROM counted)) WHERE id = $1";
     sqlx::query(sql)
         .bind(key)
         .bind(column(rows, |row| i32::try_from(row.day.number()).unwrap_or(i32::MAX)))
@@ -101,7 +101,7 @@ pub async fn advance(
 ) -> Result<(), StoreError> {
     let sql = "
         -- advance_source
-        update usage_source set last_sequence = $3, through = greatest(through, $4) where key_id = $1 and source = $2";
+        UPDATE usage_source SET last_sequence = $3, through = greatest(through, $4) WHERE key_id = $1 AND source = $2";
     sqlx::query(sql).bind(key).bind(source).bind(sequence).bind(At(through)).execute(&mut **tx).await?;
     Ok(())
 }
@@ -128,9 +128,9 @@ pub struct Described {
 /// The key with this id.
 pub async fn describe(db: &Db, key: i64) -> Result<Option<Described>, StoreError> {
     let sql = format!(
-        "/* describe_key */ select {RECORD}, k.prefix, k.created_at, k.last_used_at, o.name as org, t.served, t.throttled, \
-                (select max(s.through) from usage_source s where s.key_id = k.id) as through \
-         from api_key k join organisation o on o.id = k.org_id left join key_usage_total t on t.key_id = k.id where k.id = $1"
+        "/* describe_key */ SELECT {RECORD}, k.prefix, k.created_at, k.last_used_at, o.name AS org, t.served, t.throttled, \
+                (SELECT max(s.through) FROM usage_source s WHERE s.key_id = k.id) AS through \
+         FROM api_key k JOIN organisation o ON o.id = k.org_id LEFT JOIN key_usage_total t ON t.key_id = k.id WHERE k.id = $1"
     );
     let Some(row) = sqlx::query(&sql).bind(key).fetch_optional(&db.pool).await? else { return Ok(None) };
     let instant = |column| Ok::<_, StoreError>(row.try_get::<Option<At>, _>(column)?.map(Timestamp::from));
@@ -151,9 +151,9 @@ pub async fn describe(db: &Db, key: i64) -> Result<Option<Described>, StoreError
 pub async fn of_day(db: &Db, key: i64, day: Day) -> Result<Vec<EndpointUsage>, StoreError> {
     let sql = "
         -- usage_of_day
-        select endpoint, served, last_seen from key_usage
-        where key_id = $1 and day = date '1970-01-01' + $2 and served > 0
-        order by served desc, endpoint";
+        SELECT endpoint, served, last_seen FROM key_usage
+        WHERE key_id = $1 AND day = date '1970-01-01' + $2 AND served > 0
+        ORDER BY served DESC, endpoint";
     let day = i32::try_from(day.number()).unwrap_or(i32::MAX);
     let rows: Vec<(String, i64, At)> = sqlx::query_as(sql).bind(key).bind(day).fetch_all(&db.pool).await?;
     let usage = |(endpoint, served, last_seen): (String, i64, At)| EndpointUsage {

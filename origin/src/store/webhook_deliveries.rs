@@ -71,22 +71,22 @@ pub async fn claim(tx: &mut Tx<'_>, now: Timestamp, room: Room) -> Result<Vec<Cl
     // The recursion jumps from one subscription with pending deliveries to the next, regardless of the number of deliveries of each.
     let ready = "
         -- webhooks_with_due_deliveries
-        with recursive waiting (id) as (
-            (select subscription_id from webhook_delivery where state = 'pending' order by subscription_id limit 1)
-            union all
-            select (select d.subscription_id from webhook_delivery d where d.state = 'pending' and d.subscription_id > w.id
-                    order by d.subscription_id limit 1)
-            from waiting w where w.id is not null
+        WITH RECURSIVE waiting (id) AS (
+            (SELECT subscription_id FROM webhook_delivery WHERE state = 'pending' ORDER BY subscription_id LIMIT 1)
+            UNION ALL
+            SELECT (SELECT d.subscription_id FROM webhook_delivery d WHERE d.state = 'pending' AND d.subscription_id > w.id
+                    ORDER BY d.subscription_id LIMIT 1)
+            FROM waiting w WHERE w.id IS NOT NULL
         )
-        select s.id from waiting w join webhook_subscription s on s.id = w.id
-        where (s.status = 'active' or s.status = 'paused' and s.paused_until <= $1)
-          and (select count(*) from webhook_lease l where l.subscription_id = s.id and l.until > clock_timestamp())
-              < case when s.failure_count = 0 then $2 else $3 end
-          and exists (select from generate_series(1, 6) as a (n) where exists (
-                  select from webhook_delivery d
-                  where d.subscription_id = s.id and d.state = 'pending' and d.attempt = a.n and d.due <= $1))
-        order by random() limit $4
-        for no key update of s skip locked";
+        SELECT s.id FROM waiting w JOIN webhook_subscription s ON s.id = w.id
+        WHERE (s.status = 'active' OR s.status = 'paused' AND s.paused_until <= $1)
+          AND (SELECT count(*) FROM webhook_lease l WHERE l.subscription_id = s.id AND l.until > clock_timestamp())
+              < CASE WHEN s.failure_count = 0 THEN $2 ELSE $3 END
+          AND EXISTS (SELECT FROM generate_series(1, 6) AS a (n) WHERE EXISTS (
+                  SELECT FROM webhook_delivery d
+                  WHERE d.subscription_id = s.id AND d.state = 'pending' AND d.attempt = a.n AND d.due <= $1))
+        ORDER BY random() LIMIT $4
+        FOR NO KEY UPDATE of s SKIP LOCKED";
     let ready: Vec<i64> = sqlx::query_scalar(ready)
         .bind(At(now))
         .bind(room.each)
@@ -99,38 +99,38 @@ pub async fn claim(tx: &mut Tx<'_>, now: Timestamp, room: Room) -> Result<Vec<Cl
     }
     let claim = "
         -- claim_webhook_deliveries
-        with ready as (
-            select s.id, s.url, s.secret, s.previous_secret, s.previous_until, s.failure_count > 0 as is_failing,
-                   greatest(0, case when s.failure_count = 0 then $2 else $3 end - (
-                       select count(*) from webhook_lease l where l.subscription_id = s.id and l.until > clock_timestamp())) as room
-            from webhook_subscription s where s.id = any($1)
-        ), picked as (
-            select ready.*, d.id as delivery_id, d.attempt, d.event_id, d.body, d.is_withheld
-            from ready cross join lateral (
-                select each.*, e.event_id, e.body,
-                       exists (select from chain c where c.chain_id = any (e.chain_ids) and not c.is_served) as is_withheld
-                from generate_series(1, 6) as a (n) cross join lateral (
-                    select d.id, d.attempt, d.event, d.due from webhook_delivery d
-                    where d.subscription_id = ready.id and d.state = 'pending' and d.attempt = a.n and d.due <= $4
-                      and not exists (select from webhook_lease l where l.delivery_id = d.id and l.until > clock_timestamp())
-                    order by d.due, d.id limit ready.room) as each
-                join webhook_event e on e.id = each.event
+        WITH ready AS (
+            SELECT s.id, s.url, s.secret, s.previous_secret, s.previous_until, s.failure_count > 0 AS is_failing,
+                   greatest(0, CASE WHEN s.failure_count = 0 THEN $2 ELSE $3 END - (
+                       SELECT count(*) FROM webhook_lease l WHERE l.subscription_id = s.id AND l.until > clock_timestamp())) AS room
+            FROM webhook_subscription s WHERE s.id = ANY($1)
+        ), picked AS (
+            SELECT ready.*, d.id AS delivery_id, d.attempt, d.event_id, d.body, d.is_withheld
+            FROM ready CROSS JOIN LATERAL (
+                SELECT each.*, e.event_id, e.body,
+                       EXISTS (SELECT FROM chain c WHERE c.chain_id = ANY (e.chain_ids) AND NOT c.is_served) AS is_withheld
+                FROM generate_series(1, 6) AS a (n) CROSS JOIN LATERAL (
+                    SELECT d.id, d.attempt, d.event, d.due FROM webhook_delivery d
+                    WHERE d.subscription_id = ready.id AND d.state = 'pending' AND d.attempt = a.n AND d.due <= $4
+                      AND NOT EXISTS (SELECT FROM webhook_lease l WHERE l.delivery_id = d.id AND l.until > clock_timestamp())
+                    ORDER BY d.due, d.id LIMIT ready.room) AS each
+                JOIN webhook_event e ON e.id = each.event
                 -- First attempts before late retries.
-                order by each.attempt, each.due, each.id limit ready.room) as d
-            limit $5
-        ), resting as (
-            update webhook_delivery d set due = $4 + make_interval(secs => $7) from picked p where d.id = p.delivery_id and p.is_withheld
-        ), leased as (
-            insert into webhook_lease as l (delivery_id, subscription_id, token, until)
-            select delivery_id, id, nextval('webhook_lease_token'), clock_timestamp() + make_interval(secs => $6) from picked
-            where not is_withheld
-            on conflict (delivery_id) do update
-            set token = excluded.token, until = excluded.until, resting = false,
-                lapses = l.lapses + case when l.resting then 0 else 1 end
-            returning delivery_id, token, lapses
+                ORDER BY each.attempt, each.due, each.id LIMIT ready.room) AS d
+            LIMIT $5
+        ), resting AS (
+            UPDATE webhook_delivery d SET due = $4 + make_interval(secs => $7) FROM picked p WHERE d.id = p.delivery_id AND p.is_withheld
+        ), leased AS (
+            INSERT INTO webhook_lease AS l (delivery_id, subscription_id, token, until)
+            SELECT delivery_id, id, nextval('webhook_lease_token'), clock_timestamp() + make_interval(secs => $6) FROM picked
+            WHERE NOT is_withheld
+            ON CONFLICT (delivery_id) DO UPDATE
+            SET token = excluded.token, until = excluded.until, resting = FALSE,
+                lapses = l.lapses + CASE WHEN l.resting THEN 0 ELSE 1 END
+            RETURNING delivery_id, token, lapses
         )
-        select p.*, l.token, l.lapses from leased l join picked p on p.delivery_id = l.delivery_id
-        order by p.attempt, l.token";
+        SELECT p.*, l.token, l.lapses FROM leased l JOIN picked p ON p.delivery_id = l.delivery_id
+        ORDER BY p.attempt, l.token";
     let rows = sqlx::query(claim)
         .bind(&ready)
         .bind(room.each)
@@ -190,8 +190,8 @@ pub async fn give_back(tx: &mut Tx<'_>, leases: &[(i64, i64)]) -> Result<Vec<i64
     let (ids, tokens): (Vec<i64>, Vec<i64>) = leases.iter().copied().unzip();
     let sql = "
         -- give_back_webhook_leases
-        delete from webhook_lease l using unnest($1::bigint[], $2::bigint[]) as ours (id, token)
-        where l.delivery_id = ours.id and l.token = ours.token returning l.token";
+        DELETE FROM webhook_lease l USING unnest($1::bigint[], $2::bigint[]) AS ours (id, token)
+        WHERE l.delivery_id = ours.id AND l.token = ours.token RETURNING l.token";
     Ok(sqlx::query_scalar(sql).bind(ids).bind(tokens).fetch_all(&mut **tx).await?)
 }
 
@@ -200,8 +200,8 @@ pub async fn rest(tx: &mut Tx<'_>, leases: &[(i64, i64)]) -> Result<(), StoreErr
     let (ids, tokens): (Vec<i64>, Vec<i64>) = leases.iter().copied().unzip();
     let sql = "
         -- rest_webhook_deliveries
-        update webhook_lease l set until = clock_timestamp() + make_interval(secs => $3), resting = true
-        from unnest($1::bigint[], $2::bigint[]) as ours (id, token) where l.delivery_id = ours.id and l.token = ours.token";
+        UPDATE webhook_lease l SET until = clock_timestamp() + make_interval(secs => $3), resting = TRUE
+        FROM unnest($1::bigint[], $2::bigint[]) AS ours (id, token) WHERE l.delivery_id = ours.id AND l.token = ours.token";
     sqlx::query(sql).bind(ids).bind(tokens).bind(f64::from(FAULT_PAUSE_SECONDS)).execute(&mut **tx).await?;
     Ok(())
 }
@@ -240,19 +240,19 @@ pub async fn write_down(tx: &mut Tx<'_>, made: &[Made], now: Timestamp) -> Resul
     let states: Vec<&str> = made.iter().map(|made| made.delivery.status().as_str()).collect();
     let sql = "
         -- end_webhook_deliveries
-        update webhook_delivery d
-        set state = n.state, attempt = n.attempt, due = coalesce(n.due, d.due), finished_at = case when n.due is null then $5 end
-        from unnest($1::bigint[], $2::text[], $3::bigint[], $4::timestamptz[]) as n (id, state, attempt, due) where d.id = n.id";
+        UPDATE webhook_delivery d
+        SET state = n.state, attempt = n.attempt, due = coalesce(n.due, d.due), finished_at = CASE WHEN n.due IS NULL THEN $5 END
+        FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::timestamptz[]) AS n (id, state, attempt, due) WHERE d.id = n.id";
     sqlx::query(sql).bind(&ids).bind(states).bind(next).bind(due).bind(At(now)).execute(&mut **tx).await?;
     let failures: Vec<Option<&str>> = made.iter().map(|made| made.failure.map(Failure::as_str)).collect();
     let statuses: Vec<Option<i16>> =
         made.iter().map(|made| made.status.and_then(|status| i16::try_from(status).ok())).collect();
     let sql = "
         -- webhook_attempts
-        insert into webhook_attempt (delivery_id, lease_token, attempt, ended_at, duration_ms, failure, http_status)
-        select id, token, attempt, $7, duration_ms, failure, status
-        from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::smallint[])
-            as n (id, token, attempt, duration_ms, failure, status)";
+        INSERT INTO webhook_attempt (delivery_id, lease_token, attempt, ended_at, duration_ms, failure, http_status)
+        SELECT id, token, attempt, $7, duration_ms, failure, status
+        FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::smallint[])
+            AS n (id, token, attempt, duration_ms, failure, status)";
     sqlx::query(sql)
         .bind(&ids)
         .bind(column(|made| made.token))
@@ -272,14 +272,14 @@ pub async fn finals(tx: &mut Tx<'_>, since: &[(i64, Timestamp)]) -> Result<BTree
     let (ids, from): (Vec<i64>, Vec<At>) = since.iter().map(|(id, from)| (*id, At(*from))).unzip();
     let sql = "
         -- webhook_finals
-        select o.id, failed.n as failed, total.n as total
-        from unnest($1::bigint[], $2::timestamptz[]) as o (id, since)
-        cross join lateral (select count(*) as n from webhook_delivery d
-            where d.subscription_id = o.id and d.state = 'failed_terminal' and d.finished_at > o.since) as failed
-        cross join lateral (select count(*) as n from (select from webhook_delivery d
-            where d.subscription_id = o.id and d.state <> 'pending' and d.finished_at > o.since
-            limit failed.n * 2 + 1) as counted) as total
-        where failed.n > 0";
+        SELECT o.id, failed.n AS failed, total.n AS total
+        FROM unnest($1::bigint[], $2::timestamptz[]) AS o (id, since)
+        CROSS JOIN LATERAL (SELECT count(*) AS n FROM webhook_delivery d
+            WHERE d.subscription_id = o.id AND d.state = 'failed_terminal' AND d.finished_at > o.since) AS failed
+        CROSS JOIN LATERAL (SELECT count(*) AS n FROM (SELECT FROM webhook_delivery d
+            WHERE d.subscription_id = o.id AND d.state <> 'pending' AND d.finished_at > o.since
+            LIMIT failed.n * 2 + 1) AS counted) AS total
+        WHERE failed.n > 0";
     let rows: Vec<(i64, i64, i64)> = sqlx::query_as(sql).bind(ids).bind(from).fetch_all(&mut **tx).await?;
     let number = |count: i64| u32::try_from(count).unwrap_or(u32::MAX);
     Ok(rows
@@ -298,8 +298,8 @@ pub async fn replay(
 ) -> Result<u64, StoreError> {
     let sql = "
         -- replay_webhook_deliveries
-        update webhook_delivery set state = 'pending', attempt = 1, due = $4, finished_at = null
-        where subscription_id = $1 and state = 'failed_terminal' and finished_at between $2 and $3";
+        UPDATE webhook_delivery SET state = 'pending', attempt = 1, due = $4, finished_at = NULL
+        WHERE subscription_id = $1 AND state = 'failed_terminal' AND finished_at BETWEEN $2 AND $3";
     let query = sqlx::query(sql).bind(subscription).bind(At(from)).bind(At(to)).bind(At(now));
     Ok(query.execute(&mut **tx).await?.rows_affected())
 }
@@ -315,11 +315,11 @@ pub async fn enqueue(
 ) -> Result<i64, StoreError> {
     let sql = "
         -- enqueue_webhook_event
-        with told as (
-            insert into webhook_event (event_id, event_type, occurred_at, body, created_at) values ($2, $3, $5, $4, $5) returning id
+        WITH told AS (
+            INSERT INTO webhook_event (event_id, event_type, occurred_at, body, created_at) VALUES ($2, $3, $5, $4, $5) RETURNING id
         )
-        insert into webhook_delivery (subscription_id, event, state, attempt, due, created_at)
-        select $1, id, 'pending', 1, $5, $5 from told returning id";
+        INSERT INTO webhook_delivery (subscription_id, event, state, attempt, due, created_at)
+        SELECT $1, id, 'pending', 1, $5, $5 FROM told RETURNING id";
     let query =
         sqlx::query_scalar(sql).bind(subscription).bind(event_id.as_str()).bind(event_type).bind(body).bind(At(now));
     Ok(query.fetch_one(&mut **tx).await?)

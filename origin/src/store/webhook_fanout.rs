@@ -25,7 +25,7 @@ pub struct Operation {
 /// Registers the fan-out as a consumer of the journal, at its beginning: from then on nothing leaves the journal before it was fanned out. An
 /// existing position is kept. Starting at the beginning is safe, because a subscription receives only operations numbered after its creation.
 pub async fn join(db: &Db) -> Result<(), StoreError> {
-    let sql = "insert into journal_consumer (name, position) values ('webhooks', 0) on conflict (name) do nothing";
+    let sql = "INSERT INTO journal_consumer (name, position) VALUES ('webhooks', 0) ON CONFLICT (name) DO NOTHING";
     sqlx::query(sql).execute(&db.pool).await?;
     Ok(())
 }
@@ -34,13 +34,13 @@ pub async fn join(db: &Db) -> Result<(), StoreError> {
 pub async fn is_due(db: &Db) -> Result<bool, StoreError> {
     let sql = "
         -- webhook_fanout_is_due
-        select exists (select from journal_consumer c, journal_state s where c.name = 'webhooks' and c.position < s.head)";
+        SELECT EXISTS (SELECT FROM journal_consumer c, journal_state s WHERE c.name = 'webhooks' AND c.position < s.head)";
     Ok(sqlx::query_scalar(sql).fetch_one(&db.pool).await?)
 }
 
 /// The fan-out's position, locked for this transaction; `None` while another process holds the lock.
 pub async fn take_turn(tx: &mut Tx<'_>) -> Result<Option<i64>, StoreError> {
-    let sql = "select position from journal_consumer where name = 'webhooks' for update skip locked";
+    let sql = "SELECT position FROM journal_consumer WHERE name = 'webhooks' FOR UPDATE SKIP LOCKED";
     Ok(sqlx::query_scalar(sql).fetch_optional(&mut **tx).await?)
 }
 
@@ -57,9 +57,9 @@ pub struct Wanted {
 pub async fn wanted(tx: &mut Tx<'_>) -> Result<Wanted, StoreError> {
     let sql = "
         -- wanted_webhook_events
-        select array(select distinct unnest(families) from webhook_subscription
-                     where basket_id is null and status <> 'disabled') as families,
-               exists (select from webhook_subscription where basket_id is not null and status <> 'disabled') as baskets";
+        SELECT ARRAY(SELECT DISTINCT unnest(families) FROM webhook_subscription
+                     WHERE basket_id IS NULL AND status <> 'disabled') AS families,
+               EXISTS (SELECT FROM webhook_subscription WHERE basket_id IS NOT NULL AND status <> 'disabled') AS baskets";
     let row = sqlx::query(sql).fetch_one(&mut **tx).await?;
     Ok(Wanted { families: row.try_get("families")?, baskets: row.try_get("baskets")? })
 }
@@ -85,19 +85,19 @@ pub struct Stretch {
 pub async fn behind(tx: &mut Tx<'_>, after: i64, limit: i64, families: &[String]) -> Result<Stretch, StoreError> {
     let sql = "
         -- webhook_fanout_behind
-        select seq, is_whole, id, recorded_at, family, chain_ids, body, is_withheld from (
-            select j.seq, o.id is not null as is_whole, case when w.wanted then o.id end as id, o.recorded_at, o.family,
-                o.chain_ids, case when w.wanted then o.body end as body,
-                w.wanted and exists (select from chain c where c.chain_id = any (o.chain_ids) and not c.is_served) as is_withheld,
-                sum(b.own) over (order by j.seq rows unbounded preceding) - b.own as bytes_before
-            from (select seq, operation_id, recorded_at from journal where seq > $1 order by seq limit $2) j
-            left join lateral (
-                select * from push_operation p where p.id = j.operation_id and p.recorded_at = j.recorded_at offset 0) o on true
-            cross join lateral (select coalesce(o.family = any ($4), false) as wanted offset 0) w
-            cross join lateral (select case when w.wanted then octet_length(o.body) else 0 end as own offset 0) b
+        SELECT seq, is_whole, id, recorded_at, family, chain_ids, body, is_withheld FROM (
+            SELECT j.seq, o.id IS NOT NULL AS is_whole, CASE WHEN w.wanted THEN o.id END AS id, o.recorded_at, o.family,
+                o.chain_ids, CASE WHEN w.wanted THEN o.body END AS body,
+                w.wanted AND EXISTS (SELECT FROM chain c WHERE c.chain_id = ANY (o.chain_ids) AND NOT c.is_served) AS is_withheld,
+                sum(b.own) OVER (ORDER BY j.seq rows unbounded preceding) - b.own AS bytes_before
+            FROM (SELECT seq, operation_id, recorded_at FROM journal WHERE seq > $1 ORDER BY seq LIMIT $2) j
+            LEFT JOIN LATERAL (
+                SELECT * FROM push_operation p WHERE p.id = j.operation_id AND p.recorded_at = j.recorded_at OFFSET 0) o ON TRUE
+            CROSS JOIN LATERAL (SELECT coalesce(o.family = ANY ($4), FALSE) AS wanted OFFSET 0) w
+            CROSS JOIN LATERAL (SELECT CASE WHEN w.wanted THEN octet_length(o.body) ELSE 0 END AS own OFFSET 0) b
         ) r
-        where bytes_before < $3
-        order by seq";
+        WHERE bytes_before < $3
+        ORDER BY seq";
     let rows = sqlx::query(sql).bind(after).bind(limit).bind(MAX_BYTES).bind(families).fetch_all(&mut **tx).await?;
     let mut stretch = Stretch { operations: Vec::new(), last: None, lost: 0 };
     for row in &rows {
@@ -153,11 +153,11 @@ pub async fn enqueue(tx: &mut Tx<'_>, told: &[OutboundEvent], now: Timestamp) ->
     let ids = column(|told| &told.event_id);
     let sql = "
         -- webhook_events
-        insert into webhook_event (event_id, event_type, seq, occurred_at, body, chain_ids, created_at)
-        select e.event_id, e.event_type, e.seq, e.occurred_at, e.body, e.chain_ids::bigint[], $7
-        from unnest($1::text[], $2::text[], $3::bigint[], $4::timestamptz[], $5::text[], $6::text[])
-            as e (event_id, event_type, seq, occurred_at, body, chain_ids)
-        on conflict (event_id) do nothing";
+        INSERT INTO webhook_event (event_id, event_type, seq, occurred_at, body, chain_ids, created_at)
+        SELECT e.event_id, e.event_type, e.seq, e.occurred_at, e.body, e.chain_ids::bigint[], $7
+        FROM unnest($1::text[], $2::text[], $3::bigint[], $4::timestamptz[], $5::text[], $6::text[])
+            AS e (event_id, event_type, seq, occurred_at, body, chain_ids)
+        ON CONFLICT (event_id) DO NOTHING";
     sqlx::query(sql)
         .bind(&ids)
         .bind(column(|told| &told.event_type))
@@ -170,12 +170,12 @@ pub async fn enqueue(tx: &mut Tx<'_>, told: &[OutboundEvent], now: Timestamp) ->
         .await?;
     let sql = "
         -- webhook_deliveries_of_events
-        insert into webhook_delivery (subscription_id, event, state, attempt, due, created_at)
-        select s.id, e.id, 'pending', 1, $2, $2
-        from webhook_event e join webhook_subscription s on e.event_type = any(s.families)
-        where e.event_id = any($1) and s.basket_id is null and s.status <> 'disabled' and s.since_seq < e.seq
-        order by e.seq, s.id
-        on conflict (subscription_id, event) do nothing";
+        INSERT INTO webhook_delivery (subscription_id, event, state, attempt, due, created_at)
+        SELECT s.id, e.id, 'pending', 1, $2, $2
+        FROM webhook_event e JOIN webhook_subscription s ON e.event_type = ANY(s.families)
+        WHERE e.event_id = ANY($1) AND s.basket_id IS NULL AND s.status <> 'disabled' AND s.since_seq < e.seq
+        ORDER BY e.seq, s.id
+        ON CONFLICT (subscription_id, event) DO NOTHING";
     let generic = sqlx::query(sql).bind(&ids).bind(At(now)).execute(&mut **tx).await?.rows_affected();
     Ok(generic + enqueue_of_baskets(tx, told, now).await?)
 }
@@ -189,15 +189,15 @@ async fn enqueue_of_baskets(tx: &mut Tx<'_>, told: &[OutboundEvent], now: Timest
     }
     let sql = "
         -- webhook_deliveries_of_basket_events
-        insert into webhook_delivery (subscription_id, event, state, attempt, due, created_at)
-        select s.id, e.id, 'pending', 1, $5, $5
-        from unnest($1::text[], $2::text[], $3::text[], $4::boolean[]) as t (event_id, basket_id, version_id, is_for_pinned)
-        join webhook_event e on e.event_id = t.event_id
-        join webhook_subscription s on s.basket_id = t.basket_id
-            and s.pinned_version_id is not distinct from case when t.is_for_pinned then t.version_id end
-        where s.status <> 'disabled' and s.since_seq < e.seq
-        order by e.seq, s.id
-        on conflict (subscription_id, event) do nothing";
+        INSERT INTO webhook_delivery (subscription_id, event, state, attempt, due, created_at)
+        SELECT s.id, e.id, 'pending', 1, $5, $5
+        FROM unnest($1::text[], $2::text[], $3::text[], $4::boolean[]) AS t (event_id, basket_id, version_id, is_for_pinned)
+        JOIN webhook_event e ON e.event_id = t.event_id
+        JOIN webhook_subscription s ON s.basket_id = t.basket_id
+            AND s.pinned_version_id IS NOT DISTINCT FROM CASE WHEN t.is_for_pinned THEN t.version_id END
+        WHERE s.status <> 'disabled' AND s.since_seq < e.seq
+        ORDER BY e.seq, s.id
+        ON CONFLICT (subscription_id, event) DO NOTHING";
     let query = sqlx::query(sql)
         .bind(of_version.iter().map(|(event_id, _)| *event_id).collect::<Vec<_>>())
         .bind(of_version.iter().map(|(_, of)| of.basket_id.as_str()).collect::<Vec<_>>())
@@ -214,7 +214,7 @@ fn array(numbers: &[i64]) -> String {
 
 /// Records how far the journal is fanned out.
 pub async fn advance(tx: &mut Tx<'_>, to: i64) -> Result<(), StoreError> {
-    sqlx::query("update journal_consumer set position = $1 where name = 'webhooks'")
+    sqlx::query("UPDATE journal_consumer SET position = $1 WHERE name = 'webhooks'")
         .bind(to)
         .execute(&mut **tx)
         .await?;

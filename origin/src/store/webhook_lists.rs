@@ -48,17 +48,17 @@ const MAX_LISTED_BYTES: i64 = 4 << 20;
 pub async fn deliveries(db: &Db, subscription: i64, only: Option<i64>, limit: i64) -> Result<Vec<Listed>, StoreError> {
     let sql = "
         -- webhook_deliveries
-        select d.*, e.event_id, e.event_type, e.body, a.ended_at, a.duration_ms, a.http_status, a.failure
-        from (
-            select d.*, sum(octet_length(e.body)) over (order by d.id desc) - octet_length(e.body) as bytes_before
-            from webhook_delivery d join webhook_event e on e.id = d.event
-            where d.subscription_id = $1 and ($2::bigint is null or d.id = $2)
-              and not exists (select from chain c where c.chain_id = any (e.chain_ids) and not c.is_served)
-            order by d.id desc limit $3
-        ) d join webhook_event e on e.id = d.event
-        left join lateral (select * from webhook_attempt a where a.delivery_id = d.id order by a.lease_token desc limit 1) a on true
-        where d.bytes_before < $4
-        order by d.id desc";
+        SELECT d.*, e.event_id, e.event_type, e.body, a.ended_at, a.duration_ms, a.http_status, a.failure
+        FROM (
+            SELECT d.*, sum(octet_length(e.body)) OVER (ORDER BY d.id DESC) - octet_length(e.body) AS bytes_before
+            FROM webhook_delivery d JOIN webhook_event e ON e.id = d.event
+            WHERE d.subscription_id = $1 AND ($2::bigint IS NULL OR d.id = $2)
+              AND NOT EXISTS (SELECT FROM chain c WHERE c.chain_id = ANY (e.chain_ids) AND NOT c.is_served)
+            ORDER BY d.id DESC LIMIT $3
+        ) d JOIN webhook_event e ON e.id = d.event
+        LEFT JOIN LATERAL (SELECT * FROM webhook_attempt a WHERE a.delivery_id = d.id ORDER BY a.lease_token DESC LIMIT 1) a ON TRUE
+        WHERE d.bytes_before < $4
+        ORDER BY d.id DESC";
     let rows =
         sqlx::query(sql).bind(subscription).bind(only).bind(limit).bind(MAX_LISTED_BYTES).fetch_all(&db.pool).await?;
     rows.iter().map(listed).collect()
@@ -105,9 +105,9 @@ pub struct Recent {
 pub async fn recent(db: &Db, now: Timestamp) -> Result<Recent, StoreError> {
     let sql = "
         -- recent_webhook_attempts
-        select count(*), count(*) filter (where failure is null),
-               exists (select from webhook_delivery where state = 'failed_terminal')
-        from webhook_attempt where ended_at > $1 and ended_at <= $2";
+        SELECT count(*), count(*) FILTER (WHERE failure IS NULL),
+               EXISTS (SELECT FROM webhook_delivery WHERE state = 'failed_terminal')
+        FROM webhook_attempt WHERE ended_at > $1 AND ended_at <= $2";
     let (attempts, delivered, has_dead_letters): (i64, i64, bool) =
         sqlx::query_as(sql).bind(At(now.plus_seconds(-3_600))).bind(At(now)).fetch_one(&db.pool).await?;
     Ok(Recent { attempts: attempts.unsigned_abs(), delivered: delivered.unsigned_abs(), has_dead_letters })

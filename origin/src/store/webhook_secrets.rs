@@ -5,7 +5,7 @@ use rds_shared::wire::Timestamp;
 
 /// The encrypted secret of a generic or basket subscription, locked until the transaction ends.
 pub async fn lock(tx: &mut Tx<'_>, id: i64) -> Result<Option<Vec<u8>>, StoreError> {
-    let sql = "select secret from webhook_subscription where id = $1 for no key update";
+    let sql = "SELECT secret FROM webhook_subscription WHERE id = $1 FOR NO KEY UPDATE";
     Ok(sqlx::query_scalar(sql).bind(id).fetch_optional(&mut **tx).await?)
 }
 
@@ -21,12 +21,12 @@ pub async fn rotate(
 ) -> Result<(), StoreError> {
     let sql = "
         -- rotate_webhook_secret
-        update webhook_subscription
-        set secret = $2, previous_secret = case when $3 > 0 then secret end, previous_seconds = nullif($3, 0),
-            previous_until = null, updated_at = greatest(updated_at, $4)
-        where id = $1";
+        UPDATE webhook_subscription
+        SET secret = $2, previous_secret = CASE WHEN $3 > 0 THEN secret END, previous_seconds = nullif($3, 0),
+            previous_until = NULL, updated_at = greatest(updated_at, $4)
+        WHERE id = $1";
     sqlx::query(sql).bind(id).bind(next).bind(overlap_seconds).bind(At(now)).execute(&mut **tx).await?;
-    let sql = "update webhook_creation set is_rotated = true where subscription_id = $1";
+    let sql = "UPDATE webhook_creation SET is_rotated = TRUE WHERE subscription_id = $1";
     sqlx::query(sql).bind(id).execute(&mut **tx).await?;
     Ok(())
 }
@@ -38,7 +38,7 @@ pub type Sealed = (i64, Vec<u8>, Option<Vec<u8>>);
 pub async fn lock_next(tx: &mut Tx<'_>, after: i64, n: i64) -> Result<Vec<Sealed>, StoreError> {
     let sql = "
         -- lock_webhook_secrets
-        select id, secret, previous_secret from webhook_subscription where id > $1 order by id limit $2 for no key update";
+        SELECT id, secret, previous_secret FROM webhook_subscription WHERE id > $1 ORDER BY id LIMIT $2 FOR NO KEY UPDATE";
     Ok(sqlx::query_as(sql).bind(after).bind(n).fetch_all(&mut **tx).await?)
 }
 
@@ -51,8 +51,8 @@ pub async fn reseal(
 ) -> Result<(), StoreError> {
     let sql = "
         -- reseal_webhook_secret
-        update webhook_subscription
-        set secret = coalesce($2, secret), previous_secret = coalesce($3, previous_secret) where id = $1";
+        UPDATE webhook_subscription
+        SET secret = coalesce($2, secret), previous_secret = coalesce($3, previous_secret) WHERE id = $1";
     sqlx::query(sql).bind(id).bind(secret).bind(previous).execute(&mut **tx).await?;
     Ok(())
 }
@@ -61,11 +61,11 @@ pub async fn reseal(
 pub async fn keep_overlaps(db: &Db, now: Timestamp) -> Result<(), StoreError> {
     let sql = "
         -- keep_webhook_overlaps
-        update webhook_subscription
-        set previous_until = case when previous_until is null then $1 + make_interval(secs => previous_seconds) end,
-            previous_secret = case when previous_until is null then previous_secret end,
-            previous_seconds = case when previous_until is null then previous_seconds end
-        where previous_secret is not null and (previous_until is null or previous_until <= $1)";
+        UPDATE webhook_subscription
+        SET previous_until = CASE WHEN previous_until IS NULL THEN $1 + make_interval(secs => previous_seconds) END,
+            previous_secret = CASE WHEN previous_until IS NULL THEN previous_secret END,
+            previous_seconds = CASE WHEN previous_until IS NULL THEN previous_seconds END
+        WHERE previous_secret IS NOT NULL AND (previous_until IS NULL OR previous_until <= $1)";
     sqlx::query(sql).bind(At(now)).execute(&db.pool).await?;
     Ok(())
 }

@@ -23,10 +23,10 @@ pub struct WebhookBacklog {
 pub async fn standing(db: &Db, now: Timestamp) -> Result<WebhookBacklog, StoreError> {
     let sql = "
         -- webhook_standing
-        select (select count(*) from webhook_delivery where state = 'pending'),
-               (select min(d.due) from webhook_delivery d join webhook_subscription s on s.id = d.subscription_id
-                where d.state = 'pending' and d.due <= $1 and s.status = 'active'),
-               (select greatest(0, j.head - c.position) from journal_state j, journal_consumer c where c.name = 'webhooks'),
+        SELECT (SELECT count(*) FROM webhook_delivery WHERE state = 'pending'),
+               (SELECT min(d.due) FROM webhook_delivery d JOIN webhook_subscription s ON s.id = d.subscription_id
+                WHERE d.state = 'pending' AND d.due <= $1 AND s.status = 'active'),
+               (SELECT greatest(0, j.head - c.position) FROM journal_state j, journal_consumer c WHERE c.name = 'webhooks'),
                clock_timestamp()";
     let (waiting, due_since, behind, database_now): (i64, Option<At>, Option<i64>, At) =
         sqlx::query_as(sql).bind(At(now)).fetch_one(&db.pool).await?;
@@ -43,15 +43,15 @@ pub async fn standing(db: &Db, now: Timestamp) -> Result<WebhookBacklog, StoreEr
 pub async fn prune(db: &Db, before: Timestamp, named_before: Timestamp) -> Result<u64, StoreError> {
     let events = "
         -- prune_webhook_events
-        delete from webhook_event where id in (
-            select e.id from webhook_event e
-            where e.created_at < $1 and not exists (select from webhook_delivery d where d.event = e.id and d.state = 'pending')
-            order by e.created_at limit $2)";
+        DELETE FROM webhook_event WHERE id IN (
+            SELECT e.id FROM webhook_event e
+            WHERE e.created_at < $1 AND NOT EXISTS (SELECT FROM webhook_delivery d WHERE d.event = e.id AND d.state = 'pending')
+            ORDER BY e.created_at LIMIT $2)";
     let events = sqlx::query(events).bind(At(before)).bind(MAX_ROWS).execute(&db.pool).await?.rows_affected();
     let names = "
         -- prune_webhook_creations
-        delete from webhook_creation where (org_id, idempotency_key) in (
-            select org_id, idempotency_key from webhook_creation where created_at < $1 order by created_at limit $2)";
+        DELETE FROM webhook_creation WHERE (org_id, idempotency_key) IN (
+            SELECT org_id, idempotency_key FROM webhook_creation WHERE created_at < $1 ORDER BY created_at LIMIT $2)";
     let names = sqlx::query(names).bind(At(named_before)).bind(MAX_ROWS).execute(&db.pool).await?.rows_affected();
     Ok(events + names)
 }

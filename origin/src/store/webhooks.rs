@@ -113,31 +113,31 @@ pub(super) fn sealed(row: &PgRow) -> Result<SealedSecrets, StoreError> {
 
 /// Locks the organisation so that its subscriptions are created one at a time; returns the current number of subscriptions.
 pub async fn take_turn(tx: &mut Tx<'_>, org: i64) -> Result<i64, StoreError> {
-    sqlx::query("select from organisation where id = $1 for no key update").bind(org).execute(&mut **tx).await?;
-    let count = "select count(*) from webhook_subscription where org_id = $1";
+    sqlx::query("SELECT FROM organisation WHERE id = $1 FOR NO KEY UPDATE").bind(org).execute(&mut **tx).await?;
+    let count = "SELECT count(*) FROM webhook_subscription WHERE org_id = $1";
     Ok(sqlx::query_scalar(count).bind(org).fetch_one(&mut **tx).await?)
 }
 
 /// Whether `key` is an active key of `org`. Locks the key, so a revocation waits until the transaction ends.
 pub async fn is_live_key(tx: &mut Tx<'_>, key: i64, org: i64) -> Result<bool, StoreError> {
-    let sql = "select from api_key where id = $1 and org_id = $2 and revoked_at is null for share";
+    let sql = "SELECT FROM api_key WHERE id = $1 AND org_id = $2 AND revoked_at IS NULL FOR SHARE";
     Ok(sqlx::query(sql).bind(key).bind(org).fetch_optional(&mut **tx).await?.is_some())
 }
 
 /// Draws the id of the next subscription.
 pub async fn next_id(tx: &mut Tx<'_>) -> Result<i64, StoreError> {
-    let sql = "select nextval(pg_get_serial_sequence('webhook_subscription', 'id'))";
+    let sql = "SELECT nextval(pg_get_serial_sequence('webhook_subscription', 'id'))";
     Ok(sqlx::query_scalar(sql).fetch_one(&mut **tx).await?)
 }
 
 /// Inserts a subscription; it receives the operations that the journal numbers from now on.
 pub async fn insert(tx: &mut Tx<'_>, new: &NewSubscription<'_>, now: Timestamp) -> Result<Subscription, StoreError> {
     let sql = format!(
-        "/* insert_webhook */ insert into webhook_subscription as s (id, org_id, created_by_key_id, key_id, url, description, \
+        "/* insert_webhook */ INSERT INTO webhook_subscription AS s (id, org_id, created_by_key_id, key_id, url, description, \
              families, secret, status, failure_count, pauses, finals_since, since_seq, created_at, updated_at, \
              basket_id, pinned_version_id) \
-         values ($1, $2, $3, $3, $4, $5, $6, $7, 'active', 0, 0, $8, (select head from journal_state), $9, $9, $10, $11) \
-         returning {COLUMNS}"
+         VALUES ($1, $2, $3, $3, $4, $5, $6, $7, 'active', 0, 0, $8, (SELECT head FROM journal_state), $9, $9, $10, $11) \
+         RETURNING {COLUMNS}"
     );
     let families: Vec<&str> = new.families.iter().map(|family| family.as_str()).collect();
     let row = sqlx::query(&sql)
@@ -178,9 +178,9 @@ pub async fn created_as(
     since: Timestamp,
 ) -> Result<Option<CreatedAs>, StoreError> {
     let sql = format!(
-        "/* webhook_created_as */ select c.wish, c.is_rotated, s.created_by_key_id, {COLUMNS}, s.secret, s.previous_secret, s.previous_until \
-         from webhook_creation c join webhook_subscription s on s.id = c.subscription_id \
-         where c.org_id = $1 and c.idempotency_key = $2 and c.created_at > $3"
+        "/* webhook_created_as */ SELECT c.wish, c.is_rotated, s.created_by_key_id, {COLUMNS}, s.secret, s.previous_secret, s.previous_until \
+         FROM webhook_creation c JOIN webhook_subscription s ON s.id = c.subscription_id \
+         WHERE c.org_id = $1 AND c.idempotency_key = $2 AND c.created_at > $3"
     );
     let row = sqlx::query(&sql).bind(org).bind(name).bind(At(since)).fetch_optional(db).await?;
     let read = |row: PgRow| {
@@ -206,9 +206,9 @@ pub async fn name_creation(
 ) -> Result<(), StoreError> {
     let sql = "
         -- name_webhook_creation
-        insert into webhook_creation (org_id, idempotency_key, wish, subscription_id, created_at) values ($1, $2, $3, $4, $5)
-        on conflict (org_id, idempotency_key)
-        do update set wish = excluded.wish, subscription_id = excluded.subscription_id, is_rotated = false,
+        INSERT INTO webhook_creation (org_id, idempotency_key, wish, subscription_id, created_at) VALUES ($1, $2, $3, $4, $5)
+        ON CONFLICT (org_id, idempotency_key)
+        DO UPDATE SET wish = excluded.wish, subscription_id = excluded.subscription_id, is_rotated = FALSE,
             created_at = excluded.created_at";
     sqlx::query(sql).bind(org).bind(name).bind(wish).bind(subscription).bind(At(now)).execute(&mut **tx).await?;
     Ok(())
@@ -217,8 +217,8 @@ pub async fn name_creation(
 /// An organisation's subscriptions to a basket, or its generic ones if `basket` is `None`, oldest first.
 pub async fn of_org(db: &Db, org: i64, basket: Option<&str>) -> Result<Vec<Subscription>, StoreError> {
     let sql = format!(
-        "/* webhooks */ select {COLUMNS} from webhook_subscription s \
-         where s.org_id = $1 and s.basket_id is not distinct from $2 order by s.id"
+        "/* webhooks */ SELECT {COLUMNS} FROM webhook_subscription s \
+         WHERE s.org_id = $1 AND s.basket_id IS NOT DISTINCT FROM $2 ORDER BY s.id"
     );
     sqlx::query(&sql).bind(org).bind(basket).fetch_all(&db.pool).await?.iter().map(read).collect()
 }
@@ -226,8 +226,8 @@ pub async fn of_org(db: &Db, org: i64, basket: Option<&str>) -> Result<Vec<Subsc
 /// An organisation's subscriptions to any basket, oldest first.
 pub async fn of_baskets(db: &Db, org: i64) -> Result<Vec<Subscription>, StoreError> {
     let sql = format!(
-        "/* basket_webhooks */ select {COLUMNS} from webhook_subscription s \
-         where s.org_id = $1 and s.basket_id is not null order by s.id"
+        "/* basket_webhooks */ SELECT {COLUMNS} FROM webhook_subscription s \
+         WHERE s.org_id = $1 AND s.basket_id IS NOT NULL ORDER BY s.id"
     );
     sqlx::query(&sql).bind(org).fetch_all(&db.pool).await?.iter().map(read).collect()
 }
@@ -235,8 +235,8 @@ pub async fn of_baskets(db: &Db, org: i64) -> Result<Vec<Subscription>, StoreErr
 /// A generic subscription of an organisation, with its signing secrets.
 pub async fn find(db: &Db, org: i64, id: i64) -> Result<Option<(Subscription, SealedSecrets)>, StoreError> {
     let sql = format!(
-        "/* webhook */ select {COLUMNS}, s.secret, s.previous_secret, s.previous_until from webhook_subscription s \
-         where s.org_id = $1 and s.id = $2 and s.basket_id is null"
+        "/* webhook */ SELECT {COLUMNS}, s.secret, s.previous_secret, s.previous_until FROM webhook_subscription s \
+         WHERE s.org_id = $1 AND s.id = $2 AND s.basket_id IS NULL"
     );
     let row = sqlx::query(&sql).bind(org).bind(id).fetch_optional(&db.pool).await?;
     row.map(|row| Ok((read(&row)?, sealed(&row)?))).transpose()
@@ -250,8 +250,8 @@ pub async fn find_locked(
     id: i64,
 ) -> Result<Option<Subscription>, StoreError> {
     let sql = format!(
-        "/* webhook_locked */ select {COLUMNS} from webhook_subscription s \
-         where s.org_id = $1 and s.id = $2 and s.basket_id is not distinct from $3 for no key update"
+        "/* webhook_locked */ SELECT {COLUMNS} FROM webhook_subscription s \
+         WHERE s.org_id = $1 AND s.id = $2 AND s.basket_id IS NOT DISTINCT FROM $3 FOR NO KEY UPDATE"
     );
     let row = sqlx::query(&sql).bind(org).bind(id).bind(basket).fetch_optional(&mut **tx).await?;
     row.as_ref().map(read).transpose()
@@ -260,7 +260,7 @@ pub async fn find_locked(
 /// Locks these subscriptions, in the common lock order, and returns them.
 pub async fn lock(tx: &mut Tx<'_>, ids: &[i64]) -> Result<Vec<Subscription>, StoreError> {
     let sql = format!(
-        "/* lock_webhooks */ select {COLUMNS} from webhook_subscription s where s.id = any($1) order by s.id for no key update"
+        "/* lock_webhooks */ SELECT {COLUMNS} FROM webhook_subscription s WHERE s.id = ANY($1) ORDER BY s.id FOR NO KEY UPDATE"
     );
     sqlx::query(&sql).bind(ids).fetch_all(&mut **tx).await?.iter().map(read).collect()
 }
@@ -268,8 +268,8 @@ pub async fn lock(tx: &mut Tx<'_>, ids: &[i64]) -> Result<Vec<Subscription>, Sto
 /// Locks the subscriptions that deliver on behalf of a key, and returns them.
 pub async fn lock_of_key(tx: &mut Tx<'_>, key: i64) -> Result<Vec<Subscription>, StoreError> {
     let sql = format!(
-        "/* lock_webhooks_of_key */ select {COLUMNS} from webhook_subscription s where s.key_id = $1 order by s.id \
-         for no key update"
+        "/* lock_webhooks_of_key */ SELECT {COLUMNS} FROM webhook_subscription s WHERE s.key_id = $1 ORDER BY s.id \
+         FOR NO KEY UPDATE"
     );
     sqlx::query(&sql).bind(key).fetch_all(&mut **tx).await?.iter().map(read).collect()
 }
@@ -277,8 +277,8 @@ pub async fn lock_of_key(tx: &mut Tx<'_>, key: i64) -> Result<Vec<Subscription>,
 /// Locks up to 200 subscriptions whose pause is over, and returns them; skips those locked by another process.
 pub async fn lock_resuming(tx: &mut Tx<'_>, now: Timestamp) -> Result<Vec<Subscription>, StoreError> {
     let sql = format!(
-        "/* lock_resuming_webhooks */ select {COLUMNS} from webhook_subscription s \
-         where s.status = 'paused' and s.paused_until <= $1 order by s.id limit 200 for no key update skip locked"
+        "/* lock_resuming_webhooks */ SELECT {COLUMNS} FROM webhook_subscription s \
+         WHERE s.status = 'paused' AND s.paused_until <= $1 ORDER BY s.id LIMIT 200 FOR NO KEY UPDATE SKIP LOCKED"
     );
     sqlx::query(&sql).bind(At(now)).fetch_all(&mut **tx).await?.iter().map(read).collect()
 }
@@ -292,10 +292,10 @@ pub async fn save(tx: &mut Tx<'_>, id: i64, breaker: &Breaker, touched: Option<T
     };
     let sql = "
         -- save_webhook_state
-        update webhook_subscription
-        set status = $2, paused_until = $3, disabled_reason = $4, key_id = $5, failure_count = $6, latest_failure_at = $7,
+        UPDATE webhook_subscription
+        SET status = $2, paused_until = $3, disabled_reason = $4, key_id = $5, failure_count = $6, latest_failure_at = $7,
             second_latest_failure_at = $8, pauses = $9, finals_since = $10, updated_at = coalesce($11, updated_at)
-        where id = $1";
+        WHERE id = $1";
     sqlx::query(sql)
         .bind(id)
         .bind(breaker.status.as_str())
@@ -315,6 +315,6 @@ pub async fn save(tx: &mut Tx<'_>, id: i64, breaker: &Breaker, touched: Option<T
 
 /// Deletes a subscription to a basket, or a generic one, with all its deliveries. `false` if the organisation has none with this id.
 pub async fn delete(tx: &mut Tx<'_>, org: i64, basket: Option<&str>, id: i64) -> Result<bool, StoreError> {
-    let sql = "delete from webhook_subscription where org_id = $1 and id = $2 and basket_id is not distinct from $3";
+    let sql = "DELETE FROM webhook_subscription WHERE org_id = $1 AND id = $2 AND basket_id IS NOT DISTINCT FROM $3";
     Ok(sqlx::query(sql).bind(org).bind(id).bind(basket).execute(&mut **tx).await?.rows_affected() == 1)
 }

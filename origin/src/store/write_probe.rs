@@ -13,7 +13,7 @@ type Seed = [u8; 16];
 pub async fn is_written(db: &Db, seconds: u32) -> Result<bool, StoreError> {
     let sql = "
         -- is_write_probed
-        select exists (select from write_probe where written_at > clock_timestamp() - make_interval(secs => $1))";
+        SELECT EXISTS (SELECT FROM write_probe WHERE written_at > clock_timestamp() - make_interval(secs => $1))";
     Ok(sqlx::query_scalar(sql).bind(f64::from(seconds)).fetch_one(&db.pool).await?)
 }
 
@@ -22,12 +22,12 @@ pub async fn write(db: &Db, seed: Seed) -> Result<bool, StoreError> {
     let mut tx = db.begin("BEGIN").await?;
     sqlx::query("set local lock_timeout = '1s'").execute(&mut *tx).await?;
     let is_ours: bool =
-        sqlx::query_scalar("select pg_try_advisory_xact_lock($1)").bind(LOCK).fetch_one(&mut *tx).await?;
+        sqlx::query_scalar("SELECT pg_try_advisory_xact_lock($1)").bind(LOCK).fetch_one(&mut *tx).await?;
     if is_ours {
         sqlx::query("/* clear_write_probe */ truncate write_probe").execute(&mut *tx).await?;
         let sql = "
             -- write_probe
-            insert into write_probe (written_at, filler) values (clock_timestamp(), $1)";
+            INSERT INTO write_probe (written_at, filler) VALUES (clock_timestamp(), $1)";
         sqlx::query(sql).bind(filler(seed)).execute(&mut *tx).await?;
         tx.commit().await?;
     }

@@ -21,11 +21,11 @@ pub const CHANNEL: &str = "journal";
 /// Rows that are visible in the statement's snapshot `cur.s` and were not in the snapshot `$1`. A search from xmin on would instead read
 /// everything since the oldest open transaction again at every tick.
 const FRESH: &str = "
-    select o.id, o.recorded_at from push_operation o, cur
-    where o.xid = any (array(select pg_snapshot_xip($1::pg_snapshot))) and pg_visible_in_snapshot(o.xid, cur.s)
-    union all
-    select o.id, o.recorded_at from push_operation o, cur
-    where o.xid >= pg_snapshot_xmax($1::pg_snapshot) and o.xid < pg_snapshot_xmax(cur.s) and pg_visible_in_snapshot(o.xid, cur.s)";
+    SELECT o.id, o.recorded_at FROM push_operation o, cur
+    WHERE o.xid = ANY (ARRAY(SELECT pg_snapshot_xip($1::pg_snapshot))) AND pg_visible_in_snapshot(o.xid, cur.s)
+    UNION ALL
+    SELECT o.id, o.recorded_at FROM push_operation o, cur
+    WHERE o.xid >= pg_snapshot_xmax($1::pg_snapshot) AND o.xid < pg_snapshot_xmax(cur.s) AND pg_visible_in_snapshot(o.xid, cur.s)";
 
 /// The result of a tick.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,10 +38,10 @@ pub enum Tick {
 
 /// Whether there is anything to number. Read-only, so that an idle journal uses no transaction ids.
 pub async fn is_due(connection: &mut PgConnection) -> Result<bool, StoreError> {
-    let snap: String = sqlx::query_scalar("select snap::text from journal_state").fetch_one(&mut *connection).await?;
+    let snap: String = sqlx::query_scalar("SELECT snap::text FROM journal_state").fetch_one(&mut *connection).await?;
     let sql = format!(
-        "/* journal_is_due */ with cur as materialized (select pg_current_snapshot() as s) \
-         select exists (select from ({FRESH}) as fresh)"
+        "/* journal_is_due */ WITH cur AS MATERIALIZED (SELECT pg_current_snapshot() AS s) \
+         SELECT EXISTS (SELECT FROM ({FRESH}) AS fresh)"
     );
     Ok(sqlx::query_scalar(&sql).bind(snap).fetch_one(connection).await?)
 }
@@ -52,20 +52,20 @@ pub async fn is_due(connection: &mut PgConnection) -> Result<bool, StoreError> {
 /// level read committed, which is therefore set explicitly.
 pub async fn tick(connection: &mut PgConnection, now: Timestamp) -> Result<Tick, StoreError> {
     let mut tx = connection.begin_with("begin isolation level read committed").await?;
-    let sql = "/* journal_turn */ select snap::text from journal_state for update skip locked";
+    let sql = "/* journal_turn */ SELECT snap::text FROM journal_state FOR UPDATE SKIP LOCKED";
     let Some(snap) = sqlx::query_scalar::<_, String>(sql).fetch_optional(&mut *tx).await? else {
         return Ok(Tick::Taken);
     };
     let sql = format!(
-        "/* journal_tick */ with cur as materialized (select pg_current_snapshot() as s), fresh as ({FRESH}), \
-         state as materialized (select head, greatest(head_at, $2) as at from journal_state), \
-         numbered as (insert into journal (seq, operation_id, recorded_at, at) \
-             select state.head + row_number() over (order by fresh.id), fresh.id, fresh.recorded_at, state.at \
-             from fresh, state returning seq), \
-         advanced as (update journal_state j set head = j.head + (select count(*) from numbered), \
-                 head_at = (select at from state), snap = (select s from cur) \
-             where exists (select from numbered) returning j.head) \
-         select (select count(*) from numbered), pg_notify('{CHANNEL}', head::text) from advanced"
+        "/* journal_tick */ WITH cur AS MATERIALIZED (SELECT pg_current_snapshot() AS s), fresh AS ({FRESH}), \
+         state AS MATERIALIZED (SELECT head, greatest(head_at, $2) AS at FROM journal_state), \
+         numbered AS (INSERT INTO journal (seq, operation_id, recorded_at, at) \
+             SELECT state.head + row_number() OVER (ORDER BY fresh.id), fresh.id, fresh.recorded_at, state.at \
+             FROM fresh, state RETURNING seq), \
+         advanced AS (UPDATE journal_state j SET head = j.head + (SELECT count(*) FROM numbered), \
+                 head_at = (SELECT at FROM state), snap = (SELECT s FROM cur) \
+             WHERE EXISTS (SELECT FROM numbered) RETURNING j.head) \
+         SELECT (SELECT count(*) FROM numbered), pg_notify('{CHANNEL}', head::text) FROM advanced"
     );
     let numbered: Option<i64> = sqlx::query(&sql)
         .bind(snap)
@@ -95,13 +95,13 @@ pub struct JournalState {
 
 /// Reads the state of the journal.
 pub async fn standing(connection: &mut PgConnection) -> Result<JournalState, StoreError> {
-    let snap: String = sqlx::query_scalar("select snap::text from journal_state").fetch_one(&mut *connection).await?;
+    let snap: String = sqlx::query_scalar("SELECT snap::text FROM journal_state").fetch_one(&mut *connection).await?;
     let sql = format!(
-        "/* journal_standing */ with cur as materialized (select pg_current_snapshot() as s) \
-         select head, incarnation = journal_incarnation() as here, (select count(*) from ({FRESH}) as fresh) as waiting, \
-             (select count(*) from incarnation) as steps, \
-             {OLDEST_WRITER_SECONDS} as oldest \
-         from journal_state"
+        "/* journal_standing */ WITH cur AS MATERIALIZED (SELECT pg_current_snapshot() AS s) \
+         SELECT head, incarnation = journal_incarnation() AS here, (SELECT count(*) FROM ({FRESH}) AS fresh) AS waiting, \
+             (SELECT count(*) FROM incarnation) AS steps, \
+             {OLDEST_WRITER_SECONDS} AS oldest \
+         FROM journal_state"
     );
     let row = sqlx::query(&sql).bind(snap).fetch_one(connection).await?;
     Ok(JournalState {

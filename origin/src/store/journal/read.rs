@@ -23,12 +23,12 @@ pub struct Extent {
 pub async fn extent(db: impl PgExecutor<'_>, now: Timestamp) -> Result<Extent, StoreError> {
     let sql = "
         -- journal_extent
-        select s.head,
+        SELECT s.head,
             -- Instants grow with numbers, so the first by instant is the first by number.
-            (select j.seq from journal j where j.at >= $1 order by j.at, j.seq limit 1) as floor,
-            (select coalesce(array_agg(i.from_seq order by i.from_seq), '{}') from incarnation i) as jumps_from,
-            (select coalesce(array_agg(i.to_seq order by i.from_seq), '{}') from incarnation i) as jumps_to
-        from journal_state s";
+            (SELECT j.seq FROM journal j WHERE j.at >= $1 ORDER BY j.at, j.seq LIMIT 1) AS floor,
+            (SELECT coalesce(array_agg(i.from_seq ORDER BY i.from_seq), '{}') FROM incarnation i) AS jumps_from,
+            (SELECT coalesce(array_agg(i.to_seq ORDER BY i.from_seq), '{}') FROM incarnation i) AS jumps_to
+        FROM journal_state s";
     let row = sqlx::query(sql).bind(At(now.plus_seconds(-WINDOW_SECONDS))).fetch_one(db).await?;
     let tail: i64 = row.try_get("head")?;
     let floor: Option<i64> = row.try_get("floor")?;
@@ -95,22 +95,22 @@ pub async fn after(
     // Sizes are computed without reading the bodies, so bodies beyond the limit are not even decompressed.
     let sql = "
         -- journal_after
-        select seq, is_whole, stream_op, vault_ids, body, bytes from (
-            select j.seq, o.id is not null as is_whole, case when s.told then o.stream_op end as stream_op,
-                case when s.told then o.vault_ids end as vault_ids, case when s.told then o.body end as body, w.own,
-                sum(w.own) over (order by j.seq rows unbounded preceding) as bytes
-            from (select seq, operation_id, recorded_at from journal where seq > $1 order by seq limit $2) j
+        SELECT seq, is_whole, stream_op, vault_ids, body, bytes FROM (
+            SELECT j.seq, o.id IS NOT NULL AS is_whole, CASE WHEN s.told THEN o.stream_op END AS stream_op,
+                CASE WHEN s.told THEN o.vault_ids END AS vault_ids, CASE WHEN s.told THEN o.body END AS body, w.own,
+                sum(w.own) OVER (ORDER BY j.seq ROWS UNBOUNDED PRECEDING) AS bytes
+            FROM (SELECT seq, operation_id, recorded_at FROM journal WHERE seq > $1 ORDER BY seq LIMIT $2) j
             -- Looked up row by row, and judged once a row, however few the planner takes the rest to be: that is what the offsets are for.
-            left join lateral (
-                select * from push_operation p where p.id = j.operation_id and p.recorded_at = j.recorded_at offset 0) o on true
-            cross join lateral (
-                select o.stream_op is not null and ($3::text is null or $3 = any (o.vault_ids)) and not exists (
-                    select from chain c where c.chain_id = any (o.chain_ids) and not c.is_served) as told offset 0) s
-            cross join lateral (
-                select case when s.told then octet_length(o.body) + 64 * cardinality(o.vault_ids) else 0 end as own offset 0) w
+            LEFT JOIN LATERAL (
+                SELECT * FROM push_operation p WHERE p.id = j.operation_id AND p.recorded_at = j.recorded_at OFFSET 0) o ON TRUE
+            CROSS JOIN LATERAL (
+                SELECT o.stream_op IS NOT NULL AND ($3::text IS NULL OR $3 = ANY (o.vault_ids)) AND NOT EXISTS (
+                    SELECT FROM chain c WHERE c.chain_id = ANY (o.chain_ids) AND NOT c.is_served) AS told OFFSET 0) s
+            CROSS JOIN LATERAL (
+                SELECT CASE WHEN s.told THEN octet_length(o.body) + 64 * cardinality(o.vault_ids) ELSE 0 END AS own OFFSET 0) w
         ) r
-        where bytes - own < $4
-        order by seq";
+        WHERE bytes - own < $4
+        ORDER BY seq";
     let rows = sqlx::query(sql)
         .bind(i64::try_from(after).unwrap_or(i64::MAX))
         .bind(i64::from(most.rows))
@@ -145,12 +145,12 @@ fn text(body: &[u8]) -> Result<String, StoreError> {
 
 /// The last assigned number.
 pub async fn head(db: impl PgExecutor<'_>) -> Result<u64, StoreError> {
-    let head: i64 = sqlx::query_scalar("select head from journal_state").fetch_one(db).await?;
+    let head: i64 = sqlx::query_scalar("SELECT head FROM journal_state").fetch_one(db).await?;
     Ok(head.unsigned_abs())
 }
 
 /// The withheld chains. Their operations are not sent to anybody, whenever they were captured.
 pub async fn withheld(db: impl PgExecutor<'_>) -> Result<Vec<i64>, StoreError> {
-    let sql = "/* withheld_chains */ select chain_id from chain where not is_served order by chain_id";
+    let sql = "/* withheld_chains */ SELECT chain_id FROM chain WHERE NOT is_served ORDER BY chain_id";
     Ok(sqlx::query_scalar(sql).fetch_all(db).await?)
 }

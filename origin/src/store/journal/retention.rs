@@ -49,8 +49,8 @@ impl Table {
 /// Condition: `{part}` has rows without a number. `$1` is the snapshot up to which every visible row has one. Two index look-ups.
 fn unnumbered(part: &str) -> String {
     format!(
-        "exists (select from {part} where xid = any (array(select pg_snapshot_xip($1::pg_snapshot)))) \
-         or exists (select from {part} where xid >= pg_snapshot_xmax($1::pg_snapshot))"
+        "EXISTS (SELECT FROM {part} WHERE xid = ANY (ARRAY(SELECT pg_snapshot_xip($1::pg_snapshot)))) \
+         OR EXISTS (SELECT FROM {part} WHERE xid >= pg_snapshot_xmax($1::pg_snapshot))"
     )
 }
 
@@ -69,7 +69,7 @@ pub struct Round {
 pub async fn round(connection: &mut PgConnection, now: Timestamp, ahead: i64) -> Result<Round, StoreError> {
     let mut round = Round::default();
     let mine: bool =
-        sqlx::query_scalar("select pg_try_advisory_lock($1)").bind(ROUND_LOCK).fetch_one(&mut *connection).await?;
+        sqlx::query_scalar("SELECT pg_try_advisory_lock($1)").bind(ROUND_LOCK).fetch_one(&mut *connection).await?;
     if !mine {
         return Ok(round);
     }
@@ -97,7 +97,7 @@ pub async fn round(connection: &mut PgConnection, now: Timestamp, ahead: i64) ->
         Ok(round)
     }
     .await;
-    sqlx::query("select pg_advisory_unlock($1)").bind(ROUND_LOCK).execute(connection).await?;
+    sqlx::query("SELECT pg_advisory_unlock($1)").bind(ROUND_LOCK).execute(connection).await?;
     done
 }
 
@@ -125,11 +125,11 @@ async fn make(connection: &mut PgConnection, table: Table, hour: i64) -> Result<
     let (name, parent, instant) = (partition(table, hour), table.name(), table.instant());
     let (from, to) = (Timestamp::from_seconds(hour * HOUR), Timestamp::from_seconds((hour + 1) * HOUR));
     let exists: bool =
-        sqlx::query_scalar("select to_regclass($1) is not null").bind(&name).fetch_one(&mut *connection).await?;
+        sqlx::query_scalar("SELECT to_regclass($1) IS NOT NULL").bind(&name).fetch_one(&mut *connection).await?;
     if exists {
         return Ok(false);
     }
-    let sql = format!("select exists (select from {parent}_other where {instant} >= $1 and {instant} < $2)");
+    let sql = format!("SELECT EXISTS (SELECT FROM {parent}_other WHERE {instant} >= $1 AND {instant} < $2)");
     if sqlx::query_scalar(&sql).bind(At(from)).bind(At(to)).fetch_one(&mut *connection).await? {
         return Ok(false);
     }
@@ -156,8 +156,8 @@ async fn make(connection: &mut PgConnection, table: Table, hour: i64) -> Result<
 async fn hours(connection: &mut PgConnection, table: Table) -> Result<Vec<i64>, StoreError> {
     let sql = "
         -- partitions
-        select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
-        where i.inhparent = to_regclass($1) and c.relname ~ '_[0-9]+$'";
+        SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+        WHERE i.inhparent = to_regclass($1) AND c.relname ~ '_[0-9]+$'";
     let rows = sqlx::query(sql).bind(table.name()).fetch_all(connection).await?;
     let mut hours: Vec<i64> = Vec::new();
     for row in rows {
@@ -173,9 +173,9 @@ async fn hours(connection: &mut PgConnection, table: Table) -> Result<Vec<i64>, 
 async fn kept_from(connection: &mut PgConnection, floor: Timestamp) -> Result<Option<Timestamp>, StoreError> {
     let sql = "
         -- journal_kept_from
-        select s.incarnation = journal_incarnation() as here, least($1, (
-            select j.at from journal j where j.seq > (select min(position) from journal_consumer) order by j.seq limit 1)) as keep
-        from journal_state s";
+        SELECT s.incarnation = journal_incarnation() AS here, least($1, (
+            SELECT j.at FROM journal j WHERE j.seq > (SELECT min(position) FROM journal_consumer) ORDER BY j.seq LIMIT 1)) AS keep
+        FROM journal_state s";
     let row = sqlx::query(sql).bind(At(floor)).fetch_one(connection).await?;
     let keep: At = row.try_get("keep")?;
     Ok(row.try_get::<bool, _>("here")?.then_some(keep.0))
@@ -199,7 +199,7 @@ async fn drop_partition(
     if !is_as_it_was(&mut tx, table, &name, &mark).await? {
         return Ok(false);
     }
-    sqlx::query(&format!("drop table {name}")).execute(&mut *tx).await?;
+    sqlx::query(&format!("DROP TABLE {name}")).execute(&mut *tx).await?;
     tx.commit().await?;
     Ok(true)
 }
@@ -214,7 +214,7 @@ async fn empty_default(
     let (name, instant) = (format!("{}_other", table.name()), table.instant());
     // Read before the rows are, so that rows inserted in between count as not numbered in this snapshot.
     let snap = numbered_up_to(connection).await?;
-    let sql = format!("select min({instant}), max({instant}) from {name}");
+    let sql = format!("SELECT min({instant}), max({instant}) FROM {name}");
     let (first, last): (Option<At>, Option<At>) = sqlx::query_as(&sql).fetch_one(&mut *connection).await?;
     let (Some(At(first)), Some(At(last))) = (first, last) else { return Ok(false) };
     let span = (first, Timestamp::from_micros(last.as_micros().saturating_add(1)));
@@ -224,18 +224,18 @@ async fn empty_default(
     let Some(mark) = spare(connection, table, &name, span, snap, keep).await? else { return Ok(false) };
     let mut tx = connection.begin().await?;
     sqlx::query(LOCK_TIMEOUT).execute(&mut *tx).await?;
-    sqlx::query(&format!("lock table {name} in access exclusive mode")).execute(&mut *tx).await?;
+    sqlx::query(&format!("LOCK TABLE {name} IN ACCESS EXCLUSIVE MODE")).execute(&mut *tx).await?;
     if !is_as_it_was(&mut tx, table, &name, &mark).await? {
         return Ok(false);
     }
-    sqlx::query(&format!("truncate {name}")).execute(&mut *tx).await?;
+    sqlx::query(&format!("TRUNCATE {name}")).execute(&mut *tx).await?;
     tx.commit().await?;
     Ok(true)
 }
 
 /// The snapshot up to which every visible operation has a number.
 async fn numbered_up_to(connection: &mut PgConnection) -> Result<String, StoreError> {
-    Ok(sqlx::query_scalar("select snap::text from journal_state").fetch_one(connection).await?)
+    Ok(sqlx::query_scalar("SELECT snap::text FROM journal_state").fetch_one(connection).await?)
 }
 
 /// Whether the partition can be dropped; if so, a fingerprint of its content to be checked again under the lock. Operations can be dropped
@@ -252,8 +252,8 @@ async fn spare(
         Table::Operations => {
             // Partition pruning skips the journal before `keep`; the remaining partitions usually have no match.
             let sql = format!(
-                "/* operations_needed */ select {} or exists ( \
-                     select from journal where at >= $2 and recorded_at >= $3 and recorded_at < $4)",
+                "/* operations_needed */ SELECT {} OR EXISTS ( \
+                     SELECT FROM journal WHERE at >= $2 AND recorded_at >= $3 AND recorded_at < $4)",
                 unnumbered(part)
             );
             let asked = sqlx::query_scalar::<_, bool>(&sql).bind(&snap).bind(At(keep)).bind(At(from)).bind(At(to));
@@ -263,11 +263,11 @@ async fn spare(
             let mark = newest(connection, part).await?;
             let hours = hours(connection, Table::Operations).await?;
             let sql = format!(
-                "/* numbers_needed */ select exists (select from {part} where at >= $1) \
-                 or exists (select from unnest($2::timestamptz[]) as hour (at) where exists ( \
-                     select from {part} j where j.recorded_at >= hour.at and j.recorded_at < hour.at + interval '1 hour')) \
-                 or exists (select from push_operation_other o where exists ( \
-                     select from {part} j where j.recorded_at = o.recorded_at and j.operation_id = o.id))"
+                "/* numbers_needed */ SELECT EXISTS (SELECT FROM {part} WHERE at >= $1) \
+                 OR EXISTS (SELECT FROM unnest($2::timestamptz[]) AS hour (at) WHERE EXISTS ( \
+                     SELECT FROM {part} j WHERE j.recorded_at >= hour.at AND j.recorded_at < hour.at + interval '1 hour')) \
+                 OR EXISTS (SELECT FROM push_operation_other o WHERE EXISTS ( \
+                     SELECT FROM {part} j WHERE j.recorded_at = o.recorded_at AND j.operation_id = o.id))"
             );
             let hours: Vec<At> = hours.into_iter().map(|hour| At(Timestamp::from_seconds(hour * HOUR))).collect();
             let asked = sqlx::query_scalar::<_, bool>(&sql).bind(At(keep)).bind(hours);
@@ -280,7 +280,7 @@ async fn spare(
 async fn is_as_it_was(connection: &mut PgConnection, table: Table, part: &str, mark: &str) -> Result<bool, StoreError> {
     match table {
         Table::Operations => {
-            let sql = format!("/* operations_came_in */ select {}", unnumbered(part));
+            let sql = format!("/* operations_came_in */ SELECT {}", unnumbered(part));
             Ok(!sqlx::query_scalar::<_, bool>(&sql).bind(mark).fetch_one(connection).await?)
         }
         Table::Journal => Ok(newest(connection, part).await? == mark),
@@ -289,6 +289,6 @@ async fn is_as_it_was(connection: &mut PgConnection, table: Table, part: &str, m
 
 /// The last number in a partition of the journal, or 0.
 async fn newest(connection: &mut PgConnection, part: &str) -> Result<String, StoreError> {
-    let sql = format!("select coalesce(max(seq), 0)::text from {part}");
+    let sql = format!("SELECT coalesce(max(seq), 0)::text FROM {part}");
     Ok(sqlx::query_scalar(&sql).fetch_one(connection).await?)
 }

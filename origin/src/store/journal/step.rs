@@ -97,9 +97,9 @@ impl Cause<'_> {
 }
 
 async fn step_state(db: impl PgExecutor<'_>) -> Result<StepState, StoreError> {
-    let sql = "/* journal_step_standing */ select s.head, s.incarnation = journal_incarnation() as here, \
-             (select string_agg(t.tag || '=' || t.version, ';') from data_tag t) as tags \
-         from journal_state s";
+    let sql = "/* journal_step_standing */ SELECT s.head, s.incarnation = journal_incarnation() AS here, \
+             (SELECT string_agg(t.tag || '=' || t.version, ';') FROM data_tag t) AS tags \
+         FROM journal_state s";
     let row = sqlx::query(sql).fetch_one(db).await?;
     let tags: Option<&str> = row.try_get("tags")?;
     Ok(StepState {
@@ -125,7 +125,7 @@ pub async fn step(
     draw: Draw,
 ) -> Result<Option<Stepped>, StoreError> {
     // One of the two clocks may be wrong; the later one is further from any number issued before.
-    let At(theirs) = sqlx::query_scalar("select clock_timestamp()").fetch_one(&mut *connection).await?;
+    let At(theirs) = sqlx::query_scalar("SELECT clock_timestamp()").fetch_one(&mut *connection).await?;
     let seconds = draw.seconds.max(theirs.as_seconds());
     step_at(connection, cause, now, Draw { seconds, ..draw }).await
 }
@@ -142,7 +142,7 @@ pub async fn step_at(
 ) -> Result<Option<Stepped>, StoreError> {
     let mut tx = connection.begin_with("begin isolation level read committed").await?;
     // A separate statement: one that reads and waits for the lock at once would still see the tags of before another process's step.
-    sqlx::query("/* journal_step_turn */ select from journal_state for update").execute(&mut *tx).await?;
+    sqlx::query("/* journal_step_turn */ SELECT FROM journal_state FOR UPDATE").execute(&mut *tx).await?;
     let state = step_state(&mut *tx).await?;
     if !cause.applies(&state) {
         return Ok(None);
@@ -158,34 +158,34 @@ pub async fn step_at(
     sqlx::query("set local enable_seqscan = on").execute(&mut *tx).await?;
     let sql = "
         -- journal_step
-        with cur as materialized (select pg_current_snapshot() as s),
-        state as materialized (select greatest(head_at, $2) as at from journal_state),
-        numbered as (
-            insert into journal (seq, operation_id, recorded_at, at)
-            select $1 + row_number() over (order by o.id), o.id, o.recorded_at, state.at
-            from push_operation o, state
-            where not exists (
-                select from journal j where j.operation_id = o.id and j.recorded_at = o.recorded_at)
-            returning seq),
-        advanced as (
-            update journal_state set head = $1 + (select count(*) from numbered), head_at = (select at from state),
-                snap = (select s from cur), incarnation = journal_incarnation()
-            returning head)
-        select (select count(*) from numbered), pg_notify('journal', head::text) from advanced";
+        WITH cur AS MATERIALIZED (SELECT pg_current_snapshot() AS s),
+        state AS MATERIALIZED (SELECT greatest(head_at, $2) AS at FROM journal_state),
+        numbered AS (
+            INSERT INTO journal (seq, operation_id, recorded_at, at)
+            SELECT $1 + row_number() OVER (ORDER BY o.id), o.id, o.recorded_at, state.at
+            FROM push_operation o, state
+            WHERE NOT EXISTS (
+                SELECT FROM journal j WHERE j.operation_id = o.id AND j.recorded_at = o.recorded_at)
+            RETURNING seq),
+        advanced AS (
+            UPDATE journal_state SET head = $1 + (SELECT count(*) FROM numbered), head_at = (SELECT at FROM state),
+                snap = (SELECT s FROM cur), incarnation = journal_incarnation()
+            RETURNING head)
+        SELECT (SELECT count(*) FROM numbered), pg_notify('journal', head::text) FROM advanced";
     let numbered: i64 = sqlx::query(sql).bind(to).bind(At(now)).fetch_one(&mut *tx).await?.try_get(0)?;
     let sql = "
         -- journal_settle_restored
-        update push_operation o set xid = '3' from journal_state s
-        where o.xid >= pg_snapshot_xmin(s.snap) and exists (
-            select from journal j where j.operation_id = o.id and j.recorded_at = o.recorded_at)";
+        UPDATE push_operation o SET xid = '3' FROM journal_state s
+        WHERE o.xid >= pg_snapshot_xmin(s.snap) AND EXISTS (
+            SELECT FROM journal j WHERE j.operation_id = o.id AND j.recorded_at = o.recorded_at)";
     sqlx::query(sql).execute(&mut *tx).await?;
     raise_sequences(&mut tx, draw).await?;
     end_old_leases(&mut tx).await?;
     let (data_from, data_to) = raise_data_version(&mut tx, draw).await?;
     let sql = "
         -- journal_jumped
-        insert into incarnation (from_seq, to_seq, data_from, data_to, at, incarnation, reason)
-        values ($1, $2, $3, $4, $5, journal_incarnation(), $6)";
+        INSERT INTO incarnation (from_seq, to_seq, data_from, data_to, at, incarnation, reason)
+        VALUES ($1, $2, $3, $4, $5, journal_incarnation(), $6)";
     let jumped = sqlx::query(sql).bind(from).bind(to).bind(data_from).bind(data_to).bind(At(now));
     jumped.bind(cause.reason()).execute(&mut *tx).await?;
     // The edge's responses may be based on lost facts. Raising all tags makes the edge revalidate every response cached before.
@@ -203,15 +203,15 @@ fn landing(numbers: Numbers, above: i64, draw: Draw) -> Result<i64, StoreError> 
 /// afterwards, the sequences are merely further ahead.
 async fn raise_sequences(tx: &mut Tx<'_>, draw: Draw) -> Result<(), StoreError> {
     let last: i64 = sqlx::query_scalar(
-        "/* newest_row_id */ select coalesce(max(last_value), 0)::bigint from pg_sequences where schemaname = current_schema()",
+        "/* newest_row_id */ SELECT coalesce(max(last_value), 0)::bigint FROM pg_sequences WHERE schemaname = current_schema()",
     )
     .fetch_one(&mut **tx)
     .await?;
     let to = landing(ROWS, last, draw)?;
     let sql = "
         -- raise_sequences
-        select count(setval(format('%I.%I', schemaname, sequencename)::regclass, $1))
-        from pg_sequences where schemaname = current_schema()";
+        SELECT count(setval(format('%I.%I', schemaname, sequencename)::regclass, $1))
+        FROM pg_sequences WHERE schemaname = current_schema()";
     sqlx::query(sql).bind(to).execute(&mut **tx).await?;
     Ok(())
 }
@@ -225,7 +225,7 @@ async fn end_old_leases(tx: &mut Tx<'_>) -> Result<(), StoreError> {
         ("edge_tag_message", "not_before"),
     ] {
         let sql = format!(
-            "/* end_old_leases */ update {table} set {end} = clock_timestamp() where {end} > clock_timestamp() + {MAX_LEASE}"
+            "/* end_old_leases */ UPDATE {table} SET {end} = clock_timestamp() WHERE {end} > clock_timestamp() + {MAX_LEASE}"
         );
         sqlx::query(&sql).execute(&mut **tx).await?;
     }
@@ -235,10 +235,10 @@ async fn end_old_leases(tx: &mut Tx<'_>) -> Result<(), StoreError> {
 /// Raises the data version; returns the old and the new one. Called after the head was raised, because until then the database refuses new
 /// data versions.
 async fn raise_data_version(tx: &mut Tx<'_>, draw: Draw) -> Result<(i64, i64), StoreError> {
-    let sql = "/* data_version_of_step */ select version from data_version for update";
+    let sql = "/* data_version_of_step */ SELECT version FROM data_version FOR UPDATE";
     let from: i64 = sqlx::query_scalar(sql).fetch_one(&mut **tx).await?;
     let to = landing(ROWS, from, draw)?;
-    sqlx::query("/* jump_data_version */ update data_version set version = $1").bind(to).execute(&mut **tx).await?;
+    sqlx::query("/* jump_data_version */ UPDATE data_version SET version = $1").bind(to).execute(&mut **tx).await?;
     Ok((from, to))
 }
 
@@ -263,12 +263,12 @@ impl Past {
 pub async fn past(db: &Db) -> Result<(Past, i64, TagVersions), StoreError> {
     let sql = "
         -- journal_past
-        select d.version,
-            (select string_agg(t.tag || '=' || t.version, ';') from data_tag t) as tags,
-            journal_incarnation() || '/' || coalesce((select max(to_seq) from incarnation), 0) as name,
-            (select coalesce(array_agg(i.data_from order by i.from_seq), '{}') from incarnation i where i.data_to is not null) as jumps_from,
-            (select coalesce(array_agg(i.data_to order by i.from_seq), '{}') from incarnation i where i.data_to is not null) as jumps_to
-        from data_version d";
+        SELECT d.version,
+            (SELECT string_agg(t.tag || '=' || t.version, ';') FROM data_tag t) AS tags,
+            journal_incarnation() || '/' || coalesce((SELECT max(to_seq) FROM incarnation), 0) AS name,
+            (SELECT coalesce(array_agg(i.data_from ORDER BY i.from_seq), '{}') FROM incarnation i WHERE i.data_to IS NOT NULL) AS jumps_from,
+            (SELECT coalesce(array_agg(i.data_to ORDER BY i.from_seq), '{}') FROM incarnation i WHERE i.data_to IS NOT NULL) AS jumps_to
+        FROM data_version d";
     let row = sqlx::query(sql).fetch_one(&db.pool).await?;
     let (from, to): (Vec<i64>, Vec<i64>) = (row.try_get("jumps_from")?, row.try_get("jumps_to")?);
     let jump =

@@ -189,7 +189,8 @@ impl OriginAnswer {
 
     /// Verifies that the origin gave this answer to `call`, signed with `key`.
     pub fn verify(&self, key: &AssertionKey, call: &Call) -> Result<(), AnswerError> {
-        let head = AnswerHead { nonce: &call.nonce, status: self.status, headers: SIGNED.map(|name| self.header(name)) };
+        let head =
+            AnswerHead { nonce: &call.nonce, status: self.status, headers: SIGNED.map(|name| self.header(name)) };
         key.verify_answer(self.signature.as_deref(), &head, self.digest.as_ref())
     }
 

@@ -71,9 +71,7 @@ pub type ForwardedHeaders<'a> = [(&'a str, &'a str)];
 
 /// Picks the forwarded headers out of all headers of a request, given with lower-case names. `None` if one of them occurs twice or
 /// is not text, because the edge sends no such request.
-pub fn read<'a, 'n>(
-    all: impl IntoIterator<Item = (&'n str, Option<&'a str>)>,
-) -> Option<Vec<(&'static str, &'a str)>> {
+pub fn read<'a, 'n>(all: impl IntoIterator<Item = (&'n str, Option<&'a str>)>) -> Option<Vec<(&'static str, &'a str)>> {
     let mut forwarded: Vec<(&'static str, &'a str)> = Vec::with_capacity(FORWARDED.len());
     for (name, value) in all {
         let Some(row) = FORWARDED.iter().find(|row| row.name == name) else { continue };
@@ -135,7 +133,10 @@ mod tests {
     #[test]
     fn a_header_that_is_twice_there_or_no_text_is_not_the_edges() {
         assert_eq!(read([]), Some(Vec::new()));
-        assert_eq!(read([("host", Some("b")), ("accept", Some("a")), ("host", None)]), Some(std::vec![("accept", "a")]));
+        assert_eq!(
+            read([("host", Some("b")), ("accept", Some("a")), ("host", None)]),
+            Some(std::vec![("accept", "a")])
+        );
         assert_eq!(read([("accept", Some("a")), ("accept", Some("a"))]), None);
         assert_eq!(read([("accept", None)]), None);
     }

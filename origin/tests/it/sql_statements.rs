@@ -11,12 +11,12 @@ use std::path::{Path, PathBuf};
 
 /// Files whose remaining placeholders are built by functions, and the tests that run the statements they make.
 const BUILT: [(&str, &str); 6] = [
-    ("store/event_places.rs", "events_feed"),
-    ("store/facts.rs", "facts_ingest, with every kind of fact"),
-    ("store/journal/retention.rs", "journal_retention"),
-    ("store/research_samples.rs", "vault_days_costs"),
-    ("store/vault_days/mod.rs", "vault_days"),
-    ("store/vault_days/signals.rs", "vault_days"),
+    ("store/events/places.rs", "events_feed"),
+    ("store/ingest/facts.rs", "facts_ingest, with every kind of fact"),
+    ("store/push/journal/retention.rs", "journal_retention"),
+    ("store/research/samples.rs", "vault_days_costs"),
+    ("store/vaults/days/mod.rs", "vault_days"),
+    ("store/vaults/days/signals.rs", "vault_days"),
 ];
 
 /// What begins a statement, after comments. Fragments begin with something else, or are used in statements that are checked whole.

@@ -1,12 +1,12 @@
 //! A key's rate limits, record and usage as a state machine, on one Durable Object's storage and without a runtime.
 
-use super::DiskFault;
-use super::ledger::{Bucket, Entry, Ledger};
-use super::message::{Reservation, ReserveAsk, Settled, Take, Tally};
-use super::outstanding::{Outstanding, OutstandingReservation};
-use super::record::{KeyStatus, Known, Lease};
-use super::subclient::Subclient;
-use super::usage::{Batch, Fold, Usage};
+use crate::guard::DiskFault;
+use crate::guard::keys::ledger::{Bucket, Entry, Ledger};
+use crate::guard::keys::outstanding::{Outstanding, OutstandingReservation};
+use crate::guard::keys::record::{KeyStatus, Known, Lease};
+use crate::guard::keys::subclient::Subclient;
+use crate::guard::keys::usage::{Batch, Fold, Usage};
+use crate::guard::objects::message::{Reservation, ReserveAsk, Settled, Take, Tally};
 use rds_shared::access::budget::{Verdict, WINDOW_SECONDS, window_of};
 use rds_shared::access::link::{KeyFinding, UsageBatch, UsageRow};
 use rds_shared::access::{KeyDigest, KeyRecord};

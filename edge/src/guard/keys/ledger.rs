@@ -3,8 +3,8 @@
 //! A mirror of rows in storage. It counts a request before storage does. If the write fails, the mirror is
 //! discarded, so it never counts less than what was granted.
 
-use super::message::Take;
-use super::subclient::{MOST, Subclient};
+use crate::guard::keys::subclient::{MOST, Subclient};
+use crate::guard::objects::message::Take;
 use rds_shared::access::KeyRecord;
 use rds_shared::access::budget::{Allowance, Count, Verdict, WINDOW_SECONDS, key_limit, take_key, window_of};
 use rds_shared::route::RateLimitClass;

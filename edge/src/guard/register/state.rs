@@ -4,7 +4,7 @@
 //! origin knows it is its own Durable Object asked, which has its record. A listed key stays listed in storage, so it is
 //! found while the origin is down. An unknown key is remembered for ten seconds, in bounded memory, and never stored.
 
-use super::DiskFault;
+use crate::guard::DiskFault;
 use rds_shared::access::KeyDigest;
 use rds_shared::access::link::KeyAnswer;
 use std::collections::{BTreeMap, BTreeSet};

@@ -3,7 +3,7 @@
 //!
 //! A report is sent at most once. If its delivery is in doubt it is not repeated, so nothing is counted twice.
 
-use super::message::Tally;
+use crate::guard::objects::message::Tally;
 use rds_shared::access::KeyDigest;
 use std::collections::BTreeMap;
 

@@ -4,9 +4,9 @@
 //! while the reservation lasts, and more before they are used up. An ended reservation is reported with the requests it admitted,
 //! and the Durable Object takes the rest back. The report is sent once; if it is lost, all reserved requests stay counted.
 
-use super::ledger::LEAST_RESERVED;
-use super::message::{Reservation, Settled, Tally};
-use super::outstanding::LONGEST_MILLIS;
+use crate::guard::keys::ledger::LEAST_RESERVED;
+use crate::guard::keys::outstanding::LONGEST_MILLIS;
+use crate::guard::objects::message::{Reservation, Settled, Tally};
 use core::time::Duration;
 use rds_shared::access::budget::{Allowance, Verdict};
 use rds_shared::access::{KeyDigest, KeyRecord};

@@ -1,6 +1,6 @@
 //! The SQLite storage of a Durable Object.
 
-use super::DiskFault;
+use crate::guard::DiskFault;
 use core::cell::Cell;
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsCast, JsValue};

@@ -1,13 +1,13 @@
 //! Calls of a key's Durable Object to the origin: look-ups of the key, one at a time, and the delivery of usage every minute until
 //! it is acknowledged.
 
-use super::DiskFault;
-use super::key::SETTLING_SECONDS;
-use super::key_object::{Inner, new_source};
-use super::message::KeyAsk;
-use super::single_flight::Ticket;
 use crate::config::Config;
 use crate::exchange::{Outcome, exchange};
+use crate::guard::DiskFault;
+use crate::guard::keys::object::{Inner, new_source};
+use crate::guard::keys::state::SETTLING_SECONDS;
+use crate::guard::objects::message::KeyAsk;
+use crate::guard::objects::single_flight::Ticket;
 use crate::origin::{CallStamp, OriginAnswer, UnsignedCall};
 use crate::ports::NoAnswer;
 use crate::runtime::{self, calls};
@@ -31,7 +31,7 @@ const MAX_BATCHES: usize = 8;
 
 impl Inner {
     /// Looks the key up at the origin in the background, unless a look-up is in flight.
-    pub(super) fn question(self: &Rc<Self>, ask: &KeyAsk) {
+    pub(in crate::guard) fn question(self: &Rc<Self>, ask: &KeyAsk) {
         let Some(ticket) = self.question.begin() else { return };
         let question = KeyQuestion { digest: ask.digest, shown: ask.shown.clone(), text: ask.text.clone() };
         let inner = Rc::clone(self);
@@ -69,7 +69,7 @@ impl Inner {
     }
 
     /// Sends the usage and schedules the next delivery.
-    pub(super) async fn flush(&self) {
+    pub(in crate::guard) async fn flush(&self) {
         self.alarm_is_set.set(false);
         let delivered = self.deliver().await;
         if let Err(fault) = &delivered {
@@ -98,7 +98,7 @@ impl Inner {
     }
 
     /// Schedules the delivery of usage for just after the end of this minute.
-    pub(super) fn arrange_delivery(&self) {
+    pub(in crate::guard) fn arrange_delivery(&self) {
         if self.alarm_is_set.get() {
             return;
         }
@@ -118,7 +118,11 @@ impl Inner {
         self.alarm_is_set.set(set.is_ok());
     }
 
-    pub(super) async fn post<M: Serialize>(&self, target: &str, message: &M) -> Result<OriginAnswer, NoAnswer> {
+    pub(in crate::guard) async fn post<M: Serialize>(
+        &self,
+        target: &str,
+        message: &M,
+    ) -> Result<OriginAnswer, NoAnswer> {
         let unusable = |cause: &str| NoAnswer::Unreachable(cause.to_owned());
         let config: Rc<Config> = runtime::config(&self.env).ok_or_else(|| unusable("no configuration"))?;
         let body = serde_json::to_vec(message).map_err(|_| unusable("the message cannot be encoded"))?;

@@ -1,6 +1,6 @@
 //! How a key's Durable Object judges keys while the origin cannot be asked.
 
-use super::record::{KeyStatus, Known};
+use crate::guard::keys::record::{KeyStatus, Known};
 use rds_shared::access::link::{KeyAnswer, KeyFinding};
 use rds_shared::access::{KeyRecord, Plan};
 

@@ -1,6 +1,6 @@
 //! A state machine over storage: loaded at first use, and again after a fault, so that memory never differs from storage.
 
-use super::DiskFault;
+use crate::guard::DiskFault;
 use core::cell::RefCell;
 use worker::console_error;
 

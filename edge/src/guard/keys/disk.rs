@@ -1,14 +1,14 @@
 //! SQLite storage of a key's Durable Object: its tables, and each change as statements. The tables are created with the first record, so a
 //! key that never existed leaves nothing behind.
 
-use super::DiskFault;
-use super::key::{Change, KeyDisk, Stored, StoredKey};
-use super::ledger::{Bucket, Entry};
-use super::outstanding::OutstandingReservation;
-use super::record::Lease;
-use super::sql::{Database, Row, counted, number};
-use super::subclient::Subclient;
-use super::usage::{Batch, Fold, WINDOWS_PER_DAY};
+use crate::guard::DiskFault;
+use crate::guard::keys::ledger::{Bucket, Entry};
+use crate::guard::keys::outstanding::OutstandingReservation;
+use crate::guard::keys::record::Lease;
+use crate::guard::keys::state::{Change, KeyDisk, Stored, StoredKey};
+use crate::guard::keys::subclient::Subclient;
+use crate::guard::keys::usage::{Batch, Fold, WINDOWS_PER_DAY};
+use crate::guard::objects::sql::{Database, Row, counted, number};
 use rds_shared::access::KeyDigest;
 use rds_shared::access::link::{RESERVATION, UsageRow};
 use rds_shared::route::RateLimitClass;

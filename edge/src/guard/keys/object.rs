@@ -1,19 +1,19 @@
-//! The Durable Object of one key: the runtime around [`super::key::KeyGuard`].
+//! The Durable Object of one key: the runtime around [`crate::guard::keys::state::KeyGuard`].
 //!
-//! Only this Durable Object's clock counts. Its calls to the origin are in [`super::key_calls`].
+//! Only this Durable Object's clock counts. Its calls to the origin are in [`crate::guard::keys::origin_calls`].
 //!
 //! The class is bound by hand: the SDK's macro copies every request and response once more, and wraps an answer that is ready
 //! in a promise.
 
-use super::DiskFault;
-use super::group_commit::{GroupCommit, Waiting};
-use super::key::KeyGuard as Machine;
-use super::lazy_state::LazyState;
-use super::message::{self, KeyAsk, KeyMessage, KeyReply, ReserveAsk, Settled, Take, Tally};
-use super::record::KeyStatus;
-use super::register_object::RegisterState;
-use super::single_flight::SingleFlight;
-use super::sql::Database;
+use crate::guard::DiskFault;
+use crate::guard::keys::record::KeyStatus;
+use crate::guard::keys::state::KeyGuard as Machine;
+use crate::guard::objects::group_commit::{GroupCommit, Waiting};
+use crate::guard::objects::lazy_state::LazyState;
+use crate::guard::objects::message::{self, KeyAsk, KeyMessage, KeyReply, ReserveAsk, Settled, Take, Tally};
+use crate::guard::objects::single_flight::SingleFlight;
+use crate::guard::objects::sql::Database;
+use crate::guard::register::object::RegisterState;
 use crate::runtime::{self, Init};
 use core::cell::{Cell, RefCell};
 use core::future::{Future, poll_fn};
@@ -56,21 +56,21 @@ enum Reply {
     Ask,
 }
 
-pub(super) struct Inner {
-    pub(super) state: State,
-    pub(super) env: Env,
+pub(in crate::guard) struct Inner {
+    pub(in crate::guard) state: State,
+    pub(in crate::guard) env: Env,
     disk: Database,
     machine: LazyState<Machine>,
     asked: Rc<GroupCommit<KeyAsk>>,
-    pub(super) question: Rc<SingleFlight>,
+    pub(in crate::guard) question: Rc<SingleFlight>,
     /// Requests whose refusal is held back, because outstanding reservations may be given back.
     held: RefCell<Vec<Waiting<KeyAsk>>>,
     /// Whether a task is polling for that.
     is_settling: Cell<bool>,
     /// Whether this instance has set the alarm for the next delivery of usage.
-    pub(super) alarm_is_set: Cell<bool>,
+    pub(in crate::guard) alarm_is_set: Cell<bool>,
     /// State of an object that is a register instead of a key.
-    pub(super) shelf: RegisterState,
+    pub(in crate::guard) shelf: RegisterState,
 }
 
 #[wasm_bindgen]
@@ -130,7 +130,7 @@ impl KeyGuard {
 
 impl Inner {
     /// Runs a step of the state machine. After a fault the next step starts from storage.
-    pub(super) fn with<T>(
+    pub(in crate::guard) fn with<T>(
         &self,
         step: impl FnOnce(&mut Machine, &Database) -> Result<T, DiskFault>,
     ) -> Result<T, DiskFault> {
@@ -339,6 +339,6 @@ pub(crate) fn respond<M: Serialize>(message: &M) -> Result<JsValue, JsValue> {
     Response::new_with_opt_str_and_init(None, &init).map(JsValue::from)
 }
 
-pub(super) fn new_source() -> String {
+pub(in crate::guard) fn new_source() -> String {
     hex(&runtime::random())
 }

@@ -3,7 +3,7 @@
 //! If the limit is used up only because of outstanding reservations, a refusal may be premature. It is held back until they are settled
 //! or overdue, so that no request is refused while another isolate's reservation has requests to give back.
 
-use super::message::Reservation;
+use crate::guard::objects::message::Reservation;
 use rds_shared::route::RateLimitClass;
 
 /// Longest duration of a reservation, in milliseconds; shorter than the wait before a change of a key is acknowledged.
@@ -79,7 +79,7 @@ impl Outstanding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guard::denials::KEY_LEASE_MILLIS;
+    use crate::guard::addresses::denials::KEY_LEASE_MILLIS;
     use rds_shared::access::budget::Allowance;
 
     const T: i64 = 1_795_219_205_000;

@@ -1,12 +1,12 @@
-//! The Durable Object of 1/256 of all addresses: the runtime around [`super::address::AddressGuard`], and its SQLite storage.
+//! The Durable Object of 1/256 of all addresses: the runtime around [`crate::guard::addresses::state::AddressGuard`], and its SQLite storage.
 
-use super::DiskFault;
-use super::address::{AddressDisk, AddressGuard as Machine, Key};
-use super::group_commit::{GroupCommit, Waiting};
-use super::key_object::respond;
-use super::lazy_state::LazyState;
-use super::message::{self, AddressTake};
-use super::sql::{Table, number};
+use crate::guard::DiskFault;
+use crate::guard::addresses::state::{AddressDisk, AddressGuard as Machine, Key};
+use crate::guard::keys::object::respond;
+use crate::guard::objects::group_commit::{GroupCommit, Waiting};
+use crate::guard::objects::lazy_state::LazyState;
+use crate::guard::objects::message::{self, AddressTake};
+use crate::guard::objects::sql::{Table, number};
 use crate::runtime;
 use rds_shared::access::budget::{AddressBudget, AddressCount, Count, Verdict};
 use std::rc::Rc;
@@ -21,7 +21,7 @@ const TABLE: &str = "
         address TEXT NOT NULL, budget TEXT NOT NULL, minute INTEGER NOT NULL, in_minute INTEGER NOT NULL,
         day INTEGER NOT NULL, in_day INTEGER NOT NULL, PRIMARY KEY (address, budget)) WITHOUT ROWID";
 
-/// The Durable Object. Bound by hand for the reason given in [`super::key_object`].
+/// The Durable Object. Bound by hand for the reason given in [`crate::guard::keys::object`].
 #[wasm_bindgen]
 pub struct AddressGuard {
     inner: Rc<Inner>,
@@ -82,7 +82,7 @@ impl AddressDisk for Table {
     fn read(&self, address: &str, budget: AddressBudget) -> Result<Option<AddressCount>, DiskFault> {
         let query = "SELECT minute, in_minute, day, in_day FROM counts WHERE address = ? AND budget = ?";
         let rows = self.there()?.rows(query, &[address.into(), budget.as_str().into()])?;
-        let read = |mut row: super::sql::Row| {
+        let read = |mut row: crate::guard::objects::sql::Row| {
             Ok(AddressCount {
                 minute: Count { window: row.integer()?, used: row.small()? },
                 day: Count { window: row.integer()?, used: row.small()? },

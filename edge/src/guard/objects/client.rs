@@ -1,8 +1,8 @@
 //! The Worker's calls to its Durable Objects: message and reply each in one header, and a timeout.
 
-use super::message::{self, AddressTake, KeyMessage, KeyReply};
-use super::register;
 use crate::epochs::{EpochMessage, EpochReply, object};
+use crate::guard::objects::message::{self, AddressTake, KeyMessage, KeyReply};
+use crate::guard::register::state;
 use crate::ports::Unreachable;
 use crate::runtime::Init;
 use core::time::Duration;
@@ -67,7 +67,7 @@ impl Objects {
         message: &KeyMessage,
         limit: Duration,
     ) -> Result<KeyReply, Unreachable> {
-        ask(&self.keys, &register::name(digest), message, limit).await
+        ask(&self.keys, &state::name(digest), message, limit).await
     }
 
     /// Charges a request to an address.

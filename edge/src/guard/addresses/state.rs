@@ -5,8 +5,8 @@
 //! are idle, a new address is limited by its neighbourhood alone, and a new neighbourhood shares a counter
 //! with others whose name has the same prefix.
 
-use super::DiskFault;
-use super::message::{AddressTake, Around};
+use crate::guard::DiskFault;
+use crate::guard::objects::message::{AddressTake, Around};
 use rds_shared::access::budget::{
     AddressBudget, AddressCount, AddressCounters, NeighbourhoodCount, Verdict, WINDOW_SECONDS, day_of, take_address,
     window_of,
@@ -215,5 +215,5 @@ impl AddressGuard {
 }
 
 #[cfg(test)]
-#[path = "address_tests.rs"]
+#[path = "state_tests.rs"]
 mod tests;

@@ -1,14 +1,14 @@
-//! The runtime around [`super::register::Register`]. A register is a Durable Object of the keys' class under a name that is not a digest:
+//! The runtime around [`crate::guard::register::state::Register`]. A register is a Durable Object of the keys' class under a name that is not a digest:
 //! a separate class would need a deployment migration, which cannot be rolled back.
 
-use super::DiskFault;
-use super::key_object::Inner;
-use super::lazy_state::LazyState;
-use super::message::{KeyReply, LookUp};
-use super::register::{Entry, Register, RegisterDisk};
-use super::semaphore::QueuedSemaphore;
-use super::single_flight::SingleFlight;
-use super::sql::Table;
+use crate::guard::DiskFault;
+use crate::guard::keys::object::Inner;
+use crate::guard::objects::lazy_state::LazyState;
+use crate::guard::objects::message::{KeyReply, LookUp};
+use crate::guard::objects::semaphore::QueuedSemaphore;
+use crate::guard::objects::single_flight::SingleFlight;
+use crate::guard::objects::sql::Table;
+use crate::guard::register::state::{Entry, Register, RegisterDisk};
 use crate::runtime;
 use core::cell::RefCell;
 use rds_shared::access::KeyDigest;
@@ -25,7 +25,7 @@ const LOOK_UPS: (usize, usize) = (4, 256);
 const SPENT_LOOK_UPS: (usize, usize) = (1, 32);
 
 /// A register's state and storage.
-pub(super) struct RegisterState {
+pub(in crate::guard) struct RegisterState {
     disk: Table,
     machine: LazyState<Register>,
     places: Rc<QueuedSemaphore>,
@@ -47,7 +47,7 @@ impl Default for Question {
 }
 
 impl RegisterState {
-    pub(super) fn new(state: &State) -> Self {
+    pub(in crate::guard) fn new(state: &State) -> Self {
         let (places, spent_places) =
             (QueuedSemaphore::new(LOOK_UPS.0, LOOK_UPS.1), QueuedSemaphore::new(SPENT_LOOK_UPS.0, SPENT_LOOK_UPS.1));
         let (disk, machine) = (Table::of(state, TABLE), LazyState::new("storage of a register"));
@@ -59,7 +59,7 @@ impl RegisterState {
     }
 
     /// The reply, if it is known without asking the origin.
-    pub(super) fn at_hand(&self, digest: &KeyDigest) -> Option<KeyReply> {
+    pub(in crate::guard) fn at_hand(&self, digest: &KeyDigest) -> Option<KeyReply> {
         match self.with(|register, disk| register.entry(disk, digest, runtime::now_millis())) {
             Ok(Entry::Listed) => Some(KeyReply::Listed),
             Ok(Entry::Refused) => Some(KeyReply::Rejected),
@@ -69,7 +69,7 @@ impl RegisterState {
     }
 
     /// Lists a key on the origin's message.
-    pub(super) fn list(&self, digest: &KeyDigest) -> KeyReply {
+    pub(in crate::guard) fn list(&self, digest: &KeyDigest) -> KeyReply {
         match self.with(|register, disk| register.list(disk, digest)) {
             Ok(()) => KeyReply::Done,
             Err(_) => KeyReply::Unable,
@@ -79,7 +79,7 @@ impl RegisterState {
 
 impl Inner {
     /// Asks the origin whether it knows a key, once the queue allows, or waits for an identical look-up in flight.
-    pub(super) async fn look_up(self: &Rc<Self>, asked: LookUp) -> KeyReply {
+    pub(in crate::guard) async fn look_up(self: &Rc<Self>, asked: LookUp) -> KeyReply {
         let named = (asked.digest, asked.text.is_some());
         let question = Rc::clone(self.shelf.out.borrow_mut().entry(named).or_default());
         if let Some(ticket) = question.flight.begin() {

@@ -3,7 +3,7 @@
 //! An address's refusal is valid until its window ends, because a fixed window never refills. A key's refusal is valid for one second
 //! only: once a revocation is acknowledged, the key must get 401 and not 429.
 
-use super::subclient::Subclient;
+use crate::guard::keys::subclient::Subclient;
 use rds_shared::access::budget::{AddressBudget, Verdict};
 use rds_shared::access::{ClientNet, KeyDigest, KeyRecord, Neighbourhood};
 use rds_shared::route::RateLimitClass;

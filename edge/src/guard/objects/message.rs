@@ -2,7 +2,7 @@
 //!
 //! Workers and Durable Objects are not updated at the same time, so fields may be added but never change their meaning.
 
-use super::subclient::Subclient;
+use crate::guard::keys::subclient::Subclient;
 use rds_shared::access::budget::{AddressBudget, Allowance, Verdict};
 use rds_shared::access::{KeyDigest, KeyRecord};
 use rds_shared::route::RateLimitClass;

@@ -7,7 +7,10 @@ use clap::Args;
 use rds_origin::clock::Clock;
 use rds_origin::ingest;
 use rds_origin::scoring_run;
-use rds_origin::store::{self, At, Db, publication, research_samples, scoring, vault_days};
+use rds_origin::store::ingest::publication;
+use rds_origin::store::research::samples;
+use rds_origin::store::vaults::days;
+use rds_origin::store::{self, At, Db, scoring};
 use rds_shared::wire::Timestamp;
 use serde_json::{Value, json};
 use sqlx::{Connection, PgConnection};
@@ -96,7 +99,7 @@ impl Measurement {
         let (begun, mut vaults) = (Instant::now(), 0);
         loop {
             xtask::signals::check()?;
-            match vault_days::fill(&db, SUMMED_AT_ONCE, At(end)).await? {
+            match days::fill(&db, SUMMED_AT_ONCE, At(end)).await? {
                 0 => break,
                 more => vaults += more,
             }
@@ -206,8 +209,8 @@ impl Measurement {
         let mut tx = self.db.begin("BEGIN").await?;
         let begun = Instant::now();
         publication::take_turn(&mut tx).await?;
-        vault_days::refresh_all(&mut tx).await?;
-        research_samples::broken_series(&mut tx, At(self.now)).await?;
+        days::refresh_all(&mut tx).await?;
+        samples::broken_series(&mut tx, At(self.now)).await?;
         Ok(begun.elapsed().as_secs_f64() * 1e3)
     }
 }

@@ -3,10 +3,10 @@
 //! A request makes one call, to the key's or the address's Durable Object, according to the budget table in `shared`; rate-limit
 //! classes that charge both make two.
 
-use crate::guard::address::{Place, place};
-use crate::guard::denials::SpentKey;
-use crate::guard::message::{AddressTake, Around, KeyAsk, KeyMessage, KeyReply, Take};
-use crate::guard::subclient::Subclient;
+use crate::guard::addresses::denials::SpentKey;
+use crate::guard::addresses::state::{Place, place};
+use crate::guard::keys::subclient::Subclient;
+use crate::guard::objects::message::{AddressTake, Around, KeyAsk, KeyMessage, KeyReply, Take};
 use crate::pipeline::RequestContext;
 use crate::ports::{Guards, Host, Inbound};
 use crate::registering::Registered;

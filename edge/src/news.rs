@@ -3,8 +3,8 @@
 //! Without a valid edge assertion by the origin, these paths answer 404 like any unknown path.
 
 use crate::epochs::lease::LEASE_MILLIS;
-use crate::guard::denials::KEY_LEASE_MILLIS;
-use crate::guard::message::{KeyMessage, KeyReply};
+use crate::guard::addresses::denials::KEY_LEASE_MILLIS;
+use crate::guard::objects::message::{KeyMessage, KeyReply};
 use crate::pipeline::RequestContext;
 use crate::ports::{Guards, Host, Inbound};
 use crate::respond::Answer;

@@ -1,8 +1,9 @@
 //! Signed calls to the origin: the request sent, the answers accepted, and their meaning.
 
 use crate::cache::entry::Headers;
-use rds_shared::access::answer_signature::SIGNED;
-use rds_shared::access::{AnswerError, AnswerHead, Assertion, AssertionKey, BodyDigest, SignedHead, forwarded, link};
+use rds_shared::access::{
+    AnswerError, AnswerHead, Assertion, AssertionKey, BodyDigest, SIGNED, SignedHead, forwarded, link,
+};
 use rds_shared::route::{Method, TagVersions};
 use rds_shared::wire::{RequestId, Timestamp, headers};
 
@@ -188,7 +189,8 @@ impl OriginAnswer {
 
     /// Verifies that the origin gave this answer to `call`, signed with `key`.
     pub fn verify(&self, key: &AssertionKey, call: &Call) -> Result<(), AnswerError> {
-        let head = AnswerHead { nonce: &call.nonce, status: self.status, header: |name| self.header(name) };
+        let head =
+            AnswerHead { nonce: &call.nonce, status: self.status, headers: SIGNED.map(|name| self.header(name)) };
         key.verify_answer(self.signature.as_deref(), &head, self.digest.as_ref())
     }
 
@@ -269,7 +271,7 @@ mod tests {
         let call = question.sign(&key, seal([1; 16]));
         let mut answer = OriginAnswer { status: 404, digest: Some(BodyDigest::of(b"{}")), ..OriginAnswer::default() };
         assert_eq!(answer.verify(&key, &call), Err(AnswerError::Unsigned), "a proxy's page");
-        let head = AnswerHead { nonce: &call.nonce, status: 404, header: |_| None };
+        let head = AnswerHead { nonce: &call.nonce, status: 404, headers: Default::default() };
         answer.signature = Some(key.sign_answer(&head, Some(&BodyDigest::of(b"{}"))));
         assert_eq!(answer.verify(&key, &call), Ok(()));
         let other = question.sign(&key, seal([2; 16]));

@@ -4,7 +4,7 @@
 #![expect(async_fn_in_trait, reason = "an isolate has a single thread")]
 
 use crate::cache::Entry;
-use crate::guard::message::{AddressTake, KeyMessage, KeyReply, ReserveAsk};
+use crate::guard::objects::message::{AddressTake, KeyMessage, KeyReply, ReserveAsk};
 use crate::origin::{Call, OriginAnswer};
 use core::net::IpAddr;
 use core::time::Duration;

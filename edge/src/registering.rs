@@ -3,7 +3,7 @@
 //! A key is looked up regardless of how many guesses came from the same address, because an address is no reason to refuse a valid key.
 //! Guessing uses up the address's limit for requests without a key, and only few look-ups for such addresses run at once.
 
-use crate::guard::message::{KeyMessage, KeyReply, LookUp};
+use crate::guard::objects::message::{KeyMessage, KeyReply, LookUp};
 use crate::pipeline::RequestContext;
 use crate::ports::{Guards, Host, Inbound};
 use rds_shared::access::KeyDigest;

@@ -1,7 +1,7 @@
 //! Reservations for busy keys: made at the key's Durable Object in the background, then spent without calling it.
 
-use crate::guard::message::{KeyAsk, ReserveAsk};
-use crate::guard::reserved;
+use crate::guard::keys::reserved;
+use crate::guard::objects::message::{KeyAsk, ReserveAsk};
 use crate::pipeline::RequestContext;
 use crate::ports::{Guards, Host, Inbound};
 use rds_shared::access::budget::Verdict;

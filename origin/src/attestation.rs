@@ -3,7 +3,7 @@
 //! Verification is strict (RFC 8032, with small-order keys refused), so that all verifiers agree about a signature.
 
 use crate::ingest::references::stored_dimensions;
-use crate::store::attestations::{SignedRow, Subject};
+use crate::store::assets::attestations::{SignedRow, Subject};
 use crate::store::{At, StoreError, decode_enum};
 use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
 use rds_shared::model::attestation::{ALGORITHM, Attestation};

@@ -1,6 +1,7 @@
 //! Detects a clock that went back: the newest facts are later than the present.
 
-use crate::store::{Db, StoreError, test_clock};
+use crate::store::service::test_clock;
+use crate::store::{Db, StoreError};
 use rds_shared::wire::Timestamp;
 
 /// Difference between the clocks of processes that is tolerated, in seconds.

@@ -17,8 +17,10 @@
 
 use crate::clock::Clock;
 use crate::scoring_run;
-use crate::store::fail_safe::{self as table, Change, Stored};
-use crate::store::{Db, StoreError, Tx, publication};
+use crate::store::ingest::publication;
+use crate::store::scoring::fail_safe as table;
+use crate::store::scoring::fail_safe::{Change, Stored};
+use crate::store::{Db, StoreError, Tx};
 use rds_shared::model::health::{FailSafe, FailSafeMode};
 use rds_shared::route::Tag;
 use rds_shared::scoring::run::Withheld;

@@ -13,7 +13,13 @@ use crate::panics::{caught, panic_text};
 use crate::research;
 use crate::scoring_run;
 use crate::status::{sampler, writes};
-use crate::store::{StoreError, edge_outbox, journal, publication, snapshots, spent_assertions, tags, vault_days};
+use crate::store::StoreError;
+use crate::store::graph::snapshots;
+use crate::store::ingest::publication;
+use crate::store::keys::{edge_outbox, spent_assertions};
+use crate::store::push::journal;
+use crate::store::service::tags;
+use crate::store::vaults::days;
 use crate::stream::maintenance;
 use crate::symbol_days;
 use crate::webhooks::{fanout, upkeep};
@@ -265,7 +271,7 @@ async fn keep_days(app: &App) {
 /// Computes daily sums for vaults that have none: all vaults after the upgrade that introduced the sums, then each new one.
 async fn keep_summed(app: &App) {
     loop {
-        match vault_days::fill(&app.db, SUM_BATCH, app.clock.now().into()).await {
+        match days::fill(&app.db, SUM_BATCH, app.clock.now().into()).await {
             Ok(0) => tokio::time::sleep(SUM_POLL).await,
             Ok(vaults) => {
                 tracing::debug!(vaults, "daily sums were computed for these vaults");

@@ -4,7 +4,10 @@
 //! not known which vaults were eligible then. A symbol's day is also derived if a vault read in the week before was not read on that
 //! day: its total is incomplete, and a late reading still corrects it.
 
-use crate::store::{Db, StoreError, publication, symbols, tags};
+use crate::store::ingest::publication;
+use crate::store::registry::symbols;
+use crate::store::service::tags;
+use crate::store::{Db, StoreError};
 use rds_shared::route::Tag;
 use rds_shared::rules::symbol_history::{DayTotal, by_day};
 use rds_shared::wire::Timestamp;

@@ -6,7 +6,7 @@ use anyhow::Result;
 use axum::Router;
 use axum::http::HeaderMap;
 use axum::http::header::{CONTENT_TYPE, ETAG};
-use rds_shared::access::{AnswerHead, Assertion, AssertionKey, BodyDigest};
+use rds_shared::access::{AnswerHead, Assertion, AssertionKey, BodyDigest, signed_headers};
 use rds_shared::wire::headers;
 use tokio::net::TcpListener;
 use tokio::runtime::Builder;
@@ -28,8 +28,8 @@ pub fn start(evidence: &str, key: AssertionKey) -> Result<SocketAddr> {
         ];
         let assertion = sent.get(headers::ASSERTION).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let nonce = Assertion::parse(assertion).map(|assertion| assertion.nonce().to_owned()).unwrap_or_default();
-        let header = |name: &str| said.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
-        let head = AnswerHead { nonce: &nonce, status: 200, header };
+        let headers = signed_headers(said.map(|(name, value)| (name, Some(value))));
+        let head = AnswerHead { nonce: &nonce, status: 200, headers };
         let signature = key.sign_answer(&head, Some(&BodyDigest::of(body.as_bytes())));
         ([(headers::ANSWER, signature)], said, body)
     };

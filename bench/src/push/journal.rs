@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail, ensure};
 use rds_origin::store::StoreError;
-use rds_origin::store::journal::read;
+use rds_origin::store::push::journal::read;
 use tokio::task::JoinSet;
 
 use super::ours::{self, CONNECTIONS, Ours};

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use rds_origin::clock::Clock;
 use rds_origin::keys::{self, KeyWish, Minted};
-use rds_origin::store::push_operations::{self, OperationRow};
+use rds_origin::store::push::operations::{self, OperationRow};
 use rds_origin::store::{At, Db, StoreError};
 use rds_shared::access::{Plan, Principal};
 use rds_shared::push::STREAMS_PER_KEY;
@@ -75,7 +75,7 @@ pub const CONNECTIONS: u32 = 32;
 /// Appends operations in one transaction, as `publication` does. `handed_over` is called just before the commit.
 pub async fn commit(db: &Db, rows: &[OperationRow], handed_over: &(dyn Fn() + Sync)) -> Result<(), StoreError> {
     let mut tx = db.pool.begin().await?;
-    push_operations::append(&mut tx, At(Clock::system().now()), rows).await?;
+    operations::append(&mut tx, At(Clock::system().now()), rows).await?;
     handed_over();
     Ok(tx.commit().await?)
 }

@@ -6,10 +6,10 @@ use super::register::{EpochDisk, Register};
 use super::{EpochMessage, EpochReply};
 use crate::exchange::{Outcome, exchange};
 use crate::guard::DiskFault;
-use crate::guard::key_object::respond;
-use crate::guard::lazy_state::LazyState;
-use crate::guard::message;
-use crate::guard::sql::{Table, counted, number};
+use crate::guard::keys::object::respond;
+use crate::guard::objects::lazy_state::LazyState;
+use crate::guard::objects::message;
+use crate::guard::objects::sql::{Table, counted, number};
 use crate::origin::{CallStamp, UnsignedCall};
 use crate::runtime::{self, calls};
 use core::cell::Cell;
@@ -45,7 +45,7 @@ const SEND_DELAY: Duration = Duration::from_secs(5);
 /// Delay before a failed delivery is repeated.
 const RETRY_DELAY: Duration = Duration::from_secs(15);
 
-/// The Durable Object. Bound by hand for the reason given in [`crate::guard::key_object`].
+/// The Durable Object. Bound by hand for the reason given in [`crate::guard::keys::object`].
 #[wasm_bindgen]
 pub struct Epochs {
     inner: Rc<Inner>,

@@ -1,12 +1,12 @@
 //! Keys and rate limits: two classes of Durable Objects that count exactly, and what an isolate remembers of their answers.
 //!
-//! Each key has one Durable Object, [`key::KeyGuard`], with its record, windows and usage. Addresses share 256,
-//! [`address::AddressGuard`], selected by neighbourhood. Both are plain state machines over synchronous storage: every admitted request is
+//! Each key has one Durable Object, [`keys::state::KeyGuard`], with its record, windows and usage. Addresses share 256,
+//! [`addresses::state::AddressGuard`], selected by neighbourhood. Both are plain state machines over synchronous storage: every admitted request is
 //! counted in a durable row before it is answered, and memory only mirrors storage. So an eviction, a crash or a second instance never
-//! admits an extra request. For a busy key an isolate reserves requests in advance and admits them by itself: see [`reserved`] in the
-//! isolate and [`outstanding`] in the Durable Object. Sixteen [`register`]s list the keys that the origin knows, so
-//! that a guessed key gets no Durable Object. [`key_object`] and [`address_object`] are the runtime around the state machines; they answer
-//! concurrent requests in one group commit ([`group_commit`]). [`client`] makes the Worker's calls to them.
+//! admits an extra request. For a busy key an isolate reserves requests in advance and admits them by itself: see [`keys::reserved`] in the
+//! isolate and [`keys::outstanding`] in the Durable Object. Sixteen [`register`]s list the keys that the origin knows, so
+//! that a guessed key gets no Durable Object. The modules called `object` are the runtime around the state machines; they answer
+//! concurrent requests in one group commit ([`objects::group_commit`]). [`objects::client`] makes the Worker's calls to them.
 //!
 //! # Invariants
 //!
@@ -26,32 +26,10 @@
 //! - A header names a caller's address only if the operator trusts the connecting peer (`TRUSTED_PROXIES`).
 //! - An index token's record is stored under the digest of its text, so it can never pass for a key's record (`edge/tests/pipeline/index_tokens.rs`).
 
-pub mod address;
-pub mod address_object;
-pub mod client;
-pub mod denials;
-pub mod fallback_limiter;
-pub mod group_commit;
-pub mod key;
-mod key_calls;
-mod key_disk;
-pub mod key_object;
-pub mod lazy_state;
-pub mod ledger;
-pub mod message;
-pub mod outstanding;
-pub mod record;
-#[cfg(test)]
-mod record_kept_tests;
+pub mod addresses;
+pub mod keys;
+pub mod objects;
 pub mod register;
-mod register_object;
-pub mod reports;
-pub mod reserved;
-pub mod semaphore;
-pub mod single_flight;
-pub mod sql;
-pub mod subclient;
-pub mod usage;
 
 use rds_shared::access::{Refused, Spray};
 use std::cell::RefCell;
@@ -59,17 +37,17 @@ use std::cell::RefCell;
 /// An isolate's memory of keys and addresses. All of it is bounded, and losing it is harmless.
 #[derive(Debug, Default)]
 pub struct Remembered {
-    pub denials: RefCell<denials::Denials>,
+    pub denials: RefCell<addresses::denials::Denials>,
     /// Keys judged lately.
     pub spray: RefCell<Spray>,
     /// Credentials refused lately, used while they cannot be judged.
     pub refused: RefCell<Refused>,
     /// The fallback limiter, used while the Durable Objects cannot be reached.
-    pub fallback: RefCell<fallback_limiter::FallbackLimiter>,
+    pub fallback: RefCell<addresses::fallback_limiter::FallbackLimiter>,
     /// Reservations.
-    pub reserved: RefCell<reserved::Reserved>,
+    pub reserved: RefCell<keys::reserved::Reserved>,
     /// Requests not yet reported to the Durable Objects.
-    pub reports: RefCell<reports::Reports>,
+    pub reports: RefCell<keys::reports::Reports>,
 }
 
 /// A failed read or write of storage. The state machine in memory is then discarded and loaded again.

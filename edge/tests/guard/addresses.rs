@@ -3,8 +3,8 @@
 use crate::disk::NOW;
 use proptest::prelude::*;
 use rds_edge::guard::DiskFault;
-use rds_edge::guard::address::{AddressDisk, AddressGuard, Key};
-use rds_edge::guard::message::{AddressTake, Around};
+use rds_edge::guard::addresses::state::{AddressDisk, AddressGuard, Key};
+use rds_edge::guard::objects::message::{AddressTake, Around};
 use rds_shared::access::budget::{AddressBudget, AddressCount, day_of, window_of};
 use std::cell::{Cell, RefCell, RefMut};
 use std::collections::BTreeMap;

@@ -2,12 +2,12 @@
 //! writes can be made to fail.
 
 use rds_edge::guard::DiskFault;
-use rds_edge::guard::key::{Change, KeyDisk, KeyGuard, Stored, StoredKey};
-use rds_edge::guard::ledger::{Bucket, Entry};
-use rds_edge::guard::message::Take;
-use rds_edge::guard::outstanding::OutstandingReservation;
-use rds_edge::guard::subclient::Subclient;
-use rds_edge::guard::usage::{Batch, WINDOWS_PER_DAY};
+use rds_edge::guard::keys::ledger::{Bucket, Entry};
+use rds_edge::guard::keys::outstanding::OutstandingReservation;
+use rds_edge::guard::keys::state::{Change, KeyDisk, KeyGuard, Stored, StoredKey};
+use rds_edge::guard::keys::subclient::Subclient;
+use rds_edge::guard::keys::usage::{Batch, WINDOWS_PER_DAY};
+use rds_edge::guard::objects::message::Take;
 use rds_shared::access::budget::Verdict;
 use rds_shared::access::link::UsageRow;
 use rds_shared::access::{KeyDigest, KeyRecord, Plan};

@@ -2,8 +2,8 @@
 
 use crate::disk::*;
 use proptest::prelude::*;
-use rds_edge::guard::message::{Take, Tally};
-use rds_edge::guard::subclient::Subclient;
+use rds_edge::guard::keys::subclient::Subclient;
+use rds_edge::guard::objects::message::{Take, Tally};
 use rds_shared::access::budget::{subclient_limit, window_of};
 use rds_shared::route::RateLimitClass;
 use std::collections::BTreeMap;

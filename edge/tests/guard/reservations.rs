@@ -2,9 +2,9 @@
 
 use crate::disk::*;
 use proptest::prelude::*;
-use rds_edge::guard::message::{KeyAsk, Reservation, ReserveAsk, Settled, Take};
-use rds_edge::guard::reserved::{FAMILY, Reserved};
-use rds_edge::guard::subclient::Subclient;
+use rds_edge::guard::keys::reserved::{FAMILY, Reserved};
+use rds_edge::guard::keys::subclient::Subclient;
+use rds_edge::guard::objects::message::{KeyAsk, Reservation, ReserveAsk, Settled, Take};
 use rds_shared::access::budget::Verdict;
 use rds_shared::access::link::{KeyAnswer, UsageBatch};
 use rds_shared::access::{KeyDigest, KeyRecord};

@@ -2,10 +2,10 @@
 
 use crate::disk::*;
 use proptest::prelude::*;
-use rds_edge::guard::key::KeyGuard;
-use rds_edge::guard::message::{Take, Tally};
-use rds_edge::guard::record::KeyStatus;
-use rds_edge::guard::subclient::Subclient;
+use rds_edge::guard::keys::record::KeyStatus;
+use rds_edge::guard::keys::state::KeyGuard;
+use rds_edge::guard::keys::subclient::Subclient;
+use rds_edge::guard::objects::message::{Take, Tally};
 use rds_shared::access::KeyDigest;
 use rds_shared::access::link::{KeyAnswer, UsageBatch};
 use rds_shared::route::RateLimitClass;

@@ -4,7 +4,7 @@ use crate::world::KEY;
 use rds_edge::origin::{Call, OriginAnswer};
 use rds_edge::ports::{BodyFault, Inbound, Peer};
 use rds_edge::respond::Reply;
-use rds_shared::access::{AnswerHead, AssertionKey, BodyDigest};
+use rds_shared::access::{AnswerHead, AssertionKey, BodyDigest, SIGNED};
 
 #[derive(Clone)]
 pub struct Ask {
@@ -82,7 +82,11 @@ pub fn arrived(call: &Call, mut answer: OriginAnswer) -> OriginAnswer {
         Some(signature) => Some(signature).filter(|signature| signature != UNSIGNED),
         None => {
             let key = AssertionKey::parse(KEY).unwrap();
-            let head = AnswerHead { nonce: &call.nonce, status: answer.status, header: |name| answer.header(name) };
+            let head = AnswerHead {
+                nonce: &call.nonce,
+                status: answer.status,
+                headers: SIGNED.map(|name| answer.header(name)),
+            };
             Some(key.sign_answer(&head, answer.digest.as_ref()))
         }
     };

@@ -1,8 +1,8 @@
 //! Durable Objects in this process: the real rules of rate limits, a scripted register of keys, and switches to make
 //! either fail.
 
-use rds_edge::guard::ledger::Ledger;
-use rds_edge::guard::message::{
+use rds_edge::guard::keys::ledger::Ledger;
+use rds_edge::guard::objects::message::{
     AddressTake, Around, KeyAsk, KeyMessage, KeyReply, LookUp, Reservation, ReserveAsk, Settled, Tally,
 };
 use rds_edge::ports::Unreachable;

@@ -73,7 +73,7 @@ fn an_answer_to_another_request_is_not_passed_on_and_does_not_open_the_breaker()
         let now = rds_shared::wire::Timestamp::from_seconds(1_795_219_200);
         let other = other.sign(&key, rds_edge::origin::CallStamp { now, nonce: [0xee; 16] });
         assert_ne!(call.nonce, other.nonce);
-        let head = rds_shared::access::AnswerHead { nonce: &other.nonce, status: 200, header: |_| None };
+        let head = rds_shared::access::AnswerHead { nonce: &other.nonce, status: 200, headers: Default::default() };
         let digest = rds_shared::access::BodyDigest::of(b"{}");
         let signature = Some(key.sign_answer(&head, Some(&digest)));
         Ok(OriginAnswer { status: 200, body: b"{}".to_vec(), signature, ..OriginAnswer::default() })

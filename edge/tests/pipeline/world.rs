@@ -7,7 +7,7 @@ use rds_edge::asking::tell_breaker;
 use rds_edge::cache::Entry;
 use rds_edge::config::Config;
 use rds_edge::exchange::{Outcome, exchange};
-use rds_edge::guard::message::{AddressTake, KeyMessage, KeyReply, ReserveAsk};
+use rds_edge::guard::objects::message::{AddressTake, KeyMessage, KeyReply, ReserveAsk};
 use rds_edge::origin::{self, Call, CallStamp, OriginAnswer};
 use rds_edge::pipeline::{self, Isolate};
 use rds_edge::ports::{Guards, Host, NoAnswer, Unreachable};

@@ -1,6 +1,7 @@
 //! Candidates for a basket: the stored facts of vaults and assets, as input of the basket rules.
 
-use crate::store::basket_candidates::{self as table, AssetRow, VaultRow};
+use crate::store::baskets::candidates as table;
+use crate::store::baskets::candidates::{AssetRow, VaultRow};
 use crate::store::{StoreError, Tx, decode_enum};
 use rds_shared::model::basket::ConstituentType;
 use rds_shared::rules::baskets::eligibility::{Candidate, StaleInput};

@@ -29,11 +29,14 @@ pub mod timer;
 use crate::clock::Clock;
 use crate::facts::EventRecord;
 use crate::publication::{self as events, Family, How, OBSERVED_CHANGE_SOURCE, Operation};
-use crate::store::basket_versions::{self as table, Held};
+use crate::store::baskets::versions as table;
+use crate::store::baskets::versions::Held;
 use crate::store::baskets::{self, Members, StoredVersion, Support};
-use crate::store::fail_safe;
-use crate::store::publication as versions;
-use crate::store::{Db, StoreError, Tx, assets, decision_signers, tags};
+use crate::store::graph::signers;
+use crate::store::ingest::publication as versions;
+use crate::store::scoring::fail_safe;
+use crate::store::service::tags;
+use crate::store::{Db, StoreError, Tx, assets};
 use rds_shared::graph::signature::DecisionKey;
 use rds_shared::model::basket::{BasketNotice, BasketVersionRow, ConstituentType, ShownChanges};
 use rds_shared::model::content_hash::ContentHash;
@@ -230,7 +233,7 @@ async fn sign(
     now: Timestamp,
 ) -> Result<VersionSignature, StoreError> {
     let Some(key) = key else { return Ok(VersionSignature::default()) };
-    let key_id = decision_signers::hold_active(tx, key.address().as_str(), now).await?;
+    let key_id = signers::hold_active(tx, key.address().as_str(), now).await?;
     Ok(key_id.map(|key_id| VersionSignature::of(content, key, key_id)).unwrap_or_default())
 }
 

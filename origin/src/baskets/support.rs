@@ -3,9 +3,10 @@
 use super::{show, tell};
 use crate::clock::Clock;
 use crate::publication::Family;
+use crate::store::baskets::versions as table;
 use crate::store::baskets::{self, StoredVersion, Support};
-use crate::store::publication as versions;
-use crate::store::{Db, StoreError, Tx, basket_versions as table};
+use crate::store::ingest::publication as versions;
+use crate::store::{Db, StoreError, Tx};
 use rds_shared::route::Tag;
 use rds_shared::wire::Timestamp;
 

@@ -2,7 +2,8 @@
 
 use super::Refreshed;
 use crate::app::App;
-use crate::store::{StoreError, scores};
+use crate::store::StoreError;
+use crate::store::scoring::scores;
 use rds_shared::model::health::FailSafeMode;
 use rds_shared::rules::baskets::refresh::latest_quarter_end;
 use std::time::Duration;

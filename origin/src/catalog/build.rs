@@ -5,11 +5,11 @@ use super::changes::ChangeFeeds;
 use super::rollup::Rollup;
 use super::vault::Vault;
 use super::{Catalog, Feeds, Markets, Security, SecurityFacts, Symbols, stats};
-use crate::store::asset_registry::AssetRegistry;
-use crate::store::catalog::{Registry, VaultFacts};
-use crate::store::journal::Past;
+use crate::store::assets::registry::AssetRegistry;
 use crate::store::markets::MarketFacts;
-use crate::store::oracles::FeedRecord;
+use crate::store::markets::oracles::FeedRecord;
+use crate::store::push::journal::Past;
+use crate::store::registry::catalog::{Registry, VaultFacts};
 use rds_shared::model::ids::{Address, ChainId};
 use rds_shared::select::vaults::{VaultIndex, VaultRecord};
 use std::collections::{BTreeMap, HashMap};
@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// The facts read by a refresh.
 #[derive(Debug)]
 pub struct Changes {
-    /// The past of the database that the facts belong to ([`crate::store::journal::past`]).
+    /// The past of the database that the facts belong to ([`crate::store::push::journal::past`]).
     pub past: Past,
     /// The data version that was read.
     pub version: i64,

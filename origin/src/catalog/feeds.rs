@@ -1,6 +1,6 @@
 //! Price feeds, encoded once except for the fields that depend on the clock.
 
-use crate::store::oracles::FeedRecord;
+use crate::store::markets::oracles::FeedRecord;
 use rds_shared::model::ids::{Address, ChainId};
 use rds_shared::model::oracle::EncodedFeed;
 use rds_shared::route::Query;

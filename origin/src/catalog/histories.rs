@@ -4,7 +4,8 @@
 //! gives it a new version.
 
 use super::Vault;
-use crate::store::{Db, StoreError, detail};
+use crate::store::vaults::detail;
+use crate::store::{Db, StoreError};
 use rds_shared::model::ids::VaultId;
 use rds_shared::model::vault_history::SnapshotPoint;
 use rds_shared::wire::Timestamp;

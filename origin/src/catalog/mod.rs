@@ -34,7 +34,7 @@ pub use security::{Security, SecurityFacts};
 pub use symbols::Symbols;
 pub use vault::{REWARDED_PROTOCOL, Vault, row_of};
 
-use crate::store::journal::Past;
+use crate::store::push::journal::Past;
 use arc_swap::ArcSwapOption;
 use changes::ChangeFeeds;
 use rds_shared::model::EncodedRow;

@@ -5,9 +5,13 @@
 use super::{Catalog, Changes, SecurityFacts};
 use crate::app::App;
 use crate::clock::Stopwatch;
-use crate::store::{
-    StoreError, asset_registry, catalog as table, journal, losses, markets, oracles, publication, security,
-};
+use crate::store::StoreError;
+use crate::store::assets::registry;
+use crate::store::ingest::publication;
+use crate::store::markets::{self, oracles};
+use crate::store::push::journal;
+use crate::store::registry::catalog as table;
+use crate::store::security::{self, losses};
 use rds_shared::route::TagVersions;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -58,7 +62,7 @@ async fn rebuild(app: &App) -> anyhow::Result<(bool, TagVersions)> {
             }
             false => None,
         };
-        let assets = asset_registry::load(&app.db, previous.as_ref().map(|catalog| catalog.assets.version)).await?;
+        let assets = registry::load(&app.db, previous.as_ref().map(|catalog| catalog.assets.version)).await?;
         // If a restore happened during the read, the catalog would accept cursors of facts that the restore undid.
         anyhow::ensure!(
             journal::past(&app.db).await?.0 == past,

@@ -1,7 +1,7 @@
 //! Chains, protocols and curators, with the totals of their active vaults.
 
 use super::{PreencodedBody, Vault};
-use crate::store::catalog::{ChainFacts, CuratorFacts, ProtocolFacts, Registry};
+use crate::store::registry::catalog::{ChainFacts, CuratorFacts, ProtocolFacts, Registry};
 use rds_shared::model::EncodedRow;
 use rds_shared::model::chain::ChainRow;
 use rds_shared::model::curator::{ChainShare, CuratorRow};

@@ -1,6 +1,6 @@
 //! A vault of the catalog: the row with every derived field, its encoded bytes, and further fields for filters.
 
-use crate::store::catalog::VaultFacts;
+use crate::store::registry::catalog::VaultFacts;
 use rds_shared::model::EncodedRow;
 use rds_shared::model::money::{rounded_rate, rounded_usd};
 use rds_shared::model::vault::{RewardedVault, VaultRow};

@@ -6,8 +6,9 @@ use crate::baskets::support::{self, Outcome, Verb};
 use crate::baskets::{self, Refreshed, SHOWN_IN};
 use crate::clock::Clock;
 use crate::config;
+use crate::store::Db;
 use crate::store::baskets::{self as table, Overview};
-use crate::store::{Db, decision_signers};
+use crate::store::graph::signers;
 use clap::Subcommand;
 use rds_shared::graph::signature::DecisionKey;
 use serde_json::{Value, json};
@@ -123,7 +124,7 @@ async fn cannot_sign(db: &Db, key: Option<&DecisionKey>) -> anyhow::Result<Optio
         return Ok(Some("neither RDS_SIGNING_KEY nor RDS_SIGNING_KEY_FILE is set here".to_owned()));
     };
     let address = key.address();
-    let signers = decision_signers::list(&db.pool).await?;
+    let signers = signers::list(&db.pool).await?;
     let may = signers.iter().any(|signer| signer.address == address.as_str() && signer.retired_at.is_none());
     Ok((!may).then(|| format!("{address} is not an active signer; see `signers list`")))
 }

@@ -6,10 +6,12 @@ use crate::clock_check;
 use crate::config::{self, Config, DatabaseConfig, Fault, LinkConfig, Unknown};
 use crate::metrics::process::most_files;
 use crate::status::{clocks, writes};
-use crate::store::decision_signers;
-use crate::store::health;
-use crate::store::journal::{self as table, JournalState};
-use crate::store::{self, Db, test_clock};
+use crate::store::graph::signers;
+use crate::store::push::journal as table;
+use crate::store::push::journal::JournalState;
+use crate::store::service::health;
+use crate::store::service::test_clock;
+use crate::store::{self, Db};
 use rds_shared::graph::evidence::Signer;
 use rds_shared::graph::signature::DecisionKey;
 use rds_shared::push::address::hold_everybody;
@@ -183,7 +185,7 @@ async fn signing(key: Option<&DecisionKey>, clock: &Clock, db: &Db) -> Check {
         return Check::good(SIGNING, "RDS_SIGNING_KEY is not set: checks are answered without decisions");
     };
     let (address, now) = (key.address(), clock.now());
-    let signers = match decision_signers::list(&db.pool).await {
+    let signers = match signers::list(&db.pool).await {
         Ok(signers) => signers,
         Err(error) => return Check::bad(SIGNING, error.to_string()),
     };

@@ -4,7 +4,8 @@ use super::Output;
 use crate::clock::Clock;
 use crate::journal::draw;
 use crate::store::Db;
-use crate::store::journal::{self as table, Cause};
+use crate::store::push::journal as table;
+use crate::store::push::journal::Cause;
 use serde_json::json;
 
 /// Steps over every sequence number that may have been assigned before the database was set back.

@@ -21,7 +21,8 @@ use crate::clock::Clock;
 use crate::config::{self, DatabaseConfig};
 use crate::crash_dump;
 use crate::simulate::Options;
-use crate::store::journal::{self as numbers, Cause};
+use crate::store::push::journal as numbers;
+use crate::store::push::journal::Cause;
 use crate::store::{self, Db};
 use crate::telemetry;
 use anyhow::Context;
@@ -302,7 +303,7 @@ async fn on_facts(verb: Command, out: Output) -> anyhow::Result<ExitCode> {
 /// The environment's database, and the clock of the service that runs on it.
 async fn opened() -> anyhow::Result<(Db, Clock)> {
     let db = database().await?;
-    let clock = store::test_clock::shift(&db).await?.map_or_else(Clock::system, Clock::shifted);
+    let clock = store::service::test_clock::shift(&db).await?.map_or_else(Clock::system, Clock::shifted);
     Ok((db, clock))
 }
 

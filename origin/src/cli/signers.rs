@@ -5,7 +5,8 @@ use super::edge::Edge;
 use crate::clock::Clock;
 use crate::config;
 use crate::decisions::registry::{self, Changed, Retirement, SHOWN_IN};
-use crate::store::{Db, decision_signers};
+use crate::store::Db;
+use crate::store::graph::signers;
 use anyhow::Context;
 use clap::Subcommand;
 use rds_shared::graph::evidence::Signer;
@@ -49,7 +50,7 @@ pub(super) async fn run(db: &Db, clock: &Clock, command: Signers, out: Output) -
     let edge = Edge::configured(clock)?;
     let (named, changed) = match command {
         Signers::List => {
-            let rows = decision_signers::list(&db.pool).await?;
+            let rows = signers::list(&db.pool).await?;
             let lines: Vec<String> = rows.iter().map(line).collect();
             out.show(lines.join("\n"), &rows)?;
             return Ok(ExitCode::SUCCESS);

@@ -1,7 +1,9 @@
 //! Signing what a check came to: one decision in force a check, however many processes are asked at once.
 
-use crate::store::decisions::{self as table, Kept, Signed};
-use crate::store::{Db, StoreError, decision_signers};
+use crate::store::graph::decisions as table;
+use crate::store::graph::decisions::{Kept, Signed};
+use crate::store::graph::signers;
+use crate::store::{Db, StoreError};
 use rds_shared::graph::decision::{Envelope, Subject};
 use rds_shared::graph::signature::DecisionKey;
 use rds_shared::model::decision::IssuedDecision;
@@ -38,7 +40,7 @@ pub async fn issue(
         let (key, subject) = (key.clone(), subject.clone());
         Box::pin(async move {
             let snapshot_id = subject.snapshot_id;
-            let Some(key_id) = decision_signers::hold_active(tx, key.address().as_str(), created_at).await? else {
+            let Some(key_id) = signers::hold_active(tx, key.address().as_str(), created_at).await? else {
                 return Ok(Err(Unsigned::NotLet));
             };
             let Some(ours) = sign(&key, key_id, subject, created_at) else { return Ok(Err(Unsigned::Failed)) };

@@ -3,7 +3,9 @@
 //! A change shows at the edge like any change of facts: by its tag, on the next request.
 
 use crate::clock::Clock;
-use crate::store::{Db, StoreError, decision_signers as table, tags};
+use crate::store::graph::signers as table;
+use crate::store::service::tags;
+use crate::store::{Db, StoreError};
 use rds_shared::graph::evidence::{MAX_SIGNERS, Signer};
 use rds_shared::model::ids::Address;
 use rds_shared::route::Tag;

@@ -6,7 +6,8 @@
 use super::EdgeLink;
 use crate::app::App;
 use crate::clock::Stopwatch;
-use crate::store::edge_outbox::{self as table, Claimed};
+use crate::store::keys::edge_outbox as table;
+use crate::store::keys::edge_outbox::Claimed;
 use crate::store::{Db, StoreError};
 use rds_shared::access::link::{RECORD_KEPT_SECONDS, RECORD_LEASE_SECONDS};
 use std::sync::atomic::Ordering::Relaxed;

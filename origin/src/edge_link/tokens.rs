@@ -6,7 +6,8 @@
 use super::EdgeLink;
 use super::outbox::{EDGE_SECONDS, LOOK, Settled};
 use crate::clock::Stopwatch;
-use crate::store::{Db, StoreError, edge_outbox};
+use crate::store::keys::edge_outbox;
+use crate::store::{Db, StoreError};
 use rds_shared::access::link::KeyNews;
 use std::time::Duration;
 use tokio::time::sleep;

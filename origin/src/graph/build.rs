@@ -2,8 +2,9 @@
 
 use super::facts::{self, Registry};
 use super::{frozen, incidents, lending};
-use crate::store::graph_facts::{self, GraphRows};
-use crate::store::snapshots::{self, Frozen, Kept};
+use crate::store::graph::facts as graph_facts;
+use crate::store::graph::facts::GraphRows;
+use crate::store::graph::snapshots::{self, Frozen, Kept};
 use crate::store::{Db, StoreError};
 use rds_shared::graph::snapshot::Manifest;
 use rds_shared::model::content_hash::ContentHash;

@@ -13,8 +13,8 @@
 use super::feeds::Feeds;
 use super::mappings::{Mappings, Subject};
 use crate::facts::{ExposurePart, PartBridge};
-use crate::store::catalog::address;
-use crate::store::graph_facts::{AssetRow, GraphRows, ReserveRow, VaultRow};
+use crate::store::graph::facts::{AssetRow, GraphRows, ReserveRow, VaultRow};
+use crate::store::registry::catalog::address;
 use crate::store::{At, StoreError, decode_optional_enum};
 use rds_shared::graph::amount::Usd;
 use rds_shared::graph::facts::{AssetRoute, Facts, Holding, Part, Reference, Trust, VaultFacts};

@@ -4,7 +4,7 @@
 //! share, or a symbol that two tokens of a market share, says neither: no feed is taken from it, and what prices the token is unknown.
 
 use super::mappings::Mappings;
-use crate::store::graph_facts::{FeedRow, GraphRows, ReserveRow};
+use crate::store::graph::facts::{FeedRow, GraphRows, ReserveRow};
 use rds_shared::graph::facts::OracleFeed;
 use rds_shared::model::mapping::{MappingType, SubjectType};
 use std::collections::{BTreeSet, HashMap};

@@ -3,7 +3,8 @@
 use super::{Snapshot, answers, build, frozen};
 use crate::app::App;
 use crate::clock::Stopwatch;
-use crate::store::{Db, StoreError, graph_facts, snapshots};
+use crate::store::graph::{facts, snapshots};
+use crate::store::{Db, StoreError};
 use rds_shared::graph::breach::MarketIds;
 use rds_shared::graph::incidents::IncidentMap;
 use rds_shared::graph::lending::LendingMarket;
@@ -68,7 +69,7 @@ pub async fn load(db: &Db, id: &str) -> anyhow::Result<Snapshot> {
         let body = snapshots::body(db, &publication.content_hash.to_hex()).await?;
         bodies.insert(publication.name, frozen::intact(publication.content_hash, body)?);
     }
-    let ids = graph_facts::market_ids(db).await?;
+    let ids = facts::market_ids(db).await?;
     tokio::task::spawn_blocking(move || open(manifest, &bodies, &ids)).await?
 }
 

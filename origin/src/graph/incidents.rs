@@ -1,7 +1,7 @@
 //! From events to the incidents of a snapshot.
 
 use crate::store::At;
-use crate::store::graph_facts::{GraphRows, IncidentRow};
+use crate::store::graph::facts::{GraphRows, IncidentRow};
 use rds_shared::graph::incidents::{Incident, WINDOW_DAYS};
 use rds_shared::model::ids::VaultKey;
 use rds_shared::wire::Timestamp;

@@ -7,8 +7,8 @@
 //! protocol reports what was supplied and borrowed and never what stands against it, so that its debt stays unpriced.
 
 use super::facts::Registry;
-use crate::store::catalog::address;
-use crate::store::graph_facts::{EmodeRow, GraphRows, MarketRow, ReserveRow};
+use crate::store::graph::facts::{EmodeRow, GraphRows, MarketRow, ReserveRow};
+use crate::store::registry::catalog::address;
 use crate::store::{At, StoreError, decode_enum};
 use rds_shared::graph::lending::{Collateral, LendingMarket, LendingVault};
 use rds_shared::model::ids::{ChainId, VaultKey};

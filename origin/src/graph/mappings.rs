@@ -1,6 +1,6 @@
 //! What is mapped to bridges, sets of signers, vendors and clusters, looked up by its subject.
 
-use crate::store::graph_facts::MappingRow;
+use crate::store::graph::facts::MappingRow;
 use crate::store::{StoreError, decode_enum};
 use rds_shared::graph::facts::{Reference, Trust};
 use rds_shared::model::mapping::{MappingType, SubjectType};

@@ -10,9 +10,14 @@ use crate::observed_changes::{self, Readings};
 use crate::publication::{self as events, How};
 use crate::rwa::totals;
 use crate::scoring_run::sanity_checks::{Over, Trust, attempt};
-use crate::store::event_places::{self, Deciding};
-use crate::store::publication::{self, Touched};
-use crate::store::{Db, StoreError, Tx, assets, event_feed, event_states, facts, markets, rwa, scores, tags};
+use crate::store::assets::{self, rwa};
+use crate::store::events::places::{self, Deciding};
+use crate::store::events::{feed, states};
+use crate::store::ingest::facts;
+use crate::store::ingest::publication::{self, Touched};
+use crate::store::scoring::scores;
+use crate::store::service::tags;
+use crate::store::{Db, StoreError, Tx, markets};
 use rds_shared::wire::Timestamp;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -162,7 +167,7 @@ async fn write<'b>(tx: &mut Tx<'_>, batch: &'b Batch) -> Result<Written<'b>, Sto
     let mut vaults = upsert(tx, &batch.vaults).await?;
     count("vault", vaults.len());
     let decided = deciding(tx, batch).await?;
-    let feed_moved = event_places::follow(tx, &before, &decided).await?;
+    let feed_moved = places::follow(tx, &before, &decided).await?;
     let states = upsert(tx, &batch.states).await?;
     readings.vaults.clone_from(&states);
     let snapshots: Vec<Snapshot<'_>> = batch.states.iter().map(|(_, state)| Snapshot(state)).collect();
@@ -194,7 +199,7 @@ async fn write<'b>(tx: &mut Tx<'_>, batch: &'b Batch) -> Result<Written<'b>, Sto
     // No score depends on mappings.
     count("mapping", upsert(tx, &batch.mappings).await?.len());
 
-    let first_told = event_states::unknown_among(tx, &batch.event_ids()).await?;
+    let first_told = states::unknown_among(tx, &batch.event_ids()).await?;
     write_events(tx, batch, &mut touched, &mut count).await?;
     Ok(Written { touched, changed, readings, first_told, before, decided, feed_moved })
 }
@@ -203,7 +208,7 @@ async fn write<'b>(tx: &mut Tx<'_>, batch: &'b Batch) -> Result<Written<'b>, Sto
 async fn deciding(tx: &mut Tx<'_>, batch: &Batch) -> Result<Deciding, StoreError> {
     let chains: Vec<i64> = batch.chains.iter().map(|(_, chain)| chain.chain_id).collect();
     let vaults: Vec<&str> = batch.vaults.iter().map(|(_, vault)| vault.id.as_str()).collect();
-    event_places::deciding(tx, &chains, &vaults).await
+    places::deciding(tx, &chains, &vaults).await
 }
 
 /// Writes incidents and events with their links, new ones as drafts, and updates the feed.
@@ -220,7 +225,7 @@ async fn write_events(
     count("incident_link", links.len().max(incidents.len()));
     incidents.extend(links);
     touched.events = incidents.iter().filter_map(|id| id.parse().ok()).collect();
-    event_feed::refresh(tx, &touched.events, &[]).await?;
+    feed::refresh(tx, &touched.events, &[]).await?;
     let records: Vec<EventRecord> = batch.events.iter().map(|(_, event)| event.clone()).collect();
     let taken = events::take_in(tx, &records).await?;
     count("event", taken.events.len());

@@ -5,7 +5,8 @@
 use super::batch::{Batch, Numbered};
 use crate::facts::fact::Fact;
 use crate::facts::{Event, HolderRow, Snapshot};
-use crate::store::{StoreError, Tx, facts};
+use crate::store::ingest::facts;
+use crate::store::{StoreError, Tx};
 use serde::Serialize;
 use std::collections::BTreeMap;
 

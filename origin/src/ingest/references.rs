@@ -10,7 +10,7 @@ mod security;
 use super::batch::{Batch, Numbered};
 use super::{Fault, check};
 use crate::facts::AssetReview;
-use crate::store::references::{self, KnownChain};
+use crate::store::registry::references::{self, KnownChain};
 use crate::store::{StoreError, Tx};
 use rds_shared::model::ids::{Address, AddressError, Namespace};
 use rds_shared::scoring::MilliPoints;

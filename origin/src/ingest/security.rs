@@ -3,7 +3,8 @@
 use super::batch::Batch;
 use super::commit::{Changed, upsert};
 use crate::security::{self, Settled};
-use crate::store::{StoreError, Tx, security as registry, signals};
+use crate::store::security::signals;
+use crate::store::{StoreError, Tx, security as registry};
 use rds_shared::wire::Timestamp;
 
 /// Writes the batch's registry rows, cases and signals.

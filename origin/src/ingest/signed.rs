@@ -4,8 +4,9 @@ use super::Fault;
 use super::batch::Batch;
 use crate::attestation::{message, verifies};
 use crate::facts::{Attestation, ReviewerKey};
-use crate::store::attestations::{self, Subject};
-use crate::store::{At, StoreError, Tx, rwa};
+use crate::store::assets::attestations::{self, Subject};
+use crate::store::assets::rwa;
+use crate::store::{At, StoreError, Tx};
 use std::collections::{HashMap, HashSet};
 
 /// The faults of the batch's attestations. Reviews and reviewers must have been written.

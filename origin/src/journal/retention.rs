@@ -3,7 +3,8 @@
 use super::{connect, in_time};
 use crate::app::App;
 use crate::store::StoreError;
-use crate::store::journal::retention::{self as table, HOUR, Round};
+use crate::store::push::journal::retention as table;
+use crate::store::push::journal::retention::{HOUR, Round};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use tokio::time::sleep;

@@ -18,12 +18,13 @@ pub mod bcrypt_rows;
 pub mod known;
 pub mod usage;
 
-pub use crate::store::index_tokens::TokenRow;
+pub use crate::store::keys::index_tokens::TokenRow;
 pub use crate::store::keys::{KeyRow, KeyWish, Revocation};
 
 use crate::clock::Clock;
 use crate::entropy;
-use crate::store::{Db, StoreError, edge_outbox, index_tokens, keys as table};
+use crate::store::keys::{edge_outbox, index_tokens};
+use crate::store::{Db, StoreError, keys as table};
 use crate::webhooks::subscriptions;
 use rds_shared::access::credential::{CredentialText, Kind};
 use rds_shared::access::link::KeyNews;

@@ -1,7 +1,9 @@
 //! Usage counted by the edge: every batch is applied once and completely, however often it is sent.
 
-use crate::store::usage::{self as table, Counted, Source};
-use crate::store::{Db, StoreError, index_tokens};
+use crate::store::keys::index_tokens;
+use crate::store::keys::usage as table;
+use crate::store::keys::usage::{Counted, Source};
+use crate::store::{Db, StoreError};
 use rds_shared::access::link::{RESERVATION, UsageBatch, UsageRow};
 use rds_shared::wire::Timestamp;
 use rds_shared::wire::error::{Detail, In};

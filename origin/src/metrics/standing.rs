@@ -6,7 +6,8 @@
 use super::{head, metric};
 use crate::app::App;
 use crate::clock::Stopwatch;
-use crate::store::standing::{self as table, ServiceState};
+use crate::store::service::standing as table;
+use crate::store::service::standing::ServiceState;
 use arc_swap::ArcSwapOption;
 use std::fmt::Write;
 use std::sync::Arc;

@@ -6,7 +6,7 @@
 use super::Readings;
 use crate::facts::EventRecord;
 use crate::publication::OBSERVED_CHANGE_SOURCE;
-use crate::store::last_notified::{self, Allocation, LastNotified, Topic};
+use crate::store::ingest::last_notified::{self, Allocation, LastNotified, Topic};
 use crate::store::{StoreError, Tx};
 use rds_shared::model::status::Severity;
 use rds_shared::rules::changes::{ALLOCATION_SHIFT_PPM, moved_ppm};

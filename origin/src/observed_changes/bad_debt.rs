@@ -3,7 +3,7 @@
 use super::{Readings, dollars};
 use crate::facts::EventRecord;
 use crate::publication::OBSERVED_CHANGE_SOURCE;
-use crate::store::last_notified::{self, Debt, LastNotified, Topic};
+use crate::store::ingest::last_notified::{self, Debt, LastNotified, Topic};
 use crate::store::{StoreError, Tx};
 use rds_shared::model::status::{RemediationStatus, Severity};
 use rds_shared::rules::changes::{self, is_critical_debt};

@@ -4,7 +4,7 @@ use super::Readings;
 use crate::facts::fact::Fact;
 use crate::facts::{EventRecord, VaultState};
 use crate::publication::OBSERVED_CHANGE_SOURCE;
-use crate::store::last_notified::{self, Gate, LastNotified, Topic};
+use crate::store::ingest::last_notified::{self, Gate, LastNotified, Topic};
 use crate::store::{At, StoreError, Tx};
 use rds_shared::model::status::{DepositStatus, Severity};
 use rds_shared::rules::changes::deposit_move;

@@ -3,7 +3,7 @@
 use crate::facts::EventRecord;
 use crate::publication::{self, How, RATING_CHANGE_SOURCE};
 use crate::scoring_run::VaultChange;
-use crate::store::last_notified;
+use crate::store::ingest::last_notified;
 use crate::store::{StoreError, Tx};
 use rds_shared::model::status::Severity;
 use rds_shared::rules::dwell::{Change, ChangeType};

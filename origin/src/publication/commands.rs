@@ -3,8 +3,11 @@
 use super::{Outcome, promote, publish, retract};
 use crate::clock::Clock;
 use crate::scoring_run::sanity_checks::{Over, Trust, attempt};
-use crate::store::publication::{self as versions, Touched};
-use crate::store::{Db, StoreError, Tx, event_states, security, tags};
+use crate::store::events::states;
+use crate::store::ingest::publication as versions;
+use crate::store::ingest::publication::Touched;
+use crate::store::service::tags;
+use crate::store::{Db, StoreError, Tx, security};
 use rds_shared::route::Tag;
 use rds_shared::wire::Timestamp;
 
@@ -50,7 +53,7 @@ pub async fn run(db: &Db, clock: &Clock, id: i64, verb: Verb) -> Result<Outcome,
 /// Scores the vaults that an incident counts against, and records the change as a data version.
 async fn follow(tx: &mut Tx<'_>, id: i64, now: Timestamp) -> Result<(), StoreError> {
     let version = versions::current_version(tx).await? + 1;
-    let touched = Touched { events: event_states::incidents_among(tx, &[id]).await?, ..Touched::default() };
+    let touched = Touched { events: states::incidents_among(tx, &[id]).await?, ..Touched::default() };
     let run = attempt(tx, now, version, Over::Touched { touched, assets: false }, Trust::Judged).await?;
     let changed = match security::told_by(tx, &[id]).await? {
         0 => serde_json::json!({ "event": 1 }),

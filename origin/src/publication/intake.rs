@@ -2,7 +2,9 @@
 
 use crate::facts::fact::Fact;
 use crate::facts::{EventLink, EventRecord, EventScope, Publication};
-use crate::store::{StoreError, Tx, event_feed, event_states, facts};
+use crate::store::events::{feed, states};
+use crate::store::ingest::facts;
+use crate::store::{StoreError, Tx};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a batch of records changed.
@@ -23,7 +25,7 @@ pub struct TakenIn {
 /// A record that replaces another also replaces all its links, whatever their instant.
 pub async fn take_in(tx: &mut Tx<'_>, events: &[EventRecord]) -> Result<TakenIn, StoreError> {
     let taken = write(tx, events).await?;
-    event_feed::refresh(tx, &taken.events, &taken.groups).await?;
+    feed::refresh(tx, &taken.events, &taken.groups).await?;
     Ok(taken)
 }
 
@@ -33,7 +35,7 @@ pub(super) async fn write(tx: &mut Tx<'_>, events: &[EventRecord]) -> Result<Tak
         return Ok(TakenIn::default());
     }
     let ids: Vec<i64> = events.iter().map(|event| event.id).collect();
-    let groups = event_feed::groups_of(tx, &ids).await?;
+    let groups = feed::groups_of(tx, &ids).await?;
     let changed = facts::upsert(tx, events).await?;
     let changed: BTreeSet<i64> = changed.iter().filter_map(|id| id.parse().ok()).collect();
     if changed.is_empty() {
@@ -42,7 +44,7 @@ pub(super) async fn write(tx: &mut Tx<'_>, events: &[EventRecord]) -> Result<Tak
     let mut taken = TakenIn { events: changed.iter().copied().collect(), groups, ..TakenIn::default() };
     let links: Vec<EventLink> =
         newest(events).filter(|event| changed.contains(&event.id)).flat_map(EventRecord::subjects).collect();
-    let old = event_states::take_links(tx, &taken.events).await?;
+    let old = states::take_links(tx, &taken.events).await?;
     facts::upsert(tx, &links).await?;
     let named: BTreeSet<(i64, EventScope, &str)> =
         links.iter().map(|link| (link.event_id, link.scope, link.subject_id.as_str())).collect();

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A transition, the feed's row and the captured operation are written in the caller's transaction, which holds the writers' lock
-//! ([`crate::store::publication::take_turn`]). A transition to the present state changes and captures nothing: the result is
+//! ([`crate::store::ingest::publication::take_turn`]). A transition to the present state changes and captures nothing: the result is
 //! [`Outcome::Already`]. A transition back and forth captures one operation each way, in that order, however little time lies between.
 //! Scores are left to the caller: after a transition of an event of type `Incident`, the vaults that it touches must be scored
 //! again, which [`commands`] does for operators' commands and `ingest` for observations.
@@ -28,9 +28,10 @@ mod intake;
 pub use intake::{TakenIn, public_at_once, take_in};
 
 use crate::facts::EventRecord;
-use crate::store::event_detail::{self, Placed};
-use crate::store::push_operations::{self, OperationRow};
-use crate::store::{StoreError, Tx, event_feed, event_states};
+use crate::store::events::detail::{self, Placed};
+use crate::store::events::{feed, states};
+use crate::store::push::operations::{self, OperationRow};
+use crate::store::{StoreError, Tx};
 use rds_shared::model::event::PublicationState;
 use rds_shared::wire::Timestamp;
 use serde::Serialize;
@@ -136,26 +137,26 @@ pub async fn capture<T: Serialize>(
     now: Timestamp,
     operation: Operation<'_, T>,
 ) -> Result<(), StoreError> {
-    push_operations::append(tx, now.into(), &[row(operation)?]).await
+    operations::append(tx, now.into(), &[row(operation)?]).await
 }
 
 /// Makes an event public: a draft for the first time, a retracted one again, with the body as it is now.
 pub async fn publish(tx: &mut Tx<'_>, id: i64, now: Timestamp) -> Result<Outcome, StoreError> {
-    let moved = event_states::publish(tx, &[id], now.into(), false, false).await?;
+    let moved = states::publish(tx, &[id], now.into(), false, false).await?;
     refresh_and_capture(tx, &moved, StreamOp::Published, now).await?;
     outcome(tx, id, &moved, |state, _| state == PublicationState::Published).await
 }
 
 /// Marks a public event as promoted into the feed. Captures a stream frame only, because webhooks already have the event.
 pub async fn promote(tx: &mut Tx<'_>, id: i64, now: Timestamp) -> Result<Outcome, StoreError> {
-    let moved = event_states::promote(tx, id, now.into()).await?;
+    let moved = states::promote(tx, id, now.into()).await?;
     captured(tx, &moved, StreamOp::Promoted, now, |_| None).await?;
     outcome(tx, id, &moved, |state, promoted| state == PublicationState::Published && promoted).await
 }
 
 /// Withdraws a public event; the next newest event of its group then represents the group.
 pub async fn retract(tx: &mut Tx<'_>, id: i64, reason: Option<&str>, now: Timestamp) -> Result<Outcome, StoreError> {
-    let moved = event_states::retract(tx, id, now.into(), reason).await?;
+    let moved = states::retract(tx, id, now.into(), reason).await?;
     refresh_and_capture(tx, &moved, StreamOp::Retracted, now).await?;
     outcome(tx, id, &moved, |state, _| state == PublicationState::Retracted).await
 }
@@ -173,12 +174,12 @@ pub async fn publish_new(
     let TakenIn { events: mut stale, groups, .. } = intake::write(tx, events).await?;
     let ids: Vec<i64> = events.iter().map(|event| event.id).collect();
     let promoted = how == How::Promoted;
-    let moved = event_states::publish(tx, &ids, now.into(), promoted, true).await?;
+    let moved = states::publish(tx, &ids, now.into(), promoted, true).await?;
     // One refresh for the events that were written and those that became public.
     stale.extend_from_slice(&moved);
     stale.sort_unstable();
     stale.dedup();
-    event_feed::refresh(tx, &stale, &groups).await?;
+    feed::refresh(tx, &stale, &groups).await?;
     let op = if promoted { StreamOp::Promoted } else { StreamOp::Published };
     captured(tx, &moved, op, now, |placed| Some(family(placed, op))).await?;
     Ok(moved)
@@ -187,7 +188,7 @@ pub async fn publish_new(
 /// Publishes those of `ids` that never were public; returns them.
 pub async fn publish_first(tx: &mut Tx<'_>, ids: &[i64], how: How, now: Timestamp) -> Result<Vec<i64>, StoreError> {
     let promoted = how == How::Promoted;
-    let moved = event_states::publish(tx, ids, now.into(), promoted, true).await?;
+    let moved = states::publish(tx, ids, now.into(), promoted, true).await?;
     refresh_and_capture(tx, &moved, if promoted { StreamOp::Promoted } else { StreamOp::Published }, now).await?;
     Ok(moved)
 }
@@ -197,14 +198,14 @@ async fn refresh_and_capture(tx: &mut Tx<'_>, moved: &[i64], op: StreamOp, now: 
     if moved.is_empty() {
         return Ok(());
     }
-    event_feed::refresh(tx, moved, &[]).await?;
+    feed::refresh(tx, moved, &[]).await?;
     captured(tx, moved, op, now, |placed| Some(family(placed, op))).await
 }
 
 /// Captures the retractions that were made while the chain was withheld, of events that subscribers know as public: once, when the chain
 /// is served again. Events on chains that are still withheld wait.
 pub async fn tell_owed_retractions(tx: &mut Tx<'_>, now: Timestamp) -> Result<(), StoreError> {
-    let owed = event_states::owed_retractions(tx).await?;
+    let owed = states::owed_retractions(tx).await?;
     captured(tx, &owed, StreamOp::Retracted, now, |_| Some(Family::EventRetracted)).await
 }
 
@@ -217,13 +218,13 @@ async fn captured(
     family: impl Fn(&Placed) -> Option<Family> + Send,
 ) -> Result<(), StoreError> {
     for ids in ids.chunks(CAPTURE_BATCH) {
-        let mut placed = event_detail::placed(&mut **tx, ids).await?;
+        let mut placed = detail::placed(&mut **tx, ids).await?;
         placed.retain(|placed| placed.is_served);
         let rows =
             placed.iter().map(|placed| row(operation(placed, family(placed), op))).collect::<Result<Vec<_>, _>>()?;
-        push_operations::append(tx, now.into(), &rows).await?;
+        operations::append(tx, now.into(), &rows).await?;
         let told: Vec<&str> = placed.iter().map(|placed| placed.detail.row.id.as_str()).collect();
-        event_states::set_told(tx, &told, op != StreamOp::Retracted).await?;
+        states::set_told(tx, &told, op != StreamOp::Retracted).await?;
     }
     Ok(())
 }
@@ -280,7 +281,7 @@ async fn outcome(
     if !moved.is_empty() {
         return Ok(Outcome::Moved);
     }
-    Ok(match event_states::of(tx, id).await? {
+    Ok(match states::of(tx, id).await? {
         None => Outcome::Unknown,
         Some((state, promoted)) if is_there(state, promoted) => Outcome::Already,
         Some((state, _)) => Outcome::Refused(state),

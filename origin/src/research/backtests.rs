@@ -7,7 +7,8 @@
 use super::records::Kept;
 use super::wording;
 use crate::scoring_run::as_of::Histories;
-use crate::store::research_samples::{self as table, SampleRow, WindowRow};
+use crate::store::research::samples as table;
+use crate::store::research::samples::{SampleRow, WindowRow};
 use crate::store::{At, StoreError, Tx};
 use rds_shared::model::research::{Backtest, Grouping, Signal, TriedBacktest};
 use rds_shared::research::gates;

@@ -2,7 +2,7 @@
 
 use super::backtests::Tried;
 use super::records::Kept;
-use crate::store::research_facts::{self, Checked};
+use crate::store::research::facts::{self, Checked};
 use crate::store::{StoreError, Tx};
 use rds_shared::model::research::{Claim, Level, Signal};
 use rds_shared::research::gates::{self, Unmet};
@@ -13,9 +13,9 @@ use rds_shared::scoring::METHODOLOGY_VERSION;
 
 /// Checks every claim.
 pub async fn run(tx: &mut Tx<'_>, tried: &[Tried], kept: &mut Kept) -> Result<(), StoreError> {
-    let tiers = research_facts::tiers_off(tx, CORE_FLOOR.get(), PRIME_FLOOR.get()).await?;
-    let caps = research_facts::scores_above_caps(tx, SCORE_STEP).await?;
-    let inputs = research_facts::inputs_without_source(tx).await?;
+    let tiers = facts::tiers_off(tx, CORE_FLOOR.get(), PRIME_FLOOR.get()).await?;
+    let caps = facts::scores_above_caps(tx, SCORE_STEP).await?;
+    let inputs = facts::inputs_without_source(tx).await?;
     let of_rows = [
         (
             "tier-follows-score",

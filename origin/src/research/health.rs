@@ -1,7 +1,7 @@
 //! The model's health: how well it is fed, and how still it stands. One reading of each figure a run.
 
 use super::records::Kept;
-use crate::store::research_facts::Coverage;
+use crate::store::research::facts::Coverage;
 use crate::store::{StoreError, Tx};
 use rds_shared::model::research::{Figure, ModelHealth, PREVIEW_STAGE, RecordKind};
 use rds_shared::scoring::METHODOLOGY_VERSION;

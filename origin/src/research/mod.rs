@@ -26,11 +26,12 @@ mod reports;
 mod wording;
 
 use crate::clock::Clock;
+use crate::store::ingest::publication;
 use crate::store::research::{self as records_table, LastRun};
-use crate::store::{
-    At, Db, StoreError, publication, research_facts, research_predictions as predictions_table, research_samples, tags,
-    vault_days,
-};
+use crate::store::research::{facts, predictions as predictions_table, samples};
+use crate::store::service::tags;
+use crate::store::vaults::days;
+use crate::store::{At, Db, StoreError};
 use rds_shared::model::research::RecordKind;
 use rds_shared::route::Tag;
 use rds_shared::scoring::METHODOLOGY_VERSION;
@@ -107,7 +108,7 @@ async fn sum_days(db: &Db) -> Result<(), StoreError> {
     db.run_tx("daily sums", |tx| {
         Box::pin(async move {
             publication::take_turn(tx).await?;
-            vault_days::refresh_all(tx).await?;
+            days::refresh_all(tx).await?;
             Ok::<(), StoreError>(())
         })
     })
@@ -129,14 +130,14 @@ async fn run_if(
             }
             let run_id = records_table::begin_run(tx, At(now), METHODOLOGY_VERSION, &chain_ids).await?;
             let mut kept = Kept::new((run_id, At(now)), chain_ids);
-            let broken = research_samples::broken_series(tx, At(now)).await?;
+            let broken = samples::broken_series(tx, At(now)).await?;
             let tried = backtests::run(tx, now, &broken, &mut kept).await?;
-            let coverage = research_facts::coverage(tx, At(now)).await?;
-            let missing = research_facts::missing_inputs(tx).await?;
+            let coverage = facts::coverage(tx, At(now)).await?;
+            let missing = facts::missing_inputs(tx).await?;
             health::run(tx, &coverage, &missing, &mut kept).await?;
             claims::run(tx, &tried, &mut kept).await?;
             reports::run(tx, (&coverage, &missing), &tried, &mut kept).await?;
-            let sources = research_facts::sources(tx).await?;
+            let sources = facts::sources(tx).await?;
             for source in &sources {
                 let rows = source.kinds.iter().map(|kind| kind.rows).sum();
                 kept.document(tx, RecordKind::Source, &source.source, source, rows).await?;

@@ -1,6 +1,7 @@
 //! Predictions: what was published is written down before its window, and looked at again when the window has ended.
 
-use crate::store::research_predictions::{self as table, horizon};
+use crate::store::research::predictions as table;
+use crate::store::research::predictions::horizon;
 use crate::store::{At, StoreError, Tx};
 use rds_shared::research::Horizon;
 use rds_shared::research::outcome::{PredictionOutcome, resolved};

@@ -3,7 +3,7 @@
 use super::backtests::Tried;
 use super::health;
 use super::records::Kept;
-use crate::store::research_facts::Coverage;
+use crate::store::research::facts::Coverage;
 use crate::store::{StoreError, Tx};
 use rds_shared::model::research::{Figure, RecordKind, ReportType, ValidationReport};
 use rds_shared::scoring::METHODOLOGY_VERSION;

@@ -1,8 +1,8 @@
 //! Which product a deployment is: what reviewers signed, checked here once more.
 
 use crate::attestation::proven;
-use crate::store::attestations::SignedRow;
-use crate::store::rwa::DeploymentRow;
+use crate::store::assets::attestations::SignedRow;
+use crate::store::assets::rwa::DeploymentRow;
 use rds_shared::rules::canonical_aum::{Deployment, IdentityStatus};
 use std::collections::{BTreeSet, HashMap};
 

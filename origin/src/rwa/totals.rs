@@ -1,8 +1,9 @@
 //! The total of each day: worked out when facts come in, recorded when it reads differently.
 
 use super::identity;
-use crate::store::rwa::{self, ObservationRow, SnapshotRow};
-use crate::store::{At, StoreError, Tx, attestations};
+use crate::store::assets::attestations;
+use crate::store::assets::rwa::{self, ObservationRow, SnapshotRow};
+use crate::store::{At, StoreError, Tx};
 use rds_shared::rules::canonical_aum::{Book, CARRY_DAYS, DAY, Observation};
 use rds_shared::scoring::decimal::from_float;
 use rds_shared::select::assets::RWA_CATEGORIES;

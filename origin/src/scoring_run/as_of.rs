@@ -2,7 +2,8 @@
 
 use super::inputs::{counted, days};
 use crate::store::scoring::{self, IncidentRow, Signals, VaultRow};
-use crate::store::{At, StoreError, Tx, vault_days};
+use crate::store::vaults::days;
+use crate::store::{At, StoreError, Tx};
 use rds_shared::scoring::MilliPoints;
 use rds_shared::scoring::vault::{AssetMode, HistoryInput, VaultInput, evaluate};
 use rds_shared::wire::Timestamp;
@@ -26,7 +27,7 @@ impl Histories {
 
     /// The vectors of `ids` as they would have been at `then`: no reading, and no incident, of later enters.
     ///
-    /// Changed days are to be summed before ([`vault_days::refresh_all`]).
+    /// Changed days are to be summed before ([`days::refresh_all`]).
     ///
     /// That deposits halved is left out: it compares with the newest state, which is a later one.
     pub async fn vectors(
@@ -35,7 +36,7 @@ impl Histories {
         ids: &[String],
         then: Timestamp,
     ) -> Result<HashMap<String, MilliPoints>, StoreError> {
-        let signals = vault_days::signals_at(tx, ids, At(then)).await?;
+        let signals = days::signals_at(tx, ids, At(then)).await?;
         let of = |id: &String| Ok((id.clone(), self.vector(id, signals.get(id), then)?));
         ids.iter().map(of).collect()
     }

@@ -2,8 +2,8 @@
 
 use crate::facts::{FlagEvent, FlagOverride};
 use crate::ingest::references::stored_dimensions;
-use crate::store::asset_scores::{self, AssetRow, AssetScoreRow};
-use crate::store::facts::raw;
+use crate::store::assets::scores::{self, AssetRow, AssetScoreRow};
+use crate::store::ingest::facts::raw;
 use crate::store::{StoreError, Tx, assets, decode_enum};
 use rds_shared::rules::tiers::tier_of;
 use rds_shared::scoring::MilliPoints;
@@ -32,7 +32,7 @@ pub async fn score_assets(
     facts: &mut RunFacts,
 ) -> Result<AssetRun, StoreError> {
     let rows: BTreeMap<String, AssetRow> =
-        asset_scores::load(tx).await?.into_iter().map(|row| (row.id.clone(), row)).collect();
+        scores::load(tx).await?.into_iter().map(|row| (row.id.clone(), row)).collect();
     let mut scores: BTreeMap<&str, Option<MilliPoints>> = BTreeMap::new();
     let mut changed = Vec::new();
     for id in dependency_order(&rows) {
@@ -56,7 +56,7 @@ pub async fn score_assets(
             changed.push(score);
         }
     }
-    asset_scores::write(tx, &changed).await?;
+    scores::write(tx, &changed).await?;
     let is_news = assets::note_version_scores(tx).await? > 0 || !changed.is_empty();
     if is_news {
         assets::mark_changed(tx, version).await?;

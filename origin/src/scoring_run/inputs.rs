@@ -3,9 +3,10 @@
 use super::nested;
 use super::peers::Peers;
 use crate::facts::{ExposurePart, Signing};
-use crate::store::rewards::{self, Rates};
 use crate::store::scoring::{self, IncidentRow, ProtocolRow, ScoredAsset, Signals, VaultRow};
-use crate::store::{At, StoreError, Tx, decode_enum, vault_days};
+use crate::store::vaults::days;
+use crate::store::vaults::rewards::{self, Rates};
+use crate::store::{At, StoreError, Tx, decode_enum};
 use rds_shared::model::status::{IncidentSeverity, RemediationStatus};
 use rds_shared::model::vault::Reward;
 use rds_shared::rules::tiers::Tier;
@@ -82,7 +83,7 @@ impl Market {
         let rows = scoring::vaults(tx, ids).await?;
         nested::resolve(self, tx, &rows).await?;
         let mut incidents = scoring::incidents(tx, ids).await?;
-        let mut signals = vault_days::signals(tx, ids, now.into()).await?;
+        let mut signals = days::signals(tx, ids, now.into()).await?;
         let mut running = rewards::running(&mut **tx, Some(ids)).await?;
         let mut vaults = rows
             .into_iter()

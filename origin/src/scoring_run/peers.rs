@@ -1,7 +1,7 @@
 //! The market around a vault: net rates that stand out among the vaults of the same asset and chain.
 
 use super::inputs::{Vault, ppm};
-use crate::store::rewards::{self, Rates};
+use crate::store::vaults::rewards::{self, Rates};
 use crate::store::{StoreError, Tx, scoring};
 use rds_shared::scoring::tables::OUTLIER_APR_PPM;
 use rds_shared::scoring::vault::outlier_apr;

@@ -2,8 +2,8 @@
 
 use super::VaultChange;
 use super::inputs::Vault;
-use crate::store::scores::{self, HistoryRow, RunStamp, ScoreRow};
 use crate::store::scoring::VaultRow;
+use crate::store::scoring::scores::{self, HistoryRow, RunStamp, ScoreRow};
 use crate::store::{At, StoreError, Tx, decode_enum};
 use rds_shared::rules::dwell::{BoundaryClock, Publication, Rating};
 use rds_shared::scoring::provenance::{Observations, PublishedProvenance, RiskVectors, ScoreProvenance};

@@ -8,9 +8,9 @@
 
 use super::{Run, Scope, evaluate, keep_facts, score_assets};
 use crate::fail_safe;
-use crate::store::fail_safe as table;
-use crate::store::publication::{self, Touched};
-use crate::store::scores;
+use crate::store::ingest::publication::{self, Touched};
+use crate::store::scoring::fail_safe as table;
+use crate::store::scoring::scores;
 use crate::store::{StoreError, Tx, scoring};
 use rds_shared::model::health::FailSafeMode;
 use rds_shared::scoring::run::{RunFacts, Withheld};

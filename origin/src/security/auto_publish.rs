@@ -5,7 +5,7 @@
 
 use super::{Promoted, promotion, publish, record};
 use crate::clock::Clock;
-use crate::store::publication::take_turn;
+use crate::store::ingest::publication::take_turn;
 use crate::store::{Db, StoreError, Tx, security};
 use rds_shared::model::security::PublishedBy;
 use rds_shared::wire::Timestamp;

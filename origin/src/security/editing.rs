@@ -3,7 +3,7 @@
 use super::{publish, record};
 use crate::clock::Clock;
 use crate::publication;
-use crate::store::publication::take_turn;
+use crate::store::ingest::publication::take_turn;
 use crate::store::{Db, StoreError, Tx, security};
 use rds_shared::model::security::{PublishedBy, RegistryState};
 use rds_shared::wire::Timestamp;

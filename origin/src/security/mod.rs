@@ -29,8 +29,9 @@ mod promotion;
 pub use promotion::Promoted;
 
 use crate::publication::{Family, Operation, capture};
-use crate::store::publication::{advance_to, current_version, record_batch};
-use crate::store::{StoreError, Tx, security, tags};
+use crate::store::ingest::publication::{advance_to, current_version, record_batch};
+use crate::store::service::tags;
+use crate::store::{StoreError, Tx, security};
 use rds_shared::model::security::PublishedBy;
 use rds_shared::route::Tag;
 use rds_shared::wire::Timestamp;

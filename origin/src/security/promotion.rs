@@ -7,7 +7,8 @@
 
 use crate::facts::{EventRecord, Reference, event_id};
 use crate::publication::{How, Outcome, promote as promote_event, publish, publish_new, retract, take_in};
-use crate::store::{StoreError, Tx, event_states, security};
+use crate::store::events::states;
+use crate::store::{StoreError, Tx, security};
 use rds_shared::model::security::SecurityEvent;
 use rds_shared::wire::Timestamp;
 use std::ops::AddAssign;
@@ -106,7 +107,7 @@ async fn correct(tx: &mut Tx<'_>, now: Timestamp, id: i64) -> Result<(), StoreEr
 /// The event record of a row, newer than every existing record of that event.
 async fn record(tx: &mut Tx<'_>, now: Timestamp, id: i64, row: SecurityEvent) -> Result<EventRecord, StoreError> {
     let touched = security::touched(tx, id).await?;
-    let last = event_states::observed_at(tx, event_of(id)).await?;
+    let last = states::observed_at(tx, event_of(id)).await?;
     let at = last.map_or(now, |last| now.max(Timestamp::from_micros(last.0.as_micros() + 1)));
     let event =
         EventRecord::new(key_of(id), EVENT_TYPE, row.severity, row.title, &row.source, at.into()).about(touched.vaults);

@@ -21,8 +21,11 @@ pub mod traffic;
 pub mod writes;
 
 use crate::app::App;
-use crate::store::health::ping;
-use crate::store::{StoreError, fail_safe, status as table, webhook_lists};
+use crate::store::StoreError;
+use crate::store::scoring::fail_safe;
+use crate::store::service::health::ping;
+use crate::store::service::status as table;
+use crate::store::webhooks::lists;
 use crate::stream::maintenance::overflowed_within;
 use rds_shared::model::health::FailSafeMode;
 use rds_shared::model::status_feed::{Component, ComponentName, StatusFeed, StatusSignals, Uptime};
@@ -43,7 +46,7 @@ pub async fn feed(app: &App, now: Timestamp) -> StatusFeed {
         in_time(table::traffic_of_others(&app.db, app.streams.process(), now.plus_seconds(-RECENT_SECONDS))),
         in_time(table::samples(&app.db, now)),
         in_time(overflowed_within(app, now, RECENT_SECONDS)),
-        in_time(webhook_lists::recent(&app.db, now)),
+        in_time(lists::recent(&app.db, now)),
         in_time(table::newest_sync(&app.db)),
         in_time(fail_safe::read(&app.db.pool)),
     );

@@ -6,7 +6,8 @@
 use super::traffic::{Tally, minute_of};
 use crate::app::App;
 use crate::edge_link::EdgeLink;
-use crate::store::{StoreError, status as table};
+use crate::store::StoreError;
+use crate::store::service::status as table;
 use rds_shared::model::status_feed::ComponentStatus;
 use rds_shared::wire::Timestamp;
 use std::sync::Arc;

@@ -2,7 +2,7 @@
 //!
 //! A cell holds minute and count in one number, so that counting takes no lock and loses nothing when a new minute begins.
 
-pub use crate::store::status::Tally;
+pub use crate::store::service::status::Tally;
 use rds_shared::wire::Timestamp;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 

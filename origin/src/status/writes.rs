@@ -5,7 +5,8 @@
 
 use crate::app::App;
 use crate::entropy;
-use crate::store::{Db, StoreError, write_probe as table};
+use crate::store::service::write_probe as table;
+use crate::store::{Db, StoreError};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 use tokio::time::{sleep, timeout};

@@ -5,7 +5,8 @@
 
 use super::meters::StreamMeters;
 use crate::entropy;
-use crate::store::stream_leases::{self as table, LeaseRequest, Verdict};
+use crate::store::push::stream_leases as table;
+use crate::store::push::stream_leases::{LeaseRequest, Verdict};
 use crate::store::{Db, StoreError};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};

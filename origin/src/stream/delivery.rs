@@ -11,7 +11,7 @@ use crate::app::App;
 use crate::clock::Stopwatch;
 use crate::journal::ring::Batch;
 use crate::store::StoreError;
-use crate::store::journal::read::Extent;
+use crate::store::push::journal::read::Extent;
 use axum::body::Bytes;
 use rds_shared::push::Cursor;
 use rds_shared::push::cursor::{REPLAY_LIMIT, Resume, Start, Window};

@@ -4,7 +4,7 @@
 use crate::app::App;
 use crate::journal::in_time;
 use crate::store::StoreError;
-use crate::store::stream_leases as table;
+use crate::store::push::stream_leases as table;
 use rds_shared::wire::Timestamp;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;

@@ -5,7 +5,8 @@ use crate::journal::ring::Batch;
 use crate::journal::tail::{is_dense, slot};
 use crate::journal::{in_time, successor};
 use crate::store::StoreError;
-use crate::store::journal::read::{self as table, Extent, ReadLimits, Stretch};
+use crate::store::push::journal::read as table;
+use crate::store::push::journal::read::{Extent, ReadLimits, Stretch};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 

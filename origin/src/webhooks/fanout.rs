@@ -4,8 +4,9 @@
 //! nothing. Any number of processes may try; a process that does not get the lock gives up at once.
 
 use crate::app::App;
-use crate::store::journal::read;
-use crate::store::webhook_fanout::{self as table, OfVersion, Operation, OutboundEvent, Wanted};
+use crate::store::push::journal::read;
+use crate::store::webhooks::fanout as table;
+use crate::store::webhooks::fanout::{OfVersion, Operation, OutboundEvent, Wanted};
 use crate::store::{Db, StoreError};
 use rds_shared::push::webhook::{Envelope, EventId, EventType};
 use rds_shared::wire::Timestamp;

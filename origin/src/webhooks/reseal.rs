@@ -3,7 +3,8 @@
 //! Each transaction covers a few rows, so that deliveries do not wait long. If the command is stopped, the next run continues.
 
 use super::seal::{Sealer, Unopenable};
-use crate::store::webhook_secrets::{self as table, Sealed};
+use crate::store::webhooks::secrets as table;
+use crate::store::webhooks::secrets::Sealed;
 use crate::store::{Db, StoreError};
 use serde::Serialize;
 use std::sync::Arc;

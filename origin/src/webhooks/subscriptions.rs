@@ -7,7 +7,8 @@ use super::seal::Sealer;
 use crate::entropy;
 use crate::store::baskets::{self, Availability};
 use crate::store::webhooks::{self as table, CreatedAs, NewSubscription, Subscription, ToBasket};
-use crate::store::{AsStoreError, Db, StoreError, Tx, webhook_deliveries, webhook_secrets};
+use crate::store::webhooks::{deliveries, secrets};
+use crate::store::{AsStoreError, Db, StoreError, Tx};
 use rds_shared::push::breaker::{Breaker, Event, KeyId, Transition};
 use rds_shared::push::signature::Secret;
 use rds_shared::push::target::Refusal;
@@ -256,7 +257,7 @@ pub async fn test(db: &Db, caller: Caller, id: i64, now: Timestamp) -> Result<i6
             let found = table::find_locked(tx, caller.org, None, id).await?;
             found.ok_or_else(|| ApiError::not_found("webhook"))?;
             let word = EventType::WebhookTest.as_str();
-            Ok(webhook_deliveries::enqueue(tx, id, &event_id, word, &body, now).await?)
+            Ok(deliveries::enqueue(tx, id, &event_id, word, &body, now).await?)
         })
     })
     .await
@@ -279,7 +280,7 @@ pub async fn replay(
             check_live_key(tx, caller).await?;
             let found = table::find_locked(tx, caller.org, basket.as_deref(), id).await?;
             found.ok_or_else(|| ApiError::not_found("webhook"))?;
-            Ok(webhook_deliveries::replay(tx, id, from, to, now).await?)
+            Ok(deliveries::replay(tx, id, from, to, now).await?)
         })
     })
     .await
@@ -323,11 +324,11 @@ pub async fn rotate(
     db.run_tx("rotate_webhook_secret", |tx| {
         let (next, sealer) = (next.clone(), sealer.clone());
         Box::pin(async move {
-            if webhook_secrets::lock(tx, id).await?.is_none() {
+            if secrets::lock(tx, id).await?.is_none() {
                 return Ok(None);
             }
             let Some(sealed) = sealer.seal(id, &next) else { return Ok(None) };
-            webhook_secrets::rotate(tx, id, &sealed, overlap_seconds, now).await?;
+            secrets::rotate(tx, id, &sealed, overlap_seconds, now).await?;
             Ok(Some(next))
         })
     })

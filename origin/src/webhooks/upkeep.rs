@@ -1,9 +1,11 @@
 //! Periodic upkeep of webhooks: ends pauses and overlaps, removes old rows and idle connections, reads gauges.
 
 use crate::app::App;
-use crate::store::webhook_upkeep::{self as table, WebhookBacklog};
 use crate::store::webhooks as subscriptions;
-use crate::store::{Db, StoreError, webhook_secrets};
+use crate::store::webhooks::secrets;
+use crate::store::webhooks::upkeep as table;
+use crate::store::webhooks::upkeep::WebhookBacklog;
+use crate::store::{Db, StoreError};
 use crate::webhooks::subscriptions::NAMED_SECONDS;
 use rds_shared::push::breaker::Event;
 use rds_shared::wire::Timestamp;
@@ -57,7 +59,7 @@ async fn once(app: &App, round: u64) -> Result<(), StoreError> {
     if resume(&app.db, now).await? > 0 {
         app.webhooks.due();
     }
-    webhook_secrets::keep_overlaps(&app.db, now).await?;
+    secrets::keep_overlaps(&app.db, now).await?;
     if round.is_multiple_of(GAUGE_ROUNDS) {
         gauge(app, table::standing(&app.db, now).await?, now);
     }

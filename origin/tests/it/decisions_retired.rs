@@ -3,8 +3,9 @@
 use crate::decisions_world::{OTHER_SECRET, OTHER_SIGNER, SECRET, SIGNER, World, activate, signing_with};
 use crate::testapp::TestApp;
 use rds_origin::decisions::registry::{self, Changed, Retirement};
-use rds_origin::store::decisions::{self, Signed};
-use rds_origin::store::{Db, decision_signers};
+use rds_origin::store::Db;
+use rds_origin::store::graph::decisions::{self, Signed};
+use rds_origin::store::graph::signers;
 use rds_shared::graph::evidence::Signer;
 use rds_shared::model::content_hash::ContentHash;
 use rds_shared::model::decision::IssuedDecision;
@@ -109,7 +110,7 @@ async fn a_decision_that_is_being_signed_while_its_key_is_retired_now_is_good() 
 
     // Somebody signs: it holds the key, and has not committed.
     let mut signing = db.pool.begin().await.unwrap();
-    let key_id = decision_signers::hold_active(&mut signing, SIGNER, world.now()).await.unwrap().unwrap();
+    let key_id = signers::hold_active(&mut signing, SIGNER, world.now()).await.unwrap().unwrap();
     let from = now(&world);
     let waiting = {
         let db = db.clone();

@@ -3,7 +3,8 @@
 use crate::events_feed::{event, titles};
 use crate::market::{VAULTS, address, line};
 use crate::testapp::{NOW, TestApp};
-use rds_origin::store::journal::read::{self as journal, ReadLimits};
+use rds_origin::store::push::journal::read as journal;
+use rds_origin::store::push::journal::read::ReadLimits;
 use serde_json::{Value, json};
 
 /// Base, served or withheld from a moment on.
@@ -79,7 +80,7 @@ async fn what_was_told_of_a_whole_protocol_is_told_no_more_once_a_vault_of_it_is
     let test = TestApp::with_market().await;
     let mut one = test.app.db.pool.acquire().await.unwrap();
     let told = async |one: &mut sqlx::PgConnection| -> Vec<String> {
-        rds_origin::store::journal::tick(one, test.app.clock.now()).await.unwrap();
+        rds_origin::store::push::journal::tick(one, test.app.clock.now()).await.unwrap();
         let found = journal::after(one, 0, ReadLimits { rows: 1_000, bytes: 1 << 24 }, None).await.unwrap();
         let rows = found.entries.into_iter().filter_map(|entry| entry.told).map(|told| told.row);
         rows.filter(|row| row.contains("whole-")).collect()

@@ -5,7 +5,9 @@ use crate::facts_market::{
     FACTS, PUBLISHED, VAULT, clock, dump, exposure, ingest, market, observed, published, registry, state, text, vault,
 };
 use rds_origin::ingest::{self as code, Batch, IngestError, Why};
-use rds_origin::store::{StoreError, catalog, detail};
+use rds_origin::store::StoreError;
+use rds_origin::store::registry::catalog;
+use rds_origin::store::vaults::detail;
 use rds_shared::rules::tiers::Tier;
 use serde_json::json;
 

@@ -6,7 +6,7 @@ use crate::facts_market::{
     vault,
 };
 use rds_origin::scoring_run::{self, Run};
-use rds_origin::store::detail;
+use rds_origin::store::vaults::detail;
 use rds_shared::rules::dwell::ChangeType;
 use rds_shared::rules::tiers::tier_of;
 use rds_shared::scoring::MilliPoints;

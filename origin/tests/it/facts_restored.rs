@@ -6,7 +6,7 @@ use crate::tags::{newest, raised};
 use crate::testapp::TestApp;
 use rds_origin::catalog::refresh;
 use rds_origin::fail_safe;
-use rds_origin::store::journal::{self, Cause};
+use rds_origin::store::push::journal::{self, Cause};
 use rds_shared::model::health::FailSafeMode;
 use rds_shared::route::Tag;
 use serde_json::{Value, json};

@@ -9,7 +9,8 @@ use axum::http::StatusCode;
 use rds_origin::fail_safe::{self, GUARD, Said};
 use rds_origin::publication::commands::{self, Verb};
 use rds_origin::scoring_run::{self, Run};
-use rds_origin::store::fail_safe::{self as table, Stored};
+use rds_origin::store::scoring::fail_safe as table;
+use rds_origin::store::scoring::fail_safe::Stored;
 use rds_shared::model::health::FailSafeMode::{self, Degraded, FailClosed, Normal};
 use serde_json::{Value, json};
 

@@ -7,7 +7,9 @@ use crate::testapp::{TestApp, Wish};
 use axum::http::StatusCode;
 use rds_origin::graph::{build as builder, follow};
 use rds_origin::jobs;
-use rds_origin::store::{graph_facts, publication, tags};
+use rds_origin::store::graph::facts;
+use rds_origin::store::ingest::publication;
+use rds_origin::store::service::tags;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use sqlx::postgres::PgListener;
@@ -183,7 +185,7 @@ async fn facts_that_did_not_change_are_the_snapshot_that_is_there() {
 #[tokio::test]
 async fn a_build_from_older_facts_does_not_take_the_place_of_a_newer_one() {
     let test = built().await;
-    let older = graph_facts::read(&test.app.db).await.unwrap();
+    let older = facts::read(&test.app.db).await.unwrap();
     test.ingest(&exposure(0, "2026-11-20T23:58:00Z", &[("asset:coin", 1.0)])).await;
     let newer = build(&test).await;
     let late = builder::keep(&test.app.db, older, test.app.clock.now()).await.unwrap();

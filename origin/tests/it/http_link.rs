@@ -7,7 +7,9 @@ use axum::http::StatusCode;
 use rds_origin::clock::Clock;
 use rds_origin::entropy;
 use rds_origin::stream::body::EventBody;
-use rds_shared::access::{AnswerError, AnswerHead, Assertion, AssertionKey, BodyDigest, Principal, SignedHead, link};
+use rds_shared::access::{
+    AnswerError, AnswerHead, Assertion, AssertionKey, BodyDigest, Principal, SIGNED, SignedHead, link,
+};
 use rds_shared::wire::headers;
 
 fn wall() -> i64 {
@@ -50,7 +52,11 @@ fn read(target: &str) -> Sent {
 async fn verified(test: &TestApp, sent: Sent) -> (StatusCode, Result<(), AnswerError>) {
     let reply = test.ask(sent.request).await;
     let key = AssertionKey::parse(EDGE_KEY).unwrap();
-    let head = AnswerHead { nonce: &sent.nonce, status: reply.status.as_u16(), header: |name| reply.header(name) };
+    let head = AnswerHead {
+        nonce: &sent.nonce,
+        status: reply.status.as_u16(),
+        headers: SIGNED.map(|name| reply.header(name)),
+    };
     let digest = BodyDigest::of(&reply.body);
     (reply.status, key.verify_answer(reply.header(headers::ANSWER), &head, Some(&digest)))
 }

@@ -5,7 +5,7 @@ use crate::testapp::{EDGE_KEY, TestApp, Wish, sign, signed, signed_as, signed_at
 use axum::http::StatusCode;
 use rds_origin::clock::Clock;
 use rds_origin::keys::{self, KeyWish, Minted};
-use rds_origin::store::edge_outbox;
+use rds_origin::store::keys::edge_outbox;
 use rds_shared::access::link::{
     EDGE, KEY_QUESTION, KeyAnswer, KeyFinding, KeyQuestion, MESSAGE_BYTES, ORIGIN, USAGE, UsageBatch, UsageRow,
 };

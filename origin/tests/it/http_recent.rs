@@ -4,7 +4,7 @@ use crate::http_vaults::with_header;
 use crate::market::VAULTS;
 use crate::testapp::{TestApp, holder, signed};
 use axum::http::StatusCode;
-use rds_origin::http::response_cache::{CacheKey, Page};
+use rds_origin::http::exchange::response_cache::{CacheKey, Page};
 use rds_shared::access::Plan;
 use rds_shared::model::health::FailSafeMode;
 use serde_json::{Value, json};

@@ -4,7 +4,7 @@ use crate::market::{SYNCED, VAULTS, Vault, line, lines};
 use crate::testapp::{Reply, TestApp, signed_as};
 use axum::http::HeaderValue;
 use rds_origin::catalog::refresh;
-use rds_origin::store::basket_versions;
+use rds_origin::store::baskets::versions;
 use rds_shared::access::Principal;
 use rds_shared::model::basket::BasketVersionRow;
 use rds_shared::rules::baskets::refresh::Trigger;
@@ -58,7 +58,7 @@ async fn version(test: &TestApp, number: i32, effective_from: &str, of: &[(&Vaul
         .db
         .run_tx("a version", |tx| {
             let (row, constituents) = (row.clone(), constituents.clone());
-            Box::pin(async move { basket_versions::insert(tx, ("The dollars", number), &row, &constituents).await })
+            Box::pin(async move { versions::insert(tx, ("The dollars", number), &row, &constituents).await })
         })
         .await
         .unwrap();

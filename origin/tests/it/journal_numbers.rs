@@ -7,8 +7,8 @@ use crate::streaming::{PATIENCE, Serving, eventually, head, operation, service, 
 use crate::testapp::{TestApp, Wish};
 use rds_origin::clock::Stopwatch;
 use rds_origin::store::Db;
-use rds_origin::store::journal::{self, Tick};
-use rds_origin::store::push_operations;
+use rds_origin::store::push::journal::{self, Tick};
+use rds_origin::store::push::operations;
 use rds_shared::wire::Timestamp;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection, PgConnection, PgPool};
@@ -338,10 +338,10 @@ async fn operations_of_one_transaction_keep_their_order() {
     let facts = TestDb::new().await;
     let mut turn = connect(&facts).await;
     let rows: Vec<_> = (0..50)
-        .map(|number| push_operations::OperationRow { event_id: format!("{number:02}"), ..operation("", &[]) })
+        .map(|number| operations::OperationRow { event_id: format!("{number:02}"), ..operation("", &[]) })
         .collect();
     let mut tx = facts.db.pool.begin().await.unwrap();
-    push_operations::append(&mut tx, NOW.into(), &rows).await.unwrap();
+    operations::append(&mut tx, NOW.into(), &rows).await.unwrap();
     tx.commit().await.unwrap();
     journal::tick(&mut turn, NOW).await.unwrap();
     let names: Vec<_> = numbered(&facts.db.pool).await.into_iter().map(|(_, name)| name).collect();

@@ -4,7 +4,7 @@ use crate::db::TestDb;
 use crate::stream_client::Ask;
 use crate::streaming::{Serving, draw, eventually, key, published, service};
 use crate::testapp::{TestApp, Wish};
-use rds_origin::store::journal::{self, Cause, Tick};
+use rds_origin::store::push::journal::{self, Cause, Tick};
 use rds_shared::wire::Timestamp;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection, PgConnection};

@@ -3,9 +3,9 @@
 use crate::testapp::{TestApp, holder, signed_as};
 use axum::body::Bytes;
 use axum::http::{Request, StatusCode};
-use rds_origin::http::answer::respond;
-use rds_origin::http::pipeline::{self, Ingress, Trace};
-use rds_origin::http::router;
+use rds_origin::http::exchange::answer::respond;
+use rds_origin::http::exchange::pipeline::{self, Ingress, Trace};
+use rds_origin::http::exchange::router;
 use rds_origin::listener::Listener;
 use rds_shared::access::{Plan, Principal};
 use rds_shared::route::param::{Default, Kind};

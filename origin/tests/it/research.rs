@@ -6,7 +6,7 @@ use crate::testapp::TestApp;
 use axum::http::StatusCode;
 use rds_origin::research;
 use rds_origin::store::research as records;
-use rds_origin::store::research_predictions as predictions;
+use rds_origin::store::research::predictions;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 

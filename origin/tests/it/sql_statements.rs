@@ -11,16 +11,46 @@ use std::path::{Path, PathBuf};
 
 /// Files whose remaining placeholders are built by functions, and the tests that run the statements they make.
 const BUILT: [(&str, &str); 6] = [
-    ("store/event_places.rs", "events_feed"),
-    ("store/facts.rs", "facts_ingest, with every kind of fact"),
-    ("store/journal/retention.rs", "journal_retention"),
-    ("store/research_samples.rs", "vault_days_costs"),
-    ("store/vault_days/mod.rs", "vault_days"),
-    ("store/vault_days/signals.rs", "vault_days"),
+    ("store/events/places.rs", "events_feed"),
+    ("store/ingest/facts.rs", "facts_ingest, with every kind of fact"),
+    ("store/push/journal/retention.rs", "journal_retention"),
+    ("store/research/samples.rs", "vault_days_costs"),
+    ("store/vaults/days/mod.rs", "vault_days"),
+    ("store/vaults/days/signals.rs", "vault_days"),
 ];
 
-/// What begins a statement. Fragments begin with something else, or are used in statements that are checked whole.
+/// What begins a statement, after comments. Fragments begin with something else, or are used in statements that are checked whole.
 const VERBS: [&str; 9] = ["SELECT ", "INSERT ", "UPDATE ", "DELETE ", "WITH ", "LOCK ", "LISTEN ", "TRUNCATE ", "DROP "];
+
+/// Keywords that are no names of tables, columns or functions.
+const KEYWORDS: [&str; 15] = [
+    "select", "from", "where", "join", "insert", "into", "update", "delete", "returning", "values", "order", "group", "exists", "distinct",
+    "null",
+];
+
+/// The statement behind the comments that name it.
+fn without_comments(text: &str) -> &str {
+    let text = text.trim_start();
+    let behind = match text.split_at_checked(2) {
+        Some(("/*", rest)) => rest.split_once("*/").map(|(_, behind)| behind),
+        Some(("--", rest)) => rest.split_once('\n').map(|(_, behind)| behind),
+        _ => None,
+    };
+    behind.map_or(text, without_comments)
+}
+
+/// The keywords of a statement that are in lower case. Quoted texts may have any words.
+fn lower_case_keywords(sql: &str) -> BTreeSet<&str> {
+    let plain = without_comments(sql).split('\'').step_by(2);
+    let words = plain.flat_map(|part| part.split(|char: char| !char.is_alphanumeric() && char != '_'));
+    words.filter(|word| KEYWORDS.contains(word)).collect()
+}
+
+/// Whether this is a statement, with its verb in any case.
+fn is_statement(text: &str) -> bool {
+    let text = without_comments(text);
+    VERBS.iter().any(|verb| text.get(..verb.len()).is_some_and(|start| start.eq_ignore_ascii_case(verb)))
+}
 
 /// A string literal in a source file.
 struct Literal {
@@ -102,7 +132,7 @@ fn statements(file: &[Literal], elsewhere: &BTreeMap<String, String>) -> (Vec<(u
     let here: BTreeMap<&str, &str> =
         file.iter().filter(|one| !one.is_format()).filter_map(|one| Some((one.name()?, one.text.as_str()))).collect();
     let (mut whole, mut open) = (Vec::new(), BTreeSet::new());
-    for literal in file.iter().filter(|one| VERBS.iter().any(|verb| one.text.starts_with(verb))) {
+    for literal in file.iter().filter(|one| VERBS.iter().any(|verb| without_comments(&one.text).starts_with(verb))) {
         let mut text = literal.text.clone();
         if literal.is_format() {
             // A fragment may have placeholders of its own.
@@ -160,6 +190,12 @@ async fn every_statement_fits_the_migrated_schema() {
     let (mut prepared, mut faults, mut built) = (0, Vec::new(), BTreeMap::new());
     for (name, file) in &files {
         let (whole, open) = statements(file, &shared);
+        for statement in file.iter().filter(|one| name.starts_with("store/") && is_statement(&one.text)) {
+            let lower = lower_case_keywords(&statement.text);
+            if !lower.is_empty() {
+                faults.push(format!("origin/src/{name}:{}: keywords in lower case: {lower:?}", statement.line));
+            }
+        }
         for (line, sql) in whole {
             match connection.prepare(&sql).await {
                 Ok(_) => prepared += 1,
@@ -171,9 +207,17 @@ async fn every_statement_fits_the_migrated_schema() {
         }
     }
     assert!(faults.is_empty(), "{} of them:\n{}", faults.len(), faults.join("\n"));
-    assert!(prepared > 250, "{prepared}");
+    assert!(prepared > 400, "{prepared}");
     let known: BTreeSet<&str> = BUILT.iter().map(|(file, _)| *file).collect();
     assert_eq!(built.keys().copied().collect::<BTreeSet<_>>(), known, "{built:?}");
+}
+
+#[test]
+fn a_keyword_in_lower_case_is_noticed() {
+    let sql = "\n  -- name\n  select a FROM t where b = 'from' AND c.values_at = 1";
+    assert!(is_statement(sql));
+    assert_eq!(lower_case_keywords(sql), BTreeSet::from(["select", "where"]));
+    assert!(!is_statement("the update was refused"));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::streaming::{Serving, beside, eventually, key, publish, service, servi
 use crate::testapp::{Reply, TestApp, holder, signed, signed_as};
 use axum::extract::Request;
 use axum::http::StatusCode;
-use rds_origin::http::pipeline::{self, Ingress};
+use rds_origin::http::exchange::pipeline::{self, Ingress};
 use rds_origin::keys;
 use rds_origin::listener::Listener;
 use rds_shared::access::{Plan, Principal};

@@ -4,7 +4,8 @@ use crate::stream_client::{Ask, Client};
 use crate::streaming::{eventually, key, operation, publish_rows, published, service, vault};
 use crate::testapp::TestApp;
 use rds_origin::clock::Stopwatch;
-use rds_origin::store::journal::read::{self as journal, ReadLimits};
+use rds_origin::store::push::journal::read as journal;
+use rds_origin::store::push::journal::read::ReadLimits;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 

@@ -6,7 +6,7 @@ use crate::stream_client::{Ask, Client, a_thousand};
 use crate::streaming::{
     PATIENCE, beside, eventually, key, operation, publish, publish_rows, published, service, vault,
 };
-use rds_origin::store::push_operations::OperationRow;
+use rds_origin::store::push::operations::OperationRow;
 use rds_shared::push::gap::GapReason;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -63,7 +63,7 @@ async fn what_a_filter_hides_moves_the_cursor_and_shows_nothing() {
         tokio::spawn(async move {
             while busy.load(Relaxed) {
                 let mut tx = pool.pool.begin().await.unwrap();
-                rds_origin::store::push_operations::append(&mut tx, now.into(), std::slice::from_ref(&row))
+                rds_origin::store::push::operations::append(&mut tx, now.into(), std::slice::from_ref(&row))
                     .await
                     .unwrap();
                 tx.commit().await.unwrap();

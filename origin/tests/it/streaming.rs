@@ -11,7 +11,7 @@ use rds_origin::http::listeners::{Addresses, Listeners};
 use rds_origin::jobs::Jobs;
 use rds_origin::keys::{self, KeyWish, Minted};
 use rds_origin::store::Db;
-use rds_origin::store::push_operations::{self, OperationRow};
+use rds_origin::store::push::operations::{self, OperationRow};
 use rds_shared::access::Plan;
 use rds_shared::push::past::Draw;
 use std::sync::Arc;
@@ -150,7 +150,7 @@ pub async fn publish(test: &TestApp, texts: impl IntoIterator<Item = impl AsRef<
 /// Commits `rows` in one transaction.
 pub async fn publish_rows(test: &TestApp, rows: Vec<OperationRow>) {
     let mut tx = test.app.db.pool.begin().await.unwrap();
-    push_operations::append(&mut tx, test.app.clock.now().into(), &rows).await.unwrap();
+    operations::append(&mut tx, test.app.clock.now().into(), &rows).await.unwrap();
     tx.commit().await.unwrap();
     test.app.journal.committed();
 }

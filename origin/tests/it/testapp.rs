@@ -9,7 +9,7 @@ use rds_origin::catalog::refresh;
 use rds_origin::clock::Clock;
 use rds_origin::config::Config;
 use rds_origin::entropy;
-use rds_origin::http::pipeline::{self, Ingress};
+use rds_origin::http::exchange::pipeline::{self, Ingress};
 use rds_origin::listener::Listener;
 use rds_origin::store::Db;
 use rds_origin::telemetry::AccessLog;

@@ -3,9 +3,11 @@
 use crate::db::TestDb;
 use crate::facts_market::{VAULT, clock, dump, evenly, ingest, market, observed, registry, start, state};
 use rds_origin::scoring_run;
-use rds_origin::store::research_samples::{broken_series, windows};
+use rds_origin::store::ingest::publication;
+use rds_origin::store::research::samples::{broken_series, windows};
 use rds_origin::store::scoring::{Signals, signals_from_readings, vault_ids};
-use rds_origin::store::{At, Db, Tx, publication, vault_days};
+use rds_origin::store::vaults::days;
+use rds_origin::store::{At, Db, Tx};
 use rds_shared::research::Horizon;
 use rds_shared::research::windows::instants;
 use rds_shared::wire::Timestamp;
@@ -93,7 +95,7 @@ pub async fn vaults() -> (TestDb, Vec<String>) {
 
 /// Sums vaults for the first time, on a day that need not be that of the next run.
 pub async fn sum(db: &Db, n: u32) -> u64 {
-    vault_days::fill(db, n, At(start().plus_seconds(30 * DAY))).await.unwrap()
+    days::fill(db, n, At(start().plus_seconds(30 * DAY))).await.unwrap()
 }
 
 type Said = (Option<i64>, Option<At>, bool, bool);
@@ -108,11 +110,11 @@ async fn assert_as_from_scratch(test: &TestDb, ids: &[String], now: i64, earlier
     let at = |seconds| At(Timestamp::from_seconds(seconds));
     let mut tx = test.db.begin("BEGIN").await.unwrap();
     publication::take_turn(&mut tx).await.unwrap();
-    let from_sums = vault_days::signals(&mut tx, ids, at(now)).await.unwrap();
+    let from_sums = days::signals(&mut tx, ids, at(now)).await.unwrap();
     let from_readings = signals_from_readings(&mut tx, ids, at(now)).await.unwrap();
     assert_eq!(said(&from_sums), said(&from_readings), "{step}");
     for then in [now, earlier] {
-        let from_sums = vault_days::signals_at(&mut tx, ids, at(then)).await.unwrap();
+        let from_sums = days::signals_at(&mut tx, ids, at(then)).await.unwrap();
         let from_readings = signals_from_readings(&mut tx, ids, at(then)).await.unwrap();
         assert_eq!(said(&from_sums), said(&from_readings), "{step}, as of {then}");
     }
@@ -226,7 +228,7 @@ async fn a_fall_leaves_the_year_at_the_same_instant_as_its_peak() {
     let drawdown = async |now: i64| {
         assert_as_from_scratch(&test, &ids, now, now, "ageing").await;
         let mut tx = test.db.begin("BEGIN").await.unwrap();
-        vault_days::signals(&mut tx, &ids, At(Timestamp::from_seconds(now))).await.unwrap()[&ids[0]].drawdown_bp
+        days::signals(&mut tx, &ids, At(Timestamp::from_seconds(now))).await.unwrap()[&ids[0]].drawdown_bp
     };
     assert_eq!(drawdown(peak + 50 * DAY).await, Some(2_500));
     assert_eq!(drawdown(peak + 365 * DAY - 1).await, Some(2_500), "in the year's last second");
@@ -245,7 +247,7 @@ async fn vaults_are_summed_a_few_at_a_time_and_scored_alike_meanwhile() {
     }
     for (chunk, expected) in [3, 1, 0].into_iter().enumerate() {
         let mut tx = test.db.begin("BEGIN").await.unwrap();
-        let from_sums = vault_days::signals(&mut tx, &ids, At(Timestamp::from_seconds(now))).await.unwrap();
+        let from_sums = days::signals(&mut tx, &ids, At(Timestamp::from_seconds(now))).await.unwrap();
         let from_readings = signals_from_readings(&mut tx, &ids, At(Timestamp::from_seconds(now))).await.unwrap();
         assert_eq!(said(&from_sums), said(&from_readings), "after {chunk} chunks");
         drop(tx);
@@ -276,7 +278,7 @@ async fn a_reading_that_is_committed_late_is_not_forgotten() {
     other.commit().await.unwrap();
     assert_as_from_scratch(&test, &ids, now, now, "after the other committed").await;
     let mut tx = test.db.begin("BEGIN").await.unwrap();
-    let signals = vault_days::signals(&mut tx, &ids, At(Timestamp::from_seconds(now))).await.unwrap();
+    let signals = days::signals(&mut tx, &ids, At(Timestamp::from_seconds(now))).await.unwrap();
     assert_eq!(signals[&ids[0]].drawdown_bp, Some(5_000));
 }
 

@@ -7,8 +7,10 @@ use crate::testapp::TestApp;
 use crate::vault_days::{DAY, EVERY, HOUR, Reading, sum, vaults, write};
 use rds_origin::research;
 use rds_origin::scoring_run;
-use rds_origin::store::research_samples::broken_series;
-use rds_origin::store::{At, Tx, publication, vault_days};
+use rds_origin::store::ingest::publication;
+use rds_origin::store::research::samples::broken_series;
+use rds_origin::store::vaults::days;
+use rds_origin::store::{At, Tx};
 use rds_shared::wire::Timestamp;
 
 /// Rows of readings and of their sums that were read so far on the connection of `tx`, as far as the database has not put them into its
@@ -95,7 +97,7 @@ async fn a_leap_between_two_days_is_found_by_its_day() {
     let broken = async |now: i64| {
         let mut tx = test.db.begin("BEGIN").await.unwrap();
         publication::take_turn(&mut tx).await.unwrap();
-        vault_days::refresh_all(&mut tx).await.unwrap();
+        days::refresh_all(&mut tx).await.unwrap();
         let broken = broken_series(&mut tx, At(Timestamp::from_seconds(now))).await.unwrap().len();
         tx.commit().await.unwrap();
         broken

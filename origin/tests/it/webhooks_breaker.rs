@@ -5,7 +5,7 @@ use crate::receiver::{Manner, Receiver};
 use crate::webhooks_world::{MASTER_KEY, World};
 use axum::http::StatusCode;
 use rds_origin::keys;
-use rds_origin::store::webhook_secrets;
+use rds_origin::store::webhooks::secrets;
 use rds_origin::webhooks::reseal::{Resealed, reseal};
 use rds_origin::webhooks::seal::Sealer;
 use rds_origin::webhooks::{deliver, subscriptions, upkeep};
@@ -189,7 +189,7 @@ async fn w12_a_rotation_overlaps_for_as_long_as_the_operator_said() {
     // The command's clock is not the service's: the overlap begins when a service sees it.
     let long_ago = rds_shared::wire::Timestamp::from_seconds(0);
     let new = subscriptions::rotate(&world.app().db, &sealer, id, 3_600, long_ago).await.unwrap().unwrap();
-    webhook_secrets::keep_overlaps(&world.app().db, world.app().clock.now()).await.unwrap();
+    secrets::keep_overlaps(&world.app().db, world.app().clock.now()).await.unwrap();
     receiver.behave(Manner::status(200));
     world.pass(10);
     assert_eq!(world.deliver().await, 1);
@@ -203,7 +203,7 @@ async fn w12_a_rotation_overlaps_for_as_long_as_the_operator_said() {
     world.pass(3_590);
     world.tell("after").await;
     assert!(!verifies(&old, 2) && verifies(&new, 2), "the overlap is over");
-    webhook_secrets::keep_overlaps(&world.app().db, world.app().clock.now()).await.unwrap();
+    secrets::keep_overlaps(&world.app().db, world.app().clock.now()).await.unwrap();
     assert_eq!(world.count("select count(*) from webhook_subscription where previous_secret is not null").await, 0);
     let last = subscriptions::rotate(&world.app().db, &sealer, id, 0, long_ago).await.unwrap().unwrap();
     world.tell("at once").await;

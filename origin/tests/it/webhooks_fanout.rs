@@ -2,7 +2,8 @@
 
 use crate::receiver::{Manner, Receiver};
 use crate::webhooks_world::World;
-use rds_origin::store::{StoreError, webhook_fanout};
+use rds_origin::store::StoreError;
+use rds_origin::store::webhooks::fanout as webhook_fanout;
 use rds_origin::webhooks::fanout;
 use rds_shared::push::signature::SigningSecrets;
 use rds_shared::push::webhook::EventId;

@@ -5,7 +5,7 @@ use crate::receiver::{Manner, Receiver};
 use crate::testapp::{TestApp, holder, signed_as};
 use crate::webhooks_world::{MASTER_KEY, World};
 use axum::http::StatusCode;
-use rds_origin::http::pipeline::{self, Ingress};
+use rds_origin::http::exchange::pipeline::{self, Ingress};
 use rds_origin::keys;
 use rds_origin::listener::Listener;
 use rds_origin::webhooks::egress_filter::LookupError;

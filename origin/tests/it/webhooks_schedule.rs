@@ -2,7 +2,7 @@
 
 use crate::receiver::{Manner, Receiver};
 use crate::webhooks_world::{IMPATIENT, World};
-use rds_origin::store::webhook_deliveries as table;
+use rds_origin::store::webhooks::deliveries as table;
 use serde_json::json;
 
 /// Takes up what is due as a process would that then dies.

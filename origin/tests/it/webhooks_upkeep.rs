@@ -2,8 +2,8 @@
 
 use crate::receiver::{Manner, Receiver};
 use crate::webhooks_world::World;
-use rds_origin::store::webhook_lists::{self, Recent};
-use rds_origin::store::webhook_upkeep;
+use rds_origin::store::webhooks::lists::{self, Recent};
+use rds_origin::store::webhooks::upkeep as webhook_upkeep;
 use rds_origin::webhooks::upkeep;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -77,7 +77,7 @@ async fn the_status_feed_can_ask_how_the_last_hour_went() {
     world.subscribed(&good).await;
     world.subscribed(&bad).await;
     world.tell("one").await;
-    let recent = async || webhook_lists::recent(&world.app().db, world.app().clock.now()).await.unwrap();
+    let recent = async || lists::recent(&world.app().db, world.app().clock.now()).await.unwrap();
     assert_eq!(recent().await, Recent { attempts: 2, delivered: 1, has_dead_letters: false });
     world.pass(3_600);
     assert_eq!(recent().await, Recent { attempts: 0, delivered: 0, has_dead_letters: false });

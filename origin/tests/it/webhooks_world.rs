@@ -6,8 +6,9 @@ use crate::testapp::{Reply, TestApp, Wish, signed_as};
 use axum::http::StatusCode;
 use rds_origin::app::App;
 use rds_origin::keys;
-use rds_origin::store::push_operations::{self, OperationRow};
-use rds_origin::store::{journal, webhook_fanout};
+use rds_origin::store::push::journal;
+use rds_origin::store::push::operations::{self, OperationRow};
+use rds_origin::store::webhooks::fanout as webhook_fanout;
 use rds_origin::webhooks::egress_filter::{Looked, LookupError, Resolve};
 use rds_origin::webhooks::{Egress, deliver, fanout};
 use rds_shared::access::{Plan, Principal};
@@ -153,7 +154,7 @@ impl World {
             .db
             .run_tx("capture", |tx| {
                 let row = row.clone();
-                Box::pin(async move { push_operations::append(tx, now, &[row]).await })
+                Box::pin(async move { operations::append(tx, now, &[row]).await })
             })
             .await
             .unwrap();

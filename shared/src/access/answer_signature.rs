@@ -5,9 +5,8 @@
 
 use super::assertion::{AssertionKey, BodyDigest};
 use crate::wire::headers;
-use crate::wire::hex::{hex, unhex_array};
+use crate::wire::hex::{push_hex, unhex_array};
 use crate::wire::page::write_u64;
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
@@ -33,13 +32,30 @@ pub const SIGNED: [&str; 10] = [
 const CONTEXT: &str = "answer-v1";
 
 /// The head of an answer.
-pub struct AnswerHead<'a, H> {
+#[derive(Debug, Clone, Copy)]
+pub struct AnswerHead<'a> {
     /// The nonce of the request's assertion.
     pub nonce: &'a str,
     /// The status.
     pub status: u16,
-    /// Gives the value of a header of [`SIGNED`].
-    pub header: H,
+    /// The values of the headers of [`SIGNED`], in that order.
+    pub headers: SignedHeaders<'a>,
+}
+
+/// The values of the headers of [`SIGNED`], in that order; `None` for a header that the answer does not have.
+pub type SignedHeaders<'a> = [Option<&'a str>; SIGNED.len()];
+
+/// Picks the signed headers out of an answer's headers, given with lower-case names. Of a repeated header the first value counts; a
+/// value that is not text counts as absent.
+pub fn signed_headers<'a, 'n>(all: impl IntoIterator<Item = (&'n str, Option<&'a str>)>) -> SignedHeaders<'a> {
+    let mut signed = SignedHeaders::default();
+    for (name, value) in all {
+        let slot = SIGNED.iter().zip(&mut signed).find(|(known, _)| **known == name).map(|(_, slot)| slot);
+        if let (Some(slot @ None), Some(value)) = (slot, value) {
+            *slot = Some(value);
+        }
+    }
+    signed
 }
 
 /// Why an answer is not the origin's; for the log.
@@ -72,21 +88,29 @@ impl fmt::Display for AnswerError {
 
 impl AssertionKey {
     /// The header that signs an answer; `body` is `None` for a stream.
-    pub fn sign_answer<'h>(
-        &self,
-        answer: &AnswerHead<'_, impl Fn(&'static str) -> Option<&'h str>>,
-        body: Option<&BodyDigest>,
-    ) -> String {
-        let digest = body.map_or_else(|| String::from(STREAM), |body| hex(body.as_bytes()));
-        let mac = self.keyed(&text(answer, &digest)).finalize().into_bytes();
-        format!("v1;{};{digest};{}", self.id(), hex(&mac))
+    pub fn sign_answer(&self, answer: &AnswerHead<'_>, body: Option<&BodyDigest>) -> String {
+        let mut header = Vec::with_capacity(HEADER_BYTES + self.id().len());
+        header.extend_from_slice(b"v1;");
+        header.extend_from_slice(self.id().as_bytes());
+        header.push(b';');
+        let before = header.len();
+        match body {
+            Some(body) => push_hex(body.as_bytes(), &mut header),
+            None => header.extend_from_slice(STREAM.as_bytes()),
+        }
+        let digest = header.get(before..).unwrap_or_default();
+        let mac = self.keyed(&text(answer, digest)).finalize().into_bytes();
+        header.push(b';');
+        push_hex(&mac, &mut header);
+        // A key's name, hex and separators: ASCII.
+        String::from_utf8(header).unwrap_or_default()
     }
 
     /// Checks the header that signs `answer`, in constant time. `body` is the digest of the body that came, `None` for a stream.
-    pub fn verify_answer<'h>(
+    pub fn verify_answer(
         &self,
         header: Option<&str>,
-        answer: &AnswerHead<'_, impl Fn(&'static str) -> Option<&'h str>>,
+        answer: &AnswerHead<'_>,
         body: Option<&BodyDigest>,
     ) -> Result<(), AnswerError> {
         let header = header.ok_or(AnswerError::Unsigned)?;
@@ -100,7 +124,7 @@ impl AssertionKey {
         if key_id != self.id() {
             return Err(AnswerError::OtherKey);
         }
-        self.keyed(&text(answer, digest)).verify_slice(&mac).map_err(|_| AnswerError::Mismatch)?;
+        self.keyed(&text(answer, digest.as_bytes())).verify_slice(&mac).map_err(|_| AnswerError::Mismatch)?;
         let is_body = match body {
             None => digest == STREAM,
             Some(body) => unhex_array::<32>(digest).as_ref() == Some(body.as_bytes()),
@@ -112,7 +136,11 @@ impl AssertionKey {
 /// Stands for the digest of a body that has no end.
 const STREAM: &str = "-";
 
-fn text<'h>(answer: &AnswerHead<'_, impl Fn(&'static str) -> Option<&'h str>>, digest: &str) -> Vec<u8> {
+/// Length of the header without the key's name.
+const HEADER_BYTES: usize = "v1;;;".len() + 64 + 64;
+
+/// The signed text.
+fn text(answer: &AnswerHead<'_>, digest: &[u8]) -> Vec<u8> {
     let mut text = Vec::with_capacity(512);
     for line in [CONTEXT, answer.nonce] {
         text.extend_from_slice(line.as_bytes());
@@ -120,10 +148,10 @@ fn text<'h>(answer: &AnswerHead<'_, impl Fn(&'static str) -> Option<&'h str>>, d
     }
     write_u64(answer.status.into(), &mut text);
     text.push(b'\n');
-    text.extend_from_slice(digest.as_bytes());
+    text.extend_from_slice(digest);
     text.push(b'\n');
-    for name in SIGNED {
-        let Some(value) = (answer.header)(name) else { continue };
+    for (name, value) in SIGNED.into_iter().zip(answer.headers) {
+        let Some(value) = value else { continue };
         let value = if name == "etag" { value.strip_prefix("W/").unwrap_or(value) } else { value };
         text.extend_from_slice(name.as_bytes());
         text.push(b':');
@@ -144,9 +172,15 @@ mod tests {
     type Pairs = &'static [(&'static str, &'static str)];
     const HEADERS: Pairs = &[("content-type", "application/json"), ("etag", "W/\"a\""), ("x-data-version", "7")];
 
-    fn head(nonce: &str, status: u16, pairs: Pairs) -> AnswerHead<'_, impl Fn(&'static str) -> Option<&'static str>> {
-        let header = move |name: &str| pairs.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
-        AnswerHead { nonce, status, header }
+    fn head(nonce: &str, status: u16, pairs: Pairs) -> AnswerHead<'_> {
+        AnswerHead { nonce, status, headers: signed_headers(pairs.iter().map(|(name, value)| (*name, Some(*value)))) }
+    }
+
+    #[test]
+    fn the_first_value_that_is_text_is_signed() {
+        let all = [("etag", None), ("x-other", Some("a")), ("etag", Some("b")), ("etag", Some("c"))];
+        let signed: Vec<_> = SIGNED.into_iter().zip(signed_headers(all)).filter(|(_, value)| value.is_some()).collect();
+        assert_eq!(signed, [("etag", Some("b"))]);
     }
 
     #[test]

@@ -18,7 +18,7 @@ pub mod salt;
 pub mod spray;
 pub mod trusted_proxies;
 
-pub use answer_signature::{AnswerError, AnswerHead};
+pub use answer_signature::{AnswerError, AnswerHead, SIGNED, signed_headers};
 pub use assertion::{Assertion, AssertionError, AssertionKey, BodyDigest, SignedHead, SignedRequest, Vouched};
 pub use client_net::{ClientNet, Neighbourhood};
 pub use cors::FirstParty;

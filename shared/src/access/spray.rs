@@ -2,7 +2,7 @@
 //!
 //! A key is never refused because of the address that it comes from: only a look-up says whether it holds. What is bounded is the
 //! cost of look-ups: a key that was refused a moment ago is not looked up again, and keys that are new to a host share the places in
-//! which hosts look keys up (`edge/src/guard/register.rs`, `origin/src/http/relay_lookups.rs`).
+//! which hosts look keys up (`edge/src/guard/register/state.rs`, `origin/src/http/listeners/relay_lookups.rs`).
 
 use super::KeyDigest;
 use alloc::collections::{BTreeMap, BTreeSet};

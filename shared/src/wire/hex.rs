@@ -13,7 +13,13 @@ pub fn hex(bytes: &[u8]) -> String {
 
 /// Appends the same.
 pub fn push_hex(bytes: &[u8], out: &mut Vec<u8>) {
-    out.extend(bytes.iter().flat_map(|byte| pair(*byte)));
+    let start = out.len();
+    out.resize(start + bytes.len() * 2, b'0');
+    let digits = out.get_mut(start..).unwrap_or_default();
+    // Equal lengths and no early exit, so that the compiler vectorises the loop.
+    for (digits, byte) in digits.as_chunks_mut().0.iter_mut().zip(bytes) {
+        *digits = pair(*byte);
+    }
 }
 
 /// The two digits of one byte.

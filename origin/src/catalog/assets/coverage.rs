@@ -2,7 +2,7 @@
 
 use super::Assets;
 use crate::store::StoreError;
-use crate::store::rwa::SourceRow;
+use crate::store::assets::rwa::SourceRow;
 use crate::store::{At, decode_enum};
 use rds_shared::model::asset::Institutional;
 use rds_shared::model::ids::{Address, ChainId};

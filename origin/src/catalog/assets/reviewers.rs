@@ -2,7 +2,7 @@
 
 use crate::facts;
 use crate::store::At;
-use crate::store::attestations::ReviewerFacts;
+use crate::store::assets::attestations::ReviewerFacts;
 use rds_shared::model::EncodedRow;
 use rds_shared::model::attestation::{ALGORITHM, ReviewerKey, ReviewerRow};
 use rds_shared::wire::Timestamp;

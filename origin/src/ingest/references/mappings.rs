@@ -2,7 +2,7 @@
 
 use super::{Faults, known_chains, with};
 use crate::ingest::batch::Batch;
-use crate::store::references;
+use crate::store::registry::references;
 use crate::store::{StoreError, Tx};
 use rds_shared::model::mapping::SubjectType;
 use std::collections::HashSet;

@@ -1,0 +1,15 @@
+//! Keys: the Durable Object of each one, with its record, exact limits, reservations and usage.
+
+pub(in crate::guard) mod disk;
+pub mod ledger;
+pub mod object;
+pub(in crate::guard) mod origin_calls;
+pub mod outstanding;
+pub mod record;
+#[cfg(test)]
+mod record_kept_tests;
+pub mod reports;
+pub mod reserved;
+pub mod state;
+pub mod subclient;
+pub mod usage;

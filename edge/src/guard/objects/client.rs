@@ -1,0 +1,108 @@
+//! The Worker's calls to its Durable Objects: message and reply each in one header, and a timeout.
+
+use crate::epochs::{EpochMessage, EpochReply, object};
+use crate::guard::objects::message::{self, AddressTake, KeyMessage, KeyReply};
+use crate::guard::register::state;
+use crate::ports::Unreachable;
+use crate::runtime::Init;
+use core::time::Duration;
+use rds_shared::access::KeyDigest;
+use rds_shared::access::budget::Verdict;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use wasm_bindgen::prelude::wasm_bindgen;
+use wasm_bindgen::{JsCast, JsValue};
+use worker::Env;
+use worker::js_sys::{Promise, Reflect};
+use worker::wasm_bindgen_futures::JsFuture;
+use worker::web_sys::{AbortSignal, RequestInit, Response};
+
+#[wasm_bindgen]
+extern "C" {
+    /// A Durable Object namespace. The SDK's own binding takes no options and thus no timeout.
+    #[derive(Clone)]
+    type Namespace;
+
+    #[wasm_bindgen(method, catch, js_name = getByName)]
+    fn get_by_name(this: &Namespace, name: &str) -> Result<Stub, JsValue>;
+
+    type Stub;
+
+    #[wasm_bindgen(method, catch)]
+    fn fetch(this: &Stub, url: &str, init: &RequestInit) -> Result<Promise, JsValue>;
+}
+
+/// The namespaces bound in `wrangler.toml`.
+#[derive(Clone)]
+pub struct Objects {
+    keys: Namespace,
+    addresses: Namespace,
+    epochs: Namespace,
+}
+
+impl Objects {
+    /// The bindings `KEYS`, `ADDRESSES` and `EPOCHS`; `None` if one is missing.
+    pub fn bound(env: &Env) -> Option<Self> {
+        let find = |name: &str| {
+            let found = Reflect::get(env, &name.into()).ok().filter(JsValue::is_object)?;
+            Some(found.unchecked_into::<Namespace>())
+        };
+        Some(Objects { keys: find("KEYS")?, addresses: find("ADDRESSES")?, epochs: find("EPOCHS")? })
+    }
+
+    /// Sends a message to a key's Durable Object.
+    pub async fn key(
+        &self,
+        digest: &KeyDigest,
+        message: &KeyMessage,
+        limit: Duration,
+    ) -> Result<KeyReply, Unreachable> {
+        ask(&self.keys, &digest.to_hex(), message, limit).await
+    }
+
+    /// Sends a message to the register of a key.
+    pub async fn register(
+        &self,
+        digest: &KeyDigest,
+        message: &KeyMessage,
+        limit: Duration,
+    ) -> Result<KeyReply, Unreachable> {
+        ask(&self.keys, &state::name(digest), message, limit).await
+    }
+
+    /// Charges a request to an address.
+    pub async fn address(&self, shard: u8, take: &AddressTake, limit: Duration) -> Result<Verdict, Unreachable> {
+        ask(&self.addresses, &format!("a{shard}"), take, limit).await
+    }
+
+    /// Reports known tag versions and returns all versions known to the Durable Object.
+    pub async fn epochs(&self, message: &EpochMessage, limit: Duration) -> Result<EpochReply, Unreachable> {
+        ask(&self.epochs, object::NAME, message, limit).await
+    }
+}
+
+async fn ask<M: Serialize, R: DeserializeOwned>(
+    namespace: &Namespace,
+    name: &str,
+    message: &M,
+    limit: Duration,
+) -> Result<R, Unreachable> {
+    let reply = exchange(namespace, name, &message::write(message), limit).await.map_err(|cause| {
+        let text = |name: &str| Reflect::get(&cause, &name.into()).ok().and_then(|value| value.as_string());
+        Unreachable(text("message").unwrap_or_else(|| "unknown".to_owned()))
+    })?;
+    reply.as_deref().and_then(message::read).ok_or_else(|| Unreachable("the reply cannot be read".to_owned()))
+}
+
+async fn exchange(
+    namespace: &Namespace,
+    name: &str,
+    message: &str,
+    limit: Duration,
+) -> Result<Option<String>, JsValue> {
+    let init: RequestInit = Init::with(&[(message::HEADER, message)]).to_js()?;
+    init.set_signal(Some(&AbortSignal::timeout_with_u32(u32::try_from(limit.as_millis()).unwrap_or(u32::MAX))));
+    let promise = namespace.get_by_name(name)?.fetch("http://guard/", &init)?;
+    let response: Response = JsFuture::from(promise).await?.dyn_into()?;
+    response.headers().get(message::HEADER)
+}

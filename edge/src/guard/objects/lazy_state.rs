@@ -1,0 +1,40 @@
+//! A state machine over storage: loaded at first use, and again after a fault, so that memory never differs from storage.
+
+use crate::guard::DiskFault;
+use core::cell::RefCell;
+use worker::console_error;
+
+/// The state machine, while it is known to agree with storage.
+#[derive(Debug)]
+pub struct LazyState<M> {
+    machine: RefCell<Option<M>>,
+    /// Name of the storage, for the log.
+    whose: &'static str,
+}
+
+impl<M> LazyState<M> {
+    pub const fn new(whose: &'static str) -> Self {
+        LazyState { machine: RefCell::new(None), whose }
+    }
+
+    /// Runs a step. After a fault the next step starts from storage.
+    pub fn with<T>(
+        &self,
+        load: impl FnOnce() -> Result<M, DiskFault>,
+        step: impl FnOnce(&mut M) -> Result<T, DiskFault>,
+    ) -> Result<T, DiskFault> {
+        let mut slot = self.machine.borrow_mut();
+        let outcome = (|| {
+            let machine = match slot.take() {
+                Some(machine) => machine,
+                None => load()?,
+            };
+            step(slot.insert(machine))
+        })();
+        if let Err(fault) = &outcome {
+            console_error!("{}: {}", self.whose, fault.0);
+            *slot = None;
+        }
+        outcome
+    }
+}

@@ -1,0 +1,135 @@
+//! The runtime around [`crate::guard::register::state::Register`]. A register is a Durable Object of the keys' class under a name that is not a digest:
+//! a separate class would need a deployment migration, which cannot be rolled back.
+
+use crate::guard::DiskFault;
+use crate::guard::keys::object::Inner;
+use crate::guard::objects::lazy_state::LazyState;
+use crate::guard::objects::message::{KeyReply, LookUp};
+use crate::guard::objects::semaphore::QueuedSemaphore;
+use crate::guard::objects::single_flight::SingleFlight;
+use crate::guard::objects::sql::Table;
+use crate::guard::register::state::{Entry, Register, RegisterDisk};
+use crate::runtime;
+use core::cell::RefCell;
+use rds_shared::access::KeyDigest;
+use rds_shared::access::link::{KEY_QUESTION, KeyAnswer, KeyQuestion};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use worker::{State, console_error};
+
+const TABLE: &str = "CREATE TABLE IF NOT EXISTS listed (digest TEXT PRIMARY KEY) WITHOUT ROWID";
+
+/// Concurrent look-ups of one register, and the length of its queue.
+const LOOK_UPS: (usize, usize) = (4, 256);
+/// The same for addresses that have used up their limit for rejected keys, so that guesses only wait for guesses.
+const SPENT_LOOK_UPS: (usize, usize) = (1, 32);
+
+/// A register's state and storage.
+pub(in crate::guard) struct RegisterState {
+    disk: Table,
+    machine: LazyState<Register>,
+    places: Rc<QueuedSemaphore>,
+    spent_places: Rc<QueuedSemaphore>,
+    /// Look-ups in flight, by key and whether its text is sent; identical ones wait for the same answer.
+    out: RefCell<BTreeMap<(KeyDigest, bool), Rc<Question>>>,
+}
+
+/// A look-up at the origin and its reply.
+struct Question {
+    flight: Rc<SingleFlight>,
+    reply: RefCell<KeyReply>,
+}
+
+impl Default for Question {
+    fn default() -> Self {
+        Question { flight: Rc::default(), reply: RefCell::new(KeyReply::Unable) }
+    }
+}
+
+impl RegisterState {
+    pub(in crate::guard) fn new(state: &State) -> Self {
+        let (places, spent_places) =
+            (QueuedSemaphore::new(LOOK_UPS.0, LOOK_UPS.1), QueuedSemaphore::new(SPENT_LOOK_UPS.0, SPENT_LOOK_UPS.1));
+        let (disk, machine) = (Table::of(state, TABLE), LazyState::new("storage of a register"));
+        RegisterState { disk, machine, places, spent_places, out: RefCell::default() }
+    }
+
+    fn with<T>(&self, step: impl FnOnce(&mut Register, &Table) -> Result<T, DiskFault>) -> Result<T, DiskFault> {
+        self.machine.with(|| Ok(Register::default()), |machine| step(machine, &self.disk))
+    }
+
+    /// The reply, if it is known without asking the origin.
+    pub(in crate::guard) fn at_hand(&self, digest: &KeyDigest) -> Option<KeyReply> {
+        match self.with(|register, disk| register.entry(disk, digest, runtime::now_millis())) {
+            Ok(Entry::Listed) => Some(KeyReply::Listed),
+            Ok(Entry::Refused) => Some(KeyReply::Rejected),
+            Ok(Entry::New) => None,
+            Err(_) => Some(KeyReply::Unable),
+        }
+    }
+
+    /// Lists a key on the origin's message.
+    pub(in crate::guard) fn list(&self, digest: &KeyDigest) -> KeyReply {
+        match self.with(|register, disk| register.list(disk, digest)) {
+            Ok(()) => KeyReply::Done,
+            Err(_) => KeyReply::Unable,
+        }
+    }
+}
+
+impl Inner {
+    /// Asks the origin whether it knows a key, once the queue allows, or waits for an identical look-up in flight.
+    pub(in crate::guard) async fn look_up(self: &Rc<Self>, asked: LookUp) -> KeyReply {
+        let named = (asked.digest, asked.text.is_some());
+        let question = Rc::clone(self.shelf.out.borrow_mut().entry(named).or_default());
+        if let Some(ticket) = question.flight.begin() {
+            let (inner, question) = (Rc::clone(self), Rc::clone(&question));
+            // The caller may disconnect; the others still wait for the answer.
+            self.state.wait_until(async move {
+                let places = if asked.spent { &inner.shelf.spent_places } else { &inner.shelf.places };
+                if let Some(_place) = places.place().await {
+                    question.reply.replace(inner.ask_origin(&asked).await);
+                }
+                inner.shelf.out.borrow_mut().remove(&named);
+                drop(ticket);
+            });
+        }
+        match question.flight.landed().await {
+            true => question.reply.borrow().clone(),
+            false => KeyReply::Unable,
+        }
+    }
+
+    async fn ask_origin(&self, asked: &LookUp) -> KeyReply {
+        let LookUp { digest, shown, text, .. } = asked.clone();
+        let answered = self.post(KEY_QUESTION, &KeyQuestion { digest, shown, text }).await;
+        let understood = match &answered {
+            Ok(answer) if answer.status == 200 => serde_json::from_slice::<KeyAnswer>(&answer.body).ok(),
+            _ => None,
+        };
+        let Some(answer) = understood else {
+            console_error!("{digest:?}: the origin did not answer whether it knows the key");
+            return KeyReply::Unable;
+        };
+        let noted = self.shelf.with(|register, disk| register.answered(disk, &digest, &answer, runtime::now_millis()));
+        match (noted, answer) {
+            (Err(_), _) => KeyReply::Unable,
+            (Ok(()), KeyAnswer::Known { .. }) => KeyReply::Listed,
+            (Ok(()), KeyAnswer::Unknown) => KeyReply::Rejected,
+            (Ok(()), KeyAnswer::TextNeeded) => KeyReply::TextNeeded,
+        }
+    }
+}
+
+impl RegisterDisk for Table {
+    fn has(&self, digest: &KeyDigest) -> Result<bool, DiskFault> {
+        // The table exists only after the first listing, so a guess writes nothing.
+        let Some(database) = self.if_there("listed")? else { return Ok(false) };
+        let found = database.rows("SELECT 1 FROM listed WHERE digest = ?", &[digest.to_hex().into()])?;
+        Ok(!found.is_empty())
+    }
+
+    fn list(&self, digest: &KeyDigest) -> Result<(), DiskFault> {
+        self.there()?.run("INSERT OR IGNORE INTO listed VALUES (?)", &[digest.to_hex().into()])
+    }
+}

@@ -1,0 +1,152 @@
+//! Enriched assets: the list, its facets, and one asset.
+//!
+//! Fields that need a key are emptied here and nowhere else: in lists by [`View`], in details by [`AssetRow::withheld`]. The content
+//! class is part of every ETag, so that an ETag obtained with a key confirms nothing to a caller without one.
+
+pub mod reviewers;
+pub mod rwa;
+
+use crate::app::App;
+use crate::attestation::proven;
+use crate::catalog::assets::{Asset, FoundAssets};
+use crate::http::exchange::answer::{Answer, Failure};
+use crate::http::exchange::call::Call;
+use crate::http::exchange::encoded;
+use crate::store::assets::{self, attestations};
+use crate::store::{StoreError, decode_enum};
+use rds_shared::model::EncodedAsset;
+use rds_shared::model::asset::{
+    AssetDetail, AssetHistory, AssetRow, Freshness, RESTRICTED_IN_DETAIL, Renewal, VersionPoint,
+};
+use rds_shared::model::asset_encoded::View;
+use rds_shared::scoring::MilliPoints;
+use rds_shared::select::assets::AssetFilter;
+use rds_shared::wire::page::PageRequest;
+use rds_shared::wire::time::{Micros, Timestamp};
+use rds_shared::wire::{ApiError, Data, PageMeta};
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+/// Stands in the path for the address of a chain's native coin, which has none.
+const NATIVE: &str = "native";
+/// Maximum versions in a detail.
+const MAX_VERSIONS: u32 = 30;
+/// Maximum attestations in a detail.
+const MAX_ATTESTATIONS: usize = 50;
+/// Maximum attestations that are verified for a detail: some may no longer be valid.
+const MAX_VERIFIED: u32 = 200;
+
+/// `GET /v1/assets/enriched`.
+pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let page = call.page()?;
+    let catalog = app.catalog.get()?;
+    let found = catalog.assets.select(&AssetFilter::from_query(&call.query), page);
+    Ok(rows(call, catalog.version, &found, page))
+}
+
+/// `GET /v1/assets/enriched/facets`.
+pub fn facets(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let catalog = app.catalog.get()?;
+    Ok(encoded::whole(call, catalog.version, &catalog.assets.facets))
+}
+
+/// `GET /v1/assets/{chain_id}/{address}`.
+pub async fn by_address(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let catalog = app.catalog.get()?;
+    let (network, text) = (call.found.param(0), call.found.param(1));
+    let chain = catalog.rollup.chain(network).ok_or_else(|| ApiError::not_found("chain"))?;
+    if text == NATIVE {
+        let asset = catalog.assets.native(chain.facts.id).ok_or_else(|| ApiError::not_found("asset"))?;
+        return detail(app, call, catalog.version, asset, asset.row.clone()).await;
+    }
+    let address = call.address_on(&chain.facts, 1)?;
+    let asset = catalog.assets.at(chain.facts.id, &address).ok_or_else(|| ApiError::not_found("asset"))?;
+    detail(app, call, catalog.version, asset, asset.row.clone()).await
+}
+
+/// A page of encoded rows as the caller may see them.
+pub fn rows(call: &Call, version: i64, found: &FoundAssets<'_>, page: PageRequest) -> Answer {
+    let with_quality = call.query.flag("include_quality") == Some(true);
+    let view = View::new(call.now, !call.principal.is_keyless(), with_quality);
+    let total = found.total as u64;
+    let mut etag = call.etag();
+    etag.add(call.principal.content_class().as_bytes()).add_u64(u64::from(with_quality));
+    etag.add_u64(page.number).add_u64(page.size).add_u64(total);
+    found.rows.iter().for_each(|row| {
+        etag.add_u64(row.version(call.now));
+    });
+    let write = |row: &&EncodedAsset, body: &mut Vec<u8>| row.write(&view, body);
+    call.answer(etag, version, || {
+        encoded::enveloped(&found.rows, |row| row.max_len(), PageMeta::new(page, total), write)
+    })
+}
+
+/// The row at the beginning of a detail.
+pub trait DetailRow: Serialize {
+    /// The same with the freshness of its evidence, and with its other ages as of `now`.
+    fn aged(self, freshness: Freshness, now: Timestamp) -> Self;
+    /// The same for a caller without a key.
+    fn withheld(self) -> Self;
+}
+
+impl DetailRow for AssetRow {
+    fn aged(self, freshness: Freshness, _now: Timestamp) -> Self {
+        AssetRow { freshness, ..self }
+    }
+
+    fn withheld(self) -> Self {
+        AssetRow::withheld(self, RESTRICTED_IN_DETAIL)
+    }
+}
+
+/// The detail of `asset`, which begins with `row`.
+pub async fn detail<R: DetailRow + Clone>(
+    app: &App,
+    call: &Call,
+    version: i64,
+    asset: &Asset,
+    row: R,
+) -> Result<Answer, Failure> {
+    let history = history(app, call, asset).await?;
+    let row = if call.principal.is_keyless() { row.withheld() } else { row };
+    let at = |renewal: &Renewal, seen| AssetDetail {
+        row: row.clone().aged(renewal.freshness(seen), seen),
+        history: &history,
+    };
+    // The ETag covers the row as of its renewal and its status now, but not the ages, which change with the clock.
+    let settled = at(&asset.renewal, asset.renewal.at.unwrap_or(Timestamp::from_seconds(0)));
+    let mut etag = call.etag();
+    etag.add(call.principal.content_class().as_bytes()).add(&serde_json::to_vec(&settled)?);
+    etag.add(asset.renewal.status(call.now).map_or("", |status| status.as_str()).as_bytes());
+    call.try_answer(etag, version, || Ok(serde_json::to_vec(&Data { data: at(&asset.renewal, call.now) })?))
+}
+
+async fn history(app: &App, call: &Call, asset: &Asset) -> Result<AssetHistory<Box<RawValue>>, Failure> {
+    let slug = &asset.row.slug;
+    let versions = assets::versions(&app.db, slug, MAX_VERSIONS).await?;
+    let mut history = AssetHistory {
+        version_history: versions.iter().map(version_point).collect::<Result<_, StoreError>>()?,
+        attestation_history: Vec::new(),
+        discovery: Some(asset.discovery.clone()),
+        risk_score_breakdown: None,
+    };
+    if !call.principal.is_keyless() {
+        let signed = attestations::of_asset(&app.db.pool, slug, MAX_VERIFIED).await?;
+        history.attestation_history = signed.iter().filter_map(proven).take(MAX_ATTESTATIONS).collect();
+        history.risk_score_breakdown =
+            assets::breakdown(&app.db, slug).await?.map(RawValue::from_string).transpose()?;
+    }
+    Ok(history)
+}
+
+fn version_point(row: &assets::VersionRow) -> Result<VersionPoint, StoreError> {
+    Ok(VersionPoint {
+        asset_version_id: row.number.to_string(),
+        recorded_at: Micros(row.recorded_at.0),
+        risk_score: row.score.and_then(MilliPoints::new),
+        risk_tier: row.tier.as_deref().map(|tier| decode_enum("asset_version_score.tier", tier)).transpose()?,
+        review_status: decode_enum("asset_version.review_status", &row.review_status)?,
+        aum_usd: row.aum_usd,
+        yield_pct: row.yield_pct,
+    })
+}

@@ -1,0 +1,13 @@
+//! `GET /v1/reviewers`: who signs reviews, and with which keys.
+
+use crate::app::App;
+use crate::http::exchange::answer::{Answer, Failure};
+use crate::http::exchange::call::Call;
+use crate::http::exchange::encoded;
+
+/// Every reviewer, by id.
+pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let catalog = app.catalog.get()?;
+    let rows: Vec<_> = catalog.assets.reviewers.iter().map(|reviewer| reviewer.at(call.now)).collect();
+    Ok(encoded::list(call, catalog.version, call.part(&rows)))
+}

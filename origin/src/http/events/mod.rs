@@ -1,0 +1,110 @@
+//! `GET /v1/events`, `/{id}` and `/group/{groupKey}`, and the events of a market.
+
+pub mod critical;
+
+use crate::app::App;
+use crate::catalog::Catalog;
+use crate::http::exchange::answer::{Answer, Failure};
+use crate::http::exchange::call::Call;
+use crate::http::exchange::encoded;
+use crate::store::events::pages::{FeedFilter, FeedOrder};
+use crate::store::events::{self, detail, feed, pages};
+use crate::store::{At, StoreError};
+use rds_shared::model::event::{Feed, FeedMeta, PublicationState};
+use rds_shared::route::table::FEED_DAYS;
+use rds_shared::wire::page::PageRequest;
+use rds_shared::wire::{ApiError, Data, Timestamp};
+
+/// Default periods, in days, for orders other than newest first: the shortest one that fills a page is used.
+const WINDOWS: [i64; 5] = [7, 30, 90, 365, FEED_DAYS];
+
+/// A page of the feed.
+pub async fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let page = call.page()?;
+    let catalog = app.catalog.get()?;
+    let filter = filter(&catalog, call);
+    let filter = FeedFilter { since: At(since(app, call, &filter, page).await?), ..filter };
+    let (data, has_more) = pages::page(&app.db, &filter, page).await?;
+    encoded::exact(call, catalog.version, &Feed { data, meta: FeedMeta::new(page, has_more) })
+}
+
+/// One published event.
+pub async fn by_id(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let missing = || ApiError::not_found("event");
+    let catalog = app.catalog.get()?;
+    let id: i64 = call.found.param(0).parse().map_err(|_| missing())?;
+    let found = detail::placed(&app.db.pool, &[id]).await?.pop();
+    let shown = found.filter(|placed| placed.is_served && placed.state == PublicationState::Published);
+    let detail = shown.ok_or_else(missing)?.detail;
+    encoded::exact(call, catalog.version, &Data { data: detail })
+}
+
+/// The current representative of a group of events.
+pub async fn by_group(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let catalog = app.catalog.get()?;
+    let row = feed::representative(&app.db, call.found.param(0)).await?;
+    let row = row.ok_or_else(|| ApiError::not_found("group of events"))?;
+    encoded::exact(call, catalog.version, &Data { data: row })
+}
+
+/// `GET /v1/markets/{id}/events`.
+pub async fn of_market(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let catalog = app.catalog.get()?;
+    let market = catalog.markets.get(call.found.param(0)).ok_or_else(|| ApiError::not_found("market"))?;
+    let limit = u32::try_from(call.query.int("limit")).unwrap_or(u32::MAX);
+    let events = events::of_market(&app.db, &market.contract, &market.row.id, limit).await?;
+    encoded::exact(call, catalog.version, &Data { data: events })
+}
+
+fn filter<'c>(catalog: &Catalog, call: &'c Call) -> FeedFilter<'c> {
+    let query = &call.query;
+    let rank = |severity: &&str| match *severity {
+        "Critical" => 3,
+        "Warning" => 2,
+        _ => 1,
+    };
+    let chains = query.names("chainId");
+    let known = |name: &String| Some(catalog.rollup.chain(name)?.facts.id.0.cast_signed());
+    FeedFilter {
+        event_types: query.names("eventType"),
+        severities: query.choices("severity").iter().map(rank).collect(),
+        protocols: query.names("protocolId"),
+        curators: query.names("curatorId"),
+        chains: (!chains.is_empty()).then(|| chains.iter().filter_map(known).collect()),
+        incident_severities: query.choices("incidentSeverity"),
+        remediation_statuses: query.choices("remediationStatus"),
+        search: query.text("search"),
+        exclude_sources: query.names("excludeSource"),
+        since: At(hour_days_before(call.now, FEED_DAYS)),
+        order: match query.choice("sortBy") {
+            Some("severity") => FeedOrder::Severity,
+            Some("loss_amount_usd") => FeedOrder::Loss,
+            Some("occurrence_count") => FeedOrder::Occurrences,
+            _ => FeedOrder::OccurredAt,
+        },
+        descending: query.choice("sortOrder") != Some("asc"),
+    }
+}
+
+/// The start of the period that the feed covers.
+///
+/// Newest first needs no shorter period: a longer one only adds rows after the page. Other orders use the shortest period that holds
+/// a page of matches. It does not depend on the page number, so that all pages are of one list.
+async fn since(app: &App, call: &Call, filter: &FeedFilter<'_>, page: PageRequest) -> Result<Timestamp, StoreError> {
+    match call.query.int("daysBack") {
+        0 if filter.order == FeedOrder::OccurredAt && filter.descending => Ok(filter.since.0),
+        0 => {
+            let filled = pages::nth_newest(&app.db, filter, page.size).await?;
+            let holds = |days: &&i64| filled.is_some_and(|At(filled)| filled >= hour_days_before(call.now, **days));
+            let days = WINDOWS.iter().find(holds).copied().unwrap_or(FEED_DAYS);
+            Ok(hour_days_before(call.now, days))
+        }
+        days => Ok(hour_days_before(call.now, days)),
+    }
+}
+
+/// `days` days ago, rounded down to the hour, so that pages that are requested one after the other start at the same instant.
+fn hour_days_before(now: Timestamp, days: i64) -> Timestamp {
+    let into_the_hour = now.as_micros().rem_euclid(3_600_000_000);
+    Timestamp::from_micros(now.as_micros() - into_the_hour).plus_seconds(-days * 86_400)
+}

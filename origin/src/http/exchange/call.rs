@@ -1,0 +1,142 @@
+//! The parsed request that a handler is given.
+
+use crate::http::exchange::answer::{Answer, Failure};
+use crate::http::exchange::pipeline::Ingress;
+use crate::http::exchange::signing::HashedBody;
+use crate::store::registry::catalog::ChainFacts;
+use axum::body::Bytes;
+use axum::http::HeaderValue;
+use rds_shared::access::{Principal, paging};
+use rds_shared::model::ids::{Address, AddressError};
+use rds_shared::route::{Found, Query, Route};
+use rds_shared::wire::error::{Detail, In};
+use rds_shared::wire::etag::{self, EtagBuilder};
+use rds_shared::wire::page::PageRequest;
+use rds_shared::wire::{ApiError, ErrorCode, Timestamp, headers};
+
+/// One admitted request.
+#[derive(Debug)]
+pub struct Call {
+    /// The route and its path parameters.
+    pub found: Found,
+    /// The parsed query.
+    pub query: Query,
+    /// Filter values that are in no registry, as the text of the response header.
+    pub unknown_values: Option<String>,
+    /// The listener and connection it arrived on.
+    pub through: Ingress,
+    /// The authenticated caller.
+    pub principal: Principal,
+    /// The body; empty on reads.
+    pub body: Bytes,
+    /// `Content-Type`, for routes that take a body.
+    pub content_type: Option<HeaderValue>,
+    /// `If-None-Match`.
+    pub if_none_match: Option<HeaderValue>,
+    /// `Idempotency-Key`.
+    pub idempotency_key: Option<HeaderValue>,
+    /// The domain time of the response.
+    pub now: Timestamp,
+}
+
+impl Call {
+    /// The route's row in the route table.
+    pub fn route(&self) -> &'static Route {
+        self.found.route
+    }
+
+    /// The rows of the page that `page` and `limit` select; all rows without `limit`.
+    pub fn part<'r, T>(&self, rows: &'r [T]) -> &'r [T] {
+        let size = match self.query.int("limit") {
+            0 => rows.len().max(1),
+            limit => usize::try_from(limit).unwrap_or(usize::MAX),
+        };
+        let page = usize::try_from(self.query.int("page").max(1)).unwrap_or(usize::MAX);
+        rows.chunks(size).nth(page - 1).unwrap_or_default()
+    }
+
+    /// An ETag builder for this route. The handler adds everything that the body depends on, except what changes with the clock.
+    ///
+    /// Equal bodies get equal ETags, however the query was written.
+    pub fn etag(&self) -> EtagBuilder {
+        let mut etag = EtagBuilder::new();
+        etag.add(self.route().id.name().as_bytes());
+        // A cached response includes this header: once a value becomes known, a response with the same rows differs.
+        if let Some(unknown) = &self.unknown_values {
+            etag.add(unknown.as_bytes());
+        }
+        etag
+    }
+
+    /// The numbered page that the query asks for, as far as the caller may have it. A page beyond the last one is empty and needs no key.
+    pub fn page(&self) -> Result<PageRequest, ApiError> {
+        match self.route().pages.and_then(|pages| pages.page(&self.query)) {
+            Some(page) => paging::admit(&self.principal, page),
+            None => Ok(self.query.page()),
+        }
+    }
+
+    /// 304 if `If-None-Match` contains `etag`; else the body, which is computed only then.
+    pub fn answer<B: Into<HashedBody>>(&self, etag: EtagBuilder, version: i64, body: impl FnOnce() -> B) -> Answer {
+        let etag = etag.weak();
+        if self.is_current(&etag) { Answer::not_modified(etag, version) } else { Answer::tagged(etag, version, body()) }
+    }
+
+    /// The same for a response with a given ETag.
+    pub fn answer_named(&self, etag: String, version: i64, body: Vec<u8>) -> Answer {
+        if self.is_current(&etag) { Answer::not_modified(etag, version) } else { Answer::tagged(etag, version, body) }
+    }
+
+    /// The same with a body whose computation can fail.
+    pub fn try_answer(
+        &self,
+        etag: EtagBuilder,
+        version: i64,
+        body: impl FnOnce() -> Result<Vec<u8>, Failure>,
+    ) -> Result<Answer, Failure> {
+        let etag = etag.weak();
+        Ok(if self.is_current(&etag) {
+            Answer::not_modified(etag, version)
+        } else {
+            Answer::tagged(etag, version, body()?)
+        })
+    }
+
+    /// A response that is compiled into the program, with its own ETag.
+    pub fn answer_built_in(&self, etag: &str, body: &'static [u8]) -> Answer {
+        Answer::built_in(etag.to_owned(), (!self.is_current(etag)).then_some(body))
+    }
+
+    /// Path parameter `index` as an address of `chain`, or 400 with the reason.
+    pub fn address_on(&self, chain: &ChainFacts, index: usize) -> Result<Address, ApiError> {
+        let fault = |code, reason: &str| ApiError::invalid(code, vec![Detail::new(In::Path, "address", reason)]);
+        Address::parse(chain.namespace, self.found.param(index)).map_err(|error| match error {
+            AddressError::Malformed => fault(
+                ErrorCode::InvalidAddress,
+                "must be an EVM or Solana address: 0x and 40 hex digits, or base58 of 32 bytes",
+            ),
+            AddressError::WrongNamespace(_) => {
+                let (slug, namespace) = (&chain.slug, chain.namespace.as_str());
+                let reason = format!("must be an address of the namespace of {slug} ({namespace})");
+                fault(ErrorCode::AddressNamespaceMismatch, &reason)
+            }
+        })
+    }
+
+    /// 415 unless the body was sent as `application/json`, with or without parameters.
+    pub fn expect_json(&self) -> Result<(), ApiError> {
+        let given = self.content_type.as_ref().and_then(|value| value.to_str().ok());
+        let essence = given.and_then(|given| given.split(';').next());
+        if essence.is_some_and(|essence| essence.trim().eq_ignore_ascii_case(headers::JSON)) {
+            return Ok(());
+        }
+        Err(ApiError::new(ErrorCode::UnsupportedMediaType, "send the body as application/json"))
+    }
+
+    fn is_current(&self, etag: &str) -> bool {
+        self.if_none_match
+            .as_ref()
+            .and_then(|header| header.to_str().ok())
+            .is_some_and(|held| etag::if_none_match(held, etag))
+    }
+}

@@ -1,0 +1,158 @@
+//! Answers assembled from encoded rows: their bytes are copied into one buffer of known size, without serialising anything.
+
+use crate::catalog::PreencodedBody;
+use crate::http::exchange::answer::{Answer, Failure};
+use crate::http::exchange::call::Call;
+use crate::http::exchange::signing;
+use rds_shared::model::EncodedRow;
+use rds_shared::model::vault_changes::ChangesMeta;
+use rds_shared::wire::page::PageRequest;
+use rds_shared::wire::{Data, PageMeta, Timestamp};
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+
+/// Maximum bytes of the envelope around the rows.
+const ENVELOPE_BYTES: usize = 160;
+
+/// `{"data":[…],"meta":{…}}` of rows that `write` appends, each of at most `len` bytes: a numbered page.
+pub fn enveloped<R>(
+    rows: &[R],
+    len: impl Fn(&R) -> usize,
+    meta: PageMeta,
+    mut write: impl FnMut(&R, &mut Vec<u8>),
+) -> Vec<u8> {
+    let mut body = Vec::with_capacity(ENVELOPE_BYTES + rows.iter().map(|row| len(row) + 1).sum::<usize>());
+    body.extend_from_slice(b"{\"data\":[");
+    for (place, row) in rows.iter().enumerate() {
+        if place > 0 {
+            body.push(b',');
+        }
+        write(row, &mut body);
+    }
+    body.extend_from_slice(b"],");
+    meta.write_json(&mut body);
+    body.push(b'}');
+    body
+}
+
+/// `{"data":{…}}` of a row of at most `len` bytes that `write` appends.
+pub fn enveloped_one(len: usize, write: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+    let mut body = Vec::with_capacity(ENVELOPE_BYTES + len);
+    body.extend_from_slice(b"{\"data\":");
+    write(&mut body);
+    body.push(b'}');
+    body
+}
+
+/// `{"data":[…]}`.
+pub fn list(call: &Call, version: i64, rows: &[&EncodedRow]) -> Answer {
+    let mut etag = call.etag();
+    rows.iter().for_each(|row| {
+        etag.add_u64(row.version());
+    });
+    call.answer(etag, version, || data(rows, call.now))
+}
+
+/// `{"data":{…}}`: one row.
+pub fn one(call: &Call, version: i64, row: &EncodedRow) -> Answer {
+    let mut etag = call.etag();
+    etag.add_u64(row.version());
+    call.answer(etag, version, || enveloped_one(row.max_len(), |body| row.write(call.now, body)))
+}
+
+/// `{"data":[…],"meta":{…}}`: a numbered page out of `total` rows.
+pub fn page(call: &Call, version: i64, rows: &[&EncodedRow], page: PageRequest, total: u64) -> Answer {
+    let mut etag = call.etag();
+    etag.add_u64(page.number).add_u64(page.size).add_u64(total);
+    rows.iter().for_each(|row| {
+        etag.add_u64(row.version());
+    });
+    call.answer(etag, version, || {
+        let mut body = data(rows, call.now);
+        // The closing brace is removed to append a second member.
+        body.pop();
+        body.push(b',');
+        PageMeta::new(page, total).write_json(&mut body);
+        body.push(b'}');
+        body
+    })
+}
+
+/// The bytes of `{"data":[…]}` with `rows` as of `now`.
+pub fn data(rows: &[&EncodedRow], now: Timestamp) -> Vec<u8> {
+    let mut body = Vec::with_capacity(ENVELOPE_BYTES + rows.iter().map(|row| row.max_len() + 1).sum::<usize>());
+    body.extend_from_slice(b"{\"data\":");
+    EncodedRow::write_array(rows.iter().copied(), now, &mut body);
+    body.push(b'}');
+    body
+}
+
+/// `{"data":{"vaults":[…],"cursor":"…"},"meta":{…}}`: a page of the change feed. `cursor` needs no escapes.
+pub fn changes(rows: &[&EncodedRow], cursor: &str, meta: ChangesMeta, now: Timestamp) -> Vec<u8> {
+    let rows_len = rows.iter().map(|row| row.max_len() + 1).sum::<usize>();
+    let mut body = Vec::with_capacity(ENVELOPE_BYTES + cursor.len() + rows_len);
+    body.extend_from_slice(b"{\"data\":{\"vaults\":");
+    EncodedRow::write_array(rows.iter().copied(), now, &mut body);
+    body.extend_from_slice(b",\"cursor\":\"");
+    body.extend_from_slice(cursor.as_bytes());
+    body.extend_from_slice(b"\"},");
+    meta.write_json(&mut body);
+    body.push(b'}');
+    body
+}
+
+/// A response that the catalog has ready.
+pub fn whole(call: &Call, version: i64, whole: &PreencodedBody) -> Answer {
+    let mut etag = call.etag();
+    etag.add(whole.digest());
+    call.answer(etag, version, || signing::HashedBody::with_digest(whole.body(), *whole.digest()))
+}
+
+/// `{"data":…}` of a value that does not depend on the clock: serialised once, for the ETag and for the body.
+pub fn settled<T: Serialize>(call: &Call, version: i64, data: &T) -> Result<Answer, Failure> {
+    exact(call, version, &Data { data })
+}
+
+/// A serialised value. Its ETag is made from `content`: the same value without what depends on the clock.
+pub fn value<C: Serialize, T: Serialize>(
+    call: &Call,
+    version: i64,
+    content: &C,
+    body: impl FnOnce() -> T,
+) -> Result<Answer, Failure> {
+    let mut etag = call.etag();
+    etag.add(&serde_json::to_vec(content)?);
+    call.try_answer(etag, version, || Ok(serde_json::to_vec(&body())?))
+}
+
+/// A serialised value that does not depend on the clock: its ETag is made from the body.
+pub fn exact(call: &Call, version: i64, value: &impl Serialize) -> Result<Answer, Failure> {
+    let body = serde_json::to_vec(value)?;
+    let mut etag = call.etag();
+    etag.add(&body);
+    Ok(call.answer(etag, version, || body))
+}
+
+/// An encoded row inside a serialised value.
+#[derive(Debug, Clone, Copy)]
+pub enum EmbeddedRow<'a> {
+    /// Its bytes as of this instant.
+    At(&'a EncodedRow, Timestamp),
+    /// Its version only, for an ETag.
+    Version(&'a EncodedRow),
+}
+
+impl Serialize for EmbeddedRow<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        use serde::ser::Error;
+        match self {
+            EmbeddedRow::Version(row) => row.version().serialize(serializer),
+            EmbeddedRow::At(row, now) => {
+                let mut bytes = Vec::with_capacity(row.max_len());
+                row.write(*now, &mut bytes);
+                let raw: &RawValue = serde_json::from_slice(&bytes).map_err(S::Error::custom)?;
+                raw.serialize(serializer)
+            }
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! The steps of every request, on any listener.
+//!
+//! Listener → handler → response → metrics and access log. A panic becomes an error response like every other failure.
+
+use crate::app::App;
+use crate::clock::Stopwatch;
+use crate::entropy;
+use crate::http::exchange::answer::{Answer, Failure, respond, tell_allowance, tell_fail_safe, tell_ignored};
+use crate::http::exchange::signing::{AnswerSigner, Unsigned};
+use crate::http::listeners::{admin, edge, relay};
+use crate::http::transport::connection_state::ConnectionState;
+use crate::listener::Listener;
+use crate::metrics::{Caller, Label};
+use crate::panics::{caught, panic_text};
+use crate::telemetry::AccessLine;
+use axum::body::HttpBody;
+use axum::extract::Request;
+use axum::http::header::CONNECTION;
+use axum::http::{HeaderValue, Method};
+use axum::response::Response;
+use rds_shared::access::budget::Verdict;
+use rds_shared::wire::{ApiError, ErrorCode, RequestId, TARGET_BYTES};
+use std::future::Future;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+/// The listener and connection of a request.
+#[derive(Debug, Clone)]
+pub struct Ingress {
+    pub door: Listener,
+    /// The address that connected.
+    pub peer: IpAddr,
+    pub line: ConnectionState,
+    /// The nonce of its edge assertion, once that is verified; `None` on the other listeners.
+    pub nonce: Option<[u8; 16]>,
+}
+
+impl Ingress {
+    /// A request on a new connection.
+    pub fn new(door: Listener, peer: IpAddr) -> Self {
+        Ingress { door, peer, line: ConnectionState::default(), nonce: None }
+    }
+}
+
+/// What is known of a request so far. It is kept outside the handler, so that a panic does not lose it.
+#[derive(Debug)]
+pub struct Trace {
+    /// The listener and connection it arrived on.
+    pub through: Ingress,
+    /// The edge's request id, once the assertion is verified; `None` before and on the other listeners.
+    pub request_id: Option<RequestId>,
+    /// Signs the response, once it is known that the edge made the assertion.
+    pub signer: Option<AnswerSigner>,
+    /// Whether the connection closes after the response.
+    pub hangs_up: bool,
+    /// The label that the request is counted under in the metrics.
+    pub label: Label,
+    /// The kind of caller, as far as it is known.
+    pub caller: Caller,
+    /// The verdict of the rate limit, if this process metered the request.
+    pub verdict: Option<Verdict>,
+    /// Parameters that the route does not have, as the text of the response header.
+    pub ignored: Option<String>,
+}
+
+impl Trace {
+    /// The trace of a request of which nothing has been read.
+    pub fn new(through: Ingress) -> Self {
+        Trace {
+            through,
+            request_id: None,
+            signer: None,
+            hangs_up: false,
+            label: Label::Unmatched,
+            caller: Caller::Unknown,
+            verdict: None,
+            ignored: None,
+        }
+    }
+}
+
+/// Answers one request.
+pub async fn answer(app: &Arc<App>, through: Ingress, request: Request) -> Response {
+    let door = through.door;
+    let watch = Stopwatch::start();
+    let head_only = request.method() == Method::HEAD;
+    let mut trace = Trace::new(through);
+    let result = match caught(handle(app, request, &mut trace)).await {
+        Ok(result) => result,
+        Err(panic) => Err(Failure::Internal(format!("panicked: {}", panic_text(&*panic)))),
+    };
+    // Scores withheld on purpose, a snapshot not built yet and a shutdown are reported elsewhere. Repeated requests for them must not
+    // count as failures of the service.
+    let is_withheld = matches!(&result, Err(Failure::Api(error)) if matches!(
+        error.code,
+        ErrorCode::FailClosed | ErrorCode::MaterializationUnavailable | ErrorCode::ShuttingDown
+    ));
+    let request_id = trace.request_id.unwrap_or_else(|| RequestId::from_random(entropy::random_bytes()));
+    let Unsigned { mut response, body } = respond(result, request_id, trace.label, head_only);
+    if let Some(verdict) = &trace.verdict {
+        tell_allowance(&mut response, verdict);
+    }
+    if let Some(ignored) = trace.ignored.take() {
+        tell_ignored(&mut response, ignored);
+    }
+    let (status, micros) = (response.status().as_u16(), watch.micros());
+    if let Label::Route(id) = trace.label {
+        if id.route().tells_fail_safe() {
+            tell_fail_safe(&mut response, app.fail_safe());
+        }
+        if id.route().family.is_traffic() && !is_withheld {
+            app.traffic.answered(app.clock.now(), status >= 500);
+        }
+    }
+    if trace.hangs_up {
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    if let Some(signer) = &trace.signer {
+        signer.sign(&mut response, body.as_ref());
+    }
+    app.metrics.requests.answered(trace.label, status, micros);
+    app.metrics.requests.called(door, trace.caller);
+    let bytes = response.body().size_hint().exact().unwrap_or(0) as usize;
+    let at = app.clock.wall();
+    app.access_log.write(
+        &AccessLine { at, door: door.name(), request_id, label: trace.label, status, bytes, micros },
+        &app.metrics,
+    );
+    response
+}
+
+async fn handle(app: &Arc<App>, request: Request, trace: &mut Trace) -> Result<Answer, Failure> {
+    if request.uri().path_and_query().is_some_and(|target| target.as_str().len() > TARGET_BYTES) {
+        return Err(ErrorCode::UriTooLong.into());
+    }
+    match trace.through.door {
+        Listener::Edge => in_time(app, edge::handle(app, request, trace)).await,
+        Listener::Relay => in_time(app, Box::pin(relay::handle(app, request, trace))).await,
+        // An operator's import has no time limit.
+        Listener::Admin => Box::pin(admin::handle(app, request, trace)).await,
+    }
+}
+
+/// Ends a request at the read deadline.
+async fn in_time(app: &App, handling: impl Future<Output = Result<Answer, Failure>>) -> Result<Answer, Failure> {
+    match tokio::time::timeout(app.read_deadline, handling).await {
+        Ok(result) => result,
+        Err(_) => Err(ApiError::from(ErrorCode::DeadlineExceeded).into()),
+    }
+}

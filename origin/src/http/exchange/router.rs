@@ -1,0 +1,248 @@
+//! Dispatch from a row of the route table to its handler. The match has no catch-all arm, so a route without a handler does not compile.
+
+use crate::app::App;
+use crate::http::assets::{self, reviewers, rwa};
+use crate::http::baskets::{self, indices, reference_rates};
+use crate::http::events::{self, critical};
+use crate::http::exchange::answer::{Answer, Failure};
+use crate::http::exchange::call::Call;
+use crate::http::exchange::pipeline::Trace;
+use crate::http::exchange::response_cache::CacheKey;
+use crate::http::graph::{self, decisions};
+use crate::http::markets::{self, oracles};
+use crate::http::push::{basket_webhooks, event_stream, webhooks};
+use crate::http::registry::{chains, curators, protocols, stats, symbols};
+use crate::http::scoring::{methodology, research};
+use crate::http::security::{self, signals};
+use crate::http::service::{documents, health, me, openapi, status};
+use crate::http::vaults::{self, allocation, changes, detail, holders, portfolio, royco, strategies};
+use crate::metrics::{Caller, Label};
+use axum::body::Bytes;
+use axum::http::header::{CONTENT_TYPE, IF_NONE_MATCH};
+use axum::http::request::Parts;
+use rds_shared::access::{Principal, gate};
+use rds_shared::model::health::FailSafeMode;
+use rds_shared::model::research::RecordKind;
+use rds_shared::route::param::Registry;
+use rds_shared::route::unknown::{refuse_unknown_values, unknown_values};
+use rds_shared::route::{Matching, Query, Route, RouteId, Tag, TagVersions, is_of_graph};
+use rds_shared::wire::{ApiError, ErrorCode, headers};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a response may wait for a change that the edge knows and this process does not: far less than the edge waits.
+const CATCH_UP_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Checks that `principal` may call the matched route, parses the request and calls the route's handler.
+pub async fn route(
+    app: &Arc<App>,
+    matching: Matching,
+    principal: Principal,
+    head: &Parts,
+    body: Bytes,
+    trace: &mut Trace,
+) -> Result<Answer, Failure> {
+    trace.caller = Caller::from(&principal);
+    if is_of_graph(head.uri.path()) && !app.graph.is_enabled() {
+        return Err(ApiError::not_found("route").into());
+    }
+    let found = match matching {
+        Matching::Found(found) => found,
+        Matching::NotFound => return Err(ApiError::not_found("route").into()),
+        Matching::WrongMethod(allow) => return Err(wrong_method(allow).into()),
+    };
+    trace.label = Label::Route(found.route.id);
+    let route = found.route;
+    gate::admit(route.access_now(app.streams.anonymous), &principal)?;
+    let now = app.clock.now();
+    let question = is_page_of_the_catalog(route.id).then(|| CacheKey {
+        target: head.uri.path_and_query().map_or("/", |target| target.as_str()),
+        class: principal.content_class(),
+        generation: app.catalog.generation(),
+        now,
+    });
+    if let Some(question) = question
+        && let Some(page) = app.recent.get(&question)
+    {
+        let tags = tags(app, route, head).await;
+        refuse_while_closed(app, route)?;
+        // Checked after the tag versions were read: every change that they include is in this catalog, and so in the page.
+        if app.catalog.generation() == question.generation {
+            return Ok(page.answer(head.headers.get(IF_NONE_MATCH)).made_of(tags));
+        }
+    }
+    let query = Query::parse(found.route.query, head.uri.query().unwrap_or(""))?;
+    trace.ignored = query.ignored();
+    let unknown_values = unknown_values(&query, |registry, name| knows(app, registry, name));
+    if let Some(unknown) = unknown_values.as_deref().filter(|_| query.is_strict()) {
+        return Err(refuse_unknown_values(unknown).into());
+    }
+    let call = Call {
+        found,
+        query,
+        unknown_values,
+        through: trace.through.clone(),
+        principal,
+        body,
+        content_type: head.headers.get(CONTENT_TYPE).cloned(),
+        if_none_match: head.headers.get(IF_NONE_MATCH).cloned(),
+        idempotency_key: head.headers.get(headers::IDEMPOTENCY_KEY).cloned(),
+        now,
+    };
+    if route.tags.is_empty() && !route.scores {
+        return Ok(dispatch(app, &call, head).await?.naming(call.unknown_values));
+    }
+    let tags = tags(app, route, head).await;
+    refuse_while_closed(app, route)?;
+    let answer = dispatch(app, &call, head).await?.naming(call.unknown_values);
+    if let Some(question) = question {
+        app.recent.offer(&question, || answer.page());
+    }
+    Ok(answer.made_of(tags))
+}
+
+/// Whether a registry has `name`, ignoring case. Until the catalog is loaded, every name counts as known.
+fn knows(app: &App, registry: Registry, name: &str) -> bool {
+    let Ok(catalog) = app.catalog.get() else { return true };
+    match registry {
+        Registry::Chains | Registry::ChainsOrUnmapped => catalog.rollup.chain(name).is_some(),
+        Registry::Protocols => catalog.rollup.protocol(name).is_some(),
+        Registry::Curators => catalog.rollup.curator(name).is_some(),
+    }
+}
+
+/// Whether responses of a route are pages of catalog rows, which the micro-cache serves for a second.
+const fn is_page_of_the_catalog(id: RouteId) -> bool {
+    use RouteId::{AssetList, CuratorList, MarketList, OracleList, Royco, RwaList, VaultList, VaultScores};
+    matches!(id, VaultList | VaultScores | Royco | MarketList | OracleList | CuratorList | AssetList | RwaList)
+}
+
+/// Refuses routes that show scores while the mode is `fail_closed`. Called after the tag versions were read, so that this process
+/// knows every change of the mode that the edge knows.
+fn refuse_while_closed(app: &App, route: &Route) -> Result<(), ApiError> {
+    match route.scores && app.fail_safe() == FailSafeMode::FailClosed {
+        true => Err(ErrorCode::FailClosed.into()),
+        false => Ok(()),
+    }
+}
+
+/// The tag versions that the response includes. If the edge knows newer ones than this process, waits for them first.
+async fn tags(app: &App, route: &Route, head: &Parts) -> TagVersions {
+    let wanted = head.headers.get(headers::TAGS).and_then(|text| text.to_str().ok()).map(TagVersions::parse);
+    let known = match wanted {
+        Some(wanted) => app.catalog.tags_since(&of(&wanted, route), CATCH_UP_TIMEOUT).await,
+        None => app.catalog.tags(),
+    };
+    of(&known, route)
+}
+
+/// The tag versions that responses of `route` depend on: those of its facts, and of the fail-safe mode.
+fn of(versions: &TagVersions, route: &Route) -> TagVersions {
+    versions.only(route.tags).with(Tag::FailSafe, versions.of(Tag::FailSafe))
+}
+
+/// Handlers that query the database are boxed: their futures are large, and handlers that only read the catalog need not carry them.
+async fn dispatch(app: &Arc<App>, call: &Call, head: &Parts) -> Result<Answer, Failure> {
+    match call.route().id {
+        RouteId::VaultList => vaults::list(app, call),
+        RouteId::VaultScores => vaults::scores(app, call),
+        RouteId::VaultById => Box::pin(detail::by_id(app, call)).await,
+        RouteId::VaultBatch => vaults::batch(app, call),
+        RouteId::VaultDetail => Box::pin(detail::by_address(app, call)).await,
+        RouteId::VaultSnapshots => Box::pin(detail::snapshots(app, call)).await,
+        RouteId::VaultScoreHistory => Box::pin(detail::score_history(app, call)).await,
+        RouteId::VaultEvents => Box::pin(detail::events(app, call)).await,
+        RouteId::VaultChanges => Box::pin(changes::list(app, call)).await,
+        RouteId::VaultHolders => Box::pin(holders::latest(app, call)).await,
+        RouteId::VaultHolderHistory => Box::pin(holders::history(app, call)).await,
+        RouteId::VaultMarkets => Box::pin(allocation::markets(app, call)).await,
+        RouteId::VaultStrategies => Box::pin(strategies::breakdown(app, call)).await,
+        RouteId::VaultStrategy => Box::pin(strategies::single(app, call)).await,
+        RouteId::Chains => chains::list(app, call),
+        RouteId::ProtocolList => protocols::list(app, call),
+        RouteId::ProtocolById => Box::pin(protocols::by_id(app, call)).await,
+        RouteId::CuratorList => curators::list(app, call),
+        RouteId::CuratorById => Box::pin(curators::by_id(app, call)).await,
+        RouteId::CuratorEvents => Box::pin(curators::events(app, call)).await,
+        RouteId::Me => Box::pin(me::me(app, call)).await,
+        RouteId::MarketList => markets::list(app, call),
+        RouteId::MarketEvents => Box::pin(events::of_market(app, call)).await,
+        RouteId::VaultsWithCriticalIncidents => Box::pin(critical::list(app, call)).await,
+        RouteId::EventList => Box::pin(events::list(app, call)).await,
+        RouteId::EventById => Box::pin(events::by_id(app, call)).await,
+        RouteId::EventGroup => Box::pin(events::by_group(app, call)).await,
+        RouteId::MarketById => Box::pin(markets::by_id(app, call)).await,
+        RouteId::OracleList => oracles::list(app, call),
+        RouteId::OracleByAddress => oracles::by_address(app, call),
+        RouteId::Stats => stats::stats(app, call),
+        RouteId::AssetSymbols => symbols::list(app, call),
+        RouteId::AssetSymbolHistory => Box::pin(symbols::history(app, call)).await,
+        RouteId::Portfolio => Box::pin(portfolio::by_address(app, call)).await,
+        RouteId::Royco => royco::list(app, call),
+        RouteId::AssetList => assets::list(app, call),
+        RouteId::AssetFacets => assets::facets(app, call),
+        RouteId::AssetDetail => Box::pin(assets::by_address(app, call)).await,
+        RouteId::RwaList => rwa::list(app, call),
+        RouteId::RwaFacets => rwa::facets(app, call),
+        RouteId::RwaCoverage => rwa::coverage(app, call),
+        RouteId::RwaHistory => Box::pin(rwa::history(app, call)).await,
+        RouteId::RwaById => Box::pin(rwa::by_id(app, call)).await,
+        RouteId::ReviewerList => reviewers::list(app, call),
+        RouteId::SecurityEventList => security::events(app, call),
+        RouteId::LossBoard => security::losses(app, call),
+        RouteId::SignalList => Box::pin(signals::list(app, call)).await,
+        RouteId::SignalById => Box::pin(signals::by_id(app, call)).await,
+        RouteId::Methodology => methodology::methodology(app, call),
+        RouteId::ValidationReports => Box::pin(research::records(app, call, RecordKind::ValidationReport)).await,
+        RouteId::Claims => Box::pin(research::records(app, call, RecordKind::Claim)).await,
+        RouteId::ResearchSources => Box::pin(research::records(app, call, RecordKind::Source)).await,
+        RouteId::Predictions => Box::pin(research::predictions(app, call)).await,
+        RouteId::Backtests => Box::pin(research::records(app, call, RecordKind::Backtest)).await,
+        RouteId::ModelHealth => Box::pin(research::records(app, call, RecordKind::ModelHealth)).await,
+        RouteId::BasketList => Box::pin(baskets::list(app, call)).await,
+        RouteId::BasketById => Box::pin(baskets::by_id(app, call)).await,
+        RouteId::BasketVersions => Box::pin(baskets::versions(app, call)).await,
+        RouteId::BasketVersion => Box::pin(baskets::version(app, call)).await,
+        RouteId::BasketChanges => Box::pin(baskets::changes(app, call)).await,
+        RouteId::BasketMethodologyVersions => Box::pin(baskets::methodologies(app, call)).await,
+        RouteId::WebhookCreate => Box::pin(webhooks::create(app, call)).await,
+        RouteId::WebhookList => Box::pin(webhooks::list(app, call)).await,
+        RouteId::WebhookById => Box::pin(webhooks::by_id(app, call)).await,
+        RouteId::WebhookDelete => Box::pin(webhooks::delete(app, call)).await,
+        RouteId::WebhookTest => Box::pin(webhooks::test(app, call)).await,
+        RouteId::WebhookDeliveries => Box::pin(webhooks::deliveries(app, call)).await,
+        RouteId::WebhookReplay => Box::pin(webhooks::replay(app, call)).await,
+        RouteId::WebhookEnable => Box::pin(webhooks::enable(app, call)).await,
+        RouteId::BasketWebhookCreate => Box::pin(basket_webhooks::create(app, call)).await,
+        RouteId::BasketWebhooksOfAll => Box::pin(basket_webhooks::of_all(app, call)).await,
+        RouteId::BasketWebhookList => Box::pin(basket_webhooks::list(app, call)).await,
+        RouteId::BasketWebhookDelete => Box::pin(basket_webhooks::delete(app, call)).await,
+        RouteId::BasketWebhookReplay => Box::pin(basket_webhooks::replay(app, call)).await,
+        RouteId::BasketWebhookEnable => Box::pin(basket_webhooks::enable(app, call)).await,
+        RouteId::IndexList => Box::pin(indices::list(app, call)).await,
+        RouteId::IndexById => Box::pin(indices::by_id(app, call)).await,
+        RouteId::IndexLevels => Box::pin(indices::levels(app, call)).await,
+        RouteId::RateList => reference_rates::list(app, call),
+        RouteId::RateBySymbol => reference_rates::by_symbol(app, call),
+        RouteId::LookThrough => graph::look_through(app, call),
+        RouteId::Breach => graph::breach(app),
+        RouteId::IncidentExposure => graph::incident_exposure(app, call),
+        RouteId::IncidentSummary => graph::incident_summary(app),
+        RouteId::GraphSnapshot => Box::pin(graph::snapshot(app, call)).await,
+        RouteId::GraphCheck => Box::pin(decisions::check(app, call)).await,
+        RouteId::DecisionById => Box::pin(decisions::by_id(app, call)).await,
+        RouteId::SignerList => Box::pin(decisions::signers(app, call)).await,
+        RouteId::DecisionVerify => Box::pin(decisions::evidence(app, call)).await,
+        RouteId::EventStream => Box::pin(event_stream::open(app, call, head)).await,
+        RouteId::Health => Box::pin(health::health(app, call)).await,
+        RouteId::Status => Box::pin(status::status(app, call)).await,
+        RouteId::OpenApi => Ok(openapi::document(call)),
+        RouteId::Ready => Box::pin(health::ready(app)).await,
+        RouteId::Docs | RouteId::DocsFile => documents::file(call),
+    }
+}
+
+/// 405 with the methods that the path allows.
+pub fn wrong_method(allow: &'static str) -> ApiError {
+    ApiError { allow: Some(allow), ..ApiError::new(ErrorCode::MethodNotAllowed, format!("this path takes {allow}")) }
+}

@@ -1,0 +1,156 @@
+//! The admin listener: ingestion, metrics, the test clock, readiness.
+//!
+//! Its paths are not part of the public interface, so they are listed here and not in the route table.
+
+use crate::app::App;
+use crate::clock_check;
+use crate::config::Secret;
+use crate::http::exchange::answer::{Answer, Failure, METRICS_TEXT};
+use crate::http::exchange::body;
+use crate::http::exchange::pipeline::Trace;
+use crate::http::exchange::router::wrong_method;
+use crate::http::listeners::ingest;
+use crate::http::service::health;
+use crate::metrics::{Caller, Label};
+use crate::store::service::test_clock;
+use axum::extract::Request;
+use axum::http::HeaderMap;
+use axum::http::header::AUTHORIZATION;
+use rds_shared::wire::error::{Detail, In};
+use rds_shared::wire::time::Micros;
+use rds_shared::wire::{ApiError, ErrorCode, Timestamp};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::sync::Arc;
+
+/// Largest body of a clock change, in bytes.
+const CLOCK_BODY_BYTES: usize = 1_024;
+
+/// The admin token, kept as a digest so that the time of a comparison reveals nothing about it.
+#[derive(Debug)]
+pub struct AdminToken([u8; 32]);
+
+impl AdminToken {
+    pub fn new(token: &Secret) -> Self {
+        AdminToken(Sha256::digest(token.expose()).into())
+    }
+
+    /// Whether the request carries the token. The comparison takes the same time for every wrong token.
+    fn authenticates(&self, headers: &HeaderMap) -> bool {
+        let presented = headers.get(AUTHORIZATION).and_then(|value| value.as_bytes().strip_prefix(b"Bearer "));
+        let digest: [u8; 32] = Sha256::digest(presented.unwrap_or_default()).into();
+        let difference = digest.iter().zip(&self.0).fold(0, |sum, (a, b)| sum | (a ^ b));
+        std::hint::black_box(difference) == 0
+    }
+}
+
+/// Checks the token, then routes. Readiness needs no token, because probes cannot send one.
+pub async fn handle(app: &Arc<App>, request: Request, trace: &mut Trace) -> Result<Answer, Failure> {
+    trace.label = Label::Admin;
+    let (head, body) = request.into_parts();
+    let (method, path) = (head.method.as_str(), head.uri.path());
+    if path == "/ready" {
+        trace.caller = Caller::Probe;
+        return if matches!(method, "GET" | "HEAD") {
+            health::ready(app).await
+        } else {
+            Err(wrong_method("GET, HEAD").into())
+        };
+    }
+    if !app.admin_token.authenticates(&head.headers) {
+        return Err(ApiError::new(ErrorCode::Unauthorized, "send the admin token as a Bearer credential").into());
+    }
+    trace.caller = Caller::Operator;
+    trace.through.line.prove();
+    match (method, path) {
+        ("POST", "/ingest") => ingest::take(app, body).await,
+        (_, "/ingest") => Err(wrong_method("POST").into()),
+        ("GET" | "HEAD", "/metrics") => Ok(Answer::text(METRICS_TEXT, app.scrape())),
+        (_, "/metrics") => Err(wrong_method("GET, HEAD").into()),
+        // Without a test clock this path does not exist.
+        (_, "/clock") if !app.clock.is_movable() => Err(ApiError::not_found("route").into()),
+        ("GET" | "HEAD", "/clock") => now(app),
+        ("PUT", "/clock") => {
+            let body = body::read(body, CLOCK_BODY_BYTES, &app.doors.operators_bodies).await?;
+            move_clock(app, &body.bytes)?;
+            store_clock_shift(app).await;
+            now(app)
+        }
+        (_, "/clock") => Err(wrong_method("GET, HEAD, PUT").into()),
+        _ => Err(ApiError::not_found("route").into()),
+    }
+}
+
+fn now(app: &App) -> Result<Answer, Failure> {
+    #[derive(Serialize)]
+    struct Now {
+        now: String,
+    }
+    Answer::value(&Now { now: Micros(app.clock.now()).to_string() })
+}
+
+fn move_clock(app: &App, body: &[u8]) -> Result<(), Failure> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Move {
+        now: Option<String>,
+        advance_seconds: Option<i64>,
+    }
+    let wanted: Move =
+        serde_json::from_slice(body).map_err(|error| ApiError::new(ErrorCode::InvalidBody, error.to_string()))?;
+    match wanted {
+        Move { now: Some(text), advance_seconds: None } => {
+            let instant = Timestamp::parse(&text).ok_or_else(|| bad_field("now", "must be an ISO 8601 instant"))?;
+            app.clock.set(instant);
+        }
+        Move { now: None, advance_seconds: Some(seconds) } => {
+            app.clock.advance(seconds);
+        }
+        _ => return Err(bad_field("now", "or advance_seconds must be given, and not both").into()),
+    }
+    tracing::info!(now = %app.clock.now(), "the test clock was moved");
+    Ok(())
+}
+
+/// Stores the clock's shift for the commands, which use the service's time. Logs an error if the clock is behind the newest facts.
+async fn store_clock_shift(app: &App) {
+    if let Err(error) = test_clock::note(&app.db, app.clock.shift()).await {
+        tracing::warn!(%error, "the shift of the test clock could not be stored: commands do not use the moved time");
+    }
+    match clock_check::behind(&app.db, app.clock.now()).await {
+        Ok(Some(newest)) => tracing::error!(now = %app.clock.now(), %newest, "{}", clock_check::WENT_BACK),
+        Ok(None) => {}
+        Err(error) => tracing::warn!(%error, "could not check whether the clock went back"),
+    }
+}
+
+fn bad_field(name: &'static str, reason: &str) -> ApiError {
+    ApiError::invalid(ErrorCode::InvalidBody, vec![Detail::new(In::Body, name, reason)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::http::HeaderValue;
+
+    #[test]
+    fn only_the_complete_token_is_accepted() {
+        let token = AdminToken::new(&Secret::from("correct-horse-battery".to_owned()));
+        let opens = |value: &'static str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(AUTHORIZATION, HeaderValue::from_static(value));
+            token.authenticates(&headers)
+        };
+        assert!(opens("Bearer correct-horse-battery"));
+        for wrong in [
+            "Bearer correct-horse-batter",
+            "Bearer ",
+            "correct-horse-battery",
+            "bearer correct-horse-battery",
+            "Basic x",
+        ] {
+            assert!(!opens(wrong), "{wrong}");
+        }
+        assert!(!token.authenticates(&HeaderMap::new()));
+    }
+}

@@ -1,0 +1,126 @@
+//! Messages of the edge itself: key look-ups, usage counts, and counts of responses that the edge gave without the origin.
+//!
+//! Their paths are not part of the public interface. A message is signed as the edge itself, which no caller's request can be.
+
+use crate::app::App;
+use crate::edge_link::outbox;
+use crate::http::exchange::answer::{Answer, Failure};
+use crate::http::exchange::pipeline::Trace;
+use crate::http::exchange::router::wrong_method;
+use crate::keys::known::{self, LookupError};
+use crate::keys::usage::{self, Applied, Batch};
+use crate::metrics::{Caller, Label};
+use crate::store::keys::edge_outbox;
+use crate::store::service::status::{self, Tally};
+use axum::http::Method;
+use axum::http::request::Parts;
+use rds_shared::access::credential::{CredentialText, Kind};
+use rds_shared::access::link::{
+    ALIVE, EDGE_ANSWERS, EDGE_ANSWERS_MINUTES, EdgeAnswers, KEY_QUESTION, KeyFinding, KeyQuestion, USAGE, UsageBatch,
+};
+use rds_shared::wire::error::{Detail, In};
+use rds_shared::wire::{ApiError, ErrorCode, Timestamp};
+use serde::de::DeserializeOwned;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// `Retry-After` in seconds for a look-up that came while too many older keys were being verified.
+const RETRY_AFTER_SECONDS: u32 = 2;
+
+/// Answers a message. The edge itself may not call public routes: every other path is unknown.
+pub async fn take(app: &App, head: &Parts, body: &[u8], trace: &mut Trace) -> Result<Answer, Failure> {
+    let path = head.uri.path();
+    if ![KEY_QUESTION, USAGE, EDGE_ANSWERS, ALIVE].contains(&path) {
+        return Err(ApiError::not_found("route").into());
+    }
+    (trace.label, trace.caller) = (Label::EdgeMessage, Caller::Edge);
+    if path == ALIVE {
+        return if head.method == Method::GET { Ok(Answer::nothing()) } else { Err(wrong_method("GET").into()) };
+    }
+    if head.method != Method::POST {
+        return Err(wrong_method("POST").into());
+    }
+    match path {
+        KEY_QUESTION => question(app, &read(body)?).await,
+        EDGE_ANSWERS => answered(app, &read(body)?).await,
+        _ => counted(app, read(body)?).await,
+    }
+}
+
+fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
+    serde_json::from_slice(body).map_err(|error| ApiError::new(ErrorCode::InvalidBody, error.to_string()))
+}
+
+fn bad_field(name: &'static str, reason: &str) -> ApiError {
+    ApiError::invalid(ErrorCode::InvalidBody, vec![Detail::new(In::Body, name, reason)])
+}
+
+/// Looks up a key: [`KeyQuestion`] to [`KeyFinding`].
+async fn question(app: &App, question: &KeyQuestion) -> Result<Answer, Failure> {
+    let text = match &question.text {
+        None => None,
+        Some(text) => {
+            let text = CredentialText::parse(Kind::ApiKey, text).ok_or_else(|| bad_field("text", "must be a key"))?;
+            if text.digest() != question.digest || text.shown() != question.shown {
+                return Err(bad_field("text", "must match `digest` and begin with `shown`").into());
+            }
+            Some(text)
+        }
+    };
+    app.edge_seen.note(&app.db).await?;
+    let answer = known::look_up(&app.db, &app.prover, &question.digest, &question.shown, text).await?;
+    // Changes of keys are sent until the edge acknowledges them; the revocation of an index token is sent once, by the command.
+    let is_key = question.shown.starts_with(Kind::ApiKey.prefix());
+    let told = is_key && edge_outbox::is_teller_at_work(&app.db, outbox::AT_WORK_SECONDS).await?;
+    Answer::value(&KeyFinding { answer, told })
+}
+
+/// Stores the edge's counts of responses given without the origin: [`EdgeAnswers`] to 204. Minutes that are too old are ignored.
+async fn answered(app: &App, answers: &EdgeAnswers) -> Result<Answer, Failure> {
+    // The edge counts by the wall clock; the status feed uses the domain time.
+    let (now, wall) = (app.clock.now(), app.clock.wall());
+    let shift = now.as_seconds().saturating_sub(wall.as_seconds());
+    let (first, last) = (wall.as_seconds() / 60 - EDGE_ANSWERS_MINUTES as i64, wall.as_seconds() / 60 + 1);
+    let minutes: Vec<_> = answers
+        .minutes
+        .iter()
+        .take(2 * EDGE_ANSWERS_MINUTES)
+        .filter(|counts| (first..=last).contains(&counts.minute))
+        .map(|counts| {
+            let at = Timestamp::from_seconds(counts.minute * 60 + shift);
+            let requests = counts.good.saturating_add(counts.refused).saturating_add(counts.failed);
+            (at, Tally { requests, failed: counts.failed })
+        })
+        .collect();
+    status::note_edge_answers(&app.db, answers.source, &minutes).await?;
+    Ok(Answer::nothing())
+}
+
+/// Adds requests that the edge counted: [`UsageBatch`] to 204, after which the edge does not send the batch again.
+async fn counted(app: &App, batch: UsageBatch) -> Result<Answer, Failure> {
+    let (digest, sequence) = (batch.digest, batch.sequence);
+    let batch = Batch::check(batch).map_err(|faults| ApiError::invalid(ErrorCode::InvalidBody, faults))?;
+    let applied = usage::apply(&app.db, &batch).await?;
+    match applied {
+        Applied::Added | Applied::OfToken => app.metrics.usage_applied.fetch_add(1, Relaxed),
+        Applied::Repeated => app.metrics.usage_repeated.fetch_add(1, Relaxed),
+        Applied::AfterGap | Applied::NoSuchKey => {
+            tracing::warn!(
+                ?digest,
+                sequence,
+                ?applied,
+                "usage counts were lost: this database lacks the key or an earlier batch"
+            );
+            app.metrics.usage_lost.fetch_add(1, Relaxed)
+        }
+    };
+    Ok(Answer::nothing())
+}
+
+impl From<LookupError> for Failure {
+    fn from(error: LookupError) -> Self {
+        match error {
+            LookupError::Store(error) => error.into(),
+            LookupError::Busy => ApiError::from(ErrorCode::ServiceUnavailable).retry_after(RETRY_AFTER_SECONDS).into(),
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! The three listening sockets, and how they close.
+
+pub mod admin;
+pub mod assertion;
+pub mod edge;
+pub mod edge_messages;
+pub mod ingest;
+pub mod relay;
+pub mod relay_lookups;
+pub mod relay_meter;
+pub mod replays;
+
+use crate::app::App;
+use crate::config::Config;
+use crate::http::exchange::pipeline::{self, Ingress};
+use crate::http::transport::http1;
+use crate::listener::Listener;
+use anyhow::Context;
+use std::future::Future;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+/// How long running requests may take to finish once the service is told to stop.
+const DRAIN: Duration = Duration::from_secs(10);
+
+/// The bound sockets, before they are served.
+#[derive(Debug)]
+pub struct Listeners {
+    edge: TcpListener,
+    relay: TcpListener,
+    admin: TcpListener,
+}
+
+/// The addresses of the listeners; port 0 in the configuration is a real port here.
+#[derive(Debug, Clone, Copy)]
+pub struct Addresses {
+    pub edge: SocketAddr,
+    pub relay: SocketAddr,
+    pub admin: SocketAddr,
+}
+
+/// Which listeners accept new connections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Phase {
+    AllOpen,
+    OnlyAdmin,
+    AllClosed,
+}
+
+impl Listeners {
+    /// Binds all three; an error names the environment variable of the address.
+    pub async fn bind(config: &Config) -> anyhow::Result<Self> {
+        Ok(Listeners {
+            edge: bind(config.edge_addr, "RDS_EDGE_ADDR").await?,
+            relay: bind(config.relay_addr, "RDS_RELAY_ADDR").await?,
+            admin: bind(config.admin_addr, "RDS_ADMIN_ADDR").await?,
+        })
+    }
+
+    /// The bound addresses.
+    pub fn addresses(&self) -> anyhow::Result<Addresses> {
+        Ok(Addresses {
+            edge: self.edge.local_addr()?,
+            relay: self.relay.local_addr()?,
+            admin: self.admin.local_addr()?,
+        })
+    }
+
+    /// Serves until `stop`, then closes: the process reports not ready, the edge and relay listeners accept no new connections and
+    /// finish running requests (ten seconds at most), and the admin listener closes last, so that the draining can be watched.
+    pub async fn serve(self, app: Arc<App>, stop: impl Future<Output = ()>) {
+        let (phase, watched) = watch::channel(Phase::AllOpen);
+        // All connections are dropped with this future.
+        let (mut public, mut private) = (JoinSet::new(), JoinSet::new());
+        public.spawn(open(app.clone(), Listener::Edge, self.edge, watched.clone(), Phase::OnlyAdmin));
+        public.spawn(open(app.clone(), Listener::Relay, self.relay, watched.clone(), Phase::OnlyAdmin));
+        private.spawn(open(app.clone(), Listener::Admin, self.admin, watched, Phase::AllClosed));
+        stop.await;
+        app.begin_draining();
+        tracing::info!("draining: the edge and relay listeners accept no new connections");
+        phase.send_replace(Phase::OnlyAdmin);
+        if timeout(DRAIN, all(&mut public)).await.is_err() {
+            tracing::warn!("requests were still running after {} seconds and were cut off", DRAIN.as_secs());
+        }
+        phase.send_replace(Phase::AllClosed);
+        let _ = timeout(Duration::from_secs(1), all(&mut private)).await;
+    }
+}
+
+async fn all(doors: &mut JoinSet<()>) {
+    while doors.join_next().await.is_some() {}
+}
+
+async fn bind(address: SocketAddr, variable: &str) -> anyhow::Result<TcpListener> {
+    TcpListener::bind(address)
+        .await
+        .with_context(|| format!("cannot listen on {address}; set {variable} to a free address"))
+}
+
+async fn open(app: Arc<App>, door: Listener, listener: TcpListener, phase: watch::Receiver<Phase>, closes_at: Phase) {
+    let closed = move || {
+        let mut phase = phase.clone();
+        async move {
+            // A dropped sender means that the service has ended: close as well.
+            let _ = phase.wait_for(|phase| *phase >= closes_at).await;
+        }
+    };
+    let held = app.doors.at(door).clone();
+    http1::serve(held, listener, closed, move |peer, line, request| {
+        let app = app.clone();
+        async move { pipeline::answer(&app, Ingress { door, peer: peer.ip(), line, nonce: None }, request).await }
+    })
+    .await;
+}

@@ -1,0 +1,38 @@
+//! `GET /v1/markets` and `/{id}`.
+
+pub mod oracles;
+
+use crate::app::App;
+use crate::http::exchange::answer::{Answer, Failure};
+use crate::http::exchange::call::Call;
+use crate::http::exchange::encoded::{self, EmbeddedRow};
+use crate::store::markets::{self, hubs};
+use crate::store::registry::mappings;
+use rds_shared::model::market::MarketPage;
+use rds_shared::wire::{ApiError, Data};
+
+/// Every served market, filtered, sorted and paged.
+pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let page = call.page()?;
+    let catalog = app.catalog.get()?;
+    let (rows, total) = catalog.markets.select(&call.query, page);
+    Ok(encoded::page(call, catalog.version, &rows, page, total as u64))
+}
+
+/// One market with its reserves, efficiency modes, hubs and signer sets.
+pub async fn by_id(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let catalog = app.catalog.get()?;
+    let market = catalog.markets.get(call.found.param(0)).ok_or_else(|| ApiError::not_found("market"))?;
+    let emodes = markets::emodes(&app.db, &market.contract).await?;
+    let hubs = hubs::at(&app.db, market.row.chain_id, &market.hubs()).await?;
+    let signer_sets = mappings::signer_sets_of_market(&app.db, &market.contract).await?;
+    let page = |row| MarketPage {
+        market: row,
+        reserves: market.reserves.clone(),
+        emodes: emodes.clone(),
+        hubs: hubs.clone(),
+        signer_sets: signer_sets.clone(),
+    };
+    let versions = page(EmbeddedRow::Version(&market.encoded));
+    encoded::value(call, catalog.version, &versions, || Data { data: page(EmbeddedRow::At(&market.encoded, call.now)) })
+}

@@ -1,0 +1,13 @@
+//! `GET /v1/chains`: the chains with active vaults, largest value first.
+
+use crate::app::App;
+use crate::http::exchange::answer::{Answer, Failure};
+use crate::http::exchange::call::Call;
+use crate::http::exchange::encoded;
+
+/// Every chain with an active vault.
+pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let catalog = app.catalog.get()?;
+    let rows: Vec<_> = catalog.rollup.chains.iter().filter_map(|chain| chain.row.as_ref()).collect();
+    Ok(encoded::list(call, catalog.version, call.part(&rows)))
+}

@@ -1,0 +1,59 @@
+//! `GET /v1/curators`, `/{id}` and `/{id}/events`.
+
+use crate::app::App;
+use crate::http::exchange::answer::{Answer, Failure};
+use crate::http::exchange::call::Call;
+use crate::http::exchange::encoded::{self, EmbeddedRow};
+use crate::store::events::{feed, pages};
+use rds_shared::access::paging;
+use rds_shared::model::curator::{CuratorEvents, CuratorPage};
+use rds_shared::select::vault_query::{VaultFilter, VaultSort};
+use rds_shared::wire::{ApiError, Data};
+
+/// Events in a curator's detail; its events route serves the others.
+const EVENTS_IN_DETAIL: u32 = 5;
+
+/// Every known curator, paged and sorted.
+pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let page = call.page()?;
+    let catalog = app.catalog.get()?;
+    let (rows, total) = catalog.rollup.curators(&call.query, page);
+    Ok(encoded::page(call, catalog.version, &rows, page, total as u64))
+}
+
+/// One curator with a page of its active vaults, their distribution over chains, and its newest events.
+pub async fn by_id(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let page = call.page()?;
+    let catalog = app.catalog.get()?;
+    let curator = catalog.rollup.curator(call.found.param(0)).ok_or_else(|| ApiError::not_found("curator"))?;
+    let events = pages::of_curator(&app.db, &curator.row.id, 0, EVENTS_IN_DETAIL).await?;
+    let events_total = feed::count_of_curator(&app.db, &curator.row.id).await?;
+    let wanted = [curator.row.id.clone()];
+    let found =
+        catalog.select(&VaultFilter { curators: &wanted, ..VaultFilter::default() }, VaultSort::default(), page);
+    let detail = |vaults| CuratorPage {
+        curator: curator.row.clone(),
+        vaults,
+        vault_total: found.total as u64,
+        chain_distribution: curator.chains.clone(),
+        events: events.clone(),
+        events_total,
+    };
+    let versions = detail(found.rows.iter().map(|row| EmbeddedRow::Version(row)).collect());
+    encoded::value(call, catalog.version, &versions, || Data {
+        data: detail(found.rows.iter().map(|row| EmbeddedRow::At(row, call.now)).collect()),
+    })
+}
+
+/// A slice of a curator's events, newest first.
+pub async fn events(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let offset = call.query.int("offset").unsigned_abs();
+    let rows = paging::admit_rows(&call.principal, offset, call.query.int("limit").unsigned_abs())?;
+    let limit = u32::try_from(rows).unwrap_or(u32::MAX);
+    let catalog = app.catalog.get()?;
+    let curator = catalog.rollup.curator(call.found.param(0)).ok_or_else(|| ApiError::not_found("curator"))?;
+    let events = pages::of_curator(&app.db, &curator.row.id, offset, limit).await?;
+    let total = feed::count_of_curator(&app.db, &curator.row.id).await?;
+    let slice = CuratorEvents { events, total };
+    encoded::settled(call, catalog.version, &slice)
+}

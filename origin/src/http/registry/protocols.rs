@@ -1,0 +1,50 @@
+//! `GET /v1/protocols` and `GET /v1/protocols/{id}`.
+
+use crate::app::App;
+use crate::http::exchange::answer::{Answer, Failure};
+use crate::http::exchange::call::Call;
+use crate::http::exchange::encoded::{self, EmbeddedRow};
+use crate::store::events;
+use rds_shared::model::protocol::{ProtocolIdentity, ProtocolPage};
+use rds_shared::select::vault_query::{VaultFilter, VaultSort};
+use rds_shared::wire::{ApiError, Data};
+
+/// Maximum incidents in a protocol's detail, the newest first.
+const MAX_INCIDENTS: u32 = 100;
+
+/// Every known protocol, largest value first.
+pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let catalog = app.catalog.get()?;
+    match call.query.int("limit") {
+        0 if call.query.int("page") == 1 => Ok(encoded::whole(call, catalog.version, &catalog.rollup.protocol_list)),
+        _ => encoded::settled(call, catalog.version, &call.part(&catalog.rollup.protocol_rows)),
+    }
+}
+
+/// One protocol with a page of its active vaults, its deployed version and its incidents.
+pub async fn by_id(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let page = call.page()?;
+    let catalog = app.catalog.get()?;
+    let protocol = catalog.rollup.protocol(call.found.param(0)).ok_or_else(|| ApiError::not_found("protocol"))?;
+    let facts = &protocol.facts;
+    let incidents = events::incidents_of_protocol(&app.db, &facts.id, MAX_INCIDENTS).await?;
+    let wanted = [facts.id.clone()];
+    let found =
+        catalog.select(&VaultFilter { protocols: &wanted, ..VaultFilter::default() }, VaultSort::default(), page);
+    let detail = |vaults| ProtocolPage {
+        protocol: ProtocolIdentity {
+            id: facts.id.clone(),
+            name: facts.name.clone(),
+            logo_url: facts.logo_url.clone(),
+            website_url: facts.website_url.clone(),
+        },
+        vaults,
+        vault_total: found.total as u64,
+        versions: protocol.versions.clone(),
+        incidents: incidents.clone(),
+    };
+    let versions = detail(found.rows.iter().map(|row| EmbeddedRow::Version(row)).collect());
+    encoded::value(call, catalog.version, &versions, || Data {
+        data: detail(found.rows.iter().map(|row| EmbeddedRow::At(row, call.now)).collect()),
+    })
+}

@@ -1,0 +1,51 @@
+//! `GET /v1/assets` and `/{symbol}/history`.
+
+use crate::app::App;
+use crate::http::exchange::answer::{Answer, Failure};
+use crate::http::exchange::call::Call;
+use crate::http::exchange::encoded;
+use crate::store::StoreError;
+use crate::store::registry::symbols;
+use rds_shared::model::symbol::{DaySource, SymbolDay, SymbolHistory, SymbolHistoryMeta, days_of};
+use rds_shared::rules::symbol_history::{DayTotal, by_day};
+use rds_shared::wire::ApiError;
+use rds_shared::wire::time::Day;
+use std::collections::BTreeMap;
+
+/// Every symbol of an active vault's deposit asset.
+pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let catalog = app.catalog.get()?;
+    let rows: Vec<_> = catalog.symbols.rows().iter().collect();
+    Ok(encoded::list(call, catalog.version, call.part(&rows)))
+}
+
+/// The days of one symbol, oldest first. Days without stored readings are left out.
+pub async fn history(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let catalog = app.catalog.get()?;
+    let symbol = call.found.param(0).to_uppercase();
+    let spellings = catalog.symbols.spellings(&symbol).ok_or_else(|| ApiError::not_found("asset symbol"))?;
+    let range = call.query.choice("range").unwrap_or("30d");
+    let end = Day::of(call.now).plus(1);
+    let from = end.plus(-days_of(range));
+    let (observed, derived) = days(app, &symbol, spellings, from, end).await?;
+    let mut all: BTreeMap<Day, SymbolDay> = BTreeMap::new();
+    for (source, days) in [(DaySource::Derived, derived), (DaySource::Observed, observed)] {
+        all.extend(days.into_iter().map(|(day, total)| (day, SymbolDay::new(day, source, total))));
+    }
+    let data: Vec<SymbolDay> = all.into_values().collect();
+    let meta = SymbolHistoryMeta { symbol, range, points: data.len() as u64 };
+    let answer = SymbolHistory { data, meta };
+    encoded::exact(call, catalog.version, &answer)
+}
+
+type Days = BTreeMap<Day, DayTotal>;
+
+/// The stored daily totals, and the totals of the other days, derived from stored readings.
+async fn days(app: &App, symbol: &str, spellings: &[String], from: Day, end: Day) -> Result<(Days, Days), StoreError> {
+    let mut db = app.db.pool.acquire().await?;
+    let observed = symbols::kept_days(&mut db, symbol, from, end).await?;
+    let all = (0..).map(|day| from.plus(day)).take_while(|day| *day < end);
+    let missing: Vec<Day> = all.filter(|day| !observed.contains_key(day)).collect();
+    let mut readings = symbols::readings(&mut db, Some(spellings), &missing).await?;
+    Ok((observed, by_day(readings.remove(symbol).unwrap_or_default())))
+}

@@ -1,0 +1,4 @@
+//! Routes of the methodology and of research.
+
+pub mod methodology;
+pub mod research;

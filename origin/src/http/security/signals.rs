@@ -1,0 +1,44 @@
+//! `GET /v1/signals` and `/{id}`.
+
+use crate::app::App;
+use crate::http::exchange::answer::{Answer, Failure};
+use crate::http::exchange::call::Call;
+use crate::http::exchange::{encoded, namespaces};
+use crate::store::security::signals::{self, SignalFilter};
+use rds_shared::model::ids::VaultKey;
+use rds_shared::model::signal::SignalMeta;
+use rds_shared::wire::error::{Detail, In};
+use rds_shared::wire::{ApiError, ErrorCode, WithMeta};
+
+/// Default period of the list, in seconds: 30 days.
+const LOOKBACK: i64 = 30 * 86_400;
+
+/// Signals, newest first.
+pub async fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let (query, page) = (&call.query, call.page()?);
+    let filter = SignalFilter {
+        since: query.instant("since").unwrap_or_else(|| call.now.plus_seconds(-LOOKBACK)).into(),
+        severities: query.choices("severity").iter().map(|word| (*word).to_owned()).collect(),
+        entity: query.text("entity").map(str::to_lowercase),
+        categories: query.names("category").to_vec(),
+        vault: query.text("vault").map(|text| vault_key(app, text)).transpose()?,
+    };
+    let (rows, total) = signals::list(&app.db, &filter, page).await?;
+    let page = WithMeta { data: &rows, meta: SignalMeta::new(page, total) };
+    encoded::exact(call, app.catalog.get()?.version, &page)
+}
+
+/// One signal in full.
+pub async fn by_id(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let unknown = || ApiError::not_found("signal");
+    let id = call.found.param(0).parse().map_err(|_| unknown())?;
+    let signal = signals::detail(&app.db, id).await?.ok_or_else(unknown)?;
+    encoded::settled(call, app.catalog.get()?.version, &signal)
+}
+
+fn vault_key(app: &App, text: &str) -> Result<VaultKey, ApiError> {
+    let fault = || vec![Detail::new(In::Query, "vault", "must be a chain's number, a colon, and an address")];
+    let key = VaultKey::parse(text).ok_or_else(|| ApiError::invalid(ErrorCode::InvalidParameter, fault()))?;
+    namespaces::check_key(app, &key).map_err(|reason| namespaces::refused("vault", reason))?;
+    Ok(key)
+}

@@ -1,0 +1,16 @@
+//! `GET /v1/docs` and the files below it, for an origin without an edge. The edge serves the same files.
+
+use crate::http::exchange::answer::{Answer, Failure};
+use crate::http::exchange::call::Call;
+use rds_shared::wire::{ApiError, etag};
+
+/// The page that the path names.
+pub fn file(call: &Call) -> Result<Answer, Failure> {
+    let name = call.found.path.first().map_or("", String::as_str);
+    let document = rds_docs::find(name).ok_or_else(|| ApiError::not_found("page"))?;
+    let given = call.if_none_match.as_ref().and_then(|value| value.to_str().ok());
+    Ok(match given.is_some_and(|given| etag::if_none_match(given, document.etag)) {
+        true => Answer::document_unchanged(document),
+        false => Answer::document(document),
+    })
+}

@@ -1,0 +1,186 @@
+//! The state of a connection: progress of its latest request, whether it streams, and time limits for its client.
+
+use crate::clock::Stopwatch;
+use crate::http::transport::connections::{Place, Standing};
+use crate::stream::body::Source;
+use std::future::pending;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+use tokio::time::sleep;
+
+/// Time limits for the clients of a listener.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::http) struct Limits {
+    /// Maximum time for a request's head from its first byte on, and for a stranger to send the first byte.
+    pub(in crate::http) head: Duration,
+    /// Maximum idle time between two requests.
+    pub(in crate::http) idle: Duration,
+    /// Replaces both for an unproved connection while at least half of its share of the connections is taken.
+    pub(in crate::http) crowded: Duration,
+    /// How often the limits are checked. A connection may last this much longer, and needs one timer for all its requests.
+    pub(in crate::http) look: Duration,
+    /// Maximum time for a write.
+    pub(in crate::http) patience: Duration,
+}
+
+/// A connection's state, shared with its requests.
+#[derive(Debug, Clone, Default)]
+pub struct ConnectionState(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    /// Set once the connection streams.
+    source: OnceLock<Option<Source>>,
+    /// The number of steps of its requests; the lowest two bits are the latest [`Step`].
+    steps: AtomicU64,
+    /// Its place in the listener's count; `None` without a listener.
+    place: Option<Place>,
+}
+
+/// Progress of a connection's latest request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::http) enum Step {
+    /// There is no request, or its response has been written.
+    Idle,
+    /// A part of its head has arrived.
+    Begun,
+    /// Its handler is running.
+    Asked,
+    /// Its response is ready, but not completely written.
+    Answered,
+}
+
+impl Step {
+    const ALL: [Step; 4] = [Step::Idle, Step::Begun, Step::Asked, Step::Answered];
+}
+
+impl ConnectionState {
+    /// The connection at `place`.
+    pub(in crate::http) fn at(place: Place) -> Self {
+        ConnectionState(Arc::new(Shared { place: Some(place), ..Shared::default() }))
+    }
+
+    pub(in crate::http) fn place(&self) -> Option<&Place> {
+        self.0.place.as_ref()
+    }
+
+    /// Marks the connection as proved: a request on it had a valid credential.
+    pub fn prove(&self) {
+        self.place().inspect(|place| place.prove());
+    }
+
+    /// Whether it is the connection of a stranger.
+    pub(in crate::http) fn is_strange(&self) -> bool {
+        self.place().is_some_and(|place| matches!(place.standing(), Standing::Stranger { .. }))
+    }
+
+    /// Whether it waits for a request or for the rest of a request's head.
+    pub(in crate::http) fn is_waiting(&self) -> bool {
+        matches!(self.step().0, Step::Idle | Step::Begun) && !self.is_streaming()
+    }
+
+    /// Records bytes received from the client.
+    pub(in crate::http) fn came(&self, bytes: usize) {
+        self.make_after(Step::Idle, Step::Begun);
+        if let Some(place) = self.place()
+            && self.step().0 == Step::Begun
+        {
+            place.head_grew(bytes);
+        }
+    }
+
+    /// Records that a request's head is complete.
+    pub(in crate::http) fn asked(&self) {
+        self.make(Step::Asked);
+        self.place().inspect(|place| place.head_came());
+    }
+
+    /// Marks the connection as streaming. `source` is where the frames come from, if the stream continues in chunks.
+    pub fn streams(&self, source: Option<Source>) {
+        // A streaming connection has no further request.
+        let _ = self.0.source.set(source);
+    }
+
+    pub(in crate::http) fn is_streaming(&self) -> bool {
+        self.0.source.get().is_some()
+    }
+
+    pub(in crate::http) fn source(&self) -> Option<&Source> {
+        self.0.source.get()?.as_ref()
+    }
+
+    /// The latest step, and a number that changes with every step.
+    fn step(&self) -> (Step, u64) {
+        let steps = self.0.steps.load(Relaxed);
+        (Step::ALL[(steps & 3) as usize], steps)
+    }
+
+    /// Records a step. Only the task of the connection calls this.
+    pub(in crate::http) fn make(&self, step: Step) {
+        let steps = self.0.steps.load(Relaxed);
+        self.0.steps.store((steps | 3).wrapping_add(1) | step as u64, Relaxed);
+    }
+
+    /// Records `step` if the latest one is `before`.
+    pub(in crate::http) fn make_after(&self, before: Step, step: Step) {
+        if self.step().0 == before {
+            self.make(step);
+        }
+    }
+
+    /// How long a client may stay idle or take to send a head.
+    fn may_wait(&self, limits: Limits, (step, steps): (Step, u64)) -> Duration {
+        let standing = self.place().map_or(Standing::Proved, Place::standing);
+        match (standing, step) {
+            (Standing::Unproved { crowded: true } | Standing::Stranger { crowded: true }, _) => limits.crowded,
+            (Standing::Stranger { .. }, Step::Idle) if steps == 0 => limits.head,
+            (_, Step::Idle) => limits.idle,
+            _ => limits.head,
+        }
+    }
+
+    /// Completes once the client exceeds `limits` for a request's head or for idling.
+    pub(in crate::http) async fn overdue(&self, limits: Limits) {
+        let (mut seen, mut since) = (self.step(), Stopwatch::start());
+        loop {
+            sleep(limits.look).await;
+            if self.is_streaming() {
+                // A stream has its own limits.
+                return pending().await;
+            }
+            let now = self.step();
+            if now != seen {
+                (seen, since) = (now, Stopwatch::start());
+            }
+            let limit = match now.0 {
+                Step::Idle | Step::Begun => self.may_wait(limits, now),
+                // The pipeline limits the time for a response, and each write has its own limit.
+                Step::Asked | Step::Answered => continue,
+            };
+            if since.elapsed() >= limit {
+                return;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_step_changes_the_number_even_if_the_step_is_the_same() {
+        let line = ConnectionState::default();
+        assert_eq!(line.step().0, Step::Idle);
+        let mut seen = vec![line.step()];
+        for step in [Step::Begun, Step::Asked, Step::Answered, Step::Idle, Step::Idle, Step::Asked] {
+            line.make(step);
+            assert_eq!(line.step().0, step);
+            assert!(!seen.contains(&line.step()));
+            seen.push(line.step());
+        }
+        line.make_after(Step::Idle, Step::Begun);
+        assert_eq!(line.step().0, Step::Asked, "what comes while it is answered begins nothing");
+    }
+}

@@ -1,0 +1,72 @@
+//! The change feed: vaults whose reading or published score changed.
+//!
+//! Answered from the catalog. Its feeds are ordered by data version, so a cursor is valid in every process: see
+//! [`rds_shared::select::changes`]. The data version also shows whether a cursor belongs to the history of this database (see
+//! [`crate::store::push::journal::step`]). A cursor of another history is refused, and its reader starts again from an instant.
+
+use crate::app::App;
+use crate::catalog::Since;
+use crate::http::exchange::answer::{Answer, Failure};
+use crate::http::exchange::call::Call;
+use crate::http::exchange::encoded;
+use crate::store::push::journal::{self, Past};
+use rds_shared::access::paging;
+use rds_shared::model::vault_changes::ChangesMeta;
+use rds_shared::wire::error::{Detail, In};
+use rds_shared::wire::{ApiError, ChangeClock, ChangeCursor, CursorError, ErrorCode, Timestamp};
+
+/// `GET /v1/vaults/changes`.
+pub async fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let clock = call.query.choice("changed").and_then(ChangeClock::parse).unwrap_or(ChangeClock::Sync);
+    let from = since(call.query.text("since").unwrap_or_default(), clock)?;
+    let instant = match &from {
+        Since::Instant(instant) => *instant,
+        Since::Cursor(cursor) => cursor.instant,
+    };
+    paging::admit_lookback(&call.principal, instant, call.now)?;
+    let catalog = app.catalog.get()?;
+    if let Since::Cursor(cursor) = &from {
+        let versions = [Some(cursor.version), cursor.floor.map(|floor| floor.version)];
+        let gave = |past: &Past, newest| versions.iter().flatten().all(|version| past.gave(newest, *version));
+        // A version above the catalog's was issued by a process that is ahead, so nothing follows the cursor yet; or it is not of this
+        // history: it was invented, or a restore has undone it.
+        let is_ahead = versions.iter().flatten().any(|version| *version > catalog.version);
+        let is_ours = match is_ahead {
+            false => gave(&catalog.past, catalog.version),
+            true => journal::past(&app.db).await.map(|(past, newest, _)| gave(&past, newest))?,
+        };
+        if !is_ours {
+            return Err(
+                invalid_cursor("belongs to data that this service does not have; start again from an instant").into()
+            );
+        }
+    }
+    let limit = call.query.int("limit").unsigned_abs();
+    let changed = catalog.changes(clock, &from, usize::try_from(limit).unwrap_or(usize::MAX));
+    let total = changed.total as u64;
+    let meta = ChangesMeta { total, limit, has_more: total > changed.rows.len() as u64 };
+    Ok(Answer::json(encoded::changes(&changed.rows, &changed.next.encode(), meta, call.now)))
+}
+
+/// Reads `since`: an instant, or a cursor of the feed of `clock`.
+fn since(text: &str, clock: ChangeClock) -> Result<Since, ApiError> {
+    if let Some(instant) = Timestamp::parse(text) {
+        return Ok(Since::Instant(instant));
+    }
+    match ChangeCursor::decode(text, clock) {
+        Ok(cursor) => Ok(Since::Cursor(cursor)),
+        Err(CursorError::OtherClock) => Err(invalid_cursor(
+            "is a cursor of the other clock; send it with the value of `changed` that it was issued for",
+        )),
+        // An instant starts with the digits of its year; a cursor never starts with a digit.
+        Err(CursorError::Unknown) if text.starts_with(|first: char| first.is_ascii_digit()) => {
+            let reason = "must be an ISO 8601 instant such as 2026-11-21T00:00:00Z, or a cursor of this feed";
+            Err(ApiError::parameter(Detail::new(In::Query, "since", reason)))
+        }
+        Err(CursorError::Unknown) => Err(invalid_cursor("is neither an ISO 8601 instant nor a cursor of this feed")),
+    }
+}
+
+fn invalid_cursor(reason: &str) -> ApiError {
+    ApiError::invalid(ErrorCode::InvalidCursor, vec![Detail::new(In::Query, "since", reason)])
+}

@@ -1,0 +1,195 @@
+//! One vault: its page, and separate routes for its history, score history and events.
+//!
+//! Vaults that are shut down or gone are found here as well.
+
+use crate::app::App;
+use crate::catalog::{Catalog, Vault, row_of};
+use crate::http::exchange::answer::{Answer, Failure};
+use crate::http::exchange::call::Call;
+use crate::http::exchange::encoded;
+use crate::store::vaults::detail::{self, DetailFacts};
+use rds_shared::model::EncodedRow;
+use rds_shared::model::ids::VaultId;
+use rds_shared::model::status::{AuditStatus, Breakdown, RewardSide, TvlStatus};
+use rds_shared::model::vault::{Reward, VaultDetail, VaultRow};
+use rds_shared::model::vault_history::{SnapshotPoint, VaultEvent};
+use rds_shared::rules::downsampling::downsample;
+use rds_shared::rules::yields::is_high_confidence;
+use rds_shared::wire::error::{Detail, In};
+use rds_shared::wire::{ApiError, ErrorCode, Timestamp};
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+/// Days of history in a vault's page: the default of the snapshots route.
+const PAGE_DAYS: i64 = 90;
+/// Maximum events of one vault that are served, the newest first.
+const MAX_EVENTS: u32 = 500;
+/// Seconds of a day.
+const DAY: i64 = 86_400;
+
+/// `GET /v1/vaults/{id}`.
+pub async fn by_id(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let catalog = app.catalog.get()?;
+    let vault = VaultId::parse(call.found.param(0))
+        .and_then(|id| catalog.vault(&id))
+        .ok_or_else(|| ApiError::not_found("vault"))?;
+    page(app, call, catalog.version, vault).await
+}
+
+/// `GET /v1/vault/{network}/{address}`.
+pub async fn by_address(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let catalog = app.catalog.get()?;
+    page(app, call, catalog.version, addressed(&catalog, call)?).await
+}
+
+/// `GET /v1/vault/{network}/{address}/snapshots`.
+pub async fn snapshots(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let catalog = app.catalog.get()?;
+    let vault = addressed(&catalog, call)?;
+    let from = days_before(call.now, call.query.int("days"));
+    let stored = app.histories.between(&app.db, vault, from, call.now).await?;
+    let points = thinned(stored.points(), call);
+    encoded::settled(call, catalog.version, &points)
+}
+
+/// `GET /v1/vault/{network}/{address}/score-history`.
+pub async fn score_history(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let (from, to) = range(call)?;
+    let catalog = app.catalog.get()?;
+    let vault = addressed(&catalog, call)?;
+    let limit = u32::try_from(call.query.int("limit")).unwrap_or(u32::MAX);
+    let mut points = detail::score_history(&app.db, vault.row.id.as_str(), from, to, limit).await?;
+    // The newest points up to the limit, in ascending order.
+    points.reverse();
+    encoded::settled(call, catalog.version, &points)
+}
+
+/// `GET /v1/vault/{network}/{address}/events`.
+pub async fn events(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let catalog = app.catalog.get()?;
+    let vault = addressed(&catalog, call)?;
+    let events = detail::events(&app.db.pool, vault.row.id.as_str(), MAX_EVENTS).await?;
+    encoded::settled(call, catalog.version, &call.part(&events))
+}
+
+/// The period from `from` to `to`, both inclusive and both optional.
+pub(in crate::http) fn range(call: &Call) -> Result<(Timestamp, Timestamp), ApiError> {
+    let (from, to) = (call.query.instant("from"), call.query.until("to"));
+    if let (Some(from), Some(to)) = (from, to)
+        && from > to
+    {
+        let details = vec![
+            Detail::new(In::Query, "from", "must not be after `to`"),
+            Detail::new(In::Query, "to", "must not be before `from`"),
+        ];
+        return Err(ApiError::invalid(ErrorCode::InvalidParameter, details));
+    }
+    Ok((from.unwrap_or(Timestamp::from_micros(i64::MIN)), to.unwrap_or(Timestamp::from_micros(i64::MAX))))
+}
+
+/// The vault, if its protocol's vaults have this kind of breakdown; else 404.
+pub(in crate::http) fn of_breakdown<'c>(
+    catalog: &Catalog,
+    vault: &'c Vault,
+    breakdown: Breakdown,
+) -> Result<&'c Vault, ApiError> {
+    let protocol = catalog.rollup.protocol(&vault.row.protocol_id);
+    let missing = match breakdown {
+        Breakdown::Markets => "market allocation: the vault's protocol does not spread deposits over lending markets",
+        Breakdown::Strategies => "strategies: the vault's protocol does not lend deposits to strategies",
+        Breakdown::Strategy => "strategy: the vault's protocol does not run one strategy per vault",
+    };
+    let shows = protocol.is_some_and(|protocol| protocol.facts.breakdown == Some(breakdown));
+    if shows { Ok(vault) } else { Err(ApiError::not_found(missing)) }
+}
+
+/// A vault's value; `None` if it was not read.
+pub(in crate::http) fn observed_tvl(row: &VaultRow) -> Option<f64> {
+    (row.tvl_status == TvlStatus::Observed).then_some(row.tvl_usd)
+}
+
+/// The vault that `{network}` and `{address}` name.
+pub(in crate::http) fn addressed<'c>(catalog: &'c Catalog, call: &Call) -> Result<&'c Vault, ApiError> {
+    let chain = catalog.rollup.chain(call.found.param(0)).ok_or_else(|| ApiError::not_found("network"))?;
+    let address = call.address_on(&chain.facts, 1)?;
+    catalog.vault_on(chain.facts.id, &address).map(AsRef::as_ref).ok_or_else(|| ApiError::not_found("vault"))
+}
+
+/// The readings, thinned to the requested number of points.
+fn thinned<'p>(stored: &'p [SnapshotPoint], call: &Call) -> Vec<&'p SnapshotPoint> {
+    downsample(stored, usize::try_from(call.query.int("points")).unwrap_or(usize::MAX), SnapshotPoint::CHARTED)
+}
+
+/// The page of one vault.
+async fn page(app: &App, call: &Call, version: i64, vault: &Vault) -> Result<Answer, Failure> {
+    let id = &vault.row.id;
+    let mut db = app.db.snapshot().await?;
+    let facts = detail::vault(&mut db, id.as_str()).await?.ok_or_else(|| ApiError::not_found("vault"))?;
+    // The catalog may be older than the database snapshot.
+    let of = (id, facts.vault.changed_version);
+    let from = days_before(call.now, PAGE_DAYS);
+    let stored = app.histories.between_in(&mut db, of, from, call.now).await?;
+    let events = detail::events(&mut *db, id.as_str(), MAX_EVENTS).await?;
+    drop(db);
+    let rewards = of_side(&facts, RewardSide::Supply);
+    let rest = serde_json::to_vec(&Rest { snapshots: thinned(stored.points(), call), events: &events, rewards })?;
+    let vault = EncodedRow::encode(&vault_of(&facts), facts.vault.last_synced_at)?;
+    let mut etag = call.etag();
+    etag.add_u64(vault.version()).add(&rest);
+    Ok(call.answer(etag, version, || {
+        // `rest` is a JSON object; the vault is inserted before its members.
+        let mut body = Vec::with_capacity(vault.max_len() + rest.len() + 32);
+        body.extend_from_slice(b"{\"data\":{\"vault\":");
+        vault.write(call.now, &mut body);
+        body.push(b',');
+        body.extend_from_slice(rest.get(1..).unwrap_or_default());
+        body.push(b'}');
+        body
+    }))
+}
+
+/// The members of a page after `vault`.
+#[derive(Serialize)]
+struct Rest<'a> {
+    snapshots: Vec<&'a SnapshotPoint>,
+    events: &'a [VaultEvent],
+    rewards: Vec<Reward>,
+}
+
+fn vault_of(facts: &DetailFacts) -> VaultDetail<&RawValue, &RawValue> {
+    let vault = &facts.vault;
+    VaultDetail {
+        row: row_of(vault),
+        borrow_rewards: of_side(facts, RewardSide::Borrow),
+        risk_vectors: &facts.risk_vectors,
+        audit_status: match vault.audits {
+            None => AuditStatus::Unknown,
+            Some(0) => AuditStatus::Unaudited,
+            Some(_) => AuditStatus::Audited,
+        },
+        auditors: vault.auditors.clone(),
+        score_provenance: Some(&facts.score_provenance),
+        symbol: vault.symbol.clone(),
+        asset_address: vault.asset_address.clone(),
+        protocol_version: vault.protocol_version.clone(),
+        protocol_website: facts.protocol_website.clone(),
+        protocol_launch_date: facts.protocol_launched_at,
+        audit_date: facts.newest_audit_at,
+        audit_report_url: facts.audit_report_url.clone(),
+        is_immutable: facts.is_immutable,
+        timelock_seconds: facts.timelock_seconds,
+        deployment_timestamp: facts.deployed_at,
+        is_active: vault.is_active,
+        needs_risk_review: vault.needs_risk_review,
+        is_high_confidence: is_high_confidence(vault.score, vault.apr_net),
+        score_computed_at: vault.score_computed_at,
+    }
+}
+
+fn of_side(facts: &DetailFacts, side: RewardSide) -> Vec<Reward> {
+    facts.vault.rewards.iter().filter(|reward| reward.side == side).cloned().collect()
+}
+
+fn days_before(now: Timestamp, days: i64) -> Timestamp {
+    now.plus_seconds(-days * DAY)
+}

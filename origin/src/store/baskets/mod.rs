@@ -1,0 +1,381 @@
+//! Baskets as served: versions, constituents, and the rules behind them.
+//!
+//! Constituents on a withheld chain are read and marked; a caller that serves them must leave out their ids.
+
+pub mod candidates;
+pub mod indices;
+pub mod overview;
+pub mod versions;
+
+use super::{At, Db, StoreError, Tx, decode_enum};
+use crate::facts::Eligibility;
+use rds_shared::model::basket::{
+    BasketMethodologyRow, BasketRow, BasketVersionRow, ConstituentType, ListedBasketVersion, Methodology, SupportStatus,
+};
+use rds_shared::model::content_hash::ContentHash;
+use rds_shared::model::version_signature::VersionSignature;
+use rds_shared::rules::baskets::definition::{Caps, Definition, Weighting};
+use rds_shared::rules::baskets::refresh::Trigger;
+use rds_shared::rules::baskets::weights::Constituent;
+use rds_shared::scoring::{MilliPoints, Ppm};
+use rds_shared::wire::Timestamp;
+use rds_shared::wire::page::PageRequest;
+use rds_shared::wire::time::Micros;
+use sqlx::postgres::PgRow;
+use sqlx::types::Json;
+use sqlx::{PgExecutor, Row};
+use std::collections::{BTreeSet, HashMap};
+
+pub use crate::store::baskets::overview::{Overview, overview};
+
+/// The support status of a version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Support {
+    pub deprecated_at: Option<Timestamp>,
+    pub retired_at: Option<Timestamp>,
+}
+
+impl Support {
+    /// The status as served.
+    pub const fn status(self) -> SupportStatus {
+        match (self.deprecated_at, self.retired_at) {
+            (_, Some(_)) => SupportStatus::Retired,
+            (Some(_), None) => SupportStatus::Deprecated,
+            (None, None) => SupportStatus::Current,
+        }
+    }
+}
+
+/// A version with its basket and its rules.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredVersion {
+    pub row: BasketVersionRow,
+    /// Its number among the basket's versions, from 1.
+    pub number: i32,
+    /// The basket's current name.
+    pub name: String,
+    /// The basket's name when the version was made.
+    pub made_as: String,
+    /// Kind of constituents.
+    pub constituent_type: ConstituentType,
+    /// When a rebalance last made or reproduced the version; the next rebalance is due relative to it. Not served.
+    pub confirmed_at: Timestamp,
+    /// Methodology version that this rebalance used.
+    pub confirmed_under: String,
+    pub support: Support,
+    /// The succeeding version, if one was named.
+    pub successor: Option<String>,
+    pub methodology: Methodology,
+}
+
+impl StoredVersion {
+    /// With the basket's name at the time, so that a query for an instant does not change when the basket is renamed.
+    pub fn under_its_name(self) -> Self {
+        StoredVersion { name: self.made_as.clone(), ..self }
+    }
+
+    /// The version as it was made. Its own address may be cached for a year, so later support data is left out.
+    pub fn as_made(self) -> Self {
+        StoredVersion { support: Support::default(), successor: None, ..self.under_its_name() }
+    }
+
+    /// The successor, if the version is retired.
+    pub fn retired_for(&self) -> Option<&str> {
+        self.support.retired_at.and(self.successor.as_deref())
+    }
+
+    /// Whether the basket still has the name it had when the version was made.
+    pub fn is_as_made(&self) -> bool {
+        self.name == self.made_as
+    }
+
+    /// The list row of the basket with this version.
+    pub fn basket(&self) -> BasketRow {
+        BasketRow {
+            id: self.row.basket_id.clone(),
+            name: self.name.clone(),
+            constituent_type: self.constituent_type,
+            version_id: self.row.version_id.clone(),
+            effective_from: self.row.effective_from,
+            content_hash: self.row.content_hash,
+            last_rebalanced_at: self.row.effective_from.0,
+        }
+    }
+}
+
+/// The constituents of a version.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Members {
+    /// By id.
+    pub constituents: Vec<Constituent>,
+    /// Ids of constituents on withheld chains.
+    pub withheld: BTreeSet<String>,
+}
+
+/// Selects versions with their basket, rules and support status. Conditions are appended.
+const VERSION: &str = "SELECT v.*, g.address AS signer_address, b.name, b.constituent_type, coalesce(k.confirmed_at, v.effective_from) AS confirmed_at, \
+            coalesce(k.methodology_version, v.methodology_version) AS confirmed_under, \
+            s.deprecated_at, s.retired_at, s.successor_id, m.summary, m.doc_url, m.eligibility_rule, m.pivot, m.min_constituents, \
+            m.single_name, m.issuer, m.floor, m.version \
+     FROM basket_version v JOIN basket b ON b.id = v.basket_id \
+     JOIN basket_methodology m ON m.basket_id = v.basket_id AND m.version = v.methodology_version \
+     LEFT JOIN decision_signer g ON g.key_id = v.signing_key_id \
+     LEFT JOIN basket_version_confirmed k ON k.version_id = v.version_id \
+     LEFT JOIN basket_version_support s ON s.version_id = v.version_id";
+
+/// Every published basket with its version in force, by id.
+pub async fn current(db: &Db) -> Result<Vec<StoredVersion>, StoreError> {
+    let sql = format!(
+        "{VERSION} WHERE v.number = (SELECT max(number) FROM basket_version o WHERE o.basket_id = b.id) \
+         ORDER BY b.id COLLATE \"C\""
+    );
+    let rows = sqlx::query(&sql).fetch_all(&db.pool).await?;
+    rows.iter().map(stored).collect()
+}
+
+/// Whether a basket, or one of its versions, can be followed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Availability {
+    /// It exists and is not retired.
+    Stands,
+    /// The basket does not exist or has no version yet.
+    NoBasket,
+    /// The basket has no such version.
+    NoVersion,
+    /// The version is retired.
+    Retired {
+        /// The succeeding version.
+        successor: String,
+    },
+}
+
+/// Whether a basket can be followed, or its version `version_id` if given.
+pub async fn standing(
+    db: impl PgExecutor<'_>,
+    basket_id: &str,
+    version_id: Option<&str>,
+) -> Result<Availability, StoreError> {
+    let sql = "SELECT EXISTS (SELECT FROM basket_version WHERE basket_id = $1), v.version_id IS NOT NULL, \
+                   s.successor_id \
+               FROM (SELECT) AS asked LEFT JOIN basket_version v ON v.basket_id = $1 AND v.version_id = $2 \
+               LEFT JOIN basket_version_support s ON s.version_id = v.version_id AND s.retired_at IS NOT NULL";
+    let (has_versions, has_this, successor): (bool, bool, Option<String>) =
+        sqlx::query_as(sql).bind(basket_id).bind(version_id).fetch_one(db).await?;
+    Ok(match (has_versions, version_id.is_none() || has_this, successor) {
+        (false, _, _) => Availability::NoBasket,
+        (true, false, _) => Availability::NoVersion,
+        (true, true, Some(successor)) => Availability::Retired { successor },
+        (true, true, None) => Availability::Stands,
+    })
+}
+
+/// Locks a basket until the transaction ends: no new versions, no changes of support status.
+pub async fn hold_support(tx: &mut Tx<'_>, basket_id: &str) -> Result<(), StoreError> {
+    sqlx::query("SELECT FROM basket WHERE id = $1 FOR SHARE").bind(basket_id).execute(&mut **tx).await?;
+    Ok(())
+}
+
+/// The version of a basket in force at an instant, or now; `None` before the first.
+pub async fn in_force(
+    db: impl PgExecutor<'_>,
+    basket_id: &str,
+    at: Option<Timestamp>,
+) -> Result<Option<StoredVersion>, StoreError> {
+    let sql = format!(
+        "{VERSION} WHERE v.basket_id = $1 AND ($2::timestamptz IS NULL OR v.effective_from <= $2) ORDER BY v.number DESC LIMIT 1"
+    );
+    let row = sqlx::query(&sql).bind(basket_id).bind(at.map(At)).fetch_optional(db).await?;
+    row.as_ref().map(stored).transpose()
+}
+
+pub async fn version(db: impl PgExecutor<'_>, version_id: &str) -> Result<Option<StoredVersion>, StoreError> {
+    let sql = format!("{VERSION} WHERE v.version_id = $1");
+    let row = sqlx::query(&sql).bind(version_id).fetch_optional(db).await?;
+    row.as_ref().map(stored).transpose()
+}
+
+/// A page of a basket's versions, newest first, and their total number.
+pub async fn versions(
+    db: &Db,
+    basket_id: &str,
+    page: PageRequest,
+) -> Result<(Vec<ListedBasketVersion>, u64), StoreError> {
+    let mut tx = db.snapshot().await?;
+    let total: i64 = sqlx::query_scalar("SELECT count(*) FROM basket_version WHERE basket_id = $1")
+        .bind(basket_id)
+        .fetch_one(&mut *tx)
+        .await?;
+    let sql = "SELECT v.*, g.address AS signer_address, s.deprecated_at, s.retired_at, s.successor_id FROM basket_version v \
+               LEFT JOIN decision_signer g ON g.key_id = v.signing_key_id \
+               LEFT JOIN basket_version_support s ON s.version_id = v.version_id \
+               WHERE basket_id = $1 ORDER BY number DESC OFFSET $2 LIMIT $3";
+    let rows = sqlx::query(sql)
+        .bind(basket_id)
+        .bind(i64::try_from(page.offset()).unwrap_or(i64::MAX))
+        .bind(i64::try_from(page.rows()).unwrap_or(i64::MAX))
+        .fetch_all(&mut *tx)
+        .await?;
+    Ok((rows.iter().map(listed).collect::<Result<_, _>>()?, total.unsigned_abs()))
+}
+
+fn listed(row: &PgRow) -> Result<ListedBasketVersion, StoreError> {
+    let support = support(row)?;
+    Ok(ListedBasketVersion {
+        version: version_row(row)?,
+        support_status: support.status(),
+        deprecated_at: support.deprecated_at,
+        retired_at: support.retired_at,
+        successor_version_id: row.try_get("successor_id")?,
+    })
+}
+
+/// The constituents of each of these versions.
+pub async fn members(db: impl PgExecutor<'_>, version_ids: &[&str]) -> Result<HashMap<String, Members>, StoreError> {
+    let rows = sqlx::query(
+        "SELECT c.*, EXISTS (SELECT FROM vault v JOIN chain h USING (chain_id) WHERE v.id = c.id AND NOT h.is_served) \
+             OR EXISTS (SELECT FROM asset a JOIN chain h USING (chain_id) WHERE a.id = c.id AND NOT h.is_served) AS is_withheld \
+         FROM basket_constituent c WHERE c.version_id = ANY($1) ORDER BY c.id COLLATE \"C\"",
+    );
+    let mut members: HashMap<String, Members> = HashMap::new();
+    for row in rows.bind(version_ids).fetch_all(db).await? {
+        let of = members.entry(row.try_get("version_id")?).or_default();
+        let constituent = Constituent {
+            id: row.try_get("id")?,
+            issuer: row.try_get("issuer")?,
+            score: MilliPoints::saturating(row.try_get::<i32, _>("score")?.into()),
+            weight: Ppm(row.try_get::<i32, _>("weight")?.into()),
+        };
+        if row.try_get("is_withheld")? {
+            of.withheld.insert(constituent.id.clone());
+        }
+        of.constituents.push(constituent);
+    }
+    Ok(members)
+}
+
+/// The rules of a basket that have come into force, newest first; `None` if the basket does not exist or has no version yet.
+pub async fn methodologies(
+    db: &Db,
+    basket_id: &str,
+    now: Timestamp,
+) -> Result<Option<Vec<BasketMethodologyRow>>, StoreError> {
+    let rows = sqlx::query(
+        "SELECT m.*, lead(m.observed_at) OVER (ORDER BY m.observed_at, m.version) AS retired_at \
+         FROM basket_methodology m WHERE m.basket_id = $1 AND m.observed_at <= $2 \
+             AND EXISTS (SELECT FROM basket_version v WHERE v.basket_id = m.basket_id) \
+         ORDER BY m.observed_at DESC, m.version DESC",
+    );
+    let rows = rows.bind(basket_id).bind(At(now)).fetch_all(&db.pool).await?;
+    let read = |row: &PgRow| -> Result<BasketMethodologyRow, StoreError> {
+        let retired_at: Option<At> = row.try_get("retired_at")?;
+        Ok(BasketMethodologyRow {
+            version: row.try_get("version")?,
+            doc_url: row.try_get("doc_url")?,
+            content_hash: definition(row)?.content_hash(),
+            activated_at: row.try_get::<At, _>("observed_at")?.into(),
+            retired_at: retired_at.map(Timestamp::from),
+            is_active: retired_at.is_none(),
+        })
+    };
+    let rows: Vec<_> = rows.iter().map(read).collect::<Result<_, _>>()?;
+    Ok((!rows.is_empty()).then_some(rows))
+}
+
+/// The rules of a basket in force at `now`.
+pub async fn active_rules(tx: &mut Tx<'_>, basket_id: &str, now: Timestamp) -> Result<Option<Definition>, StoreError> {
+    let sql = "SELECT * FROM basket_methodology WHERE basket_id = $1 AND observed_at <= $2 \
+               ORDER BY observed_at DESC, version DESC LIMIT 1";
+    let row = sqlx::query(sql).bind(basket_id).bind(At(now)).fetch_optional(&mut **tx).await?;
+    row.as_ref().map(definition).transpose()
+}
+
+/// Ids of all baskets, including those without a version.
+pub async fn ids(db: &Db) -> Result<Vec<String>, StoreError> {
+    Ok(sqlx::query_scalar("SELECT id FROM basket ORDER BY id COLLATE \"C\"").fetch_all(&db.pool).await?)
+}
+
+/// The kind of constituents of every basket.
+pub async fn constituent_types(tx: &mut Tx<'_>) -> Result<HashMap<String, String>, StoreError> {
+    let rows: Vec<(String, String)> =
+        sqlx::query_as("SELECT id, constituent_type FROM basket").fetch_all(&mut **tx).await?;
+    Ok(rows.into_iter().collect())
+}
+
+/// For every basket, whether `in_basket_a` refers to it, and the time of that observation.
+pub async fn marked(tx: &mut Tx<'_>) -> Result<HashMap<String, (bool, At)>, StoreError> {
+    let rows: Vec<(String, bool, At)> =
+        sqlx::query_as("SELECT id, is_basket_a, observed_at FROM basket").fetch_all(&mut **tx).await?;
+    Ok(rows.into_iter().map(|(id, is_it, at)| (id, (is_it, at))).collect())
+}
+
+/// The content hash of every version of every basket's rules.
+pub async fn rule_hashes(tx: &mut Tx<'_>) -> Result<HashMap<(String, String), [u8; 32]>, StoreError> {
+    let rows: Vec<(String, String, Vec<u8>)> =
+        sqlx::query_as("SELECT basket_id, version, content_hash FROM basket_methodology").fetch_all(&mut **tx).await?;
+    let read = |(basket, version, hash): (String, String, Vec<u8>)| {
+        Ok(((basket, version), digest("basket_methodology.content_hash", hash)?))
+    };
+    rows.into_iter().map(read).collect()
+}
+
+/// Parses a row of [`VERSION`].
+fn stored(row: &PgRow) -> Result<StoredVersion, StoreError> {
+    Ok(StoredVersion {
+        row: version_row(row)?,
+        number: row.try_get("number")?,
+        name: row.try_get("name")?,
+        made_as: row.try_get("basket_name")?,
+        constituent_type: decode_enum("basket.constituent_type", row.try_get("constituent_type")?)?,
+        confirmed_at: row.try_get::<At, _>("confirmed_at")?.into(),
+        confirmed_under: row.try_get("confirmed_under")?,
+        support: support(row)?,
+        successor: row.try_get("successor_id")?,
+        methodology: Methodology::new(&definition(row)?, row.try_get("summary")?, row.try_get("doc_url")?),
+    })
+}
+
+fn version_row(row: &PgRow) -> Result<BasketVersionRow, StoreError> {
+    let hash: Vec<u8> = row.try_get("content_hash")?;
+    let trigger_reason: Trigger = decode_enum("basket_version.trigger_reason", row.try_get("trigger_reason")?)?;
+    Ok(BasketVersionRow {
+        version_id: row.try_get("version_id")?,
+        basket_id: row.try_get("basket_id")?,
+        effective_from: Micros(row.try_get::<At, _>("effective_from")?.into()),
+        trigger_reason,
+        prior_version_id: row.try_get("prior_version_id")?,
+        methodology_version: row.try_get("methodology_version")?,
+        content_hash: ContentHash::from_bytes(digest("basket_version.content_hash", hash)?),
+        signed: VersionSignature {
+            signing_key_id: row.try_get("signing_key_id")?,
+            signer_address: row.try_get("signer_address")?,
+            signature: row.try_get("signature")?,
+        },
+        created_at: row.try_get::<At, _>("created_at")?.into(),
+    })
+}
+
+fn digest(column: &'static str, bytes: Vec<u8>) -> Result<[u8; 32], StoreError> {
+    bytes.try_into().map_err(|bytes: Vec<u8>| StoreError::Corrupt { column, text: format!("{bytes:02x?}") })
+}
+
+pub(super) fn support(row: &PgRow) -> Result<Support, StoreError> {
+    let instant = |column| row.try_get::<Option<At>, _>(column).map(|at| at.map(Timestamp::from));
+    Ok(Support { deprecated_at: instant("deprecated_at")?, retired_at: instant("retired_at")? })
+}
+
+fn definition(row: &PgRow) -> Result<Definition, StoreError> {
+    let Json(eligibility): Json<Eligibility> = row.try_get("eligibility_rule")?;
+    let share = |column| row.try_get::<i32, _>(column).map(|ppm| Ppm(ppm.into()));
+    let caps = Caps::new(share("single_name")?, share("issuer")?, share("floor")?);
+    Ok(Definition {
+        basket_id: row.try_get("basket_id")?,
+        methodology_version: row.try_get("version")?,
+        eligibility: eligibility.rule(),
+        weighting: Weighting {
+            pivot: MilliPoints::saturating(row.try_get::<i32, _>("pivot")?.into()),
+            // The fallback is unreachable: the table enforces the same bounds.
+            caps: caps.unwrap_or(Caps::VAULTS),
+            min_constituents: row.try_get::<i32, _>("min_constituents")?.unsigned_abs(),
+        },
+    })
+}

@@ -1,0 +1,70 @@
+//! The signer registry.
+
+use crate::store::{At, StoreError, Tx};
+use rds_shared::graph::evidence::Signer;
+use rds_shared::wire::Timestamp;
+use sqlx::postgres::PgRow;
+use sqlx::{PgExecutor, Row};
+
+/// All signers, in order of activation.
+pub async fn list(db: impl PgExecutor<'_>) -> Result<Vec<Signer>, StoreError> {
+    let sql = "/* list_signers */ SELECT key_id, address, activated_at, retired_at FROM decision_signer ORDER BY activated_at, key_id";
+    sqlx::query(sql).fetch_all(db).await?.iter().map(signer).collect()
+}
+
+/// The id of the key at `address` if it may sign at `instant`. Locks the key: it cannot be retired until this transaction ends.
+pub async fn hold_active(tx: &mut Tx<'_>, address: &str, instant: Timestamp) -> Result<Option<String>, StoreError> {
+    let sql = "
+        -- hold_active_signer
+        SELECT key_id FROM decision_signer
+        WHERE address = $1 AND activated_at <= $2 AND (retired_at IS NULL OR $2 < retired_at)
+        FOR SHARE";
+    Ok(sqlx::query_scalar(sql).bind(address).bind(At(instant)).fetch_optional(&mut **tx).await?)
+}
+
+/// Locks the registry: other changes wait until this transaction ends.
+pub async fn take_turn(tx: &mut Tx<'_>) -> Result<(), StoreError> {
+    sqlx::query("LOCK TABLE decision_signer IN SHARE ROW EXCLUSIVE MODE").execute(&mut **tx).await?;
+    Ok(())
+}
+
+/// Locks a key row: waits for transactions that are signing with the key, then prevents signing until this transaction ends.
+pub async fn hold_still(tx: &mut Tx<'_>, key_id: &str) -> Result<(), StoreError> {
+    let sql = "/* hold_signer_still */ SELECT FROM decision_signer WHERE key_id = $1 FOR NO KEY UPDATE";
+    sqlx::query(sql).bind(key_id).execute(&mut **tx).await?;
+    Ok(())
+}
+
+/// When the key last signed a decision or a basket version.
+pub async fn signed_last(tx: &mut Tx<'_>, key_id: &str) -> Result<Option<Timestamp>, StoreError> {
+    let sql = "
+        -- signer_signed_last
+        SELECT greatest(
+            (SELECT max(created_at) FROM decision WHERE key_id = $1),
+            (SELECT max(created_at) FROM basket_version WHERE signing_key_id = $1))";
+    let last: Option<At> = sqlx::query_scalar(sql).bind(key_id).fetch_one(&mut **tx).await?;
+    Ok(last.map(|at| at.0))
+}
+
+/// Adds a signer.
+pub async fn insert(tx: &mut Tx<'_>, key_id: &str, address: &str, activated_at: Timestamp) -> Result<(), StoreError> {
+    let sql = "/* insert_signer */ INSERT INTO decision_signer (key_id, address, activated_at) VALUES ($1, $2, $3)";
+    sqlx::query(sql).bind(key_id).bind(address).bind(At(activated_at)).execute(&mut **tx).await?;
+    Ok(())
+}
+
+/// Sets the end of a signer's validity.
+pub async fn retire(tx: &mut Tx<'_>, key_id: &str, retired_at: Timestamp) -> Result<(), StoreError> {
+    let sql = "/* retire_signer */ UPDATE decision_signer SET retired_at = $2 WHERE key_id = $1";
+    sqlx::query(sql).bind(key_id).bind(At(retired_at)).execute(&mut **tx).await?;
+    Ok(())
+}
+
+fn signer(row: &PgRow) -> Result<Signer, StoreError> {
+    Ok(Signer {
+        address: row.try_get("address")?,
+        key_id: row.try_get("key_id")?,
+        activated_at: row.try_get::<At, _>("activated_at")?.0,
+        retired_at: row.try_get::<Option<At>, _>("retired_at")?.map(|at| at.0),
+    })
+}

@@ -1,0 +1,156 @@
+//! Reading the journal: its retained window, and the operations after a position.
+
+use crate::store::{At, StoreError};
+use rds_shared::push::Cursor;
+use rds_shared::push::cursor::{Jump, WINDOW_SECONDS};
+use rds_shared::push::frames::Operation;
+use rds_shared::wire::Timestamp;
+use sqlx::postgres::PgRow;
+use sqlx::{PgExecutor, Row};
+
+/// The range of the journal at one instant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Extent {
+    /// The oldest operation in the window; one above `tail` if the window is empty.
+    pub floor: Cursor,
+    /// The newest operation.
+    pub tail: Cursor,
+    /// All steps of the numbering, oldest first.
+    pub jumps: Vec<Jump>,
+}
+
+/// Reads the range in one snapshot.
+pub async fn extent(db: impl PgExecutor<'_>, now: Timestamp) -> Result<Extent, StoreError> {
+    let sql = "
+        -- journal_extent
+        SELECT s.head,
+            -- Instants grow with numbers, so the first by instant is the first by number.
+            (SELECT j.seq FROM journal j WHERE j.at >= $1 ORDER BY j.at, j.seq LIMIT 1) AS floor,
+            (SELECT coalesce(array_agg(i.from_seq ORDER BY i.from_seq), '{}') FROM incarnation i) AS jumps_from,
+            (SELECT coalesce(array_agg(i.to_seq ORDER BY i.from_seq), '{}') FROM incarnation i) AS jumps_to
+        FROM journal_state s";
+    let row = sqlx::query(sql).bind(At(now.plus_seconds(-WINDOW_SECONDS))).fetch_one(db).await?;
+    let tail: i64 = row.try_get("head")?;
+    let floor: Option<i64> = row.try_get("floor")?;
+    let (from, to): (Vec<i64>, Vec<i64>) = (row.try_get("jumps_from")?, row.try_get("jumps_to")?);
+    Ok(Extent {
+        floor: cursor(floor.unwrap_or(tail.saturating_add(1))),
+        tail: cursor(tail),
+        jumps: from.into_iter().zip(to).map(|(from, to)| Jump { from: cursor(from), to: cursor(to) }).collect(),
+    })
+}
+
+fn cursor(number: i64) -> Cursor {
+    Cursor::new(number.unsigned_abs())
+}
+
+/// Limits of one read.
+#[derive(Debug, Clone, Copy)]
+pub struct ReadLimits {
+    /// Maximum number of operations.
+    pub rows: u32,
+    /// Maximum size of their content in bytes. The last operation may exceed it, so that at least one is returned.
+    pub bytes: i64,
+}
+
+/// The operations after a position.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stretch {
+    /// In order of their numbers.
+    pub entries: Vec<Entry>,
+    /// Whether more may follow.
+    pub more: bool,
+}
+
+/// One numbered operation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Sequence number.
+    pub seq: u64,
+    /// What a stream sends for the operation. `None` if it is not for streams, if one of its chains is withheld now, or if it does not concern
+    /// the requested vault.
+    pub told: Option<StreamContent>,
+    /// Whether the operation still exists. It is missing only if it has left the window or was removed by hand.
+    pub is_whole: bool,
+}
+
+/// What a stream sends for an operation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StreamContent {
+    /// Kind of frame.
+    pub operation: Operation,
+    /// The vaults it concerns.
+    pub vaults: Vec<String>,
+    /// The event as JSON, as captured.
+    pub row: String,
+}
+
+/// The entries above `after`, in order, within the limits `most`. With `vault`, only operations that concern it have content.
+pub async fn after(
+    db: impl PgExecutor<'_>,
+    after: u64,
+    most: ReadLimits,
+    vault: Option<&str>,
+) -> Result<Stretch, StoreError> {
+    // Sizes are computed without reading the bodies, so bodies beyond the limit are not even decompressed.
+    let sql = "
+        -- journal_after
+        SELECT seq, is_whole, stream_op, vault_ids, body, bytes FROM (
+            SELECT j.seq, o.id IS NOT NULL AS is_whole, CASE WHEN s.told THEN o.stream_op END AS stream_op,
+                CASE WHEN s.told THEN o.vault_ids END AS vault_ids, CASE WHEN s.told THEN o.body END AS body, w.own,
+                sum(w.own) OVER (ORDER BY j.seq ROWS UNBOUNDED PRECEDING) AS bytes
+            FROM (SELECT seq, operation_id, recorded_at FROM journal WHERE seq > $1 ORDER BY seq LIMIT $2) j
+            -- Looked up row by row, and judged once a row, however few the planner takes the rest to be: that is what the offsets are for.
+            LEFT JOIN LATERAL (
+                SELECT * FROM push_operation p WHERE p.id = j.operation_id AND p.recorded_at = j.recorded_at OFFSET 0) o ON TRUE
+            CROSS JOIN LATERAL (
+                SELECT o.stream_op IS NOT NULL AND ($3::text IS NULL OR $3 = ANY (o.vault_ids)) AND NOT EXISTS (
+                    SELECT FROM chain c WHERE c.chain_id = ANY (o.chain_ids) AND NOT c.is_served) AS told OFFSET 0) s
+            CROSS JOIN LATERAL (
+                SELECT CASE WHEN s.told THEN octet_length(o.body) + 64 * cardinality(o.vault_ids) ELSE 0 END AS own OFFSET 0) w
+        ) r
+        WHERE bytes - own < $4
+        ORDER BY seq";
+    let rows = sqlx::query(sql)
+        .bind(i64::try_from(after).unwrap_or(i64::MAX))
+        .bind(i64::from(most.rows))
+        .bind(vault)
+        .bind(most.bytes)
+        .fetch_all(db)
+        .await?;
+    let bytes: Option<i64> = rows.last().map(|row| row.try_get("bytes")).transpose()?;
+    let more = rows.len() == most.rows as usize || bytes.is_some_and(|bytes| bytes >= most.bytes);
+    let entries = rows.iter().map(entry).collect::<Result<_, _>>()?;
+    Ok(Stretch { entries, more })
+}
+
+fn entry(row: &PgRow) -> Result<Entry, StoreError> {
+    let operation: Option<&str> = row.try_get("stream_op")?;
+    let told = match operation {
+        None => None,
+        Some(word) => Some(StreamContent {
+            operation: crate::store::decode_enum("push_operation.stream_op", word)?,
+            vaults: row.try_get("vault_ids")?,
+            row: text(row.try_get("body")?)?,
+        }),
+    };
+    let seq: i64 = row.try_get("seq")?;
+    Ok(Entry { seq: seq.unsigned_abs(), told, is_whole: row.try_get("is_whole")? })
+}
+
+fn text(body: &[u8]) -> Result<String, StoreError> {
+    String::from_utf8(body.to_vec())
+        .map_err(|_| StoreError::Corrupt { column: "push_operation.body", text: "not UTF-8".to_owned() })
+}
+
+/// The last assigned number.
+pub async fn head(db: impl PgExecutor<'_>) -> Result<u64, StoreError> {
+    let head: i64 = sqlx::query_scalar("SELECT head FROM journal_state").fetch_one(db).await?;
+    Ok(head.unsigned_abs())
+}
+
+/// The withheld chains. Their operations are not sent to anybody, whenever they were captured.
+pub async fn withheld(db: impl PgExecutor<'_>) -> Result<Vec<i64>, StoreError> {
+    let sql = "/* withheld_chains */ SELECT chain_id FROM chain WHERE NOT is_served ORDER BY chain_id";
+    Ok(sqlx::query_scalar(sql).fetch_all(db).await?)
+}

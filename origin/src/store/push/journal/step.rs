@@ -1,0 +1,280 @@
+//! The step: raises all numbers once this database turns out to be a restored copy, or another database than the one that issued them.
+//!
+//! # What a restore sets back, and who is affected
+//! A restore sets back everything in the database, including all numbers that clients hold: sequence numbers (stream cursors), data
+//! versions (cursors of the change feed, `run-…` ids), tag versions (cached responses at the edge), and row ids (of keys, organisations,
+//! index tokens, subscriptions, deliveries, captured operations, leases). A client with a number of the lost timeline would take the same
+//! number of the next timeline for it. One step raises all of them, in one transaction, to numbers that no other timeline has used
+//! ([`rds_shared::push::past`] explains how they are chosen):
+//!
+//! | number | raised to | how clients notice |
+//! |---|---|---|
+//! | `journal_state.head` | a landing of `OPERATIONS` | by the recorded jump, at the start of every stream |
+//! | `data_version` | a landing of `ROWS` | by the recorded jump, for every cursor of the change feed |
+//! | `data_tag` | above every version that this database or the edge knows | at the edge, which accepts only higher versions |
+//! | every sequence | a landing of `ROWS` | they need not: an id is issued once |
+//!
+//! Ids derived from content need no step: webhook event ids (operation, instant and body), ids of basket versions and decisions (digests),
+//! ids of vaults, events and signals (their sources'). The *number* of a basket version may repeat in another timeline; its signed id names
+//! the version before it and so distinguishes the two. The versions of a key are those of its Durable Object at the edge, which accepts an
+//! older record from a restored origin once its lease has ended, and a revocation always.
+//!
+//! # Detection
+//!
+//! * Another cluster, timeline or database: [`Cause::Moved`]. Every connection checks this before it numbers anything, and until the step is
+//!   made the database refuses new data versions from every writer.
+//! * The same cluster, timeline and database with its disk set back: nothing in the database shows this. A process that saw a higher number
+//!   does ([`Cause::Behind`]), and so does the edge, whose tag versions are not restored ([`Cause::EdgeAhead`]): the sequencer asks the edge
+//!   before it numbers on a new connection, and the edge returns its versions with every acknowledgement.
+//! * If neither a process nor an edge could notice: an operator ([`Cause::Told`]).
+
+use crate::store::service::tags;
+use crate::store::{At, Db, StoreError, Tx};
+use rds_shared::push::Cursor;
+use rds_shared::push::cursor::{Jump, is_of_this_past};
+use rds_shared::push::past::{Draw, Numbers, OPERATIONS, ROWS};
+use rds_shared::route::TagVersions;
+use rds_shared::wire::Timestamp;
+use sqlx::{Connection, PgConnection, PgExecutor, Row};
+
+/// Tag versions are milliseconds. A version at or above this (about 140 000 years) is an error and is ignored.
+const MAX_TAG_VERSION: i64 = 1 << 52;
+/// Leases last seconds. One that ends later than this, by the database's clock, was taken before the clock was set back.
+const MAX_LEASE: &str = "interval '2 minutes'";
+
+/// A jump of the numbering.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stepped {
+    /// The head before the jump. Operations with higher numbers may be lost.
+    pub from: i64,
+    /// The head after the jump, before `numbered` operations.
+    pub to: i64,
+    /// Number of operations that got their number in the step.
+    pub numbered: u64,
+}
+
+/// The reason for a step.
+#[derive(Debug, Clone, Copy)]
+pub enum Cause<'a> {
+    /// The head was issued by another cluster, timeline or database. Otherwise the step does nothing.
+    Moved,
+    /// The head is below this number, which was seen. Otherwise the step does nothing.
+    Behind(i64),
+    /// The edge knows tag versions that this database has yet to issue. Otherwise the step does nothing.
+    EdgeAhead(TagVersions),
+    /// An operator's reason; always steps.
+    Told(&'a str),
+}
+
+/// The state by which a cause is checked.
+struct StepState {
+    head: i64,
+    here: bool,
+    tags: TagVersions,
+}
+
+impl Cause<'_> {
+    fn applies(self, state: &StepState) -> bool {
+        match self {
+            Cause::Moved => !state.here,
+            Cause::Behind(seen) => state.head < seen,
+            // A tag without a row in this database belongs to a later release.
+            Cause::EdgeAhead(known) => known.iter().any(|(tag, version)| {
+                let ours = state.tags.of(tag);
+                ours > 0 && ours < version && version < MAX_TAG_VERSION
+            }),
+            Cause::Told(_) => true,
+        }
+    }
+
+    fn reason(&self) -> &str {
+        match self {
+            Cause::Moved => "another cluster, timeline or database",
+            Cause::Behind(_) => "the head decreased",
+            Cause::EdgeAhead(_) => "the edge has newer tag versions",
+            Cause::Told(reason) => reason,
+        }
+    }
+}
+
+async fn step_state(db: impl PgExecutor<'_>) -> Result<StepState, StoreError> {
+    let sql = "/* journal_step_standing */ SELECT s.head, s.incarnation = journal_incarnation() AS here, \
+             (SELECT string_agg(t.tag || '=' || t.version, ';') FROM data_tag t) AS tags \
+         FROM journal_state s";
+    let row = sqlx::query(sql).fetch_one(db).await?;
+    let tags: Option<&str> = row.try_get("tags")?;
+    Ok(StepState {
+        head: row.try_get("head")?,
+        here: row.try_get("here")?,
+        tags: TagVersions::parse(tags.unwrap_or_default()),
+    })
+}
+
+/// Whether a step is needed. Checked without the lock, so that it delays nobody in normal operation.
+pub async fn must_step(connection: &mut PgConnection, cause: Cause<'_>) -> Result<bool, StoreError> {
+    Ok(cause.applies(&step_state(connection).await?))
+}
+
+/// Raises all numbers above any that may have been issued, and numbers retained operations that have no number.
+///
+/// Reads all retained operations, and after a restore into another cluster updates them, so the connection needs a long statement timeout.
+/// `draw` uses this machine's real clock; `now` may be a test clock's.
+pub async fn step(
+    connection: &mut PgConnection,
+    cause: Cause<'_>,
+    now: Timestamp,
+    draw: Draw,
+) -> Result<Option<Stepped>, StoreError> {
+    // One of the two clocks may be wrong; the later one is further from any number issued before.
+    let At(theirs) = sqlx::query_scalar("SELECT clock_timestamp()").fetch_one(&mut *connection).await?;
+    let seconds = draw.seconds.max(theirs.as_seconds());
+    step_at(connection, cause, now, Draw { seconds, ..draw }).await
+}
+
+/// Like [`step`], but only with the clock of `draw`.
+///
+/// In a restored cluster, old rows have transaction ids that the cluster has yet to assign. Journalled rows therefore get the first normal
+/// transaction id, 3, so that they are never taken for new ones.
+pub async fn step_at(
+    connection: &mut PgConnection,
+    cause: Cause<'_>,
+    now: Timestamp,
+    draw: Draw,
+) -> Result<Option<Stepped>, StoreError> {
+    let mut tx = connection.begin_with("begin isolation level read committed").await?;
+    // A separate statement: one that reads and waits for the lock at once would still see the tags of before another process's step.
+    sqlx::query("/* journal_step_turn */ SELECT FROM journal_state FOR UPDATE").execute(&mut *tx).await?;
+    let state = step_state(&mut *tx).await?;
+    if !cause.applies(&state) {
+        return Ok(None);
+    }
+    let from = state.head;
+    let (above, known) = match cause {
+        Cause::Behind(seen) => (from.max(seen), TagVersions::default()),
+        Cause::EdgeAhead(known) => (from, known),
+        Cause::Moved | Cause::Told(_) => (from, TagVersions::default()),
+    };
+    let to = landing(OPERATIONS, above, draw)?;
+    // The next statement reads whole tables.
+    sqlx::query("set local enable_seqscan = on").execute(&mut *tx).await?;
+    let sql = "
+        -- journal_step
+        WITH cur AS MATERIALIZED (SELECT pg_current_snapshot() AS s),
+        state AS MATERIALIZED (SELECT greatest(head_at, $2) AS at FROM journal_state),
+        numbered AS (
+            INSERT INTO journal (seq, operation_id, recorded_at, at)
+            SELECT $1 + row_number() OVER (ORDER BY o.id), o.id, o.recorded_at, state.at
+            FROM push_operation o, state
+            WHERE NOT EXISTS (
+                SELECT FROM journal j WHERE j.operation_id = o.id AND j.recorded_at = o.recorded_at)
+            RETURNING seq),
+        advanced AS (
+            UPDATE journal_state SET head = $1 + (SELECT count(*) FROM numbered), head_at = (SELECT at FROM state),
+                snap = (SELECT s FROM cur), incarnation = journal_incarnation()
+            RETURNING head)
+        SELECT (SELECT count(*) FROM numbered), pg_notify('journal', head::text) FROM advanced";
+    let numbered: i64 = sqlx::query(sql).bind(to).bind(At(now)).fetch_one(&mut *tx).await?.try_get(0)?;
+    let sql = "
+        -- journal_settle_restored
+        UPDATE push_operation o SET xid = '3' FROM journal_state s
+        WHERE o.xid >= pg_snapshot_xmin(s.snap) AND EXISTS (
+            SELECT FROM journal j WHERE j.operation_id = o.id AND j.recorded_at = o.recorded_at)";
+    sqlx::query(sql).execute(&mut *tx).await?;
+    raise_sequences(&mut tx, draw).await?;
+    end_old_leases(&mut tx).await?;
+    let (data_from, data_to) = raise_data_version(&mut tx, draw).await?;
+    let sql = "
+        -- journal_jumped
+        INSERT INTO incarnation (from_seq, to_seq, data_from, data_to, at, incarnation, reason)
+        VALUES ($1, $2, $3, $4, $5, journal_incarnation(), $6)";
+    let jumped = sqlx::query(sql).bind(from).bind(to).bind(data_from).bind(data_to).bind(At(now));
+    jumped.bind(cause.reason()).execute(&mut *tx).await?;
+    // The edge's responses may be based on lost facts. Raising all tags makes the edge revalidate every response cached before.
+    tags::raise_all(&mut tx, &known).await?;
+    tx.commit().await?;
+    Ok(Some(Stepped { from, to, numbered: numbered.unsigned_abs() }))
+}
+
+fn landing(numbers: Numbers, above: i64, draw: Draw) -> Result<i64, StoreError> {
+    let to = numbers.landing(above.unsigned_abs(), draw).and_then(|to| i64::try_from(to).ok());
+    to.ok_or_else(|| StoreError::Corrupt { column: "journal_state.head", text: above.to_string() })
+}
+
+/// Raises all sequences, because the number of ids issued by the lost timeline is unknown. `setval` is not transactional; if the step fails
+/// afterwards, the sequences are merely further ahead.
+async fn raise_sequences(tx: &mut Tx<'_>, draw: Draw) -> Result<(), StoreError> {
+    let last: i64 = sqlx::query_scalar(
+        "/* newest_row_id */ SELECT coalesce(max(last_value), 0)::bigint FROM pg_sequences WHERE schemaname = current_schema()",
+    )
+    .fetch_one(&mut **tx)
+    .await?;
+    let to = landing(ROWS, last, draw)?;
+    let sql = "
+        -- raise_sequences
+        SELECT count(setval(format('%I.%I', schemaname, sequencename)::regclass, $1))
+        FROM pg_sequences WHERE schemaname = current_schema()";
+    sqlx::query(sql).bind(to).execute(&mut **tx).await?;
+    Ok(())
+}
+
+/// Ends leases that last longer than any lease is taken for: the clock was ahead when they were taken, or was set back by the restore.
+async fn end_old_leases(tx: &mut Tx<'_>) -> Result<(), StoreError> {
+    for (table, end) in [
+        ("stream_process", "alive_until"),
+        ("webhook_lease", "until"),
+        ("edge_outbox", "not_before"),
+        ("edge_tag_message", "not_before"),
+    ] {
+        let sql = format!(
+            "/* end_old_leases */ UPDATE {table} SET {end} = clock_timestamp() WHERE {end} > clock_timestamp() + {MAX_LEASE}"
+        );
+        sqlx::query(&sql).execute(&mut **tx).await?;
+    }
+    Ok(())
+}
+
+/// Raises the data version; returns the old and the new one. Called after the head was raised, because until then the database refuses new
+/// data versions.
+async fn raise_data_version(tx: &mut Tx<'_>, draw: Draw) -> Result<(i64, i64), StoreError> {
+    let sql = "/* data_version_of_step */ SELECT version FROM data_version FOR UPDATE";
+    let from: i64 = sqlx::query_scalar(sql).fetch_one(&mut **tx).await?;
+    let to = landing(ROWS, from, draw)?;
+    sqlx::query("/* jump_data_version */ UPDATE data_version SET version = $1").bind(to).execute(&mut **tx).await?;
+    Ok((from, to))
+}
+
+/// The timeline of the database's facts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Past {
+    /// Identifies the timeline. With another name, facts that were read before may have been undone, whatever their version.
+    pub name: String,
+    /// The jumps of the data version.
+    jumps: Vec<Jump>,
+}
+
+impl Past {
+    /// Whether this timeline, whose newest data version is `newest`, issued `version`.
+    pub fn gave(&self, newest: i64, version: i64) -> bool {
+        let number = |version: i64| Cursor::new(version.unsigned_abs());
+        version >= 0 && is_of_this_past(&self.jumps, number(newest), number(version))
+    }
+}
+
+/// Reads the timeline, the newest data version and the tag versions, all in one snapshot.
+pub async fn past(db: &Db) -> Result<(Past, i64, TagVersions), StoreError> {
+    let sql = "
+        -- journal_past
+        SELECT d.version,
+            (SELECT string_agg(t.tag || '=' || t.version, ';') FROM data_tag t) AS tags,
+            journal_incarnation() || '/' || coalesce((SELECT max(to_seq) FROM incarnation), 0) AS name,
+            (SELECT coalesce(array_agg(i.data_from ORDER BY i.from_seq), '{}') FROM incarnation i WHERE i.data_to IS NOT NULL) AS jumps_from,
+            (SELECT coalesce(array_agg(i.data_to ORDER BY i.from_seq), '{}') FROM incarnation i WHERE i.data_to IS NOT NULL) AS jumps_to
+        FROM data_version d";
+    let row = sqlx::query(sql).fetch_one(&db.pool).await?;
+    let (from, to): (Vec<i64>, Vec<i64>) = (row.try_get("jumps_from")?, row.try_get("jumps_to")?);
+    let jump =
+        |(from, to): (i64, i64)| Jump { from: Cursor::new(from.unsigned_abs()), to: Cursor::new(to.unsigned_abs()) };
+    let past = Past { name: row.try_get("name")?, jumps: from.into_iter().zip(to).map(jump).collect() };
+    let tags: Option<&str> = row.try_get("tags")?;
+    Ok((past, row.try_get("version")?, TagVersions::parse(tags.unwrap_or_default())))
+}

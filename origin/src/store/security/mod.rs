@@ -1,0 +1,272 @@
+//! The security registry: its rows as served, and their states.
+
+pub mod losses;
+pub mod signals;
+
+use super::{At, Db, StoreError, Tx, decode_enum, decode_optional_enum};
+use crate::facts::Reference;
+use crate::store::registry::catalog::instant;
+use rds_shared::model::event::Link;
+use rds_shared::model::ids::ChainId;
+use rds_shared::model::money::Cents;
+use rds_shared::model::security::{PublishedBy, RegistryState, SecurityEvent};
+use sqlx::Row;
+use sqlx::postgres::PgRow;
+use sqlx::types::Json;
+
+/// Condition: row `s` touches the tracked universe, by its protocol or by a tracked contract among its victims.
+const TOUCHES_TRACKED: &str = "(s.protocol_id IS NOT NULL \
+     OR EXISTS (SELECT FROM vault v WHERE v.chain_id = s.chain_id AND v.address = ANY(s.victims)) \
+     OR EXISTS (SELECT FROM vault v WHERE v.chain_id = s.chain_id AND v.asset_address = ANY(s.victims)) \
+     OR EXISTS (SELECT FROM asset a WHERE a.chain_id = s.chain_id AND a.address = ANY(s.victims)) \
+     OR EXISTS (SELECT FROM market m WHERE m.chain_id = s.chain_id AND m.address = ANY(s.victims)) \
+     OR EXISTS (SELECT FROM market_reserve r WHERE r.chain_id = s.chain_id \
+                AND (r.token_address = ANY(s.victims) OR r.asset_address = ANY(s.victims))))";
+
+/// The part of the tracked universe that row `s` touches, as `t`: vaults that are victims; and protocols of these vaults, of victim
+/// markets and reserves, and of the row itself.
+const TRACKED_PART: &str = "LATERAL ( \
+     WITH hit AS (SELECT v.id, v.protocol_id FROM vault v WHERE v.chain_id = s.chain_id AND v.address = ANY(s.victims)) \
+     SELECT ARRAY(SELECT id FROM hit ORDER BY id COLLATE \"C\") AS vaults, \
+            ARRAY(SELECT protocol_id FROM (SELECT protocol_id FROM hit UNION SELECT s.protocol_id WHERE s.protocol_id IS NOT NULL \
+                  UNION SELECT m.protocol_id FROM market m WHERE m.chain_id = s.chain_id AND m.address = ANY(s.victims) \
+                  UNION SELECT m.protocol_id FROM market_reserve r JOIN market m USING (contract) \
+                        WHERE r.chain_id = s.chain_id AND r.token_address = ANY(s.victims)) AS named \
+                  ORDER BY protocol_id COLLATE \"C\") AS protocols) AS t";
+
+/// Drafts that the auto-publish pass may publish: they touch the tracked universe, or a listed case states their loss.
+const DUE: &str = "security_event s LEFT JOIN chain c USING (chain_id) \
+     WHERE s.state = 'draft' AND coalesce(c.is_served, true) \
+       AND (s.affects_tracked_universe OR EXISTS ( \
+            SELECT FROM loss_case l WHERE l.security_source = s.source AND l.security_source_id = s.source_id \
+            AND l.is_active AND l.loss_usd > 0 AND l.contamination->>'verified_by' IS NULL))";
+
+/// Served rows: published and not on a withheld chain.
+const SERVED: &str =
+    "security_event s LEFT JOIN chain c USING (chain_id) WHERE s.state = 'published' AND coalesce(c.is_served, true)";
+
+/// Columns of a served row. Its feed event is named only while that event is published and served. Each event's place is looked up
+/// separately; see `event_feed::refresh` for the reason.
+const ROW: &str = "SELECT s.*, (s.loss_usd * 100)::bigint AS loss_cents, c.slug AS chain_slug, \
+     (SELECT e.id FROM event e CROSS JOIN LATERAL (SELECT * FROM event_served p WHERE p.event_id = e.id OFFSET 0) AS p \
+      WHERE e.id = s.promoted_event_id AND e.state = 'published' AND p.is_served) AS shown_event_id";
+
+/// The state of a row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RegistryStatus {
+    pub state: RegistryState,
+    /// Whether it touches the tracked universe.
+    pub affects_tracked_universe: bool,
+    /// The event in the feed that reports it.
+    pub promoted_event_id: Option<i64>,
+    /// False while its chain is withheld.
+    pub is_served: bool,
+}
+
+/// A row in the operators' list.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct RegistryEntry {
+    pub id: i64,
+    pub state: RegistryState,
+    pub source: String,
+    /// The source's own id of it.
+    pub source_id: String,
+    pub title: String,
+    /// Whether it touches the tracked universe.
+    pub affects_tracked_universe: bool,
+    /// The reason for its state, if one was given.
+    pub state_reason: Option<String>,
+}
+
+/// The part of the tracked universe that a row touches, ids ascending.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Touched {
+    /// Vaults that are victims themselves.
+    pub vaults: Vec<String>,
+    /// The protocols of these vaults, of victim markets, and of the row itself.
+    pub protocols: Vec<String>,
+}
+
+/// Recomputes `affects_tracked_universe` of every row; returns how many changed.
+pub async fn judge(tx: &mut Tx<'_>) -> Result<u64, StoreError> {
+    let sql = format!(
+        "UPDATE security_event AS old SET affects_tracked_universe = now.touches \
+         FROM (SELECT s.id, {TOUCHES_TRACKED} AS touches FROM security_event s) AS now \
+         WHERE now.id = old.id AND now.touches <> old.affects_tracked_universe"
+    );
+    Ok(sqlx::query(&sql).execute(&mut **tx).await?.rows_affected())
+}
+
+/// The drafts with the oldest attacks that may be published without an editor, at most `limit`.
+pub async fn due(tx: &mut Tx<'_>, limit: u32) -> Result<Vec<i64>, StoreError> {
+    let sql = format!("SELECT s.id FROM {DUE} ORDER BY s.attacked_at, s.id LIMIT $1");
+    Ok(sqlx::query_scalar(&sql).bind(i64::from(limit)).fetch_all(&mut **tx).await?)
+}
+
+/// Number of drafts that may be published without an editor.
+pub async fn count_due(tx: &mut Tx<'_>) -> Result<u64, StoreError> {
+    let count: i64 = sqlx::query_scalar(&format!("SELECT count(*) FROM {DUE}")).fetch_one(&mut **tx).await?;
+    Ok(count.unsigned_abs())
+}
+
+/// The state of a row; `None` if it does not exist.
+pub async fn standing(tx: &mut Tx<'_>, id: i64) -> Result<Option<RegistryStatus>, StoreError> {
+    let row = sqlx::query(
+        "SELECT s.state, s.affects_tracked_universe, s.promoted_event_id, coalesce(c.is_served, true) AS is_served \
+         FROM security_event s LEFT JOIN chain c USING (chain_id) WHERE s.id = $1",
+    );
+    let Some(row) = row.bind(id).fetch_optional(&mut **tx).await? else { return Ok(None) };
+    Ok(Some(RegistryStatus {
+        state: decode_enum("security_event.state", row.try_get("state")?)?,
+        affects_tracked_universe: row.try_get("affects_tracked_universe")?,
+        promoted_event_id: row.try_get("promoted_event_id")?,
+        is_served: row.try_get("is_served")?,
+    }))
+}
+
+pub async fn set_published(tx: &mut Tx<'_>, id: i64, by: PublishedBy, now: At) -> Result<(), StoreError> {
+    let sql = "UPDATE security_event SET state = 'published', published_by = $2, published_at = $3, state_changed_at = $3, \
+               state_reason = NULL WHERE id = $1";
+    sqlx::query(sql).bind(id).bind(by.as_str()).bind(now).execute(&mut **tx).await?;
+    Ok(())
+}
+
+/// Sets a state other than published.
+pub async fn set_withheld(
+    tx: &mut Tx<'_>,
+    id: i64,
+    state: RegistryState,
+    reason: Option<&str>,
+    now: At,
+) -> Result<(), StoreError> {
+    let sql = "UPDATE security_event SET state = $2, state_changed_at = $3, state_reason = $4 WHERE id = $1";
+    sqlx::query(sql).bind(id).bind(state.as_str()).bind(now).bind(reason).execute(&mut **tx).await?;
+    Ok(())
+}
+
+/// Sets the event in the feed that reports a row; returns whether that changed the row.
+pub async fn set_promoted(tx: &mut Tx<'_>, id: i64, event_id: Option<i64>) -> Result<bool, StoreError> {
+    let sql =
+        "UPDATE security_event SET promoted_event_id = $2 WHERE id = $1 AND promoted_event_id IS DISTINCT FROM $2";
+    Ok(sqlx::query(sql).bind(id).bind(event_id).execute(&mut **tx).await?.rows_affected() > 0)
+}
+
+/// Number of rows that one of these events reports.
+pub async fn told_by(tx: &mut Tx<'_>, events: &[i64]) -> Result<u64, StoreError> {
+    let sql = "SELECT count(*) FROM security_event WHERE promoted_event_id = ANY($1)";
+    let rows: i64 = sqlx::query_scalar(sql).bind(events).fetch_one(&mut **tx).await?;
+    Ok(rows.unsigned_abs())
+}
+
+/// Published rows that touch the tracked universe and have no event in the feed. Also rows whose event was made from them (its key is
+/// `made` followed by the row's id) although an incident was reported since under the row's own source and source id.
+pub async fn to_promote(tx: &mut Tx<'_>, made: &str) -> Result<Vec<i64>, StoreError> {
+    let sql = format!(
+        "SELECT s.id FROM (SELECT s.* FROM {SERVED}) AS s LEFT JOIN event e ON e.id = s.promoted_event_id \
+         WHERE s.affects_tracked_universe AND (e.id IS NULL OR (e.event_key = $1 || s.id AND e.state = 'published' AND EXISTS ( \
+             SELECT FROM event r WHERE r.event_key = lower(s.source || '-' || s.source_id) AND r.state = 'published'))) \
+         ORDER BY s.attacked_at, s.id"
+    );
+    Ok(sqlx::query_scalar(&sql).bind(made).fetch_all(&mut **tx).await?)
+}
+
+/// Published rows whose published event, made from them, differs from them, or which no longer touch the tracked universe.
+pub async fn told_wrongly(tx: &mut Tx<'_>, made: &str) -> Result<Vec<i64>, StoreError> {
+    let sql = format!(
+        "SELECT s.id FROM (SELECT s.* FROM {SERVED}) AS s JOIN event e ON e.id = s.promoted_event_id AND e.event_key = $1 || s.id AND e.state = 'published' \
+         CROSS JOIN {TRACKED_PART} \
+         WHERE NOT s.affects_tracked_universe \
+            OR (e.severity, e.title, e.description, e.source, e.occurred_at, e.loss_usd, e.tx_hash, e.links, e.chain_id, e.protocol_id) \
+               IS DISTINCT FROM (s.severity, s.title, s.description, s.source, s.attacked_at, s.loss_usd::double precision, s.tx_hash, s.links, \
+                                 s.chain_id, t.protocols[1]) \
+            OR t.vaults <> ARRAY(SELECT l.subject_id FROM event_link l WHERE l.event_id = e.id AND l.scope = 'vault' ORDER BY l.subject_id COLLATE \"C\") \
+         ORDER BY s.attacked_at, s.id"
+    );
+    Ok(sqlx::query_scalar(&sql).bind(made).fetch_all(&mut **tx).await?)
+}
+
+/// The part of the tracked universe that a row touches.
+pub async fn touched(tx: &mut Tx<'_>, id: i64) -> Result<Touched, StoreError> {
+    let sql = format!("SELECT t.* FROM security_event s CROSS JOIN {TRACKED_PART} WHERE s.id = $1");
+    let row = sqlx::query(&sql).bind(id).fetch_one(&mut **tx).await?;
+    Ok(Touched { vaults: row.try_get("vaults")?, protocols: row.try_get("protocols")? })
+}
+
+/// A row as served at this point of the transaction; `None` if it is not served.
+pub async fn served(tx: &mut Tx<'_>, id: i64) -> Result<Option<SecurityEvent>, StoreError> {
+    let row = sqlx::query(&format!("{ROW} FROM {SERVED} AND s.id = $1")).bind(id).fetch_optional(&mut **tx).await?;
+    row.as_ref().map(security_event).transpose()
+}
+
+/// All served rows, by id, ascending.
+pub async fn load(db: &Db) -> Result<Vec<SecurityEvent>, StoreError> {
+    let rows = sqlx::query(&format!("{ROW} FROM {SERVED} ORDER BY s.id")).fetch_all(&db.pool).await?;
+    rows.iter().map(security_event).collect()
+}
+
+/// One row for operators; `None` if it does not exist.
+pub async fn entry(db: &Db, id: i64) -> Result<Option<RegistryEntry>, StoreError> {
+    let row = sqlx::query("SELECT * FROM security_event WHERE id = $1").bind(id).fetch_optional(&db.pool).await?;
+    row.as_ref().map(registry_entry).transpose()
+}
+
+/// Rows for operators, newest attack first, at most `limit`; only of one state if given.
+pub async fn entries(db: &Db, state: Option<RegistryState>, limit: u32) -> Result<Vec<RegistryEntry>, StoreError> {
+    let rows = sqlx::query(
+        "SELECT * FROM security_event \
+         WHERE $1::text IS NULL OR state = $1 ORDER BY attacked_at DESC, id DESC LIMIT $2",
+    )
+    .bind(state.map(RegistryState::as_str))
+    .bind(i64::from(limit))
+    .fetch_all(&db.pool)
+    .await?;
+    rows.iter().map(registry_entry).collect()
+}
+
+fn registry_entry(row: &PgRow) -> Result<RegistryEntry, StoreError> {
+    Ok(RegistryEntry {
+        id: row.try_get("id")?,
+        state: decode_enum("security_event.state", row.try_get("state")?)?,
+        source: row.try_get("source")?,
+        source_id: row.try_get("source_id")?,
+        title: row.try_get("title")?,
+        affects_tracked_universe: row.try_get("affects_tracked_universe")?,
+        state_reason: row.try_get("state_reason")?,
+    })
+}
+
+fn security_event(row: &PgRow) -> Result<SecurityEvent, StoreError> {
+    let count = |column: &str| Ok::<_, StoreError>(u64::from(row.try_get::<i32, _>(column)?.unsigned_abs()));
+    let (confirmations, disconfirmations) = (count("confirmations")?, count("disconfirmations")?);
+    let published_by: Option<PublishedBy> =
+        decode_optional_enum("security_event.published_by", row.try_get("published_by")?)?;
+    Ok(SecurityEvent {
+        id: row.try_get::<i64, _>("id")?.unsigned_abs(),
+        source: row.try_get("source")?,
+        source_id: row.try_get("source_id")?,
+        chain_id: row.try_get::<Option<i64>, _>("chain_id")?.map(|id| ChainId(id.unsigned_abs())),
+        chain_slug: row.try_get("chain_slug")?,
+        title: row.try_get("title")?,
+        description: row.try_get("description")?,
+        attackers: row.try_get("attackers")?,
+        victims: row.try_get("victims")?,
+        net_score: confirmations.cast_signed() - disconfirmations.cast_signed(),
+        confirmations,
+        disconfirmations,
+        loss_amount_usd: row.try_get::<Option<i64>, _>("loss_cents")?.map(Cents),
+        severity: decode_enum("security_event.severity", row.try_get("severity")?)?,
+        tx_hash: row.try_get("tx_hash")?,
+        native_url: row.try_get("native_url")?,
+        links: references(row)?,
+        affects_tracked_universe: row.try_get("affects_tracked_universe")?,
+        attacked_at: instant(row, "attacked_at")?.unwrap_or_default(),
+        promoted_event_id: row.try_get::<Option<i64>, _>("shown_event_id")?.map(|id| id.to_string()),
+        // The fallback is unreachable: the table requires `published_by` on published rows.
+        published_by: published_by.unwrap_or(PublishedBy::Auto),
+    })
+}
+
+pub(super) fn references(row: &PgRow) -> Result<Vec<Link>, StoreError> {
+    let Json(links): Json<Vec<Reference>> = row.try_get("links")?;
+    Ok(links.into_iter().map(|Reference { label, url }| Link { label, url }).collect())
+}

@@ -1,0 +1,106 @@
+//! The counts of the health record, and whether the database responds.
+
+use crate::store::graph::signers;
+use crate::store::registry::catalog::instant;
+use crate::store::scoring::fail_safe::{self, Stored};
+use crate::store::service::status::newest_sync;
+use crate::store::{At, Db, StoreError};
+use rds_shared::graph::evidence::Signer;
+use rds_shared::wire::Timestamp;
+use sqlx::Row;
+
+/// Counts for `GET /v1/health`. "Active" vaults exclude vaults on withheld chains.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HealthFacts {
+    pub vaults: u64,
+    /// Time of the newest state observation of a served vault.
+    pub last_sync: Option<Timestamp>,
+    /// Completion time of the latest published score run.
+    pub last_run: Option<Timestamp>,
+    /// The fail-safe state.
+    pub fail_safe: Stored,
+    /// The registered signers of decisions.
+    pub signers: Vec<Signer>,
+    /// Number of exposures of active vaults, and of those whose asset has a review.
+    pub exposures: (u64, u64),
+    /// Deposit assets of active vaults, per chain.
+    pub identities: Vec<ChainIdentities>,
+    /// Number of assets without an approved review.
+    pub review_backlog: u64,
+}
+
+/// Deposit assets on one chain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChainIdentities {
+    pub chain_id: u64,
+    /// Number of distinct contracts.
+    pub total: u64,
+    /// Number of those with an approved review.
+    pub approved: u64,
+}
+
+/// Checks that the database responds. The caller applies a timeout.
+pub async fn ping(db: &Db) -> Result<(), StoreError> {
+    sqlx::query("SELECT 1").execute(&db.pool).await?;
+    Ok(())
+}
+
+/// The database's clock; also shows that the database responds. The caller applies a timeout.
+pub async fn clock(db: &Db) -> Result<Timestamp, StoreError> {
+    let now: At = sqlx::query_scalar("/* database_clock */ SELECT clock_timestamp()").fetch_one(&db.pool).await?;
+    Ok(now.into())
+}
+
+/// Reads all counts of the health record.
+pub async fn facts(db: &Db) -> Result<HealthFacts, StoreError> {
+    let row = sqlx::query(
+        "SELECT (SELECT count(*) FROM vault v JOIN chain c USING (chain_id) WHERE v.is_active AND c.is_served) AS vaults, \
+                (SELECT count(*) FROM asset a JOIN chain c USING (chain_id) WHERE c.is_served AND NOT EXISTS ( \
+                    SELECT FROM asset_version r WHERE r.asset_id = a.id AND r.review_status = 'reviewed')) AS backlog",
+    )
+    .fetch_one(&db.pool)
+    .await?;
+    let run = sqlx::query("SELECT completed_at FROM score_run WHERE mode = 'normal' ORDER BY version DESC LIMIT 1")
+        .fetch_optional(&db.pool)
+        .await?;
+    let last_run = run.map(|run| instant(&run, "completed_at")).transpose()?.flatten();
+    let exposures = sqlx::query(
+        "SELECT count(*) AS total, count(*) FILTER (WHERE EXISTS ( \
+                    SELECT FROM asset_version r WHERE r.asset_id = part->>'asset_id')) AS reviewed \
+         FROM exposure e JOIN vault v ON v.id = e.vault_id AND v.is_active JOIN chain c ON c.chain_id = v.chain_id AND c.is_served, \
+              jsonb_array_elements(e.parts) AS part",
+    )
+    .fetch_one(&db.pool)
+    .await?;
+    let identities = sqlx::query(
+        "SELECT chain_id, count(*) AS total, count(*) FILTER (WHERE approved) AS approved FROM ( \
+             SELECT v.chain_id, v.asset_address, bool_or(r.review_status = 'reviewed') IS TRUE AS approved \
+             FROM vault v JOIN chain c ON c.chain_id = v.chain_id AND c.is_served LEFT JOIN asset a ON a.chain_id = v.chain_id AND a.address = v.asset_address \
+             LEFT JOIN asset_version r ON r.asset_id = a.id \
+             WHERE v.is_active AND v.asset_address IS NOT NULL GROUP BY 1, 2) AS identity \
+         GROUP BY chain_id ORDER BY chain_id",
+    )
+    .fetch_all(&db.pool)
+    .await?;
+    let identity = |row: &sqlx::postgres::PgRow| {
+        Ok(ChainIdentities {
+            chain_id: row.try_get::<i64, _>("chain_id")?.unsigned_abs(),
+            total: count(row, "total")?,
+            approved: count(row, "approved")?,
+        })
+    };
+    Ok(HealthFacts {
+        vaults: count(&row, "vaults")?,
+        last_sync: newest_sync(db).await?,
+        last_run,
+        fail_safe: fail_safe::read(&db.pool).await?,
+        signers: signers::list(&db.pool).await?,
+        exposures: (count(&exposures, "total")?, count(&exposures, "reviewed")?),
+        identities: identities.iter().map(identity).collect::<Result<_, StoreError>>()?,
+        review_backlog: count(&row, "backlog")?,
+    })
+}
+
+fn count(row: &sqlx::postgres::PgRow, column: &str) -> Result<u64, StoreError> {
+    Ok(u64::try_from(row.try_get::<i64, _>(column)?).unwrap_or(0))
+}

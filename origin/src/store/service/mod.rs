@@ -1,0 +1,8 @@
+//! The service itself: health, status, tag versions, clock and write probe.
+
+pub mod health;
+pub mod standing;
+pub mod status;
+pub mod tags;
+pub mod test_clock;
+pub mod write_probe;

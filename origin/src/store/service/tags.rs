@@ -1,0 +1,162 @@
+//! Tag versions: raised with the facts, and which of them the edge has acknowledged.
+
+use crate::store::scoring::fail_safe;
+use crate::store::{At, Db, StoreError, Tx};
+use rds_shared::route::{Tag, TagVersions};
+use rds_shared::wire::Timestamp;
+use sqlx::Row;
+use sqlx::postgres::PgRow;
+use std::time::Duration;
+
+/// The notification channel for raised tags. It only shortens the wait; polling finds every version.
+pub const CHANNEL: &str = "data_tags";
+
+/// Raises the versions of these tags in this transaction, because their facts change; returns the new versions.
+///
+/// Call it last, after taking the writers' lock if that is needed: until the commit no other transaction can raise one of these tags, so a
+/// version covers everything committed before. Rows are locked in a fixed order, so that callers with overlapping tags do not deadlock.
+/// Calling it twice in a transaction is harmless. [`Tag::FailSafe`] is skipped; only [`crate::store::scoring::fail_safe`] raises it.
+pub async fn touch(tx: &mut Tx<'_>, tags: &[Tag]) -> Result<TagVersions, StoreError> {
+    let names: Vec<&str> = tags.iter().filter(|tag| **tag != Tag::FailSafe).map(|tag| tag.as_str()).collect();
+    // Uses Postgres' clock. Versions are only compared with versions, also of other databases, never with an instant.
+    let sql = "
+        -- touch_tags
+        WITH held AS (SELECT tag FROM data_tag WHERE tag = ANY($1) ORDER BY tag FOR UPDATE)
+        UPDATE data_tag t SET version = greatest(t.version + 1, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)
+        FROM held WHERE t.tag = held.tag RETURNING t.tag, t.version";
+    let rows = sqlx::query(sql).bind(names).fetch_all(&mut **tx).await?;
+    if !rows.is_empty() {
+        sqlx::query("SELECT pg_notify($1, '')").bind(CHANNEL).execute(&mut **tx).await?;
+    }
+    versions(&rows)
+}
+
+/// Raises all tags, because any fact may have changed, and encodes the fail-safe mode again. Afterwards every version seen from another
+/// timeline of this database is older. `known` are the versions that the edge has seen: if the clock was set back with the database, its
+/// time alone would not exceed them. Call it last, like [`touch`].
+pub async fn raise_all(tx: &mut Tx<'_>, known: &TagVersions) -> Result<(), StoreError> {
+    let mode = fail_safe::hold(tx).await?.mode;
+    let (names, versions): (Vec<&str>, Vec<i64>) = known.iter().map(|(tag, version)| (tag.as_str(), version)).unzip();
+    let sql = "
+        -- raise_tags_to
+        WITH held AS (SELECT tag FROM data_tag WHERE tag = ANY($1) ORDER BY tag FOR UPDATE)
+        UPDATE data_tag t SET version = greatest(t.version, k.version)
+        FROM held, unnest($1::text[], $2::bigint[]) AS k (tag, version) WHERE t.tag = held.tag AND k.tag = t.tag";
+    sqlx::query(sql).bind(names).bind(versions).execute(&mut **tx).await?;
+    touch(tx, &Tag::ALL).await?;
+    fail_safe::spell(tx, mode).await
+}
+
+/// The newest data version and all tag versions, in one snapshot.
+pub async fn newest(db: &Db) -> Result<(i64, TagVersions), StoreError> {
+    let sql = "SELECT d.version AS data_version, t.tag, t.version FROM data_version d LEFT JOIN data_tag t ON TRUE";
+    let rows = sqlx::query(sql).fetch_all(&db.pool).await?;
+    let data_version = rows.first().map(|row| row.try_get("data_version")).transpose()?.unwrap_or_default();
+    Ok((data_version, versions(&rows)?))
+}
+
+/// Parses rows of `tag` and `version`. Tags that only newer releases know are skipped.
+fn versions(rows: &[PgRow]) -> Result<TagVersions, StoreError> {
+    let mut versions = TagVersions::default();
+    for row in rows {
+        if let Some(tag) = row.try_get::<Option<&str>, _>("tag")?.and_then(Tag::parse) {
+            versions.raise(tag, row.try_get("version")?);
+        }
+    }
+    Ok(versions)
+}
+
+/// The message to the edge, leased to this sender.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Claimed {
+    /// All versions that the edge has not acknowledged.
+    pub versions: TagVersions,
+    /// Time of the claim, by the database's clock. The message covers everything committed before.
+    pub at: Timestamp,
+    /// Number of the attempt; the fencing token against a sender whose lease has ended.
+    pub attempt: i64,
+    /// Number of consecutive failures before this attempt.
+    pub failures: i32,
+}
+
+/// Leases the message for `lease` if there is something to send and no other lease is active. Times are the database's, so a machine with a
+/// wrong clock delays nobody else.
+pub async fn claim(db: &Db, lease: Duration) -> Result<Option<Claimed>, StoreError> {
+    // Usually there is nothing to send, and then nothing is written.
+    if standing(db).await?.waiting.is_empty() {
+        return Ok(None);
+    }
+    let sql = "
+        -- claim_tag_message
+        UPDATE edge_tag_message
+        SET not_before = clock_timestamp() + make_interval(secs => $1), attempt = attempt + 1
+        WHERE not_before <= clock_timestamp() RETURNING attempt, failures, clock_timestamp()";
+    let ours = sqlx::query_as(sql).bind(lease.as_secs_f64()).fetch_optional(&db.pool).await?;
+    let Some((attempt, failures, At(at))) = ours else { return Ok(None) };
+    // Read after the claim, so that it includes everything committed until now.
+    let versions = standing(db).await?.waiting;
+    Ok(Some(Claimed { versions, at, attempt, failures }))
+}
+
+/// The edge's progress.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EdgeProgress {
+    /// Versions that the edge has acknowledged.
+    pub acknowledged: TagVersions,
+    /// Newer versions that the edge has not acknowledged.
+    pub waiting: TagVersions,
+    /// When the latest acknowledged message was claimed.
+    pub told_at: Option<Timestamp>,
+    /// Error of the latest message, if it was not acknowledged.
+    pub last_error: Option<String>,
+}
+
+/// The edge's current progress.
+pub async fn standing(db: &Db) -> Result<EdgeProgress, StoreError> {
+    let sql = "
+        -- tag_standing
+        SELECT m.told_at, m.last_error,
+               (SELECT string_agg(tag || '=' || version, ';') FROM edge_tag) AS acknowledged,
+               (SELECT string_agg(t.tag || '=' || t.version, ';') FROM data_tag t LEFT JOIN edge_tag e ON e.tag = t.tag
+                WHERE t.version > coalesce(e.version, 0)) AS waiting
+        FROM edge_tag_message m";
+    let row = sqlx::query(sql).fetch_one(&db.pool).await?;
+    let versions = |column: &str| -> Result<TagVersions, StoreError> {
+        Ok(TagVersions::parse(row.try_get::<Option<&str>, _>(column)?.unwrap_or_default()))
+    };
+    Ok(EdgeProgress {
+        acknowledged: versions("acknowledged")?,
+        waiting: versions("waiting")?,
+        told_at: row.try_get::<Option<At>, _>("told_at")?.map(Timestamp::from),
+        last_error: row.try_get("last_error")?,
+    })
+}
+
+/// Records that the edge has acknowledged the message; the next one can be sent.
+pub async fn acknowledged(db: &Db, claimed: &Claimed) -> Result<(), StoreError> {
+    let (tags, versions): (Vec<&str>, Vec<i64>) =
+        claimed.versions.iter().map(|(tag, version)| (tag.as_str(), version)).unzip();
+    let sql = "
+        -- tags_acknowledged
+        WITH told AS (
+            INSERT INTO edge_tag (tag, version)
+            SELECT tag, version FROM unnest($1::text[], $2::bigint[]) AS told (tag, version) ORDER BY tag
+            ON CONFLICT (tag) DO UPDATE SET version = greatest(edge_tag.version, excluded.version)
+        )
+        UPDATE edge_tag_message SET told_at = greatest(told_at, $4), failures = 0, last_error = NULL,
+               not_before = CASE WHEN attempt = $3 THEN to_timestamp(0) ELSE not_before END";
+    let query = sqlx::query(sql).bind(tags).bind(versions).bind(claimed.attempt).bind(At(claimed.at));
+    query.execute(&db.pool).await?;
+    Ok(())
+}
+
+/// Schedules the next attempt after `pause`, unless another sender has claimed the message since.
+pub async fn failed(db: &Db, attempt: i64, pause: Duration, why: &str) -> Result<(), StoreError> {
+    let sql = "
+        -- tags_not_acknowledged
+        UPDATE edge_tag_message
+        SET not_before = clock_timestamp() + make_interval(secs => $2), failures = failures + 1, last_error = $3
+        WHERE attempt = $1";
+    sqlx::query(sql).bind(attempt).bind(pause.as_secs_f64()).bind(why).execute(&db.pool).await?;
+    Ok(())
+}

@@ -1,0 +1,221 @@
+//! One vault in depth: its JSON documents, rewards and histories.
+
+use crate::facts::IncentivesStatus;
+use crate::store::db_enum::DbEnum;
+use crate::store::registry::catalog::{self, VAULT_FACTS, VaultFacts, instant};
+use crate::store::vaults::rewards::{self, Campaigns, Rates};
+use crate::store::{At, Db, StoreError, decode_enum};
+use rds_shared::model::status::Severity;
+use rds_shared::model::vault_history::{ScoreHistoryPoint, SnapshotPoint, VaultEvent};
+use rds_shared::rules::dwell::ChangeType;
+use rds_shared::rules::tiers::Tier;
+use rds_shared::scoring::MilliPoints;
+use rds_shared::wire::Timestamp;
+use serde_json::value::RawValue;
+use sqlx::{PgConnection, PgExecutor, Row};
+
+/// The data of the detail route.
+#[derive(Debug, Clone)]
+pub struct DetailFacts {
+    /// The data of the list row.
+    pub vault: VaultFacts,
+    /// The four score vectors as JSON.
+    pub risk_vectors: Box<RawValue>,
+    /// `score_provenance` as JSON.
+    pub score_provenance: Box<RawValue>,
+    /// URL of the protocol's website.
+    pub protocol_website: Option<String>,
+    /// When the protocol first went live.
+    pub protocol_launched_at: Option<Timestamp>,
+    /// Date of the newest audit of the deployed version.
+    pub newest_audit_at: Option<Timestamp>,
+    /// URL of the audit reports.
+    pub audit_report_url: Option<String>,
+    /// True if no key can change the contract.
+    pub is_immutable: Option<bool>,
+    /// Delay of changes, in seconds.
+    pub timelock_seconds: Option<u64>,
+    /// Deployment time; if unknown, the time it was first seen.
+    pub deployed_at: Option<Timestamp>,
+    /// Warnings of the source.
+    pub flags: Vec<String>,
+    /// The source's own tags.
+    pub tags: Vec<String>,
+}
+
+/// All data of one vault except its histories. `db` must be a snapshot, so that score and provenance belong to the same run.
+pub async fn vault(db: &mut PgConnection, id: &str) -> Result<Option<DetailFacts>, StoreError> {
+    let found = sqlx::query(&format!("{} WHERE v.id = $1", *VAULT_FACTS)).bind(id).fetch_optional(&mut *db).await?;
+    let Some(row) = found else { return Ok(None) };
+    let ids = [id.to_owned()];
+    let rewards = rewards::running(&mut *db, Some(&ids)).await?.remove(id).unwrap_or_default();
+    let vault = catalog::vault_facts(&row, rewards)?;
+    let row = sqlx::query(
+        "SELECT p.vectors::text AS vectors, p.provenance::text AS provenance, p.run_id, \
+                pr.website_url, pr.launched_at, pr.newest_audit_at, pr.audit_report_url, \
+                v.is_immutable, v.timelock_seconds, coalesce(v.deployed_at, v.first_seen_at) AS deployed_at, v.flags, v.tags, \
+                ARRAY(SELECT DISTINCT coalesce('vault:' || n.id, a.id) COLLATE \"C\" AS id \
+                      FROM exposure e CROSS JOIN jsonb_to_recordset(e.parts) AS part (asset_id text, vault_id text) \
+                      LEFT JOIN asset a ON a.id = part.asset_id LEFT JOIN vault n ON n.id = part.vault_id \
+                      JOIN chain c ON c.chain_id = coalesce(n.chain_id, a.chain_id) AND NOT c.is_served \
+                      WHERE e.vault_id = v.id ORDER BY id) AS withheld \
+         FROM vault v JOIN vault_score p ON p.vault_id = v.id JOIN protocol pr ON pr.id = v.protocol_id WHERE v.id = $1",
+    )
+    .bind(id)
+    .fetch_one(&mut *db)
+    .await?;
+    let timelock: Option<i64> = row.try_get("timelock_seconds")?;
+    Ok(Some(DetailFacts {
+        vault,
+        risk_vectors: document("vault_score.vectors", row.try_get("vectors")?)?,
+        score_provenance: provenance(row.try_get("provenance")?, row.try_get("run_id")?, row.try_get("withheld")?)?,
+        protocol_website: row.try_get("website_url")?,
+        protocol_launched_at: instant(&row, "launched_at")?,
+        newest_audit_at: instant(&row, "newest_audit_at")?,
+        audit_report_url: row.try_get("audit_report_url")?,
+        is_immutable: row.try_get("is_immutable")?,
+        timelock_seconds: timelock.and_then(|seconds| u64::try_from(seconds).ok()),
+        deployed_at: instant(&row, "deployed_at")?,
+        flags: row.try_get("flags")?,
+        tags: row.try_get("tags")?,
+    }))
+}
+
+/// Inserts the id of the run that last confirmed the document and masks the ids of `withheld` exposures. Each masked id stays
+/// distinct, so that the asset vector can still be recomputed.
+fn provenance(stored: &str, run_id: &str, withheld: Vec<String>) -> Result<Box<RawValue>, StoreError> {
+    const OPEN: &str = "\"score_run_id\":\"\"";
+    let mut text = stored.replacen(OPEN, &format!("\"score_run_id\":\"{run_id}\""), 1);
+    for (number, id) in (1..).zip(withheld) {
+        text = text.replace(&format!("\"id\":\"{id}\""), &format!("\"id\":\"withheld-{number}\""));
+    }
+    document("vault_score.provenance", text)
+}
+
+fn document(column: &'static str, text: String) -> Result<Box<RawValue>, StoreError> {
+    RawValue::from_string(text).map_err(|error| StoreError::Corrupt { column, text: error.to_string() })
+}
+
+/// A vault's observations from `from` to `to`, both included, oldest first, with the rates that resulted from the campaigns at that time.
+/// `db` must be a snapshot.
+pub async fn snapshots(
+    db: &mut PgConnection,
+    id: &str,
+    from: Timestamp,
+    to: Timestamp,
+) -> Result<Vec<SnapshotPoint>, StoreError> {
+    let steps = rewards::history(&mut *db, id).await?;
+    let mut campaigns = Campaigns::new(&steps);
+    // All points are read as one row of arrays: decoding a year of hourly rows one by one cost more than everything else.
+    let columns: Readings = sqlx::query_as(
+        "SELECT coalesce(array_agg(observed_at ORDER BY observed_at), '{}') AS observed_at, \
+                coalesce(array_agg(tvl_usd ORDER BY observed_at), '{}') AS tvl_usd, \
+                coalesce(array_agg(base_apr ORDER BY observed_at), '{}') AS base_apr, \
+                coalesce(array_agg(borrow_apr ORDER BY observed_at), '{}') AS borrow_apr, \
+                coalesce(array_agg(incentives ORDER BY observed_at), '{}') AS incentives, \
+                coalesce(array_agg(price_per_share ORDER BY observed_at), '{}') AS price_per_share \
+         FROM vault_snapshot WHERE vault_id = $1 AND observed_at BETWEEN $2 AND $3",
+    )
+    .bind(id)
+    .bind(At(from))
+    .bind(At(to))
+    .fetch_one(&mut *db)
+    .await?;
+    let rates = columns.base_apr.into_iter().zip(columns.borrow_apr).zip(columns.incentives);
+    let read = columns.observed_at.into_iter().zip(columns.tvl_usd).zip(columns.price_per_share).zip(rates);
+    let point = |(((At(recorded_at), tvl_usd), price_per_share), ((base_apr, borrow_apr), incentives))| {
+        let DbEnum(incentives): DbEnum<IncentivesStatus> = incentives;
+        let rates = Rates::of(base_apr, borrow_apr, incentives, campaigns.at(recorded_at));
+        SnapshotPoint {
+            recorded_at,
+            tvl_usd,
+            apr_net: rates.apr_net,
+            borrow_apr,
+            borrow_reward_apr: rates.borrow.reward_apr,
+            borrow_apr_net: rates.borrow.apr_net,
+            borrow_incentive_status: rates.borrow.status,
+            price_per_share,
+        }
+    };
+    Ok(read.map(point).collect())
+}
+
+/// Observations of one vault as columns, in order of time.
+#[derive(sqlx::FromRow)]
+struct Readings {
+    observed_at: Vec<At>,
+    tvl_usd: Vec<Option<f64>>,
+    base_apr: Vec<Option<f64>>,
+    borrow_apr: Vec<Option<f64>>,
+    incentives: Vec<DbEnum<IncentivesStatus>>,
+    price_per_share: Vec<Option<f64>>,
+}
+
+/// The newest `limit` published changes from `from` to `to`, both included, newest first.
+pub async fn score_history(
+    db: &Db,
+    id: &str,
+    from: Timestamp,
+    to: Timestamp,
+    limit: u32,
+) -> Result<Vec<ScoreHistoryPoint>, StoreError> {
+    let rows = sqlx::query(
+        "SELECT observed_at, change_type, prev_score, new_score, prev_tier, new_tier, methodology_version FROM score_history \
+         WHERE vault_id = $1 AND observed_at BETWEEN $2 AND $3 ORDER BY observed_at DESC, version DESC LIMIT $4",
+    )
+    .bind(id)
+    .bind(At(from))
+    .bind(At(to))
+    .bind(i64::from(limit))
+    .fetch_all(&db.pool)
+    .await?;
+    let score = |stored: Option<i32>| stored.and_then(MilliPoints::new);
+    let tier = |stored: Option<&str>| stored.map(|text| decode_enum::<Tier>("score_history.tier", text)).transpose();
+    let point = |row: &sqlx::postgres::PgRow| {
+        Ok(ScoreHistoryPoint {
+            observed_at: row.try_get::<At, _>("observed_at")?.0,
+            change_type: decode_enum::<ChangeType>("score_history.change_type", row.try_get("change_type")?)?,
+            prev_score: score(row.try_get("prev_score")?),
+            new_score: score(row.try_get("new_score")?),
+            prev_tier: tier(row.try_get("prev_tier")?)?,
+            new_tier: tier(row.try_get("new_tier")?)?,
+            methodology_version: row.try_get("methodology_version")?,
+        })
+    };
+    rows.iter().map(point).collect()
+}
+
+/// The newest `limit` events of a vault, newest first, including its protocol's events that affect its score.
+pub async fn events(db: impl PgExecutor<'_>, id: &str, limit: u32) -> Result<Vec<VaultEvent>, StoreError> {
+    let rows = sqlx::query(
+        "SELECT e.id, e.event_type, e.severity, e.title, e.description, e.tx_hash, e.block_number, e.occurred_at, e.source, \
+                e.observed_at, e.retracted_at, e.retracted_reason \
+         FROM event e JOIN event_served s ON s.event_id = e.id AND s.is_served WHERE e.id IN ( \
+             SELECT l.event_id FROM event_link l JOIN vault v ON v.id = $1 \
+             WHERE (l.scope = 'vault' AND l.subject_id = v.id) \
+                OR (l.scope = 'protocol' AND l.subject_id = v.protocol_id AND l.affects_protocol_score)) \
+           AND e.state = 'published' ORDER BY e.occurred_at DESC, e.id DESC LIMIT $2",
+    )
+    .bind(id)
+    .bind(i64::from(limit))
+    .fetch_all(db)
+    .await?;
+    let event = |row: &sqlx::postgres::PgRow| {
+        let block: Option<i64> = row.try_get("block_number")?;
+        Ok(VaultEvent {
+            id: row.try_get("id")?,
+            event_type: row.try_get("event_type")?,
+            severity: decode_enum::<Severity>("event.severity", row.try_get("severity")?)?,
+            title: row.try_get("title")?,
+            description: row.try_get("description")?,
+            tx_hash: row.try_get("tx_hash")?,
+            block_number: block.and_then(|block| u64::try_from(block).ok()),
+            occurred_at: row.try_get::<At, _>("occurred_at")?.0,
+            source: row.try_get("source")?,
+            detected_at: instant(row, "observed_at")?,
+            retracted_at: instant(row, "retracted_at")?,
+            retracted_reason: row.try_get("retracted_reason")?,
+        })
+    };
+    rows.iter().map(event).collect()
+}

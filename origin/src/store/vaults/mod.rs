@@ -1,0 +1,9 @@
+//! One vault in depth: documents, histories, holders, and what stands behind it.
+
+pub mod allocation;
+pub mod days;
+pub mod detail;
+pub mod holders;
+pub mod positions;
+pub mod rewards;
+pub mod strategies;

@@ -1,0 +1,222 @@
+//! From the journal to deliveries: the reads and writes of one fan-out step.
+
+use crate::store::{At, Db, StoreError, Tx};
+use rds_shared::wire::Timestamp;
+use sqlx::Row;
+
+/// An operation of the journal, as captured.
+#[derive(Debug, Clone)]
+pub struct Operation {
+    /// Sequence number.
+    pub seq: i64,
+    /// Id of the captured operation.
+    pub id: i64,
+    pub recorded_at: Timestamp,
+    /// Event type for webhooks.
+    pub family: String,
+    /// The chains it concerns.
+    pub chain_ids: Vec<i64>,
+    /// Whether one of these chains is withheld; then nobody receives it.
+    pub is_withheld: bool,
+    /// The captured row as JSON.
+    pub body: Vec<u8>,
+}
+
+/// Registers the fan-out as a consumer of the journal, at its beginning: from then on nothing leaves the journal before it was fanned out. An
+/// existing position is kept. Starting at the beginning is safe, because a subscription receives only operations numbered after its creation.
+pub async fn join(db: &Db) -> Result<(), StoreError> {
+    let sql = "INSERT INTO journal_consumer (name, position) VALUES ('webhooks', 0) ON CONFLICT (name) DO NOTHING";
+    sqlx::query(sql).execute(&db.pool).await?;
+    Ok(())
+}
+
+/// Whether the journal has entries after the fan-out's position.
+pub async fn is_due(db: &Db) -> Result<bool, StoreError> {
+    let sql = "
+        -- webhook_fanout_is_due
+        SELECT EXISTS (SELECT FROM journal_consumer c, journal_state s WHERE c.name = 'webhooks' AND c.position < s.head)";
+    Ok(sqlx::query_scalar(sql).fetch_one(&db.pool).await?)
+}
+
+/// The fan-out's position, locked for this transaction; `None` while another process holds the lock.
+pub async fn take_turn(tx: &mut Tx<'_>) -> Result<Option<i64>, StoreError> {
+    let sql = "SELECT position FROM journal_consumer WHERE name = 'webhooks' FOR UPDATE SKIP LOCKED";
+    Ok(sqlx::query_scalar(sql).fetch_optional(&mut **tx).await?)
+}
+
+/// The events that any subscription wants.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wanted {
+    /// Event types of all generic subscriptions that are not disabled.
+    pub families: Vec<String>,
+    /// Whether any basket subscription is not disabled.
+    pub baskets: bool,
+}
+
+/// The currently wanted events. Call it after reading the head, so that it covers every subscription created before the operations up to it.
+pub async fn wanted(tx: &mut Tx<'_>) -> Result<Wanted, StoreError> {
+    let sql = "
+        -- wanted_webhook_events
+        SELECT ARRAY(SELECT DISTINCT unnest(families) FROM webhook_subscription
+                     WHERE basket_id IS NULL AND status <> 'disabled') AS families,
+               EXISTS (SELECT FROM webhook_subscription WHERE basket_id IS NOT NULL AND status <> 'disabled') AS baskets";
+    let row = sqlx::query(sql).fetch_one(&mut **tx).await?;
+    Ok(Wanted { families: row.try_get("families")?, baskets: row.try_get("baskets")? })
+}
+
+/// Maximum size of the bodies of one step, in bytes; the first operation is read whatever its size.
+const MAX_BYTES: i64 = 8 << 20;
+
+/// A range of the journal.
+#[derive(Debug)]
+pub struct Stretch {
+    /// Its operations of a wanted event type, in order.
+    pub operations: Vec<Operation>,
+    /// Its last sequence number; `None` if it is empty.
+    pub last: Option<i64>,
+    /// Number of entries whose operation no longer exists.
+    pub lost: usize,
+}
+
+/// Up to `limit` entries of the journal after `after`, with their operations of these event types.
+///
+/// Bodies of other operations are not read. Each operation is looked up separately: the journal grows faster than the planner's statistics,
+/// and a join might read all of it.
+pub async fn behind(tx: &mut Tx<'_>, after: i64, limit: i64, families: &[String]) -> Result<Stretch, StoreError> {
+    let sql = "
+        -- webhook_fanout_behind
+        SELECT seq, is_whole, id, recorded_at, family, chain_ids, body, is_withheld FROM (
+            SELECT j.seq, o.id IS NOT NULL AS is_whole, CASE WHEN w.wanted THEN o.id END AS id, o.recorded_at, o.family,
+                o.chain_ids, CASE WHEN w.wanted THEN o.body END AS body,
+                w.wanted AND EXISTS (SELECT FROM chain c WHERE c.chain_id = ANY (o.chain_ids) AND NOT c.is_served) AS is_withheld,
+                sum(b.own) OVER (ORDER BY j.seq rows unbounded preceding) - b.own AS bytes_before
+            FROM (SELECT seq, operation_id, recorded_at FROM journal WHERE seq > $1 ORDER BY seq LIMIT $2) j
+            LEFT JOIN LATERAL (
+                SELECT * FROM push_operation p WHERE p.id = j.operation_id AND p.recorded_at = j.recorded_at OFFSET 0) o ON TRUE
+            CROSS JOIN LATERAL (SELECT coalesce(o.family = ANY ($4), FALSE) AS wanted OFFSET 0) w
+            CROSS JOIN LATERAL (SELECT CASE WHEN w.wanted THEN octet_length(o.body) ELSE 0 END AS own OFFSET 0) b
+        ) r
+        WHERE bytes_before < $3
+        ORDER BY seq";
+    let rows = sqlx::query(sql).bind(after).bind(limit).bind(MAX_BYTES).bind(families).fetch_all(&mut **tx).await?;
+    let mut stretch = Stretch { operations: Vec::new(), last: None, lost: 0 };
+    for row in &rows {
+        let seq = row.try_get("seq")?;
+        stretch.last = Some(seq);
+        if !row.try_get::<bool, _>("is_whole")? {
+            stretch.lost += 1;
+        }
+        let Some(id) = row.try_get("id")? else { continue };
+        stretch.operations.push(Operation {
+            seq,
+            id,
+            recorded_at: row.try_get::<At, _>("recorded_at")?.into(),
+            family: row.try_get("family")?,
+            chain_ids: row.try_get("chain_ids")?,
+            is_withheld: row.try_get("is_withheld")?,
+            body: row.try_get("body")?,
+        });
+    }
+    Ok(stretch)
+}
+
+/// The basket version that an event is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OfVersion {
+    pub basket_id: String,
+    pub version_id: String,
+    /// Whether the event is for subscriptions pinned to this version; otherwise for those without a pinned version.
+    pub is_for_pinned: bool,
+}
+
+/// An event to be delivered, with its encoded envelope.
+#[derive(Debug)]
+pub struct OutboundEvent {
+    pub event_id: String,
+    pub event_type: String,
+    /// Sequence number in the journal.
+    pub seq: i64,
+    pub occurred_at: Timestamp,
+    /// The chains it concerns.
+    pub chain_ids: Vec<i64>,
+    /// The basket version it is about, for a basket event.
+    pub version: Option<OfVersion>,
+    /// The body, the same for all subscriptions.
+    pub body: String,
+}
+
+/// Inserts events and one delivery per event and subscription that wants it; returns the number of new deliveries.
+///
+/// A subscription does not receive events that were numbered before its creation, and none while it is disabled.
+pub async fn enqueue(tx: &mut Tx<'_>, told: &[OutboundEvent], now: Timestamp) -> Result<u64, StoreError> {
+    let column = |of: fn(&OutboundEvent) -> &str| told.iter().map(of).collect::<Vec<_>>();
+    let ids = column(|told| &told.event_id);
+    let sql = "
+        -- webhook_events
+        INSERT INTO webhook_event (event_id, event_type, seq, occurred_at, body, chain_ids, created_at)
+        SELECT e.event_id, e.event_type, e.seq, e.occurred_at, e.body, e.chain_ids::bigint[], $7
+        FROM unnest($1::text[], $2::text[], $3::bigint[], $4::timestamptz[], $5::text[], $6::text[])
+            AS e (event_id, event_type, seq, occurred_at, body, chain_ids)
+        ON CONFLICT (event_id) DO NOTHING";
+    sqlx::query(sql)
+        .bind(&ids)
+        .bind(column(|told| &told.event_type))
+        .bind(told.iter().map(|told| told.seq).collect::<Vec<_>>())
+        .bind(told.iter().map(|told| At(told.occurred_at)).collect::<Vec<_>>())
+        .bind(column(|told| &told.body))
+        .bind(told.iter().map(|told| array(&told.chain_ids)).collect::<Vec<_>>())
+        .bind(At(now))
+        .execute(&mut **tx)
+        .await?;
+    let sql = "
+        -- webhook_deliveries_of_events
+        INSERT INTO webhook_delivery (subscription_id, event, state, attempt, due, created_at)
+        SELECT s.id, e.id, 'pending', 1, $2, $2
+        FROM webhook_event e JOIN webhook_subscription s ON e.event_type = ANY(s.families)
+        WHERE e.event_id = ANY($1) AND s.basket_id IS NULL AND s.status <> 'disabled' AND s.since_seq < e.seq
+        ORDER BY e.seq, s.id
+        ON CONFLICT (subscription_id, event) DO NOTHING";
+    let generic = sqlx::query(sql).bind(&ids).bind(At(now)).execute(&mut **tx).await?.rows_affected();
+    Ok(generic + enqueue_of_baskets(tx, told, now).await?)
+}
+
+/// Inserts the deliveries of basket subscriptions, which select events by basket and version.
+async fn enqueue_of_baskets(tx: &mut Tx<'_>, told: &[OutboundEvent], now: Timestamp) -> Result<u64, StoreError> {
+    let of_version: Vec<(&str, &OfVersion)> =
+        told.iter().filter_map(|told| Some((told.event_id.as_str(), told.version.as_ref()?))).collect();
+    if of_version.is_empty() {
+        return Ok(0);
+    }
+    let sql = "
+        -- webhook_deliveries_of_basket_events
+        INSERT INTO webhook_delivery (subscription_id, event, state, attempt, due, created_at)
+        SELECT s.id, e.id, 'pending', 1, $5, $5
+        FROM unnest($1::text[], $2::text[], $3::text[], $4::boolean[]) AS t (event_id, basket_id, version_id, is_for_pinned)
+        JOIN webhook_event e ON e.event_id = t.event_id
+        JOIN webhook_subscription s ON s.basket_id = t.basket_id
+            AND s.pinned_version_id IS NOT DISTINCT FROM CASE WHEN t.is_for_pinned THEN t.version_id END
+        WHERE s.status <> 'disabled' AND s.since_seq < e.seq
+        ORDER BY e.seq, s.id
+        ON CONFLICT (subscription_id, event) DO NOTHING";
+    let query = sqlx::query(sql)
+        .bind(of_version.iter().map(|(event_id, _)| *event_id).collect::<Vec<_>>())
+        .bind(of_version.iter().map(|(_, of)| of.basket_id.as_str()).collect::<Vec<_>>())
+        .bind(of_version.iter().map(|(_, of)| of.version_id.as_str()).collect::<Vec<_>>())
+        .bind(of_version.iter().map(|(_, of)| of.is_for_pinned).collect::<Vec<_>>())
+        .bind(At(now));
+    Ok(query.execute(&mut **tx).await?.rows_affected())
+}
+
+/// A Postgres array literal: arrays of arrays cannot be bound.
+fn array(numbers: &[i64]) -> String {
+    format!("{{{}}}", numbers.iter().map(i64::to_string).collect::<Vec<_>>().join(","))
+}
+
+/// Records how far the journal is fanned out.
+pub async fn advance(tx: &mut Tx<'_>, to: i64) -> Result<(), StoreError> {
+    sqlx::query("UPDATE journal_consumer SET position = $1 WHERE name = 'webhooks'")
+        .bind(to)
+        .execute(&mut **tx)
+        .await?;
+    Ok(())
+}

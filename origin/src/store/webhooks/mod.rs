@@ -1,0 +1,326 @@
+//! Webhook subscriptions: rows, states, secrets.
+
+pub mod deliveries;
+pub mod fanout;
+pub mod lists;
+pub mod secrets;
+pub mod upkeep;
+
+use super::{At, Db, StoreError, Tx, decode_enum, decode_optional_enum};
+use rds_shared::push::breaker::{Breaker, DisabledReason, FailureRun, Status};
+use rds_shared::push::webhook::EventType;
+use rds_shared::wire::Timestamp;
+use sqlx::Row;
+use sqlx::postgres::PgRow;
+
+/// The subject of a basket subscription.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToBasket {
+    pub basket_id: String,
+    /// The pinned version, if any.
+    pub pinned_version_id: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Subscription {
+    pub id: i64,
+    /// The subject of a basket subscription; `None` for a generic one.
+    pub basket: Option<ToBasket>,
+    /// The endpoint.
+    pub url: String,
+    /// Subscribed event types; empty for a basket subscription.
+    pub families: Vec<EventType>,
+    /// The owner's description.
+    pub description: Option<String>,
+    /// Its state, and the key on whose behalf it delivers.
+    pub breaker: Breaker,
+    pub created_at: Timestamp,
+    /// When its settings or its state last changed.
+    pub updated_at: Timestamp,
+}
+
+/// A subscription's signing secrets, encrypted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SealedSecrets {
+    /// The newest secret.
+    pub current: Vec<u8>,
+    /// The previous secret and the end of its use; no end until a service has seen the rotation.
+    pub previous: Option<(Vec<u8>, Option<Timestamp>)>,
+}
+
+/// A subscription to insert.
+#[derive(Debug)]
+pub struct NewSubscription<'a> {
+    /// Its id, drawn before, because the secret's encryption is bound to it.
+    pub id: i64,
+    /// The owning organisation.
+    pub org: i64,
+    /// The endpoint.
+    pub url: &'a str,
+    /// Subscribed event types; empty for a basket subscription.
+    pub families: &'a [EventType],
+    /// The subject of a basket subscription; `None` for a generic one.
+    pub basket: Option<&'a ToBasket>,
+    /// The owner's description.
+    pub description: Option<&'a str>,
+    pub secret: &'a [u8],
+    /// Its initial state.
+    pub breaker: Breaker,
+}
+
+const COLUMNS: &str = "s.id, s.basket_id, s.pinned_version_id, s.url, s.families, s.description, s.status, s.paused_until, s.disabled_reason, s.key_id, s.failure_count, \
+     s.latest_failure_at, s.second_latest_failure_at, s.pauses, s.finals_since, s.created_at, s.updated_at";
+
+fn read(row: &PgRow) -> Result<Subscription, StoreError> {
+    let instant = |column| Ok::<_, StoreError>(row.try_get::<Option<At>, _>(column)?.map(Timestamp::from));
+    let families: Vec<String> = row.try_get("families")?;
+    let status: String = row.try_get("status")?;
+    let reason: Option<String> = row.try_get("disabled_reason")?;
+    let reason = decode_optional_enum::<DisabledReason>("webhook_subscription.disabled_reason", reason.as_deref())?;
+    let status = match (status.as_str(), instant("paused_until")?, reason) {
+        ("active", None, None) => Status::Active,
+        ("paused", Some(until), None) => Status::Paused(until),
+        ("disabled", None, Some(reason)) => Status::Disabled(reason),
+        _ => return Err(StoreError::Corrupt { column: "webhook_subscription.status", text: status }),
+    };
+    let basket_id: Option<String> = row.try_get("basket_id")?;
+    let pinned_version_id: Option<String> = row.try_get("pinned_version_id")?;
+    Ok(Subscription {
+        id: row.try_get("id")?,
+        basket: basket_id.map(|basket_id| ToBasket { basket_id, pinned_version_id }),
+        url: row.try_get("url")?,
+        families: families
+            .iter()
+            .map(|text| decode_enum("webhook_subscription.families", text))
+            .collect::<Result<_, _>>()?,
+        description: row.try_get("description")?,
+        breaker: Breaker {
+            status,
+            credential: row.try_get("key_id")?,
+            failures: FailureRun {
+                count: u32::try_from(row.try_get::<i64, _>("failure_count")?).unwrap_or(u32::MAX),
+                latest: instant("latest_failure_at")?,
+                second_latest: instant("second_latest_failure_at")?,
+            },
+            pauses: u8::try_from(row.try_get::<i16, _>("pauses")?).unwrap_or(u8::MAX),
+            finals_since: row.try_get::<At, _>("finals_since")?.into(),
+        },
+        created_at: row.try_get::<At, _>("created_at")?.into(),
+        updated_at: row.try_get::<At, _>("updated_at")?.into(),
+    })
+}
+
+/// Parses `secret`, `previous_secret` and `previous_until`.
+pub(super) fn sealed(row: &PgRow) -> Result<SealedSecrets, StoreError> {
+    let until = row.try_get::<Option<At>, _>("previous_until")?.map(Timestamp::from);
+    let previous = row.try_get::<Option<Vec<u8>>, _>("previous_secret")?;
+    Ok(SealedSecrets { current: row.try_get("secret")?, previous: previous.map(|secret| (secret, until)) })
+}
+
+/// Locks the organisation so that its subscriptions are created one at a time; returns the current number of subscriptions.
+pub async fn take_turn(tx: &mut Tx<'_>, org: i64) -> Result<i64, StoreError> {
+    sqlx::query("SELECT FROM organisation WHERE id = $1 FOR NO KEY UPDATE").bind(org).execute(&mut **tx).await?;
+    let count = "SELECT count(*) FROM webhook_subscription WHERE org_id = $1";
+    Ok(sqlx::query_scalar(count).bind(org).fetch_one(&mut **tx).await?)
+}
+
+/// Whether `key` is an active key of `org`. Locks the key, so a revocation waits until the transaction ends.
+pub async fn is_live_key(tx: &mut Tx<'_>, key: i64, org: i64) -> Result<bool, StoreError> {
+    let sql = "SELECT FROM api_key WHERE id = $1 AND org_id = $2 AND revoked_at IS NULL FOR SHARE";
+    Ok(sqlx::query(sql).bind(key).bind(org).fetch_optional(&mut **tx).await?.is_some())
+}
+
+/// Draws the id of the next subscription.
+pub async fn next_id(tx: &mut Tx<'_>) -> Result<i64, StoreError> {
+    let sql = "SELECT nextval(pg_get_serial_sequence('webhook_subscription', 'id'))";
+    Ok(sqlx::query_scalar(sql).fetch_one(&mut **tx).await?)
+}
+
+/// Inserts a subscription; it receives the operations that the journal numbers from now on.
+pub async fn insert(tx: &mut Tx<'_>, new: &NewSubscription<'_>, now: Timestamp) -> Result<Subscription, StoreError> {
+    let sql = format!(
+        "/* insert_webhook */ INSERT INTO webhook_subscription AS s (id, org_id, created_by_key_id, key_id, url, description, \
+             families, secret, status, failure_count, pauses, finals_since, since_seq, created_at, updated_at, \
+             basket_id, pinned_version_id) \
+         VALUES ($1, $2, $3, $3, $4, $5, $6, $7, 'active', 0, 0, $8, (SELECT head FROM journal_state), $9, $9, $10, $11) \
+         RETURNING {COLUMNS}"
+    );
+    let families: Vec<&str> = new.families.iter().map(|family| family.as_str()).collect();
+    let row = sqlx::query(&sql)
+        .bind(new.id)
+        .bind(new.org)
+        .bind(new.breaker.credential)
+        .bind(new.url)
+        .bind(new.description)
+        .bind(families)
+        .bind(new.secret)
+        .bind(At(new.breaker.finals_since))
+        .bind(At(now))
+        .bind(new.basket.map(|it| &it.basket_id))
+        .bind(new.basket.and_then(|it| it.pinned_version_id.as_ref()))
+        .fetch_one(&mut **tx)
+        .await?;
+    read(&row)
+}
+
+/// An earlier creation with the same idempotency key.
+#[derive(Debug)]
+pub struct CreatedAs {
+    /// Digest of the request.
+    pub wish: Vec<u8>,
+    /// The key that made the request.
+    pub by: i64,
+    /// Whether the secret was rotated since.
+    pub is_rotated: bool,
+    pub subscription: Subscription,
+    pub secrets: SealedSecrets,
+}
+
+/// The creation with the idempotency key `name` after `since`, if any.
+pub async fn created_as(
+    db: impl sqlx::PgExecutor<'_>,
+    org: i64,
+    name: &str,
+    since: Timestamp,
+) -> Result<Option<CreatedAs>, StoreError> {
+    let sql = format!(
+        "/* webhook_created_as */ SELECT c.wish, c.is_rotated, s.created_by_key_id, {COLUMNS}, s.secret, s.previous_secret, s.previous_until \
+         FROM webhook_creation c JOIN webhook_subscription s ON s.id = c.subscription_id \
+         WHERE c.org_id = $1 AND c.idempotency_key = $2 AND c.created_at > $3"
+    );
+    let row = sqlx::query(&sql).bind(org).bind(name).bind(At(since)).fetch_optional(db).await?;
+    let read = |row: PgRow| {
+        Ok(CreatedAs {
+            wish: row.try_get("wish")?,
+            by: row.try_get("created_by_key_id")?,
+            is_rotated: row.try_get("is_rotated")?,
+            subscription: read(&row)?,
+            secrets: sealed(&row)?,
+        })
+    };
+    row.map(read).transpose()
+}
+
+/// Records a creation under its idempotency key; replaces an expired one.
+pub async fn name_creation(
+    tx: &mut Tx<'_>,
+    org: i64,
+    name: &str,
+    wish: &[u8],
+    subscription: i64,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let sql = "
+        -- name_webhook_creation
+        INSERT INTO webhook_creation (org_id, idempotency_key, wish, subscription_id, created_at) VALUES ($1, $2, $3, $4, $5)
+        ON CONFLICT (org_id, idempotency_key)
+        DO UPDATE SET wish = excluded.wish, subscription_id = excluded.subscription_id, is_rotated = FALSE,
+            created_at = excluded.created_at";
+    sqlx::query(sql).bind(org).bind(name).bind(wish).bind(subscription).bind(At(now)).execute(&mut **tx).await?;
+    Ok(())
+}
+
+/// An organisation's subscriptions to a basket, or its generic ones if `basket` is `None`, oldest first.
+pub async fn of_org(db: &Db, org: i64, basket: Option<&str>) -> Result<Vec<Subscription>, StoreError> {
+    let sql = format!(
+        "/* webhooks */ SELECT {COLUMNS} FROM webhook_subscription s \
+         WHERE s.org_id = $1 AND s.basket_id IS NOT DISTINCT FROM $2 ORDER BY s.id"
+    );
+    sqlx::query(&sql).bind(org).bind(basket).fetch_all(&db.pool).await?.iter().map(read).collect()
+}
+
+/// An organisation's subscriptions to any basket, oldest first.
+pub async fn of_baskets(db: &Db, org: i64) -> Result<Vec<Subscription>, StoreError> {
+    let sql = format!(
+        "/* basket_webhooks */ SELECT {COLUMNS} FROM webhook_subscription s \
+         WHERE s.org_id = $1 AND s.basket_id IS NOT NULL ORDER BY s.id"
+    );
+    sqlx::query(&sql).bind(org).fetch_all(&db.pool).await?.iter().map(read).collect()
+}
+
+/// A generic subscription of an organisation, with its signing secrets.
+pub async fn find(db: &Db, org: i64, id: i64) -> Result<Option<(Subscription, SealedSecrets)>, StoreError> {
+    let sql = format!(
+        "/* webhook */ SELECT {COLUMNS}, s.secret, s.previous_secret, s.previous_until FROM webhook_subscription s \
+         WHERE s.org_id = $1 AND s.id = $2 AND s.basket_id IS NULL"
+    );
+    let row = sqlx::query(&sql).bind(org).bind(id).fetch_optional(&db.pool).await?;
+    row.map(|row| Ok((read(&row)?, sealed(&row)?))).transpose()
+}
+
+/// A subscription of an organisation to a basket, or a generic one; locked until the transaction ends.
+pub async fn find_locked(
+    tx: &mut Tx<'_>,
+    org: i64,
+    basket: Option<&str>,
+    id: i64,
+) -> Result<Option<Subscription>, StoreError> {
+    let sql = format!(
+        "/* webhook_locked */ SELECT {COLUMNS} FROM webhook_subscription s \
+         WHERE s.org_id = $1 AND s.id = $2 AND s.basket_id IS NOT DISTINCT FROM $3 FOR NO KEY UPDATE"
+    );
+    let row = sqlx::query(&sql).bind(org).bind(id).bind(basket).fetch_optional(&mut **tx).await?;
+    row.as_ref().map(read).transpose()
+}
+
+/// Locks these subscriptions, in the common lock order, and returns them.
+pub async fn lock(tx: &mut Tx<'_>, ids: &[i64]) -> Result<Vec<Subscription>, StoreError> {
+    let sql = format!(
+        "/* lock_webhooks */ SELECT {COLUMNS} FROM webhook_subscription s WHERE s.id = ANY($1) ORDER BY s.id FOR NO KEY UPDATE"
+    );
+    sqlx::query(&sql).bind(ids).fetch_all(&mut **tx).await?.iter().map(read).collect()
+}
+
+/// Locks the subscriptions that deliver on behalf of a key, and returns them.
+pub async fn lock_of_key(tx: &mut Tx<'_>, key: i64) -> Result<Vec<Subscription>, StoreError> {
+    let sql = format!(
+        "/* lock_webhooks_of_key */ SELECT {COLUMNS} FROM webhook_subscription s WHERE s.key_id = $1 ORDER BY s.id \
+         FOR NO KEY UPDATE"
+    );
+    sqlx::query(&sql).bind(key).fetch_all(&mut **tx).await?.iter().map(read).collect()
+}
+
+/// Locks up to 200 subscriptions whose pause is over, and returns them; skips those locked by another process.
+pub async fn lock_resuming(tx: &mut Tx<'_>, now: Timestamp) -> Result<Vec<Subscription>, StoreError> {
+    let sql = format!(
+        "/* lock_resuming_webhooks */ SELECT {COLUMNS} FROM webhook_subscription s \
+         WHERE s.status = 'paused' AND s.paused_until <= $1 ORDER BY s.id LIMIT 200 FOR NO KEY UPDATE SKIP LOCKED"
+    );
+    sqlx::query(&sql).bind(At(now)).fetch_all(&mut **tx).await?.iter().map(read).collect()
+}
+
+/// Stores a subscription's state. `touched` is the new `updated_at`, if the owner sees a change.
+pub async fn save(tx: &mut Tx<'_>, id: i64, breaker: &Breaker, touched: Option<Timestamp>) -> Result<(), StoreError> {
+    let (paused_until, reason) = match breaker.status {
+        Status::Active => (None, None),
+        Status::Paused(until) => (Some(At(until)), None),
+        Status::Disabled(reason) => (None, Some(reason.as_str())),
+    };
+    let sql = "
+        -- save_webhook_state
+        UPDATE webhook_subscription
+        SET status = $2, paused_until = $3, disabled_reason = $4, key_id = $5, failure_count = $6, latest_failure_at = $7,
+            second_latest_failure_at = $8, pauses = $9, finals_since = $10, updated_at = coalesce($11, updated_at)
+        WHERE id = $1";
+    sqlx::query(sql)
+        .bind(id)
+        .bind(breaker.status.as_str())
+        .bind(paused_until)
+        .bind(reason)
+        .bind(breaker.credential)
+        .bind(i64::from(breaker.failures.count))
+        .bind(breaker.failures.latest.map(At))
+        .bind(breaker.failures.second_latest.map(At))
+        .bind(i16::from(breaker.pauses))
+        .bind(At(breaker.finals_since))
+        .bind(touched.map(At))
+        .execute(&mut **tx)
+        .await?;
+    Ok(())
+}
+
+/// Deletes a subscription to a basket, or a generic one, with all its deliveries. `false` if the organisation has none with this id.
+pub async fn delete(tx: &mut Tx<'_>, org: i64, basket: Option<&str>, id: i64) -> Result<bool, StoreError> {
+    let sql = "DELETE FROM webhook_subscription WHERE org_id = $1 AND id = $2 AND basket_id IS NOT DISTINCT FROM $3";
+    Ok(sqlx::query(sql).bind(org).bind(id).bind(basket).execute(&mut **tx).await?.rows_affected() == 1)
+}

@@ -1,0 +1,57 @@
+//! Periodic reads and deletions for webhooks.
+
+use crate::store::{At, Db, StoreError};
+use rds_shared::wire::Timestamp;
+
+/// Maximum number of rows deleted by one statement.
+const MAX_ROWS: i64 = 1_000;
+
+/// The backlog of webhooks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct WebhookBacklog {
+    /// Number of pending deliveries.
+    pub waiting: u64,
+    /// Due time of the oldest due delivery of an active subscription.
+    pub due_since: Option<Timestamp>,
+    /// Number of journal entries that are not fanned out yet.
+    pub behind: u64,
+    /// The database's clock.
+    pub database_now: Timestamp,
+}
+
+/// The backlog at `now`.
+pub async fn standing(db: &Db, now: Timestamp) -> Result<WebhookBacklog, StoreError> {
+    let sql = "
+        -- webhook_standing
+        SELECT (SELECT count(*) FROM webhook_delivery WHERE state = 'pending'),
+               (SELECT min(d.due) FROM webhook_delivery d JOIN webhook_subscription s ON s.id = d.subscription_id
+                WHERE d.state = 'pending' AND d.due <= $1 AND s.status = 'active'),
+               (SELECT greatest(0, j.head - c.position) FROM journal_state j, journal_consumer c WHERE c.name = 'webhooks'),
+               clock_timestamp()";
+    let (waiting, due_since, behind, database_now): (i64, Option<At>, Option<i64>, At) =
+        sqlx::query_as(sql).bind(At(now)).fetch_one(&db.pool).await?;
+    Ok(WebhookBacklog {
+        waiting: waiting.unsigned_abs(),
+        due_since: due_since.map(Timestamp::from),
+        behind: behind.unwrap_or(0).unsigned_abs(),
+        database_now: database_now.into(),
+    })
+}
+
+/// Deletes events older than `before` without pending deliveries, together with their deliveries, and idempotency keys of creations older
+/// than `named_before`. Returns the number of rows deleted; 0 when there is nothing left to delete.
+pub async fn prune(db: &Db, before: Timestamp, named_before: Timestamp) -> Result<u64, StoreError> {
+    let events = "
+        -- prune_webhook_events
+        DELETE FROM webhook_event WHERE id IN (
+            SELECT e.id FROM webhook_event e
+            WHERE e.created_at < $1 AND NOT EXISTS (SELECT FROM webhook_delivery d WHERE d.event = e.id AND d.state = 'pending')
+            ORDER BY e.created_at LIMIT $2)";
+    let events = sqlx::query(events).bind(At(before)).bind(MAX_ROWS).execute(&db.pool).await?.rows_affected();
+    let names = "
+        -- prune_webhook_creations
+        DELETE FROM webhook_creation WHERE (org_id, idempotency_key) IN (
+            SELECT org_id, idempotency_key FROM webhook_creation WHERE created_at < $1 ORDER BY created_at LIMIT $2)";
+    let names = sqlx::query(names).bind(At(named_before)).bind(MAX_ROWS).execute(&db.pool).await?.rows_affected();
+    Ok(events + names)
+}

@@ -127,7 +127,9 @@ fn advice(code: ErrorCode) -> String {
         ErrorCode::InvalidParameter => "Read `details`: it names each invalid parameter and what is allowed.",
         ErrorCode::MissingParameter => "Send the parameter that `details` names.",
         ErrorCode::InvalidAddress => "Check the address for a lost or changed character.",
-        ErrorCode::AddressNamespaceMismatch => "Check the chain: addresses are `0x…` on EVM chains and base58 on Solana.",
+        ErrorCode::AddressNamespaceMismatch => {
+            "Check the chain: addresses are `0x…` on EVM chains and base58 on Solana."
+        }
         ErrorCode::InvalidCursor => "Send cursors back unchanged; without a cursor, begin with an instant.",
         ErrorCode::InvalidBody => "Read `details`: it names the invalid field.",
         ErrorCode::TooManyItems => "Split the items over several requests.",
@@ -140,7 +142,9 @@ fn advice(code: ErrorCode) -> String {
         ErrorCode::IdempotencyKeyReused => "Use a new key for a new request.",
         ErrorCode::VersionRetired => "Follow `Link`, or `error.successor`.",
         ErrorCode::PayloadTooLarge => "Split the body over several requests.",
-        ErrorCode::UriTooLong => return format!("Keep the URL within {TARGET_BYTES} bytes: request fewer items at once."),
+        ErrorCode::UriTooLong => {
+            return format!("Keep the URL within {TARGET_BYTES} bytes: request fewer items at once.");
+        }
         ErrorCode::UnsupportedMediaType => "Send `Content-Type: application/json`.",
         ErrorCode::RateLimited => "The full limit is available again when the window ends.",
         ErrorCode::DailyLimitExceeded => "Use a key: keys have no daily limit.",
@@ -158,22 +162,25 @@ fn gaps() -> String {
     let mut out = String::from("| `reason` | What happened | What to do | Connection |\n|---|---|---|---|\n");
     for reason in GapReason::ALL {
         let (means, todo) = match reason {
-            GapReason::QueueOverflow => {
-                ("Your client read too slowly, and its queue was full.", "Reconnect with the last cursor that you received.")
-            }
+            GapReason::QueueOverflow => (
+                "Your client read too slowly, and its queue was full.",
+                "Reconnect with the last cursor that you received.",
+            ),
             GapReason::ReplayTruncated => {
                 ("The replay reached the maximum of one connection.", "Reconnect with the gap's cursor.")
             }
-            GapReason::CursorLegacy => {
-                ("The cursor has the format of an earlier API version.", "Load the current state; the whole window follows.")
-            }
+            GapReason::CursorLegacy => (
+                "The cursor has the format of an earlier API version.",
+                "Load the current state; the whole window follows.",
+            ),
             GapReason::CursorUnknown => (
                 "The cursor was never issued, or is no longer valid.",
                 "Load the current state; the `cursor` frame that follows replaces your cursor.",
             ),
-            GapReason::CursorInvalid => {
-                ("The cursor is malformed.", "Load the current state; the `cursor` frame that follows replaces your cursor.")
-            }
+            GapReason::CursorInvalid => (
+                "The cursor is malformed.",
+                "Load the current state; the `cursor` frame that follows replaces your cursor.",
+            ),
             GapReason::CursorExpired => {
                 ("The cursor is older than the window.", "Load the older events; the window follows.")
             }

@@ -193,7 +193,8 @@ pub fn written(folder: &Path) -> Result<Vec<Page>, Box<dyn Error>> {
         let path = entry?.path();
         let name = path.file_stem().and_then(|name| name.to_str()).ok_or("a file's name is not UTF-8")?.to_owned();
         let text = fs::read_to_string(&path)?;
-        let (head, main) = text.split_once("\n\n").ok_or_else(|| format!("{name}: there must be an empty line after the head"))?;
+        let (head, main) =
+            text.split_once("\n\n").ok_or_else(|| format!("{name}: there must be an empty line after the head"))?;
         let head = head_of(head);
         let required = |key: &str| head.get(key).cloned().ok_or_else(|| format!("{name}: the head has no `{key}`"));
         pages.push(Page {

@@ -30,7 +30,8 @@ pub fn guides(here: &Path, contract: &Contract) -> Result<Vec<Guide>, Box<dyn Er
         let path = entry?.path();
         let name = path.file_stem().and_then(|name| name.to_str()).ok_or("a file's name is not UTF-8")?.to_owned();
         let text = fs::read_to_string(&path)?;
-        let (head, body) = text.split_once("\n\n").ok_or_else(|| format!("{name}: there must be an empty line after the head"))?;
+        let (head, body) =
+            text.split_once("\n\n").ok_or_else(|| format!("{name}: there must be an empty line after the head"))?;
         let head = head_of(head);
         let required = |key: &str| head.get(key).cloned().ok_or_else(|| format!("{name}: the head has no `{key}`"));
         guides.push(Guide {

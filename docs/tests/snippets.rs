@@ -16,11 +16,15 @@ fn the_snippet_accepts_genuine_signatures_only() {
         let now = vector["seconds"].as_u64().unwrap();
         for secret in vector["secrets"].as_array().unwrap() {
             let secret = secret.as_str().unwrap();
-            let accepts = |header: &str, body: &str, secret: &str, now| is_genuine(header, body.as_bytes(), secret, now);
+            let accepts =
+                |header: &str, body: &str, secret: &str, now| is_genuine(header, body.as_bytes(), secret, now);
             assert!(accepts(header, body, secret, now) && accepts(header, body, secret, now + 300), "{header}");
             assert!(!accepts(header, &format!("{body} "), secret, now), "another body");
             assert!(!accepts(header, body, &format!("{secret}0"), now), "another secret");
-            assert!(!accepts(header, body, secret, now + 301) && !accepts(header, body, secret, now - 301), "another time");
+            assert!(
+                !accepts(header, body, secret, now + 301) && !accepts(header, body, secret, now - 301),
+                "another time"
+            );
             assert!(!accepts("", body, secret, now) && !accepts("t=,v1=", body, secret, now), "no signature");
         }
         seen += 1;

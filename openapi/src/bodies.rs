@@ -76,7 +76,10 @@ fn url() -> Value {
 
 fn check() -> Value {
     let limit = |dimension: &Dimension| {
-        let about = format!("Maximum share of the portfolio that may be exposed to one `{}`, as a fraction.", dimension.as_str());
+        let about = format!(
+            "Maximum share of the portfolio that may be exposed to one `{}`, as a fraction.",
+            dimension.as_str()
+        );
         let schema = json!({"type": "number", "exclusiveMinimum": 0, "maximum": 1, "description": about});
         (dimension.limit_field().to_owned(), schema)
     };

@@ -20,7 +20,8 @@ pub const RELEASED: &str = "released.json";
 pub const BREAKS: &str = "breaks.json";
 
 /// Members that are documentation only and not part of the contract.
-const DOCUMENTATION: [&str; 8] = ["description", "summary", "example", "examples", "title", "tags", "license", "servers"];
+const DOCUMENTATION: [&str; 8] =
+    ["description", "summary", "example", "examples", "title", "tags", "license", "servers"];
 /// Members whose own members are names, not keywords of the format.
 const NAMING: [&str; 11] = [
     "properties",
@@ -93,7 +94,9 @@ pub fn release(home: &Path, made: &Value) -> Result<()> {
     let path = home.join(RELEASED);
     fs::write(&path, text_of(&promise(made))).with_context(|| format!("{} cannot be written", path.display()))?;
     match fs::remove_file(home.join(BREAKS)) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error).with_context(|| format!("{BREAKS} cannot be deleted")),
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("{BREAKS} cannot be deleted"))
+        }
         _ => Ok(()),
     }
 }

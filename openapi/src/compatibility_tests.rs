@@ -87,7 +87,10 @@ fn removing_anything_is_a_break() {
     );
     assert_eq!(without("/paths/~1v1~1things", "post"), ["POST /v1/things: the operation is gone"]);
     assert_eq!(without("/webhooks", "thing.made"), ["webhook thing.made: the event is gone"]);
-    assert_eq!(without("/paths/~1v1~1things/get/responses", "304"), ["GET /v1/things: status 304 is no longer returned"]);
+    assert_eq!(
+        without("/paths/~1v1~1things/get/responses", "304"),
+        ["GET /v1/things: status 304 is no longer returned"]
+    );
     assert_eq!(
         without("/paths/~1v1~1things/get/responses/200/headers", "ETag"),
         ["GET /v1/things 200: the header ETag is gone"]

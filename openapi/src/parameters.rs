@@ -205,7 +205,9 @@ fn path(route: &Route, name: &'static str, example: Option<&Example>) -> Value {
         "groupKey" => ("The group's key: `group_key` of an event.", text),
         "versionId" => ("The version's id, as `/v1/baskets/{id}/versions` lists it.", text),
         "whId" => ("The subscription's id.", number),
-        "id" if under("/v1/graph/decision") => ("The decision's id: the SHA-256 of its envelope, 64 hex characters.", hash),
+        "id" if under("/v1/graph/decision") => {
+            ("The decision's id: the SHA-256 of its envelope, 64 hex characters.", hash)
+        }
         "id" if under("/v1/graph/snapshot") => ("The snapshot's id: 64 hex characters.", hash),
         "id" if under("/v1/vaults") => ("The vault's id: `{protocol_id}-{chain_id}-{address}`.", text),
         "id" if under("/v1/markets") => ("The market's id, as in the market list; letter case is ignored.", text),
@@ -268,7 +270,10 @@ mod tests {
         assert!(min_score["description"].as_str().unwrap().ends_with(aliases), "{min_score}");
         let points = named(RouteId::VaultDetail, "points");
         assert!(
-            points["description"].as_str().unwrap().ends_with("`resolution` is another name of this parameter; send only one.")
+            points["description"]
+                .as_str()
+                .unwrap()
+                .ends_with("`resolution` is another name of this parameter; send only one.")
         );
         assert_eq!(named(RouteId::VaultChanges, "since")["required"], true);
         let idempotency = json!({"$ref": "#/components/parameters/IdempotencyKey"});

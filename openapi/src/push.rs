@@ -199,7 +199,10 @@ mod tests {
     fn the_description_of_a_delivery_states_the_retry_schedule() {
         let deliveries = webhooks(&mut crate::schemas::generator(), &Examples::default());
         let about = deliveries["webhook.test"]["post"]["description"].to_string();
-        assert!(about.contains("6 attempts are made, with 10 s, 1 min, 5 min, 30 min and 2 h between them."), "{about}");
+        assert!(
+            about.contains("6 attempts are made, with 10 s, 1 min, 5 min, 30 min and 2 h between them."),
+            "{about}"
+        );
     }
 
     #[test]

@@ -291,7 +291,8 @@ fn error(status: u16, codes: &BTreeSet<ErrorCode>, kind: Kind, examples: &Exampl
     let lines: Vec<String> = codes.iter().map(|code| format!("- `{}`: {}", code.as_str(), code.about())).collect();
     // One schema for all errors: a schema per set of codes would make client generators write a model for each operation.
     let mut media = json!({"schema": {"$ref": "#/components/schemas/Error"}});
-    let recorded = words.iter().filter_map(|word| Some(((*word).to_owned(), json!({"value": examples.of_error(word)?}))));
+    let recorded =
+        words.iter().filter_map(|word| Some(((*word).to_owned(), json!({"value": examples.of_error(word)?}))));
     let recorded: Map<String, Value> = recorded.collect();
     if let (false, Some(members)) = (recorded.is_empty(), media.as_object_mut()) {
         members.insert("examples".into(), recorded.into());

@@ -126,7 +126,9 @@ impl<'a> Comparison<'a> {
                 continue;
             }
             match (direction, before, now) {
-                (Direction::Sent, _, Some(now)) => self.broken(place, format!("only a value that {verb} {now} is accepted now")),
+                (Direction::Sent, _, Some(now)) => {
+                    self.broken(place, format!("only a value that {verb} {now} is accepted now"))
+                }
                 (Direction::Read, Some(before), _) => {
                     self.broken(place, format!("it is no longer guaranteed that it {verb} {before}"))
                 }
@@ -192,7 +194,9 @@ impl<'a> Comparison<'a> {
             match namesake.or(now.get(position).filter(|_| before.len() == now.len())).or(alike) {
                 Some(now) => self.schema(place, choice, now, direction),
                 // A type that is no longer accepted was reported above.
-                None if direction == Direction::Sent && now.len() > 1 => self.broken(place, "an alternative is no longer accepted"),
+                None if direction == Direction::Sent && now.len() > 1 => {
+                    self.broken(place, "an alternative is no longer accepted")
+                }
                 None => {}
             }
         }

@@ -3,7 +3,7 @@
 use crate::store::markets::oracles::FeedRecord;
 use rds_shared::model::ids::{Address, ChainId};
 use rds_shared::model::oracle::EncodedFeed;
-use rds_shared::route::Query;
+use rds_shared::route::{RowQuery, routes};
 use rds_shared::select::Selection;
 use rds_shared::select::feeds::FeedIndex;
 use rds_shared::wire::Timestamp;
@@ -52,7 +52,12 @@ impl Feeds {
     }
 
     /// The requested page at `now`, and the number of matches on all pages.
-    pub fn select(&self, query: &Query, now: Timestamp, page: PageRequest) -> (Vec<&EncodedFeed>, usize) {
+    pub fn select(
+        &self,
+        query: RowQuery<'_, routes::OracleList>,
+        now: Timestamp,
+        page: PageRequest,
+    ) -> (Vec<&EncodedFeed>, usize) {
         let Selection { rows, total } = self.index.select(query, now, page);
         (rows.iter().filter_map(|row| self.encoded.get(*row as usize)).collect(), total)
     }

@@ -6,7 +6,7 @@ use rds_shared::model::EncodedRow;
 use rds_shared::model::ids::{Address, ChainId};
 use rds_shared::model::market::{Market, MarketReserve, MarketShape, TotalsSource};
 use rds_shared::model::status::{BorrowStatus, TvlStatus};
-use rds_shared::route::Query;
+use rds_shared::route::{RowQuery, routes};
 use rds_shared::rules::markets::{MarketTotals, ReserveReading, by_supply, totals};
 use rds_shared::select::Selection;
 use rds_shared::select::markets::MarketIndex;
@@ -84,7 +84,7 @@ impl Markets {
     }
 
     /// The requested page, and the number of matches on all pages.
-    pub fn select(&self, query: &Query, page: PageRequest) -> (Vec<&EncodedRow>, usize) {
+    pub fn select(&self, query: RowQuery<'_, routes::MarketList>, page: PageRequest) -> (Vec<&EncodedRow>, usize) {
         let Selection { rows, total } = self.index.select(query, page);
         (rows.iter().filter_map(|row| self.entries.get(*row as usize)).map(|entry| &entry.encoded).collect(), total)
     }

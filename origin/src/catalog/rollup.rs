@@ -7,7 +7,7 @@ use rds_shared::model::chain::ChainRow;
 use rds_shared::model::curator::{ChainShare, CuratorRow};
 use rds_shared::model::ids::{ChainId, Namespace};
 use rds_shared::model::protocol::{ProtocolRow, ProtocolVersion};
-use rds_shared::route::Query;
+use rds_shared::route::{RowQuery, params, routes};
 use rds_shared::select::{Index, Selection, Sort, SortColumn};
 use rds_shared::wire::Timestamp;
 use rds_shared::wire::page::PageRequest;
@@ -155,10 +155,10 @@ impl Rollup {
     }
 
     /// The requested page of curators (`sortBy`, `sortOrder`), and their number.
-    pub fn curators(&self, query: &Query, page: PageRequest) -> (Vec<&EncodedRow>, usize) {
-        let by = query.choice("sortBy").and_then(|field| self.curator_columns.get(field));
+    pub fn curators(&self, query: RowQuery<'_, routes::CuratorList>, page: PageRequest) -> (Vec<&EncodedRow>, usize) {
+        let by = self.curator_columns.get(query.get(params::CuratorSort));
         let Some(by) = by else { return (Vec::new(), self.curators.len()) };
-        let sort = Sort { by: *by, descending: query.choice("sortOrder") != Some("asc") };
+        let sort = Sort { by: *by, descending: query.get(params::SortOrder) != "asc" };
         let Selection { rows, total } = self.curator_index.select(&[], sort, page);
         (
             rows.iter().filter_map(|row| self.curators.get(*row as usize)).map(|curator| &curator.encoded).collect(),

@@ -4,7 +4,7 @@ use rds_shared::model::EncodedRow;
 use rds_shared::model::loss::{Coverage, LossRow};
 use rds_shared::model::money::Cents;
 use rds_shared::model::security::SecurityEvent;
-use rds_shared::route::Query;
+use rds_shared::route::{Row, RowQuery, routes};
 use rds_shared::select::losses::LossIndex;
 use rds_shared::select::security::SecurityIndex;
 
@@ -54,13 +54,13 @@ impl Security {
     }
 
     /// The requested page of published rows, and the number of matches on all pages.
-    pub fn events(&self, query: &Query) -> (Vec<&EncodedRow>, usize) {
+    pub fn events(&self, query: RowQuery<'_, routes::SecurityEventList>) -> (Vec<&EncodedRow>, usize) {
         let found = self.event_index.select(query);
         (found.rows.iter().filter_map(|row| self.events.get(*row as usize)).collect(), found.total)
     }
 
     /// The requested page of the board, the number of matches on all pages, and the total loss of all matches.
-    pub fn losses(&self, query: &Query) -> (Vec<&EncodedRow>, usize, Cents) {
+    pub fn losses<R: Row>(&self, query: RowQuery<'_, R>) -> (Vec<&EncodedRow>, usize, Cents) {
         let (found, lost) = self.loss_index.select(query);
         (found.rows.iter().filter_map(|row| self.losses.get(*row as usize)).collect(), found.total, lost)
     }

@@ -86,6 +86,7 @@ mod metrics;
 mod odd_texts;
 mod openapi;
 mod operator_verbs;
+mod parameters;
 mod receiver;
 mod reference_rates;
 mod research;

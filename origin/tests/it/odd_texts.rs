@@ -9,7 +9,7 @@ use rds_origin::http::exchange::router;
 use rds_origin::listener::Listener;
 use rds_shared::access::{Plan, Principal};
 use rds_shared::route::param::{Default, Kind};
-use rds_shared::route::{Access, Method, Query, ROUTES, Route, RouteId, match_route};
+use rds_shared::route::{Access, Method, Query, ROUTES, Route, RouteId, RowQuery, match_route, params, routes};
 use rds_shared::wire::{RequestId, percent};
 use std::sync::Arc;
 
@@ -319,7 +319,7 @@ async fn every_search_answers_ten_thousand_odd_texts() {
 }
 
 fn text_of(query: Query) -> Option<String> {
-    query.text("search").map(str::to_owned)
+    RowQuery::<routes::EventList>::of(&query).get(params::EventSearch).map(str::to_owned)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -4,7 +4,7 @@
 //! with a link to what to use. None has an end that was announced, so there is no `Sunset` yet.
 //! Source: interface, "Versioning", 6 and 9.
 
-use super::row::Route;
+use super::entry::Route;
 use crate::wire::headers;
 use alloc::borrow::Cow;
 use alloc::format;

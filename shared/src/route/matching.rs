@@ -1,6 +1,7 @@
 //! From method and path to a row of the table. One matcher for both hosts, so that they cannot disagree.
 
-use super::row::{Method, Route};
+use super::entry::Route;
+use super::row::Method;
 use super::table::ROUTES;
 use crate::wire::percent;
 use alloc::string::String;

@@ -10,40 +10,35 @@
 //! - An inclusive upper bound in whole milliseconds covers its whole millisecond (`Query::until`), because instants are stored in microseconds
 //!   (`tests/it/shown_instants.rs`).
 
-mod asset_params;
-mod basket_params;
 pub mod bounds;
-mod decision_params;
 pub mod deprecation;
-mod event_params;
+pub mod entry;
 pub mod fail_safe;
 pub mod family;
 mod fold;
-pub mod graph_params;
-mod index_params;
 mod matching;
 pub mod pages;
 pub mod param;
-mod push_params;
 pub mod query;
-mod research_params;
 pub mod row;
+pub mod row_query;
 mod rows;
-mod security_params;
-mod service_params;
 pub mod table;
 pub mod tag;
+pub mod typed;
 pub mod unknown;
-mod vault_params;
-mod webhook_params;
 
 pub use deprecation::Deprecated;
+pub use entry::{Route, Row, is_of_graph};
 pub use family::RateLimitClass;
 pub use fold::Fold;
 pub use matching::{Found, Matching, match_route};
 pub use pages::Pages;
 pub use param::{Kind, OnInvalid, OnOverflow, Param};
 pub use query::Query;
-pub use row::{Access, Body, Cache, Door, Method, Route, is_of_graph};
-pub use table::{ROUTES, RouteId, SECURITY_PAGES};
+pub use row::{Access, Body, Cache, Door, Method};
+pub use row_query::{RowQuery, reads};
+pub use table::{ROUTES, RouteId, params, routes};
 pub use tag::{Tag, TagVersions};
+pub use typed::Parameter;
+pub use typed::kinds::Matches;

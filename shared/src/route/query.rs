@@ -7,7 +7,6 @@ use super::bounds::LIST_NAMES;
 use super::param::{Default, Kind, OnInvalid, OnOverflow, Param, VERBATIM, Value};
 use super::unknown::{Ignored, STRICT};
 use crate::wire::error::{ApiError, Detail, ErrorCode, In};
-use crate::wire::page::PageRequest;
 use crate::wire::{Timestamp, percent};
 use alloc::borrow::ToOwned;
 use alloc::format;
@@ -117,94 +116,22 @@ impl Query {
         self.params
     }
 
-    fn get(&self, name: &str) -> Option<&Value> {
-        let index = self.params.iter().position(|param| param.name == name)?;
+    /// The parameters that have a value, given or by default.
+    pub(super) fn given(&self) -> impl Iterator<Item = (&'static Param, &Value)> {
+        self.params.iter().zip(&self.values).filter_map(|(param, value)| Some((param, value.as_ref()?)))
+    }
+
+    /// The value of the parameter at this place of the row; `None` if it is absent and has no default.
+    pub(super) fn value(&self, index: usize) -> Option<&Value> {
         self.values.get(index)?.as_ref()
     }
 
-    /// A whole number; its default when absent, 0 when it has none.
-    pub fn int(&self, name: &str) -> i64 {
-        match self.get(name) {
-            Some(Value::Int(number)) => *number,
+    /// The whole number at this place; 0 if it is absent and has no default.
+    pub(super) fn count(&self, index: usize) -> u64 {
+        match self.value(index) {
+            Some(Value::Int(number)) => number.unsigned_abs(),
             _ => 0,
         }
-    }
-
-    /// A decimal number, if given.
-    pub fn decimal(&self, name: &str) -> Option<f64> {
-        match self.get(name) {
-            Some(Value::Decimal(number)) => Some(*number),
-            _ => None,
-        }
-    }
-
-    /// `true` or `false`, if given.
-    pub fn flag(&self, name: &str) -> Option<bool> {
-        match self.get(name) {
-            Some(Value::Flag(flag)) => Some(*flag),
-            _ => None,
-        }
-    }
-
-    /// A listed word: the given one or the default.
-    pub fn choice(&self, name: &str) -> Option<&'static str> {
-        match self.get(name) {
-            Some(Value::Choice(word)) => Some(word),
-            _ => None,
-        }
-    }
-
-    /// Listed words, in the table's order; empty when absent.
-    pub fn choices(&self, name: &str) -> &[&'static str] {
-        match self.get(name) {
-            Some(Value::Choices(words)) => words,
-            _ => &[],
-        }
-    }
-
-    /// Lower-cased names; empty when absent.
-    pub fn names(&self, name: &str) -> &[String] {
-        match self.get(name) {
-            Some(Value::Names(names)) => names,
-            _ => &[],
-        }
-    }
-
-    /// Free text, if given and not empty.
-    pub fn text(&self, name: &str) -> Option<&str> {
-        match self.get(name) {
-            Some(Value::Text(text)) => Some(text),
-            _ => None,
-        }
-    }
-
-    /// Whether the parameter was given a value that nothing can match.
-    pub fn selects_nothing(&self, name: &str) -> bool {
-        matches!(self.get(name), Some(Value::Nothing))
-    }
-
-    /// An instant that nothing may lie before, if given.
-    pub fn instant(&self, name: &str) -> Option<Timestamp> {
-        match self.get(name) {
-            Some(Value::Instant(instant)) => Some(*instant),
-            _ => None,
-        }
-    }
-
-    /// An instant that nothing may lie after, if given: one without microseconds takes in all of its millisecond, which is how
-    /// most answers show instants.
-    pub fn until(&self, name: &str) -> Option<Timestamp> {
-        self.instant(name).map(Timestamp::last_shown_alike)
-    }
-
-    /// The numbered page of a list route (`page` and `limit`).
-    pub fn page(&self) -> PageRequest {
-        self.page_of("page", "limit")
-    }
-
-    /// The numbered page under other parameter names.
-    pub fn page_of(&self, page: &str, size: &str) -> PageRequest {
-        PageRequest::new(self.int(page).unsigned_abs(), self.int(size).unsigned_abs())
     }
 
     /// The one spelling of this query: known parameters in alphabetical order, defaults left out, values printed again.

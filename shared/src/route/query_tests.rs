@@ -1,6 +1,7 @@
 //! What a caller notices of the query parser.
 
 use super::*;
+use crate::route::typed::kinds::{self, Read};
 use proptest::prelude::*;
 
 const PARAMS: &[Param] = &[
@@ -15,6 +16,41 @@ const PARAMS: &[Param] = &[
     Param::instant("from", ""),
     Param::int("bounded", 1, 5, 3, OnOverflow::Reject, ""),
 ];
+
+/// The parsed values by name; handlers read them as types, by rows.
+impl Query {
+    fn named(&self, name: &str) -> Option<&Value> {
+        self.value(self.params.iter().position(|param| param.name == name)?)
+    }
+
+    fn int(&self, name: &str) -> i64 {
+        kinds::Count::read(self.named(name)).into()
+    }
+
+    fn decimal(&self, name: &str) -> Option<f64> {
+        kinds::Decimal::read(self.named(name))
+    }
+
+    fn flag(&self, name: &str) -> Option<bool> {
+        kinds::Flag::read(self.named(name))
+    }
+
+    fn choice(&self, name: &str) -> Option<&'static str> {
+        kinds::Choice::read(self.named(name))
+    }
+
+    fn names(&self, name: &str) -> &[String] {
+        kinds::Names::read(self.named(name))
+    }
+
+    fn text(&self, name: &str) -> Option<&str> {
+        kinds::Text::read(self.named(name))
+    }
+
+    fn selects_nothing(&self, name: &str) -> bool {
+        self.named(name) == Some(&Value::Nothing)
+    }
+}
 
 fn parse(text: &str) -> Query {
     Query::parse(PARAMS, text).unwrap()

@@ -1,35 +1,49 @@
-//! The table: one row a route. The rows stand in `rows/`.
+//! The table: one row per route. The rows are in `rows/`, each with its parameters.
 
-use super::asset_params::*;
-use super::basket_params::*;
-use super::decision_params::*;
 use super::deprecation::*;
-use super::event_params::*;
-pub use super::event_params::{EVENT_SORT_FIELDS, FEED_DAYS};
+use super::entry::{Route, Row};
 use super::family::RateLimitClass;
 use super::fold::Fold;
-use super::graph_params::*;
-use super::index_params::*;
 use super::pages::Pages;
-use super::param::{OnOverflow::Clamp, Param};
-use super::push_params::*;
-use super::research_params::*;
-use super::row::{Access, Body, Cache, Door, Method, Route};
+use super::param::Param;
+use super::row::{Access, Body, Cache, Door, Method};
 use super::rows::{
-    assets_rows, findings_rows, graph_rows, happenings_rows, indices_rows, push_rows, registry_rows, routes,
-    service_rows,
+    assets_rows, baskets_rows, events_rows, graph_rows, markets_rows, push_rows, registry_rows, route_table,
+    scoring_rows, security_rows, service_rows, vaults_rows,
 };
-pub use super::security_params::SECURITY_PAGES;
-use super::security_params::*;
-use super::service_params::*;
 use super::tag::Tag;
-use super::vault_params::*;
-pub use super::vault_params::{FEED_KINDS, MARKET_SORT_FIELDS, VAULT_SORT_FIELDS};
-use super::webhook_params::*;
+use super::typed::{Parameter, position};
+use crate::push::schedule::LIST_LIMIT;
 use crate::wire::error::ErrorCode::*;
 use Access::{Data, Decisioning, Index, Key, Public};
 
-registry_rows! { assets_rows, happenings_rows, findings_rows, indices_rows, graph_rows, push_rows, service_rows, routes; }
+pub use super::rows::events::{EVENT_SORT_FIELDS, FEED_DAYS};
+use super::rows::graph::CHECK_BODY;
+pub use super::rows::markets::{FEED_KINDS, MARKET_SORT_FIELDS};
+use super::rows::push::CREATION_BODY;
+use super::rows::security::LAST_SECURITY_PAGE;
+use super::rows::vaults::BATCH_BODY;
+pub use super::rows::vaults::VAULT_SORT_FIELDS;
+
+/// Every parameter as a type.
+pub mod params {
+    pub use crate::route::rows::assets::*;
+    pub use crate::route::rows::baskets::*;
+    pub use crate::route::rows::events::*;
+    pub use crate::route::rows::graph::*;
+    pub use crate::route::rows::markets::*;
+    pub use crate::route::rows::paging::*;
+    pub use crate::route::rows::push::*;
+    pub use crate::route::rows::registry::*;
+    pub use crate::route::rows::scoring::*;
+    pub use crate::route::rows::security::*;
+    pub use crate::route::rows::service::*;
+    pub use crate::route::rows::vaults::*;
+}
+
+vaults_rows! {
+    registry_rows, markets_rows, assets_rows, events_rows, security_rows, scoring_rows, baskets_rows, graph_rows, push_rows, service_rows, route_table;
+}
 
 #[cfg(test)]
 #[path = "table_tests.rs"]

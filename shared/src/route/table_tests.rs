@@ -1,6 +1,7 @@
 //! The table's own order: no route twice, no parameter ambiguous, nothing kept that must not be.
 
-use super::super::row::is_of_graph;
+use super::super::entry::is_of_graph;
+use super::super::param::OnOverflow::Clamp;
 use super::*;
 use crate::route::param::Kind;
 use alloc::collections::BTreeSet;

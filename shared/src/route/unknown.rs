@@ -2,7 +2,7 @@
 //!
 //! Callers are told of both in headers. What is echoed there is the caller's own text, so it is percent-encoded and bounded.
 
-use super::param::{Param, Registry};
+use super::param::{Param, Registry, Value};
 use super::query::Query;
 use crate::wire::error::{ApiError, Detail, ErrorCode, In};
 use crate::wire::percent;
@@ -72,8 +72,9 @@ impl Ignored {
 pub fn unknown_values(query: &Query, knows: impl Fn(Registry, &str) -> bool) -> Option<String> {
     let mut found = Vec::new();
     let mut more = false;
-    for (param, registry) in query.params().iter().filter_map(|param| Some((param, param.registry?))) {
-        for name in query.names(param.name).iter().filter(|name| !registry.has_word(name) && !knows(registry, name)) {
+    for (param, value) in query.given() {
+        let (Some(registry), Value::Names(names)) = (param.registry, value) else { continue };
+        for name in names.iter().filter(|name| !registry.has_word(name) && !knows(registry, name)) {
             match found.len() {
                 ..NAMED => found.push(format!("{}={}", param.name, shown(name))),
                 _ => more = true,

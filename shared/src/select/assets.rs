@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use super::{Condition, FlagColumn, Index, Selection, Sort, SortColumn, WordColumn};
 use crate::model::asset::{AssetRow, KycGate};
 use crate::model::facets::{AssetFacets, Counts, UNKNOWN, UNKNOWN_TIER};
-use crate::route::query::Query;
+use crate::route::{Row, RowQuery, params, routes};
 use crate::scoring::MilliPoints;
 use crate::scoring::asset::AssetCategory;
 use crate::wire::page::PageRequest;
@@ -40,18 +40,32 @@ pub struct AssetFilter<'q> {
 }
 
 impl<'q> AssetFilter<'q> {
-    /// The filters of a request. A parameter that the route does not have counts as absent.
-    pub fn from_query(query: &'q Query) -> Self {
+    /// The filters of a request for the list of assets.
+    pub fn of_assets(query: RowQuery<'q, routes::AssetList>) -> Self {
         AssetFilter {
-            chains: query.names("chain"),
-            categories: query.choices("category").to_vec(),
-            instrument_types: query.names("instrument_type"),
-            defi_instrument: query.flag("defi_instrument"),
-            review_statuses: query.choices("review_status").to_vec(),
-            tiers: query.choices("risk_tier").to_vec(),
-            regulatory_wrappers: query.names("regulatory_wrapper"),
-            kyc_gates: query.choices("kyc_gate").to_vec(),
-            search: query.text("search"),
+            instrument_types: query.get(params::InstrumentType),
+            defi_instrument: query.get(params::DefiInstrument),
+            ..Self::common(query)
+        }
+    }
+
+    /// The filters of a request for the list of real-world assets.
+    pub fn of_rwa(query: RowQuery<'q, routes::RwaList>) -> Self {
+        Self::common(query)
+    }
+
+    /// The filters that both lists have.
+    fn common<R: Row>(query: RowQuery<'q, R>) -> Self {
+        AssetFilter {
+            chains: query.get(params::Chain),
+            categories: query.get(params::Category).to_vec(),
+            instrument_types: &[],
+            defi_instrument: None,
+            review_statuses: query.get(params::ReviewStatus).to_vec(),
+            tiers: query.get(params::AssetTier).to_vec(),
+            regulatory_wrappers: query.get(params::RegulatoryWrapper),
+            kyc_gates: query.get(params::KycGate).to_vec(),
+            search: query.get(params::AssetSearch),
         }
     }
 

@@ -3,7 +3,7 @@
 use super::*;
 use crate::model::asset::{Institutional, Renewal};
 use crate::model::ids::{Address, ChainId, Namespace};
-use crate::route::table::RouteId;
+use crate::route::Query;
 use crate::rules::tiers::tier_of;
 use crate::scoring::asset::{Dimensions, ReviewStatus};
 use crate::wire::time::Timestamp;
@@ -66,8 +66,11 @@ fn found(query: &str) -> Vec<u32> {
     let slug = |row: &AssetRow| if row.chain_id == ChainId(1) { "ethereum" } else { "devnet" };
     let records: Vec<AssetRecord<'_>> =
         rows.iter().map(|row| AssetRecord { row, headline: row.risk_score, chain_slug: slug(row) }).collect();
-    let query = Query::parse(RouteId::AssetList.route().query, query).unwrap();
-    let selection = AssetIndex::build(&records).select(&AssetFilter::from_query(&query), query.page());
+    let query = Query::parse(routes::AssetList::QUERY, query).unwrap();
+    let selection = AssetIndex::build(&records).select(
+        &AssetFilter::of_assets(RowQuery::of(&query)),
+        RowQuery::<routes::AssetList>::of(&query).page().unwrap(),
+    );
     assert!(selection.rows.len() <= selection.total);
     selection.rows.iter().map(|row| row + 1).collect()
 }
@@ -120,7 +123,7 @@ fn the_filters_take_every_category_and_kyc_gate() {
     assert_eq!(CATEGORIES, categories);
     assert!(RWA_CATEGORIES.iter().all(|category| CATEGORIES.contains(category)));
     let gates: Vec<&str> = KycGate::ALL.iter().map(|gate| gate.as_str()).collect();
-    let query = |text: &str| Query::parse(RouteId::RwaList.route().query, text);
+    let query = |text: &str| Query::parse(routes::RwaList::QUERY, text);
     assert!(query(&format!("kyc_gate={}", gates.join(","))).is_ok());
     assert!(query("category=native").is_err());
 }

@@ -5,7 +5,7 @@ use alloc::{string::ToString, vec::Vec};
 
 use super::{Condition, FlagColumn, Index, Selection, Sort, SortColumn, WordColumn};
 use crate::model::oracle::OracleFeed;
-use crate::route::Query;
+use crate::route::{RowQuery, params, routes};
 use crate::rules::oracles::{FeedStatus, fresh_until};
 use crate::wire::page::PageRequest;
 use crate::wire::time::Timestamp;
@@ -47,23 +47,24 @@ impl FeedIndex {
     }
 
     /// The page that a request at `now` selects (`chain`, `vendor`, `kind`, `status`).
-    pub fn select(&self, query: &Query, now: Timestamp, page: PageRequest) -> Selection {
+    pub fn select(&self, query: RowQuery<'_, routes::OracleList>, now: Timestamp, page: PageRequest) -> Selection {
         let mut conditions: Vec<Condition<'_>> = Vec::new();
-        for (name, column) in [("chain", self.chain), ("vendor", self.vendor)] {
-            let words = query.names(name);
+        for (words, column) in [(query.get(params::Chain), self.chain), (query.get(params::Vendor), self.vendor)] {
             if !words.is_empty() {
                 conditions.push(Condition::AnyOf(column, words.iter().map(|word| word.as_str()).collect()));
             }
         }
-        if let kinds @ [_, ..] = query.choices("kind") {
+        if let kinds @ [_, ..] = query.get(params::FeedKind) {
             conditions.push(Condition::AnyOf(self.kind, kinds.to_vec()));
         }
         let now = now.as_micros() as f64;
-        conditions.extend(query.choice("status").and_then(|word| word.parse().ok()).map(|status| match status {
-            FeedStatus::Fresh => Condition::Between(self.fresh_until, Some(now), None),
-            FeedStatus::Stale => Condition::Between(self.fresh_until, None, Some(now - 1.0)),
-            FeedStatus::Unknown => Condition::Is(self.has_heartbeat, false),
-        }));
+        conditions.extend(query.get(params::FeedStatus).and_then(|word| word.parse().ok()).map(
+            |status| match status {
+                FeedStatus::Fresh => Condition::Between(self.fresh_until, Some(now), None),
+                FeedStatus::Stale => Condition::Between(self.fresh_until, None, Some(now - 1.0)),
+                FeedStatus::Unknown => Condition::Is(self.has_heartbeat, false),
+            },
+        ));
         self.index.select(&conditions, Sort { by: self.position, descending: false }, page)
     }
 }
@@ -73,7 +74,7 @@ mod tests {
     use super::*;
     use crate::model::ids::{Address, ChainId};
     use crate::model::oracle::FeedKind;
-    use crate::route::table::{FEED_KINDS, RouteId};
+    use crate::route::{Query, Row, table::FEED_KINDS};
     use crate::rules::oracles;
 
     const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
@@ -113,8 +114,9 @@ mod tests {
     fn found(text: &str, now: Timestamp) -> Vec<u32> {
         let (rows, chains) = (feeds(), ["ethereum", "ethereum", "base", "base", "base"]);
         let index = FeedIndex::build(&rows.iter().zip(chains).collect::<Vec<_>>());
-        let query = Query::parse(RouteId::OracleList.route().query, text).unwrap();
-        index.select(&query, now, query.page()).rows
+        let query = Query::parse(routes::OracleList::QUERY, text).unwrap();
+        let query = RowQuery::of(&query);
+        index.select(query, now, query.page().unwrap()).rows
     }
 
     #[test]

@@ -7,7 +7,7 @@ use alloc::{string::ToString, vec::Vec};
 use super::{Condition, FlagColumn, Index, Selection, Sort, SortColumn, WordColumn};
 use crate::model::loss::LossRow;
 use crate::model::money::Cents;
-use crate::route::{Query, SECURITY_PAGES};
+use crate::route::{Row, RowQuery, params};
 
 /// Index of the cases of the board. Row numbers are positions in the rows it was built from.
 #[derive(Debug, Clone)]
@@ -48,22 +48,24 @@ impl LossIndex {
 
     /// The page that a request selects (`source`, `chainId`, `severity`, `search`, `affectsTrackedUniverse`, `minLossUsd`,
     /// `sort`), and the total loss of all matching cases.
-    pub fn select(&self, query: &Query) -> (Selection, Cents) {
-        let nothing =
-            ["source", "search", "severity", "affectsTrackedUniverse"].iter().any(|name| query.selects_nothing(name));
-        let Some(page) = SECURITY_PAGES.page(query).filter(|_| !nothing) else { return Default::default() };
+    pub fn select<R: Row>(&self, query: RowQuery<'_, R>) -> (Selection, Cents) {
+        let (source, search) = (query.get(params::LossSource), query.get(params::TitleSearch));
+        let (severity, in_universe) = (query.get(params::LossSeverity), query.get(params::InUniverse));
+        let is_empty = source.is_nothing() || search.is_nothing() || severity.is_nothing() || in_universe.is_nothing();
+        let Some(page) = query.page().filter(|_| !is_empty) else { return Default::default() };
         let mut conditions: Vec<Condition<'_>> = Vec::new();
-        conditions.extend(query.text("source").map(|source| Condition::AnyOf(self.source, [source].into())));
-        if let chains @ [_, ..] = query.names("chainId") {
+        conditions.extend(source.only().map(|source| Condition::AnyOf(self.source, [source].into())));
+        if let chains @ [_, ..] = query.get(params::OneChain) {
             conditions.push(Condition::AnyOf(self.chain, chains.iter().map(|chain| chain.as_str()).collect()));
         }
-        conditions.extend(query.choice("severity").map(|word| Condition::AnyOf(self.severity, [word].into())));
-        if query.choice("affectsTrackedUniverse") == Some("true") {
+        conditions.extend(severity.only().map(|word| Condition::AnyOf(self.severity, [word].into())));
+        if in_universe.only() == Some("true") {
             conditions.push(Condition::Is(self.in_universe, true));
         }
-        conditions.extend(query.decimal("minLossUsd").map(|least| Condition::Between(self.by_loss, Some(least), None)));
-        conditions.extend(query.text("search").map(Condition::Contains));
-        let by = if query.choice("sort").is_some() { self.by_loss } else { self.by_time };
+        let least = query.get(params::MinLoss);
+        conditions.extend(least.map(|least| Condition::Between(self.by_loss, Some(least), None)));
+        conditions.extend(search.only().map(Condition::Contains));
+        let by = if query.get(params::ByLoss).is_some() { self.by_loss } else { self.by_time };
         let mut lost = Cents::default();
         let selection = self.index.select_each(&conditions, Sort { by, descending: true }, page, |row| {
             let loss = self.losses.get(row as usize).copied().unwrap_or_default();
@@ -78,7 +80,7 @@ mod tests {
     use super::*;
     use crate::model::ids::ChainId;
     use crate::model::loss::{Coverage, Dossier, DossierCoverage, DossierEvidence, DossierProvenance, LossBasis};
-    use crate::route::RouteId;
+    use crate::route::{Query, routes};
     use crate::wire::Timestamp;
     use proptest::prelude::*;
 
@@ -139,8 +141,8 @@ mod tests {
             loop {
                 let sort = if by_loss { "&sort=loss" } else { "" };
                 let text = alloc::format!("page={page}&limit={size}{severity}{least}{sort}");
-                let query = Query::parse(RouteId::LossBoard.route().query, &text).unwrap();
-                let (found, sum) = index.select(&query);
+                let query = Query::parse(routes::LossBoard::QUERY, &text).unwrap();
+                let (found, sum) = index.select(RowQuery::<routes::LossBoard>::of(&query));
                 prop_assert_eq!((found.total, sum), (matching.len(), lost));
                 if found.rows.is_empty() {
                     break;

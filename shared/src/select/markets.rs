@@ -4,7 +4,7 @@ use alloc::{string::ToString, vec::Vec};
 
 use super::{Condition, Index, Selection, Sort, SortColumn, WordColumn};
 use crate::model::market::Market;
-use crate::route::Query;
+use crate::route::{RowQuery, params, routes};
 use crate::scoring::named_enum;
 use crate::wire::page::PageRequest;
 
@@ -51,16 +51,18 @@ impl MarketIndex {
     }
 
     /// The page that a request selects (`protocol`, `version`, `chain`, `sortBy`, `sortOrder`).
-    pub fn select(&self, query: &Query, page: PageRequest) -> Selection {
-        let filters = [("protocol", self.protocol), ("version", self.version), ("chain", self.chain)];
+    pub fn select(&self, query: RowQuery<'_, routes::MarketList>, page: PageRequest) -> Selection {
+        let filters = [
+            (self.protocol, query.get(params::Protocol)),
+            (self.version, query.get(params::Version)),
+            (self.chain, query.get(params::Chain)),
+        ];
         let conditions: Vec<Condition<'_>> = filters
             .into_iter()
-            .map(|(name, column)| (column, query.names(name)))
             .filter(|(_, words)| !words.is_empty())
             .map(|(column, words)| Condition::AnyOf(column, words.iter().map(|word| word.as_str()).collect()))
             .collect();
-        let field = query.choice("sortBy").and_then(|field| field.parse().ok());
-        let field = field.unwrap_or(MarketSortField::TotalSuppliedUsd);
+        let field = query.get(params::MarketSort).parse().unwrap_or(MarketSortField::TotalSuppliedUsd);
         let [supplied, borrowed, reserves, name] = self.orders;
         let by = match field {
             MarketSortField::TotalSuppliedUsd => supplied,
@@ -68,7 +70,7 @@ impl MarketIndex {
             MarketSortField::ReserveCount => reserves,
             MarketSortField::Name => name,
         };
-        let sort = Sort { by, descending: query.choice("sortOrder") != Some("asc") };
+        let sort = Sort { by, descending: query.get(params::SortOrder) != "asc" };
         self.index.select(&conditions, sort, page)
     }
 }
@@ -78,7 +80,7 @@ mod tests {
     use super::*;
     use crate::model::ids::{Address, ChainId};
     use crate::model::market::{MarketShape, MarketSource, TotalsSource};
-    use crate::route::table::{MARKET_SORT_FIELDS, RouteId};
+    use crate::route::{Query, Row, table::MARKET_SORT_FIELDS};
     use crate::wire::time::Timestamp;
     use alloc::string::String;
 
@@ -120,8 +122,9 @@ mod tests {
         ];
         let chains = ["ethereum", "base", "ethereum"];
         let index = MarketIndex::build(&rows.iter().zip(chains).collect::<Vec<_>>());
-        let query = Query::parse(RouteId::MarketList.route().query, text).unwrap();
-        index.select(&query, query.page()).rows
+        let query = Query::parse(routes::MarketList::QUERY, text).unwrap();
+        let query = RowQuery::of(&query);
+        index.select(query, query.page().unwrap()).rows
     }
 
     #[test]

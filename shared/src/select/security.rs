@@ -6,7 +6,7 @@ use alloc::{string::ToString, vec::Vec};
 
 use super::{Condition, FlagColumn, Index, Selection, Sort, SortColumn, WordColumn};
 use crate::model::security::SecurityEvent;
-use crate::route::{Query, SECURITY_PAGES};
+use crate::route::{RowQuery, params, routes};
 
 /// Index of the published rows. Row numbers are positions in the rows it was built from.
 #[derive(Debug, Clone)]
@@ -43,24 +43,29 @@ impl SecurityIndex {
 
     /// The page that a request selects (`source`, `chainId`, `severity`, `published_by`, `affectsTrackedUniverse`, `search`,
     /// `sort`).
-    pub fn select(&self, query: &Query) -> Selection {
-        let nothing = ["source", "search", "severity", "published_by", "affectsTrackedUniverse"]
-            .iter()
-            .any(|name| query.selects_nothing(name));
-        let Some(page) = SECURITY_PAGES.page(query).filter(|_| !nothing) else { return Selection::default() };
+    pub fn select(&self, query: RowQuery<'_, routes::SecurityEventList>) -> Selection {
+        let (source, search) = (query.get(params::LossSource), query.get(params::TitleSearch));
+        let (severity, in_universe) = (query.get(params::LossSeverity), query.get(params::InUniverse));
+        let published_by = query.get(params::PublishedBy);
+        let is_empty = source.is_nothing()
+            || search.is_nothing()
+            || severity.is_nothing()
+            || in_universe.is_nothing()
+            || published_by.is_nothing();
+        let Some(page) = query.page().filter(|_| !is_empty) else { return Selection::default() };
         let mut conditions: Vec<Condition<'_>> = Vec::new();
-        conditions.extend(query.text("source").map(|source| Condition::AnyOf(self.source, [source].into())));
-        if let chains @ [_, ..] = query.names("chainId") {
+        conditions.extend(source.only().map(|source| Condition::AnyOf(self.source, [source].into())));
+        if let chains @ [_, ..] = query.get(params::OneChain) {
             conditions.push(Condition::AnyOf(self.chain, chains.iter().map(|chain| chain.as_str()).collect()));
         }
-        for (name, column) in [("severity", self.severity), ("published_by", self.published_by)] {
-            conditions.extend(query.choice(name).map(|word| Condition::AnyOf(column, [word].into())));
+        for (word, column) in [(severity.only(), self.severity), (published_by.only(), self.published_by)] {
+            conditions.extend(word.map(|word| Condition::AnyOf(column, [word].into())));
         }
-        if query.choice("affectsTrackedUniverse") == Some("true") {
+        if in_universe.only() == Some("true") {
             conditions.push(Condition::Is(self.in_universe, true));
         }
-        conditions.extend(query.text("search").map(Condition::Contains));
-        let by = if query.choice("sort").is_some() { self.by_loss } else { self.by_time };
+        conditions.extend(search.only().map(Condition::Contains));
+        let by = if query.get(params::ByLoss).is_some() { self.by_loss } else { self.by_time };
         self.index.select(&conditions, Sort { by, descending: true }, page)
     }
 }

@@ -5,7 +5,7 @@ use alloc::{string::String, vec, vec::Vec};
 use super::vaults::Columns;
 use super::{Condition, FlagColumn, WordColumn};
 use crate::model::status::DepositStatus;
-use crate::route::query::Query;
+use crate::route::{Row, RowQuery, params};
 use crate::scoring::named_enum;
 
 /// Filters of a vault list; the default passes every vault. Letter case is ignored.
@@ -79,32 +79,32 @@ named_enum! {
 
 impl VaultSort {
     /// The order that a request selects (`sortBy`, `sortOrder`).
-    pub fn from_query(query: &Query) -> Self {
-        let by = query.choice("sortBy").and_then(|field| field.parse().ok());
-        VaultSort { by: by.unwrap_or(VaultSortField::TvlUsd), descending: query.choice("sortOrder") != Some("asc") }
+    pub fn from_query<R: Row>(query: RowQuery<'_, R>) -> Self {
+        let by = query.get(params::SortBy).and_then(|field| field.parse().ok());
+        VaultSort { by: by.unwrap_or(VaultSortField::TvlUsd), descending: query.get(params::SortOrder) != "asc" }
     }
 }
 
 impl<'q> VaultFilter<'q> {
     /// The filters of a request.
-    pub fn from_query(query: &'q Query) -> Self {
+    pub fn from_query<R: Row>(query: RowQuery<'q, R>) -> Self {
         VaultFilter {
-            chains: query.names("chain"),
-            protocols: query.names("protocol"),
-            curators: query.names("curator"),
-            assets: query.names("asset"),
-            tiers: query.choices("riskTier"),
-            min_score: query.decimal("minRiskScore"),
-            max_score: query.decimal("maxRiskScore"),
-            search: query.text("search"),
-            min_tvl: query.decimal("minTvl"),
-            stablecoin: query.flag("stablecoin"),
-            lsd: query.flag("lsd"),
-            single_exposure: query.flag("singleExposure"),
-            no_il: query.flag("noIL"),
-            audited: query.flag("audited"),
-            high_confidence: query.flag("highConfidence"),
-            depositable: query.flag("depositable"),
+            chains: query.get(params::Chain),
+            protocols: query.get(params::Protocol),
+            curators: query.get(params::Curator),
+            assets: query.get(params::Asset),
+            tiers: query.get(params::RiskTier),
+            min_score: query.get(params::MinRiskScore),
+            max_score: query.get(params::MaxRiskScore),
+            search: query.get(params::Search),
+            min_tvl: query.get(params::MinTvl),
+            stablecoin: query.get(params::Stablecoin),
+            lsd: query.get(params::Lsd),
+            single_exposure: query.get(params::SingleExposure),
+            no_il: query.get(params::NoIl),
+            audited: query.get(params::Audited),
+            high_confidence: query.get(params::HighConfidence),
+            depositable: query.get(params::Depositable),
         }
     }
 
@@ -154,17 +154,22 @@ impl<'q> VaultFilter<'q> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::route::table::{RouteId, VAULT_SORT_FIELDS};
+    use crate::route::table::VAULT_SORT_FIELDS;
+    use crate::route::{Query, routes};
 
     fn query(text: &str) -> Query {
-        Query::parse(RouteId::VaultList.route().query, text).unwrap()
+        Query::parse(routes::VaultList::QUERY, text).unwrap()
+    }
+
+    fn of(query: &Query) -> RowQuery<'_, routes::VaultList> {
+        RowQuery::of(query)
     }
 
     #[test]
     fn a_request_without_parameters_filters_nothing_and_sorts_by_tvl_descending() {
         let plain = query("");
-        assert_eq!(VaultFilter::from_query(&plain), VaultFilter::default());
-        assert_eq!(VaultSort::from_query(&plain), VaultSort::default());
+        assert_eq!(VaultFilter::from_query(of(&plain)), VaultFilter::default());
+        assert_eq!(VaultSort::from_query(of(&plain)), VaultSort::default());
     }
 
     #[test]
@@ -174,7 +179,7 @@ mod tests {
              &search=steak&minTvl=1e6&stablecoin=true&lsd=false&singleExposure=true&noIL=true&audited=true\
              &highConfidence=false&depositable=true&sortBy=name&sortOrder=asc",
         );
-        let filter = VaultFilter::from_query(&asked);
+        let filter = VaultFilter::from_query(of(&asked));
         let expected = VaultFilter {
             chains: &["1".into(), "base".into()],
             protocols: &["aave".into()],
@@ -194,7 +199,7 @@ mod tests {
             depositable: Some(true),
         };
         assert_eq!(filter, expected);
-        assert_eq!(VaultSort::from_query(&asked), VaultSort { by: VaultSortField::Name, descending: false });
+        assert_eq!(VaultSort::from_query(of(&asked)), VaultSort { by: VaultSortField::Name, descending: false });
     }
 
     #[test]

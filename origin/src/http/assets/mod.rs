@@ -10,7 +10,7 @@ use crate::app::App;
 use crate::attestation::proven;
 use crate::catalog::assets::{Asset, FoundAssets};
 use crate::http::exchange::answer::{Answer, Failure};
-use crate::http::exchange::call::Call;
+use crate::http::exchange::call::{Call, RouteCall};
 use crate::http::exchange::encoded;
 use crate::store::assets::{self, attestations};
 use crate::store::{StoreError, decode_enum};
@@ -19,6 +19,7 @@ use rds_shared::model::asset::{
     AssetDetail, AssetHistory, AssetRow, Freshness, RESTRICTED_IN_DETAIL, Renewal, VersionPoint,
 };
 use rds_shared::model::asset_encoded::View;
+use rds_shared::route::{params, routes};
 use rds_shared::scoring::MilliPoints;
 use rds_shared::select::assets::AssetFilter;
 use rds_shared::wire::page::PageRequest;
@@ -37,11 +38,12 @@ const MAX_ATTESTATIONS: usize = 50;
 const MAX_VERIFIED: u32 = 200;
 
 /// `GET /v1/assets/enriched`.
-pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
+pub fn list(app: &App, call: RouteCall<'_, routes::AssetList>) -> Result<Answer, Failure> {
     let page = call.page()?;
     let catalog = app.catalog.get()?;
-    let found = catalog.assets.select(&AssetFilter::from_query(&call.query), page);
-    Ok(rows(call, catalog.version, &found, page))
+    let found = catalog.assets.select(&AssetFilter::of_assets(call.query()), page);
+    let with_quality = call.get(params::IncludeQuality) == Some(true);
+    Ok(rows(&call, catalog.version, &found, page, with_quality))
 }
 
 /// `GET /v1/assets/enriched/facets`.
@@ -65,8 +67,7 @@ pub async fn by_address(app: &App, call: &Call) -> Result<Answer, Failure> {
 }
 
 /// A page of encoded rows as the caller may see them.
-pub fn rows(call: &Call, version: i64, found: &FoundAssets<'_>, page: PageRequest) -> Answer {
-    let with_quality = call.query.flag("include_quality") == Some(true);
+pub fn rows(call: &Call, version: i64, found: &FoundAssets<'_>, page: PageRequest, with_quality: bool) -> Answer {
     let view = View::new(call.now, !call.principal.is_keyless(), with_quality);
     let total = found.total as u64;
     let mut etag = call.etag();

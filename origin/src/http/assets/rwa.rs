@@ -4,7 +4,7 @@ use crate::app::App;
 use crate::catalog::assets::coverage::source_mix;
 use crate::http::assets::{DetailRow, detail, rows};
 use crate::http::exchange::answer::{Answer, Failure};
-use crate::http::exchange::call::Call;
+use crate::http::exchange::call::{Call, RouteCall};
 use crate::http::exchange::encoded;
 use crate::rwa::totals::day_of;
 use crate::store::At;
@@ -13,6 +13,7 @@ use rds_shared::model::asset::{AssetRow, Freshness, RESTRICTED_IN_DETAIL, age_ho
 use rds_shared::model::ids::ChainId;
 use rds_shared::model::rwa::{Cents, Coverage, Day, RwaRow};
 use rds_shared::model::rwa_history::{AumHistory, AumHistoryMeta, AumPart, AumPoint, CaveatCount, ReasonCount};
+use rds_shared::route::{params, routes};
 use rds_shared::rules::canonical_aum::{DAY, Part};
 use rds_shared::scoring::number::Decimal;
 use rds_shared::select::assets::AssetFilter;
@@ -20,11 +21,11 @@ use rds_shared::wire::ApiError;
 use rds_shared::wire::time::{Micros, Timestamp};
 
 /// `GET /v1/rwa`.
-pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
+pub fn list(app: &App, call: RouteCall<'_, routes::RwaList>) -> Result<Answer, Failure> {
     let page = call.page()?;
     let catalog = app.catalog.get()?;
-    let found = catalog.assets.select_rwa(&AssetFilter::from_query(&call.query), page);
-    Ok(rows(call, catalog.version, &found, page))
+    let found = catalog.assets.select_rwa(&AssetFilter::of_rwa(call.query()), page);
+    Ok(rows(&call, catalog.version, &found, page, false))
 }
 
 /// `GET /v1/rwa/facets`.
@@ -64,9 +65,8 @@ pub fn coverage(app: &App, call: &Call) -> Result<Answer, Failure> {
 }
 
 /// `GET /v1/rwa/stats/history`: the days of the range, oldest first; days without a total are left out.
-pub async fn history(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let (range, breakdown) =
-        (call.query.choice("range").unwrap_or("30d"), call.query.choice("breakdown").unwrap_or("chain"));
+pub async fn history(app: &App, call: RouteCall<'_, routes::RwaHistory>) -> Result<Answer, Failure> {
+    let (range, breakdown) = (call.get(params::Range), call.get(params::AumBreakdown));
     let days = match range {
         "7d" => 7,
         "90d" => 90,
@@ -80,7 +80,7 @@ pub async fn history(app: &App, call: &Call) -> Result<Answer, Failure> {
     let data: Vec<AumPoint> = kept.iter().map(|row| point(row, breakdown, is_served)).collect();
     let meta = AumHistoryMeta { range, breakdown, points: data.len() as u64 };
     let history = AumHistory { data, meta };
-    encoded::exact(call, catalog.version, &history)
+    encoded::exact(&call, catalog.version, &history)
 }
 
 /// A total as it was recorded. The part of a chain that is withheld by now counts as unallocated.

@@ -5,23 +5,24 @@
 
 use crate::app::App;
 use crate::http::exchange::answer::{Answer, Failure};
-use crate::http::exchange::call::Call;
+use crate::http::exchange::call::{Call, RouteCall};
 use crate::http::exchange::encoded;
 use crate::store::baskets::indices as table;
 use crate::store::baskets::indices::StoredIndex;
 use crate::store::{StoreError, baskets};
 use rds_shared::model::index::{IndexDetail, IndexLevel, IndexLink, IndexMethod, IndexRow, LatestLevel};
+use rds_shared::route::{params, routes};
 use rds_shared::rules::indices::{Chain, IndexVersion, chain};
 use rds_shared::wire::time::{Day, Micros};
 use rds_shared::wire::{ApiError, Timestamp};
 
 /// Every index, by id.
-pub async fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
+pub async fn list(app: &App, call: RouteCall<'_, routes::IndexList>) -> Result<Answer, Failure> {
     let mut rows = Vec::new();
     for stored in table::all(&app.db, None).await? {
         rows.push(Index::load(app, stored, call.now).await?.row());
     }
-    encoded::settled(call, app.catalog.get()?.version, &call.part(&rows))
+    encoded::settled(&call, app.catalog.get()?.version, &call.part(&rows))
 }
 
 /// One index with its links.
@@ -41,9 +42,9 @@ pub async fn by_id(app: &App, call: &Call) -> Result<Answer, Failure> {
 }
 
 /// The newest days of one index, oldest first.
-pub async fn levels(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let index = find(app, call).await?;
-    let days = usize::try_from(call.query.int("days")).unwrap_or(usize::MAX);
+pub async fn levels(app: &App, call: RouteCall<'_, routes::IndexLevels>) -> Result<Answer, Failure> {
+    let index = find(app, &call).await?;
+    let days = call.get(params::IndexDays) as usize;
     let first = index.chain.days.len().saturating_sub(days);
     let data: Vec<IndexLevel> = index
         .chain
@@ -58,7 +59,7 @@ pub async fn levels(app: &App, call: &Call) -> Result<Answer, Failure> {
             is_final: it.day < index.today,
         })
         .collect();
-    encoded::settled(call, app.catalog.get()?.version, &data)
+    encoded::settled(&call, app.catalog.get()?.version, &data)
 }
 
 /// An index, chained up to today.

@@ -10,11 +10,12 @@ pub mod reference_rates;
 
 use crate::app::App;
 use crate::http::exchange::answer::{Answer, Failure};
-use crate::http::exchange::call::Call;
+use crate::http::exchange::call::{Call, RouteCall};
 use crate::http::exchange::encoded;
 use crate::store::baskets::{self as table, Members, StoredVersion};
 use rds_shared::access::paging;
 use rds_shared::model::basket::{BasketChangeRow, BasketDetail, BasketRow, Shown, ShownChanges, SupportStatus};
+use rds_shared::route::{params, routes};
 use rds_shared::rules::baskets::analytics::Analytics;
 use rds_shared::rules::baskets::version::ChangeSet;
 use rds_shared::wire::error::Successor;
@@ -26,17 +27,17 @@ use rds_shared::wire::{ApiError, Data, PageMeta, Paged};
 const KEYLESS_ROWS: u64 = 100;
 
 /// `GET /v1/baskets`: all baskets that have a version.
-pub async fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
+pub async fn list(app: &App, call: RouteCall<'_, routes::BasketList>) -> Result<Answer, Failure> {
     let rows: Vec<BasketRow> = table::current(&app.db).await?.iter().map(StoredVersion::basket).collect();
-    encoded::settled(call, app.catalog.get()?.version, &call.part(&rows))
+    encoded::settled(&call, app.catalog.get()?.version, &call.part(&rows))
 }
 
 /// `GET /v1/baskets/{id}`: the version in force now, or at an instant.
-pub async fn by_id(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let at = call.query.until("at");
+pub async fn by_id(app: &App, call: RouteCall<'_, routes::BasketById>) -> Result<Answer, Failure> {
+    let at = call.get(params::BasketAt);
     let found = table::in_force(&app.db.pool, call.found.param(0), at).await?.ok_or_else(unknown)?;
     supported(&found)?;
-    shown(app, call, if at.is_some() { found.under_its_name() } else { found }).await
+    shown(app, &call, if at.is_some() { found.under_its_name() } else { found }).await
 }
 
 /// `GET /v1/baskets/{id}/version/{versionId}`: 410 when it was retired.
@@ -58,20 +59,20 @@ fn supported(found: &StoredVersion) -> Result<(), ApiError> {
 }
 
 /// `GET /v1/baskets/{id}/versions`: newest first.
-pub async fn versions(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let asked = call.query.page_of("page", "pageSize");
-    let size = if call.principal.is_keyless() { asked.size.min(KEYLESS_ROWS) } else { asked.size };
-    let page = paging::admit(&call.principal, PageRequest::new(asked.number, size))?;
+pub async fn versions(app: &App, call: RouteCall<'_, routes::BasketVersions>) -> Result<Answer, Failure> {
+    let size = u64::from(call.get(params::PageSize));
+    let size = if call.principal.is_keyless() { size.min(KEYLESS_ROWS) } else { size };
+    let page = paging::admit(&call.principal, PageRequest::new(call.get(params::Page).into(), size))?;
     let (rows, total) = table::versions(&app.db, call.found.param(0), page).await?;
     if total == 0 {
         return Err(unknown().into());
     }
-    encoded::exact(call, app.catalog.get()?.version, &Paged { data: rows, meta: PageMeta::new(page, total) })
+    encoded::exact(&call, app.catalog.get()?.version, &Paged { data: rows, meta: PageMeta::new(page, total) })
 }
 
 /// `GET /v1/baskets/{id}/changes`: what each of the newest versions changed, newest first.
-pub async fn changes(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let limit = call.query.int("limit").unsigned_abs();
+pub async fn changes(app: &App, call: RouteCall<'_, routes::BasketChanges>) -> Result<Answer, Failure> {
+    let limit = u64::from(call.get(params::Limit));
     // One more than is shown: the oldest shown version is compared with its predecessor.
     let page = PageRequest::new(1, limit.saturating_add(1));
     let (rows, total) = table::versions(&app.db, call.found.param(0), page).await?;
@@ -96,13 +97,16 @@ pub async fn changes(app: &App, call: &Call) -> Result<Answer, Failure> {
         }
     });
     let changed: Vec<BasketChangeRow> = changed.collect();
-    encoded::exact(call, app.catalog.get()?.version, &Data { data: changed })
+    encoded::exact(&call, app.catalog.get()?.version, &Data { data: changed })
 }
 
 /// `GET /v1/baskets/{id}/methodology/versions`: newest first.
-pub async fn methodologies(app: &App, call: &Call) -> Result<Answer, Failure> {
+pub async fn methodologies(
+    app: &App,
+    call: RouteCall<'_, routes::BasketMethodologyVersions>,
+) -> Result<Answer, Failure> {
     let rows = table::methodologies(&app.db, call.found.param(0), call.now).await?.ok_or_else(unknown)?;
-    encoded::settled(call, app.catalog.get()?.version, &call.part(&rows))
+    encoded::settled(&call, app.catalog.get()?.version, &call.part(&rows))
 }
 
 fn unknown() -> ApiError {

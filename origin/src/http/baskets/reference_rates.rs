@@ -3,17 +3,18 @@
 use crate::app::App;
 use crate::catalog::Vault;
 use crate::http::exchange::answer::{Answer, Failure};
-use crate::http::exchange::call::Call;
+use crate::http::exchange::call::{Call, RouteCall};
 use crate::http::exchange::encoded;
 use rds_shared::model::reference_rate::{ExcludedVault, RateConstituent, ReferenceRate, ReferenceRateDetail};
 use rds_shared::model::status::{DepositStatus, TvlStatus};
+use rds_shared::route::routes;
 use rds_shared::rules::reference_rates::{Counted, LeftOut, VaultReading, count, reference, shares};
 use rds_shared::wire::{ApiError, Timestamp};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// The rate of every symbol that an active vault accepts, by descending value, then by symbol.
-pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
+pub fn list(app: &App, call: RouteCall<'_, routes::RateList>) -> Result<Answer, Failure> {
     let catalog = app.catalog.get()?;
     let mut symbols: BTreeMap<&str, Members<'_>> = BTreeMap::new();
     for vault in catalog.actives() {
@@ -25,7 +26,7 @@ pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
     let mut rates: Vec<ReferenceRate> =
         symbols.into_iter().map(|(symbol, members)| members.rate(symbol.to_owned())).collect();
     rates.sort_by_key(|rate| Reverse(rate.tvl_usd));
-    encoded::settled(call, catalog.version, &call.part(&rates))
+    encoded::settled(&call, catalog.version, &call.part(&rates))
 }
 
 /// One symbol's rate, with every vault behind it.

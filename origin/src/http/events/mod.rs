@@ -5,13 +5,14 @@ pub mod critical;
 use crate::app::App;
 use crate::catalog::Catalog;
 use crate::http::exchange::answer::{Answer, Failure};
-use crate::http::exchange::call::Call;
+use crate::http::exchange::call::{Call, RouteCall};
 use crate::http::exchange::encoded;
 use crate::store::events::pages::{FeedFilter, FeedOrder};
 use crate::store::events::{self, detail, feed, pages};
 use crate::store::{At, StoreError};
 use rds_shared::model::event::{Feed, FeedMeta, PublicationState};
 use rds_shared::route::table::FEED_DAYS;
+use rds_shared::route::{params, routes};
 use rds_shared::wire::page::PageRequest;
 use rds_shared::wire::{ApiError, Data, Timestamp};
 
@@ -19,13 +20,13 @@ use rds_shared::wire::{ApiError, Data, Timestamp};
 const WINDOWS: [i64; 5] = [7, 30, 90, 365, FEED_DAYS];
 
 /// A page of the feed.
-pub async fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
+pub async fn list(app: &App, call: RouteCall<'_, routes::EventList>) -> Result<Answer, Failure> {
     let page = call.page()?;
     let catalog = app.catalog.get()?;
     let filter = filter(&catalog, call);
     let filter = FeedFilter { since: At(since(app, call, &filter, page).await?), ..filter };
     let (data, has_more) = pages::page(&app.db, &filter, page).await?;
-    encoded::exact(call, catalog.version, &Feed { data, meta: FeedMeta::new(page, has_more) })
+    encoded::exact(&call, catalog.version, &Feed { data, meta: FeedMeta::new(page, has_more) })
 }
 
 /// One published event.
@@ -48,41 +49,40 @@ pub async fn by_group(app: &App, call: &Call) -> Result<Answer, Failure> {
 }
 
 /// `GET /v1/markets/{id}/events`.
-pub async fn of_market(app: &App, call: &Call) -> Result<Answer, Failure> {
+pub async fn of_market(app: &App, call: RouteCall<'_, routes::MarketEvents>) -> Result<Answer, Failure> {
     let catalog = app.catalog.get()?;
     let market = catalog.markets.get(call.found.param(0)).ok_or_else(|| ApiError::not_found("market"))?;
-    let limit = u32::try_from(call.query.int("limit")).unwrap_or(u32::MAX);
+    let limit = call.get(params::Limit);
     let events = events::of_market(&app.db, &market.contract, &market.row.id, limit).await?;
-    encoded::exact(call, catalog.version, &Data { data: events })
+    encoded::exact(&call, catalog.version, &Data { data: events })
 }
 
-fn filter<'c>(catalog: &Catalog, call: &'c Call) -> FeedFilter<'c> {
-    let query = &call.query;
+fn filter<'c>(catalog: &Catalog, call: RouteCall<'c, routes::EventList>) -> FeedFilter<'c> {
     let rank = |severity: &&str| match *severity {
         "Critical" => 3,
         "Warning" => 2,
         _ => 1,
     };
-    let chains = query.names("chainId");
+    let chains = call.get(params::ChainId);
     let known = |name: &String| Some(catalog.rollup.chain(name)?.facts.id.0.cast_signed());
     FeedFilter {
-        event_types: query.names("eventType"),
-        severities: query.choices("severity").iter().map(rank).collect(),
-        protocols: query.names("protocolId"),
-        curators: query.names("curatorId"),
+        event_types: call.get(params::EventType),
+        severities: call.get(params::Severity).iter().map(rank).collect(),
+        protocols: call.get(params::ProtocolId),
+        curators: call.get(params::CuratorId),
         chains: (!chains.is_empty()).then(|| chains.iter().filter_map(known).collect()),
-        incident_severities: query.choices("incidentSeverity"),
-        remediation_statuses: query.choices("remediationStatus"),
-        search: query.text("search"),
-        exclude_sources: query.names("excludeSource"),
+        incident_severities: call.get(params::IncidentSeverity),
+        remediation_statuses: call.get(params::RemediationStatus),
+        search: call.get(params::EventSearch),
+        exclude_sources: call.get(params::ExcludeSource),
         since: At(hour_days_before(call.now, FEED_DAYS)),
-        order: match query.choice("sortBy") {
-            Some("severity") => FeedOrder::Severity,
-            Some("loss_amount_usd") => FeedOrder::Loss,
-            Some("occurrence_count") => FeedOrder::Occurrences,
+        order: match call.get(params::EventSort) {
+            "severity" => FeedOrder::Severity,
+            "loss_amount_usd" => FeedOrder::Loss,
+            "occurrence_count" => FeedOrder::Occurrences,
             _ => FeedOrder::OccurredAt,
         },
-        descending: query.choice("sortOrder") != Some("asc"),
+        descending: call.get(params::SortOrder) != "asc",
     }
 }
 
@@ -90,16 +90,21 @@ fn filter<'c>(catalog: &Catalog, call: &'c Call) -> FeedFilter<'c> {
 ///
 /// Newest first needs no shorter period: a longer one only adds rows after the page. Other orders use the shortest period that holds
 /// a page of matches. It does not depend on the page number, so that all pages are of one list.
-async fn since(app: &App, call: &Call, filter: &FeedFilter<'_>, page: PageRequest) -> Result<Timestamp, StoreError> {
-    match call.query.int("daysBack") {
-        0 if filter.order == FeedOrder::OccurredAt && filter.descending => Ok(filter.since.0),
-        0 => {
+async fn since(
+    app: &App,
+    call: RouteCall<'_, routes::EventList>,
+    filter: &FeedFilter<'_>,
+    page: PageRequest,
+) -> Result<Timestamp, StoreError> {
+    match call.get(params::DaysBack) {
+        None if filter.order == FeedOrder::OccurredAt && filter.descending => Ok(filter.since.0),
+        None => {
             let filled = pages::nth_newest(&app.db, filter, page.size).await?;
             let holds = |days: &&i64| filled.is_some_and(|At(filled)| filled >= hour_days_before(call.now, **days));
             let days = WINDOWS.iter().find(holds).copied().unwrap_or(FEED_DAYS);
             Ok(hour_days_before(call.now, days))
         }
-        days => Ok(hour_days_before(call.now, days)),
+        Some(days) => Ok(hour_days_before(call.now, days.into())),
     }
 }
 

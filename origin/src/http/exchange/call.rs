@@ -8,11 +8,15 @@ use axum::body::Bytes;
 use axum::http::HeaderValue;
 use rds_shared::access::{Principal, paging};
 use rds_shared::model::ids::{Address, AddressError};
-use rds_shared::route::{Found, Query, Route};
+use rds_shared::route::params::{Limit, OptionalLimit, Page};
+use rds_shared::route::typed::kinds::ValueOf;
+use rds_shared::route::{Found, Parameter, Query, Route, Row, RowQuery};
 use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::etag::{self, EtagBuilder};
 use rds_shared::wire::page::PageRequest;
 use rds_shared::wire::{ApiError, ErrorCode, Timestamp, headers};
+use std::marker::PhantomData;
+use std::ops::Deref;
 
 /// One admitted request.
 #[derive(Debug)]
@@ -45,14 +49,10 @@ impl Call {
         self.found.route
     }
 
-    /// The rows of the page that `page` and `limit` select; all rows without `limit`.
-    pub fn part<'r, T>(&self, rows: &'r [T]) -> &'r [T] {
-        let size = match self.query.int("limit") {
-            0 => rows.len().max(1),
-            limit => usize::try_from(limit).unwrap_or(usize::MAX),
-        };
-        let page = usize::try_from(self.query.int("page").max(1)).unwrap_or(usize::MAX);
-        rows.chunks(size).nth(page - 1).unwrap_or_default()
+    /// The call as one of the row `R`, which must be the row that was matched.
+    pub fn of<R: Row>(&self) -> RouteCall<'_, R> {
+        debug_assert_eq!(self.route().id, R::ID, "the handler is of another route");
+        RouteCall { call: self, row: PhantomData }
     }
 
     /// An ETag builder for this route. The handler adds everything that the body depends on, except what changes with the clock.
@@ -66,14 +66,6 @@ impl Call {
             etag.add(unknown.as_bytes());
         }
         etag
-    }
-
-    /// The numbered page that the query asks for, as far as the caller may have it. A page beyond the last one is empty and needs no key.
-    pub fn page(&self) -> Result<PageRequest, ApiError> {
-        match self.route().pages.and_then(|pages| pages.page(&self.query)) {
-            Some(page) => paging::admit(&self.principal, page),
-            None => Ok(self.query.page()),
-        }
     }
 
     /// 304 if `If-None-Match` contains `etag`; else the body, which is computed only then.
@@ -138,5 +130,55 @@ impl Call {
             .as_ref()
             .and_then(|header| header.to_str().ok())
             .is_some_and(|held| etag::if_none_match(held, etag))
+    }
+}
+
+/// A call of the row `R`, whose parameters are read as types.
+#[derive(Debug)]
+pub struct RouteCall<'c, R> {
+    call: &'c Call,
+    row: PhantomData<R>,
+}
+
+impl<R> Clone for RouteCall<'_, R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<R> Copy for RouteCall<'_, R> {}
+
+impl<R> Deref for RouteCall<'_, R> {
+    type Target = Call;
+
+    fn deref(&self) -> &Call {
+        self.call
+    }
+}
+
+impl<'c, R: Row> RouteCall<'c, R> {
+    /// The parsed query.
+    pub fn query(self) -> RowQuery<'c, R> {
+        RowQuery::of(&self.call.query)
+    }
+
+    /// The value of a parameter: the given one, or the default.
+    pub fn get<P: Parameter>(self, parameter: P) -> ValueOf<'c, P> {
+        self.query().get(parameter)
+    }
+
+    /// The numbered page that the query asks for, as far as the caller may have it. A page beyond the last one is empty and needs no key.
+    pub fn page(self) -> Result<PageRequest, ApiError> {
+        match self.query().page() {
+            Some(page) => paging::admit(&self.principal, page),
+            None => Ok(PageRequest::new(self.get(Page).into(), self.get(Limit).into())),
+        }
+    }
+
+    /// The rows of the page that `page` and `limit` select; all rows without `limit`.
+    pub fn part<T>(self, rows: &[T]) -> &[T] {
+        let size = self.get(OptionalLimit).map_or(rows.len().max(1), |limit| limit as usize);
+        let page = self.get(Page).max(1) as usize;
+        rows.chunks(size).nth(page - 1).unwrap_or_default()
     }
 }

@@ -4,7 +4,7 @@ use crate::app::App;
 use crate::decisions::issue::{Unsigned, issue};
 use crate::decisions::request::CheckRequest;
 use crate::http::exchange::answer::{Answer, Failure};
-use crate::http::exchange::call::Call;
+use crate::http::exchange::call::{Call, RouteCall};
 use crate::http::listeners::assertion::Refusal;
 use crate::http::listeners::edge::refusal_of;
 use crate::http::listeners::replays;
@@ -15,6 +15,7 @@ use rds_shared::graph::decision::Subject;
 use rds_shared::graph::evidence::Evidence;
 use rds_shared::model::content_hash::ContentHash;
 use rds_shared::model::decision::{CheckResult, IssuedDecision, PublishedSigner, SealedDecision};
+use rds_shared::route::routes;
 use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::{ApiError, Data, ErrorCode};
 
@@ -71,10 +72,10 @@ pub async fn by_id(app: &App, call: &Call) -> Result<Answer, Failure> {
 }
 
 /// `GET /v1/graph/signers`: the whole registry.
-pub async fn signers(app: &App, call: &Call) -> Result<Answer, Failure> {
+pub async fn signers(app: &App, call: RouteCall<'_, routes::SignerList>) -> Result<Answer, Failure> {
     let rows = signers::list(&app.db.pool).await?;
     let data: Vec<_> = rows.into_iter().map(PublishedSigner::from).collect();
-    Ok(cacheable(app, call, serde_json::to_vec(&Data { data: call.part(&data) })?))
+    Ok(cacheable(app, &call, serde_json::to_vec(&Data { data: call.part(&data) })?))
 }
 
 fn id(call: &Call) -> Result<ContentHash, ApiError> {

@@ -5,11 +5,12 @@ pub mod decisions;
 use crate::app::App;
 use crate::graph::Snapshot;
 use crate::http::exchange::answer::{Answer, Failure};
-use crate::http::exchange::call::Call;
+use crate::http::exchange::call::{Call, RouteCall};
 use crate::store::graph::snapshots;
 use rds_shared::model::content_hash::ContentHash;
 use rds_shared::model::graph::{ByKey, Incidents, LookedThrough};
 use rds_shared::model::ids::VaultKey;
+use rds_shared::route::{params, routes};
 use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::{ApiError, Data, ErrorCode};
 use std::collections::BTreeSet;
@@ -18,8 +19,8 @@ use std::collections::BTreeSet;
 const MAX_KEYS: usize = 50;
 
 /// The look-through of vaults down to their assets.
-pub fn look_through(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let keys = keys(app, call)?;
+pub fn look_through(app: &App, call: RouteCall<'_, routes::LookThrough>) -> Result<Answer, Failure> {
+    let keys = keys(app, call.get(params::VaultKeys))?;
     let snapshot = app.graph.get()?;
     let Snapshot { manifest, graph, .. } = &*snapshot;
     let results = keys.into_iter().map(|key| (key.to_string(), graph.look_through(&key))).collect();
@@ -33,8 +34,8 @@ pub fn breach(app: &App) -> Result<Answer, Failure> {
 }
 
 /// The share of vaults that is exposed to incidents.
-pub fn incident_exposure(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let keys = keys(app, call)?;
+pub fn incident_exposure(app: &App, call: RouteCall<'_, routes::IncidentExposure>) -> Result<Answer, Failure> {
+    let keys = keys(app, call.get(params::VaultKeys))?;
     let snapshot = app.graph.get()?;
     let facts = snapshot.graph.facts();
     let exposure = |key: VaultKey| (key.to_string(), snapshot.incidents.exposure(facts, &key));
@@ -61,9 +62,9 @@ pub async fn snapshot(app: &App, call: &Call) -> Result<Answer, Failure> {
 }
 
 /// The distinct keys of the parameter `vaults`.
-fn keys(app: &App, call: &Call) -> Result<BTreeSet<VaultKey>, ApiError> {
+fn keys(app: &App, text: &str) -> Result<BTreeSet<VaultKey>, ApiError> {
     let fault = |reason: String| Detail::new(In::Query, "vaults", reason);
-    let texts: Vec<&str> = call.query.text("vaults").unwrap_or_default().split(',').map(str::trim).collect();
+    let texts: Vec<&str> = text.split(',').map(str::trim).collect();
     if texts.len() > MAX_KEYS {
         let reason = format!("must have at most {MAX_KEYS} keys");
         return Err(ApiError::invalid(ErrorCode::TooManyItems, vec![fault(reason)]));

@@ -4,19 +4,20 @@ pub mod oracles;
 
 use crate::app::App;
 use crate::http::exchange::answer::{Answer, Failure};
-use crate::http::exchange::call::Call;
+use crate::http::exchange::call::{Call, RouteCall};
 use crate::http::exchange::encoded::{self, EmbeddedRow};
 use crate::store::markets::{self, hubs};
 use crate::store::registry::mappings;
 use rds_shared::model::market::MarketPage;
+use rds_shared::route::routes;
 use rds_shared::wire::{ApiError, Data};
 
 /// Every served market, filtered, sorted and paged.
-pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
+pub fn list(app: &App, call: RouteCall<'_, routes::MarketList>) -> Result<Answer, Failure> {
     let page = call.page()?;
     let catalog = app.catalog.get()?;
-    let (rows, total) = catalog.markets.select(&call.query, page);
-    Ok(encoded::page(call, catalog.version, &rows, page, total as u64))
+    let (rows, total) = catalog.markets.select(call.query(), page);
+    Ok(encoded::page(&call, catalog.version, &rows, page, total as u64))
 }
 
 /// One market with its reserves, efficiency modes, hubs and signer sets.

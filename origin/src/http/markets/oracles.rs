@@ -4,15 +4,16 @@
 
 use crate::app::App;
 use crate::http::exchange::answer::{Answer, Failure};
-use crate::http::exchange::call::Call;
+use crate::http::exchange::call::{Call, RouteCall};
 use crate::http::exchange::encoded;
+use rds_shared::route::routes;
 use rds_shared::wire::{ApiError, PageMeta};
 
 /// Every feed by chain and address, filtered and paged.
-pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
+pub fn list(app: &App, call: RouteCall<'_, routes::OracleList>) -> Result<Answer, Failure> {
     let page = call.page()?;
     let catalog = app.catalog.get()?;
-    let (feeds, total) = catalog.feeds.select(&call.query, call.now, page);
+    let (feeds, total) = catalog.feeds.select(call.query(), call.now, page);
     let meta = PageMeta::new(page, total as u64);
     let mut etag = call.etag();
     etag.add_u64(page.number).add_u64(page.size).add_u64(meta.total);

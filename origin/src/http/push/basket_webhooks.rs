@@ -5,13 +5,14 @@
 
 use crate::app::App;
 use crate::http::exchange::answer::{Answer, Failure};
-use crate::http::exchange::call::Call;
+use crate::http::exchange::call::{Call, RouteCall};
 use crate::http::push::webhooks::{State, caller, number, replay_window};
 use crate::store::baskets::{self, Availability};
 use crate::store::webhooks::{self as table, Subscription};
 use crate::webhooks::create_request::{self, CreateSubscription};
 use crate::webhooks::subscriptions;
 use rds_shared::model::webhook::{BasketWebhook, WebhookDeleted, WebhookReplayed};
+use rds_shared::route::{Row, routes};
 use rds_shared::wire::{ApiError, Data, Timestamp};
 
 /// `POST /v1/baskets/{id}/webhooks`.
@@ -26,13 +27,13 @@ pub async fn create(app: &App, call: &Call) -> Result<Answer, Failure> {
 }
 
 /// `GET /v1/baskets/webhooks`.
-pub async fn of_all(app: &App, call: &Call) -> Result<Answer, Failure> {
-    listed(call, table::of_baskets(&app.db, caller(call)?.org).await?)
+pub async fn of_all(app: &App, call: RouteCall<'_, routes::BasketWebhooksOfAll>) -> Result<Answer, Failure> {
+    listed(call, table::of_baskets(&app.db, caller(&call)?.org).await?)
 }
 
 /// `GET /v1/baskets/{id}/webhooks`.
-pub async fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let (caller, basket) = (caller(call)?, call.found.param(0));
+pub async fn list(app: &App, call: RouteCall<'_, routes::BasketWebhookList>) -> Result<Answer, Failure> {
+    let (caller, basket) = (caller(&call)?, call.found.param(0));
     if baskets::standing(&app.db.pool, basket, None).await? == Availability::NoBasket {
         return Err(ApiError::not_found("basket").into());
     }
@@ -47,9 +48,9 @@ pub async fn delete(app: &App, call: &Call) -> Result<Answer, Failure> {
 }
 
 /// `POST /v1/baskets/{id}/webhooks/{whId}/replay`.
-pub async fn replay(app: &App, call: &Call) -> Result<Answer, Failure> {
+pub async fn replay(app: &App, call: RouteCall<'_, routes::BasketWebhookReplay>) -> Result<Answer, Failure> {
     let (window, basket) = (replay_window(call)?, Some(call.found.param(0)));
-    let enqueued = subscriptions::replay(&app.db, caller(call)?, basket, number(call, 1)?, window, call.now).await?;
+    let enqueued = subscriptions::replay(&app.db, caller(&call)?, basket, number(&call, 1)?, window, call.now).await?;
     app.webhooks.due();
     Answer::value(&Data { data: WebhookReplayed { enqueued } })
 }
@@ -62,7 +63,7 @@ pub async fn enable(app: &App, call: &Call) -> Result<Answer, Failure> {
     Answer::value(&Data { data: shown(subscription, call.now) })
 }
 
-fn listed(call: &Call, rows: Vec<Subscription>) -> Result<Answer, Failure> {
+fn listed<R: Row>(call: RouteCall<'_, R>, rows: Vec<Subscription>) -> Result<Answer, Failure> {
     let data: Vec<BasketWebhook> = rows.into_iter().map(|row| shown(row, call.now)).collect();
     Answer::value(&Data { data: call.part(&data) })
 }

@@ -2,7 +2,7 @@
 
 use crate::app::App;
 use crate::http::exchange::answer::{Answer, Failure};
-use crate::http::exchange::call::Call;
+use crate::http::exchange::call::{Call, RouteCall};
 use crate::http::exchange::namespaces;
 use crate::http::exchange::pipeline::Ingress;
 use crate::listener::Listener;
@@ -17,6 +17,7 @@ use rds_shared::access::client_net::client_net;
 use rds_shared::access::{ClientNet, Principal};
 use rds_shared::model::ids::VaultId;
 use rds_shared::push::cursor::{Resume, Window};
+use rds_shared::route::{params, routes};
 use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::{ApiError, ErrorCode, headers};
 use std::net::Ipv4Addr;
@@ -24,15 +25,15 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Opens a stream, or refuses it with an ordinary response. HEAD gets the headers of the stream and opens none.
-pub async fn open(app: &Arc<App>, call: &Call, head: &Parts) -> Result<Answer, Failure> {
+pub async fn open(app: &Arc<App>, call: RouteCall<'_, routes::EventStream>, head: &Parts) -> Result<Answer, Failure> {
     if app.is_draining() {
         return Err(ErrorCode::ShuttingDown.into());
     }
-    let (key, viewer) = whose(call, head)?;
+    let (key, viewer) = whose(&call, head)?;
     if head.method == Method::HEAD {
         return Ok(Answer::events(None));
     }
-    let asked = call.query.text("vaultId").map(str::to_owned);
+    let asked = call.get(params::StreamVault).map(str::to_owned);
     // Ids are compared in their canonical form. A text that is not an id matches no vault and is not refused.
     let vault = match asked.as_deref().map(|id| VaultId::parse(id).ok_or(id)) {
         None => None,
@@ -49,7 +50,7 @@ pub async fn open(app: &Arc<App>, call: &Call, head: &Parts) -> Result<Answer, F
     })?;
     let extent = journal::extent(&app.db.pool, app.clock.now()).await?;
     let last_event_id = head.headers.get(headers::LAST_EVENT_ID).map(|value| value.as_bytes());
-    let resume = Resume::read(last_event_id, call.query.text("since"));
+    let resume = Resume::read(last_event_id, call.get(params::StreamSince));
     note_a_cursor_ahead(app, resume, &extent, key);
     let start = Window { floor: extent.floor, tail: extent.tail, jumps: &extent.jumps }.start(resume);
     app.streams.meters.opened.fetch_add(1, Relaxed);

@@ -4,7 +4,7 @@
 
 use crate::app::App;
 use crate::http::exchange::answer::{Answer, Failure};
-use crate::http::exchange::call::Call;
+use crate::http::exchange::call::{Call, RouteCall};
 use crate::store::webhooks::lists::{self, Listed};
 use crate::store::webhooks::{self as table, SealedSecrets, Subscription};
 use crate::webhooks::create_request::{self, CreateSubscription};
@@ -17,6 +17,7 @@ use rds_shared::push::breaker::{DisabledReason, Event, Status};
 use rds_shared::push::schedule::REPLAY_WINDOW_SECONDS;
 use rds_shared::push::signature::SigningSecrets;
 use rds_shared::push::webhook::attempt_headers;
+use rds_shared::route::{Row, params, routes};
 use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::{ApiError, Data, ErrorCode, Timestamp};
 
@@ -41,8 +42,8 @@ pub async fn create(app: &App, call: &Call) -> Result<Answer, Failure> {
 }
 
 /// `GET /v1/webhooks`.
-pub async fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let rows = table::of_org(&app.db, caller(call)?.org, None).await?;
+pub async fn list(app: &App, call: RouteCall<'_, routes::WebhookList>) -> Result<Answer, Failure> {
+    let rows = table::of_org(&app.db, caller(&call)?.org, None).await?;
     let data: Vec<_> = rows.into_iter().map(|row| shown(row, call.now)).collect();
     Answer::value(&Data { data: call.part(&data) })
 }
@@ -72,10 +73,10 @@ pub async fn test(app: &App, call: &Call) -> Result<Answer, Failure> {
 }
 
 /// `GET /v1/webhooks/{id}/deliveries`.
-pub async fn deliveries(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let (subscription, sealed) = find(app, call).await?;
+pub async fn deliveries(app: &App, call: RouteCall<'_, routes::WebhookDeliveries>) -> Result<Answer, Failure> {
+    let (subscription, sealed) = find(app, &call).await?;
     let signing = signing(app, &subscription, &sealed, call.now)?;
-    let listed = lists::deliveries(&app.db, subscription.id, None, call.query.int("limit")).await?;
+    let listed = lists::deliveries(&app.db, subscription.id, None, call.get(params::Limit).into()).await?;
     let now = app.clock.wall();
     let data: Vec<_> =
         listed.into_iter().map(|delivery| shown_delivery(delivery, &subscription, &signing, now)).collect();
@@ -83,9 +84,9 @@ pub async fn deliveries(app: &App, call: &Call) -> Result<Answer, Failure> {
 }
 
 /// `POST /v1/webhooks/{id}/replay`.
-pub async fn replay(app: &App, call: &Call) -> Result<Answer, Failure> {
+pub async fn replay(app: &App, call: RouteCall<'_, routes::WebhookReplay>) -> Result<Answer, Failure> {
     let window = replay_window(call)?;
-    let enqueued = subscriptions::replay(&app.db, caller(call)?, None, number(call, 0)?, window, call.now).await?;
+    let enqueued = subscriptions::replay(&app.db, caller(&call)?, None, number(&call, 0)?, window, call.now).await?;
     app.webhooks.due();
     Answer::value(&Data { data: WebhookReplayed { enqueued } })
 }
@@ -116,9 +117,9 @@ pub(in crate::http) fn number(call: &Call, place: usize) -> Result<i64, ApiError
 }
 
 /// The window of a replay; by default the day before now.
-pub(in crate::http) fn replay_window(call: &Call) -> Result<(Timestamp, Timestamp), ApiError> {
-    let to = call.query.until("to").unwrap_or(call.now);
-    let from = call.query.instant("from").unwrap_or_else(|| to.plus_seconds(-REPLAY_WINDOW_SECONDS));
+pub(in crate::http) fn replay_window<R: Row>(call: RouteCall<'_, R>) -> Result<(Timestamp, Timestamp), ApiError> {
+    let to = call.get(params::ReplayTo).unwrap_or(call.now);
+    let from = call.get(params::ReplayFrom).unwrap_or_else(|| to.plus_seconds(-REPLAY_WINDOW_SECONDS));
     if from > to {
         return Err(ApiError::parameter(Detail::new(In::Query, "from", "must not be after `to`")));
     }

@@ -2,12 +2,13 @@
 
 use crate::app::App;
 use crate::http::exchange::answer::{Answer, Failure};
-use crate::http::exchange::call::Call;
+use crate::http::exchange::call::RouteCall;
 use crate::http::exchange::encoded;
+use rds_shared::route::routes;
 
 /// Every chain with an active vault.
-pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
+pub fn list(app: &App, call: RouteCall<'_, routes::Chains>) -> Result<Answer, Failure> {
     let catalog = app.catalog.get()?;
     let rows: Vec<_> = catalog.rollup.chains.iter().filter_map(|chain| chain.row.as_ref()).collect();
-    Ok(encoded::list(call, catalog.version, call.part(&rows)))
+    Ok(encoded::list(&call, catalog.version, call.part(&rows)))
 }

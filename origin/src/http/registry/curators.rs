@@ -2,11 +2,12 @@
 
 use crate::app::App;
 use crate::http::exchange::answer::{Answer, Failure};
-use crate::http::exchange::call::Call;
+use crate::http::exchange::call::RouteCall;
 use crate::http::exchange::encoded::{self, EmbeddedRow};
 use crate::store::events::{feed, pages};
 use rds_shared::access::paging;
 use rds_shared::model::curator::{CuratorEvents, CuratorPage};
+use rds_shared::route::{params, routes};
 use rds_shared::select::vault_query::{VaultFilter, VaultSort};
 use rds_shared::wire::{ApiError, Data};
 
@@ -14,15 +15,15 @@ use rds_shared::wire::{ApiError, Data};
 const EVENTS_IN_DETAIL: u32 = 5;
 
 /// Every known curator, paged and sorted.
-pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
+pub fn list(app: &App, call: RouteCall<'_, routes::CuratorList>) -> Result<Answer, Failure> {
     let page = call.page()?;
     let catalog = app.catalog.get()?;
-    let (rows, total) = catalog.rollup.curators(&call.query, page);
-    Ok(encoded::page(call, catalog.version, &rows, page, total as u64))
+    let (rows, total) = catalog.rollup.curators(call.query(), page);
+    Ok(encoded::page(&call, catalog.version, &rows, page, total as u64))
 }
 
 /// One curator with a page of its active vaults, their distribution over chains, and its newest events.
-pub async fn by_id(app: &App, call: &Call) -> Result<Answer, Failure> {
+pub async fn by_id(app: &App, call: RouteCall<'_, routes::CuratorById>) -> Result<Answer, Failure> {
     let page = call.page()?;
     let catalog = app.catalog.get()?;
     let curator = catalog.rollup.curator(call.found.param(0)).ok_or_else(|| ApiError::not_found("curator"))?;
@@ -40,20 +41,20 @@ pub async fn by_id(app: &App, call: &Call) -> Result<Answer, Failure> {
         events_total,
     };
     let versions = detail(found.rows.iter().map(|row| EmbeddedRow::Version(row)).collect());
-    encoded::value(call, catalog.version, &versions, || Data {
+    encoded::value(&call, catalog.version, &versions, || Data {
         data: detail(found.rows.iter().map(|row| EmbeddedRow::At(row, call.now)).collect()),
     })
 }
 
 /// A slice of a curator's events, newest first.
-pub async fn events(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let offset = call.query.int("offset").unsigned_abs();
-    let rows = paging::admit_rows(&call.principal, offset, call.query.int("limit").unsigned_abs())?;
+pub async fn events(app: &App, call: RouteCall<'_, routes::CuratorEvents>) -> Result<Answer, Failure> {
+    let offset = u64::from(call.get(params::Offset));
+    let rows = paging::admit_rows(&call.principal, offset, u64::from(call.get(params::Limit)))?;
     let limit = u32::try_from(rows).unwrap_or(u32::MAX);
     let catalog = app.catalog.get()?;
     let curator = catalog.rollup.curator(call.found.param(0)).ok_or_else(|| ApiError::not_found("curator"))?;
     let events = pages::of_curator(&app.db, &curator.row.id, offset, limit).await?;
     let total = feed::count_of_curator(&app.db, &curator.row.id).await?;
     let slice = CuratorEvents { events, total };
-    encoded::settled(call, catalog.version, &slice)
+    encoded::settled(&call, catalog.version, &slice)
 }

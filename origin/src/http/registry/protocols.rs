@@ -2,10 +2,11 @@
 
 use crate::app::App;
 use crate::http::exchange::answer::{Answer, Failure};
-use crate::http::exchange::call::Call;
+use crate::http::exchange::call::RouteCall;
 use crate::http::exchange::encoded::{self, EmbeddedRow};
 use crate::store::events;
 use rds_shared::model::protocol::{ProtocolIdentity, ProtocolPage};
+use rds_shared::route::{params, routes};
 use rds_shared::select::vault_query::{VaultFilter, VaultSort};
 use rds_shared::wire::{ApiError, Data};
 
@@ -13,16 +14,18 @@ use rds_shared::wire::{ApiError, Data};
 const MAX_INCIDENTS: u32 = 100;
 
 /// Every known protocol, largest value first.
-pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
+pub fn list(app: &App, call: RouteCall<'_, routes::ProtocolList>) -> Result<Answer, Failure> {
     let catalog = app.catalog.get()?;
-    match call.query.int("limit") {
-        0 if call.query.int("page") == 1 => Ok(encoded::whole(call, catalog.version, &catalog.rollup.protocol_list)),
-        _ => encoded::settled(call, catalog.version, &call.part(&catalog.rollup.protocol_rows)),
+    match call.get(params::OptionalLimit) {
+        None if call.get(params::Page) == 1 => {
+            Ok(encoded::whole(&call, catalog.version, &catalog.rollup.protocol_list))
+        }
+        _ => encoded::settled(&call, catalog.version, &call.part(&catalog.rollup.protocol_rows)),
     }
 }
 
 /// One protocol with a page of its active vaults, its deployed version and its incidents.
-pub async fn by_id(app: &App, call: &Call) -> Result<Answer, Failure> {
+pub async fn by_id(app: &App, call: RouteCall<'_, routes::ProtocolById>) -> Result<Answer, Failure> {
     let page = call.page()?;
     let catalog = app.catalog.get()?;
     let protocol = catalog.rollup.protocol(call.found.param(0)).ok_or_else(|| ApiError::not_found("protocol"))?;
@@ -44,7 +47,7 @@ pub async fn by_id(app: &App, call: &Call) -> Result<Answer, Failure> {
         incidents: incidents.clone(),
     };
     let versions = detail(found.rows.iter().map(|row| EmbeddedRow::Version(row)).collect());
-    encoded::value(call, catalog.version, &versions, || Data {
+    encoded::value(&call, catalog.version, &versions, || Data {
         data: detail(found.rows.iter().map(|row| EmbeddedRow::At(row, call.now)).collect()),
     })
 }

@@ -2,29 +2,30 @@
 
 use crate::app::App;
 use crate::http::exchange::answer::{Answer, Failure};
-use crate::http::exchange::call::Call;
+use crate::http::exchange::call::RouteCall;
 use crate::http::exchange::encoded;
 use crate::store::StoreError;
 use crate::store::registry::symbols;
 use rds_shared::model::symbol::{DaySource, SymbolDay, SymbolHistory, SymbolHistoryMeta, days_of};
+use rds_shared::route::{params, routes};
 use rds_shared::rules::symbol_history::{DayTotal, by_day};
 use rds_shared::wire::ApiError;
 use rds_shared::wire::time::Day;
 use std::collections::BTreeMap;
 
 /// Every symbol of an active vault's deposit asset.
-pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
+pub fn list(app: &App, call: RouteCall<'_, routes::AssetSymbols>) -> Result<Answer, Failure> {
     let catalog = app.catalog.get()?;
     let rows: Vec<_> = catalog.symbols.rows().iter().collect();
-    Ok(encoded::list(call, catalog.version, call.part(&rows)))
+    Ok(encoded::list(&call, catalog.version, call.part(&rows)))
 }
 
 /// The days of one symbol, oldest first. Days without stored readings are left out.
-pub async fn history(app: &App, call: &Call) -> Result<Answer, Failure> {
+pub async fn history(app: &App, call: RouteCall<'_, routes::AssetSymbolHistory>) -> Result<Answer, Failure> {
     let catalog = app.catalog.get()?;
     let symbol = call.found.param(0).to_uppercase();
     let spellings = catalog.symbols.spellings(&symbol).ok_or_else(|| ApiError::not_found("asset symbol"))?;
-    let range = call.query.choice("range").unwrap_or("30d");
+    let range = call.get(params::Range);
     let end = Day::of(call.now).plus(1);
     let from = end.plus(-days_of(range));
     let (observed, derived) = days(app, &symbol, spellings, from, end).await?;
@@ -35,7 +36,7 @@ pub async fn history(app: &App, call: &Call) -> Result<Answer, Failure> {
     let data: Vec<SymbolDay> = all.into_values().collect();
     let meta = SymbolHistoryMeta { symbol, range, points: data.len() as u64 };
     let answer = SymbolHistory { data, meta };
-    encoded::exact(call, catalog.version, &answer)
+    encoded::exact(&call, catalog.version, &answer)
 }
 
 type Days = BTreeMap<Day, DayTotal>;

@@ -2,47 +2,78 @@
 
 use crate::app::App;
 use crate::http::exchange::answer::{Answer, Failure};
-use crate::http::exchange::call::Call;
+use crate::http::exchange::call::{Call, RouteCall};
 use crate::http::exchange::{encoded, namespaces};
 use crate::store::research::predictions::{self, PredictionFilter};
 use crate::store::research::{self, RecordFilter};
 use rds_shared::model::ids::VaultId;
 use rds_shared::model::research::{Level, RecordKind, ResearchMeta};
+use rds_shared::route::{params, routes};
 use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::{ApiError, ErrorCode, WithMeta};
 use serde::Serialize;
 
-/// The records of one kind, with the filters of its route.
-pub async fn records(app: &App, call: &Call, kind: RecordKind) -> Result<Answer, Failure> {
-    let (query, limit) = (&call.query, call.query.int("limit"));
-    let filter = RecordFilter {
-        model_version: query.text("model_version"),
-        level: query.choice("level"),
-        surface: query.text("surface"),
-        outcome: query.choice("outcome"),
-    };
-    let (data, total) = research::list(&app.db, kind, filter, limit).await?;
+/// `GET /v1/research/validation-reports`.
+pub async fn validation_reports(app: &App, call: RouteCall<'_, routes::ValidationReports>) -> Result<Answer, Failure> {
+    let filter = RecordFilter { model_version: call.get(params::ModelVersion), ..RecordFilter::default() };
+    records(app, &call, RecordKind::ValidationReport, filter, call.get(params::ResearchLimit)).await
+}
+
+/// `GET /v1/research/claims`.
+pub async fn claims(app: &App, call: RouteCall<'_, routes::Claims>) -> Result<Answer, Failure> {
+    let (level, surface) = (Some(call.get(params::Level)), call.get(params::Surface));
+    let filter = RecordFilter { level, surface, ..RecordFilter::default() };
+    records(app, &call, RecordKind::Claim, filter, call.get(params::ResearchLimit)).await
+}
+
+/// `GET /v1/research/sources`.
+pub async fn sources(app: &App, call: RouteCall<'_, routes::ResearchSources>) -> Result<Answer, Failure> {
+    records(app, &call, RecordKind::Source, RecordFilter::default(), call.get(params::SourceLimit)).await
+}
+
+/// `GET /v1/research/backtests`.
+pub async fn backtests(app: &App, call: RouteCall<'_, routes::Backtests>) -> Result<Answer, Failure> {
+    let (model_version, outcome) = (call.get(params::ModelVersion), call.get(params::BacktestOutcome));
+    let filter = RecordFilter { model_version, outcome, ..RecordFilter::default() };
+    records(app, &call, RecordKind::Backtest, filter, call.get(params::ResearchLimit)).await
+}
+
+/// `GET /v1/research/model-health`.
+pub async fn model_health(app: &App, call: RouteCall<'_, routes::ModelHealth>) -> Result<Answer, Failure> {
+    records(app, &call, RecordKind::ModelHealth, RecordFilter::default(), call.get(params::ResearchLimit)).await
+}
+
+/// The records of one kind.
+async fn records(
+    app: &App,
+    call: &Call,
+    kind: RecordKind,
+    filter: RecordFilter<'_>,
+    limit: u32,
+) -> Result<Answer, Failure> {
+    let (data, total) = research::list(&app.db, kind, filter, limit.into()).await?;
     // Claims are filtered by level even if the caller names none.
     let unfiltered = RecordFilter {
         level: filter.level.filter(|level| *level == Level::Public.as_str()),
         ..RecordFilter::default()
     };
-    let meta = ResearchMeta::new(limit.unsigned_abs(), total, kind.is_preview(), filter != unfiltered);
+    let meta = ResearchMeta::new(limit.into(), total, kind.is_preview(), filter != unfiltered);
     answer(app, call, WithMeta { data, meta })
 }
 
 /// Predictions, newest first.
-pub async fn predictions(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let (query, limit) = (&call.query, call.query.int("limit"));
-    let vault_id = query.text("vault_id").map(|text| vault_id(app, text)).transpose()?.map(|id| id.to_string());
+pub async fn predictions(app: &App, call: RouteCall<'_, routes::Predictions>) -> Result<Answer, Failure> {
+    let limit = call.get(params::ResearchLimit);
+    let vault_id =
+        call.get(params::PredictedVault).map(|text| vault_id(app, text)).transpose()?.map(|id| id.to_string());
     let filter = PredictionFilter {
         vault_id: vault_id.as_deref(),
-        outcome: query.choice("outcome"),
-        horizon: query.choice("horizon").and_then(|word| word.parse().ok()),
+        outcome: call.get(params::PredictionOutcome),
+        horizon: call.get(params::Horizon).and_then(|word| word.parse().ok()),
     };
-    let (data, total) = predictions::list(&app.db, filter, limit).await?;
-    let meta = ResearchMeta::new(limit.unsigned_abs(), total, true, filter != PredictionFilter::default());
-    answer(app, call, WithMeta { data, meta })
+    let (data, total) = predictions::list(&app.db, filter, limit.into()).await?;
+    let meta = ResearchMeta::new(limit.into(), total, true, filter != PredictionFilter::default());
+    answer(app, &call, WithMeta { data, meta })
 }
 
 fn answer<T: Serialize>(app: &App, call: &Call, list: WithMeta<Vec<T>, ResearchMeta>) -> Result<Answer, Failure> {

@@ -4,10 +4,11 @@ pub mod signals;
 
 use crate::app::App;
 use crate::http::exchange::answer::{Answer, Failure};
-use crate::http::exchange::call::Call;
+use crate::http::exchange::call::{Call, RouteCall};
 use rds_shared::model::EncodedRow;
 use rds_shared::model::security::MoreMeta;
 use rds_shared::model::status::Severity;
+use rds_shared::route::{Row, params, routes};
 use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::page::PageRequest;
 use rds_shared::wire::{ApiError, ErrorCode};
@@ -17,23 +18,23 @@ use serde::Serialize;
 const ENVELOPE_BYTES: usize = 640;
 
 /// The registry, or with `hasLoss=true` the loss board.
-pub fn events(app: &App, call: &Call) -> Result<Answer, Failure> {
-    if call.query.choice("hasLoss").is_some() {
+pub fn events(app: &App, call: RouteCall<'_, routes::SecurityEventList>) -> Result<Answer, Failure> {
+    if call.get(params::HasLoss).is_some() {
         return losses(app, call);
     }
     check(call)?;
     let admitted = call.page()?;
     let catalog = app.catalog.get()?;
-    let (rows, total) = catalog.security.events(&call.query);
-    page(call, catalog.version, served(&rows, admitted), &MoreMeta::new(admitted, total))
+    let (rows, total) = catalog.security.events(call.query());
+    page(&call, catalog.version, served(&rows, admitted), &MoreMeta::new(admitted, total))
 }
 
 /// The loss board.
-pub fn losses(app: &App, call: &Call) -> Result<Answer, Failure> {
+pub fn losses<R: Row>(app: &App, call: RouteCall<'_, R>) -> Result<Answer, Failure> {
     let admitted = call.page()?;
     let catalog = app.catalog.get()?;
-    let (rows, total, lost) = catalog.security.losses(&call.query);
-    page(call, catalog.version, served(&rows, admitted), &catalog.security.coverage.meta(admitted, total, lost))
+    let (rows, total, lost) = catalog.security.losses(call.query());
+    page(&call, catalog.version, served(&rows, admitted), &catalog.security.coverage.meta(admitted, total, lost))
 }
 
 fn served<'r>(rows: &'r [&'r EncodedRow], page: PageRequest) -> &'r [&'r EncodedRow] {
@@ -41,21 +42,21 @@ fn served<'r>(rows: &'r [&'r EncodedRow], page: PageRequest) -> &'r [&'r Encoded
 }
 
 /// Checks the parameters. Both lists have the same ones; values that only the loss board knows are refused here.
-fn check(call: &Call) -> Result<(), ApiError> {
+fn check(call: RouteCall<'_, routes::SecurityEventList>) -> Result<(), ApiError> {
     let refused = |name, allowed: &'static [&'static str]| {
         let reason = format!("must be one of {}", allowed.join(", "));
         Detail { allowed: Some(allowed), ..Detail::new(In::Query, name, reason.as_str()) }
     };
     let mut faults = Vec::new();
-    let query = &call.query;
     let known = |word: &str| Severity::ALL.iter().any(|severity| severity.as_str().eq_ignore_ascii_case(word));
-    if query.selects_nothing("severity") || query.choice("severity").is_some_and(|word| !known(word)) {
+    let severity = call.get(params::LossSeverity);
+    if severity.is_nothing() || severity.only().is_some_and(|word| !known(word)) {
         faults.push(refused("severity", &["Info", "Warning", "Critical"]));
     }
-    if query.selects_nothing("affectsTrackedUniverse") {
+    if call.get(params::InUniverse).is_nothing() {
         faults.push(refused("affectsTrackedUniverse", &["true", "false"]));
     }
-    if query.selects_nothing("published_by") {
+    if call.get(params::PublishedBy).is_nothing() {
         faults.push(refused("published_by", &["admin", "auto"]));
     }
     if faults.is_empty() { Ok(()) } else { Err(ApiError::invalid(ErrorCode::InvalidParameter, faults)) }

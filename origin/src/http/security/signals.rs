@@ -2,11 +2,12 @@
 
 use crate::app::App;
 use crate::http::exchange::answer::{Answer, Failure};
-use crate::http::exchange::call::Call;
+use crate::http::exchange::call::{Call, RouteCall};
 use crate::http::exchange::{encoded, namespaces};
 use crate::store::security::signals::{self, SignalFilter};
 use rds_shared::model::ids::VaultKey;
 use rds_shared::model::signal::SignalMeta;
+use rds_shared::route::{params, routes};
 use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::{ApiError, ErrorCode, WithMeta};
 
@@ -14,18 +15,18 @@ use rds_shared::wire::{ApiError, ErrorCode, WithMeta};
 const LOOKBACK: i64 = 30 * 86_400;
 
 /// Signals, newest first.
-pub async fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let (query, page) = (&call.query, call.page()?);
+pub async fn list(app: &App, call: RouteCall<'_, routes::SignalList>) -> Result<Answer, Failure> {
+    let page = call.page()?;
     let filter = SignalFilter {
-        since: query.instant("since").unwrap_or_else(|| call.now.plus_seconds(-LOOKBACK)).into(),
-        severities: query.choices("severity").iter().map(|word| (*word).to_owned()).collect(),
-        entity: query.text("entity").map(str::to_lowercase),
-        categories: query.names("category").to_vec(),
-        vault: query.text("vault").map(|text| vault_key(app, text)).transpose()?,
+        since: call.get(params::SignalsSince).unwrap_or_else(|| call.now.plus_seconds(-LOOKBACK)).into(),
+        severities: call.get(params::SignalSeverity).iter().map(|word| (*word).to_owned()).collect(),
+        entity: call.get(params::Entity).map(str::to_lowercase),
+        categories: call.get(params::SignalCategory).to_vec(),
+        vault: call.get(params::VaultKey).map(|text| vault_key(app, text)).transpose()?,
     };
     let (rows, total) = signals::list(&app.db, &filter, page).await?;
     let page = WithMeta { data: &rows, meta: SignalMeta::new(page, total) };
-    encoded::exact(call, app.catalog.get()?.version, &page)
+    encoded::exact(&call, app.catalog.get()?.version, &page)
 }
 
 /// One signal in full.

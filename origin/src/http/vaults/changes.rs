@@ -7,18 +7,19 @@
 use crate::app::App;
 use crate::catalog::Since;
 use crate::http::exchange::answer::{Answer, Failure};
-use crate::http::exchange::call::Call;
+use crate::http::exchange::call::RouteCall;
 use crate::http::exchange::encoded;
 use crate::store::push::journal::{self, Past};
 use rds_shared::access::paging;
 use rds_shared::model::vault_changes::ChangesMeta;
+use rds_shared::route::{params, routes};
 use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::{ApiError, ChangeClock, ChangeCursor, CursorError, ErrorCode, Timestamp};
 
 /// `GET /v1/vaults/changes`.
-pub async fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let clock = call.query.choice("changed").and_then(ChangeClock::parse).unwrap_or(ChangeClock::Sync);
-    let from = since(call.query.text("since").unwrap_or_default(), clock)?;
+pub async fn list(app: &App, call: RouteCall<'_, routes::VaultChanges>) -> Result<Answer, Failure> {
+    let clock = ChangeClock::parse(call.get(params::Changed)).unwrap_or(ChangeClock::Sync);
+    let from = since(call.get(params::ChangesSince), clock)?;
     let instant = match &from {
         Since::Instant(instant) => *instant,
         Since::Cursor(cursor) => cursor.instant,
@@ -41,7 +42,7 @@ pub async fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
             );
         }
     }
-    let limit = call.query.int("limit").unsigned_abs();
+    let limit = u64::from(call.get(params::Limit));
     let changed = catalog.changes(clock, &from, usize::try_from(limit).unwrap_or(usize::MAX));
     let total = changed.total as u64;
     let meta = ChangesMeta { total, limit, has_more: total > changed.rows.len() as u64 };

@@ -5,7 +5,7 @@
 use crate::app::App;
 use crate::catalog::{Catalog, Vault, row_of};
 use crate::http::exchange::answer::{Answer, Failure};
-use crate::http::exchange::call::Call;
+use crate::http::exchange::call::{Call, RouteCall};
 use crate::http::exchange::encoded;
 use crate::store::vaults::detail::{self, DetailFacts};
 use rds_shared::model::EncodedRow;
@@ -13,6 +13,7 @@ use rds_shared::model::ids::VaultId;
 use rds_shared::model::status::{AuditStatus, Breakdown, RewardSide, TvlStatus};
 use rds_shared::model::vault::{Reward, VaultDetail, VaultRow};
 use rds_shared::model::vault_history::{SnapshotPoint, VaultEvent};
+use rds_shared::route::{Row, params, routes};
 use rds_shared::rules::downsampling::downsample;
 use rds_shared::rules::yields::is_high_confidence;
 use rds_shared::wire::error::{Detail, In};
@@ -28,53 +29,53 @@ const MAX_EVENTS: u32 = 500;
 const DAY: i64 = 86_400;
 
 /// `GET /v1/vaults/{id}`.
-pub async fn by_id(app: &App, call: &Call) -> Result<Answer, Failure> {
+pub async fn by_id(app: &App, call: RouteCall<'_, routes::VaultById>) -> Result<Answer, Failure> {
     let catalog = app.catalog.get()?;
     let vault = VaultId::parse(call.found.param(0))
         .and_then(|id| catalog.vault(&id))
         .ok_or_else(|| ApiError::not_found("vault"))?;
-    page(app, call, catalog.version, vault).await
+    page(app, &call, catalog.version, vault, call.get(params::Points)).await
 }
 
 /// `GET /v1/vault/{network}/{address}`.
-pub async fn by_address(app: &App, call: &Call) -> Result<Answer, Failure> {
+pub async fn by_address(app: &App, call: RouteCall<'_, routes::VaultDetail>) -> Result<Answer, Failure> {
     let catalog = app.catalog.get()?;
-    page(app, call, catalog.version, addressed(&catalog, call)?).await
+    page(app, &call, catalog.version, addressed(&catalog, &call)?, call.get(params::Points)).await
 }
 
 /// `GET /v1/vault/{network}/{address}/snapshots`.
-pub async fn snapshots(app: &App, call: &Call) -> Result<Answer, Failure> {
+pub async fn snapshots(app: &App, call: RouteCall<'_, routes::VaultSnapshots>) -> Result<Answer, Failure> {
     let catalog = app.catalog.get()?;
-    let vault = addressed(&catalog, call)?;
-    let from = days_before(call.now, call.query.int("days"));
+    let vault = addressed(&catalog, &call)?;
+    let from = days_before(call.now, call.get(params::Days).into());
     let stored = app.histories.between(&app.db, vault, from, call.now).await?;
-    let points = thinned(stored.points(), call);
-    encoded::settled(call, catalog.version, &points)
+    let points = thinned(stored.points(), call.get(params::Points));
+    encoded::settled(&call, catalog.version, &points)
 }
 
 /// `GET /v1/vault/{network}/{address}/score-history`.
-pub async fn score_history(app: &App, call: &Call) -> Result<Answer, Failure> {
+pub async fn score_history(app: &App, call: RouteCall<'_, routes::VaultScoreHistory>) -> Result<Answer, Failure> {
     let (from, to) = range(call)?;
     let catalog = app.catalog.get()?;
-    let vault = addressed(&catalog, call)?;
-    let limit = u32::try_from(call.query.int("limit")).unwrap_or(u32::MAX);
+    let vault = addressed(&catalog, &call)?;
+    let limit = call.get(params::Limit);
     let mut points = detail::score_history(&app.db, vault.row.id.as_str(), from, to, limit).await?;
     // The newest points up to the limit, in ascending order.
     points.reverse();
-    encoded::settled(call, catalog.version, &points)
+    encoded::settled(&call, catalog.version, &points)
 }
 
 /// `GET /v1/vault/{network}/{address}/events`.
-pub async fn events(app: &App, call: &Call) -> Result<Answer, Failure> {
+pub async fn events(app: &App, call: RouteCall<'_, routes::VaultEvents>) -> Result<Answer, Failure> {
     let catalog = app.catalog.get()?;
-    let vault = addressed(&catalog, call)?;
+    let vault = addressed(&catalog, &call)?;
     let events = detail::events(&app.db.pool, vault.row.id.as_str(), MAX_EVENTS).await?;
-    encoded::settled(call, catalog.version, &call.part(&events))
+    encoded::settled(&call, catalog.version, &call.part(&events))
 }
 
 /// The period from `from` to `to`, both inclusive and both optional.
-pub(in crate::http) fn range(call: &Call) -> Result<(Timestamp, Timestamp), ApiError> {
-    let (from, to) = (call.query.instant("from"), call.query.until("to"));
+pub(in crate::http) fn range<R: Row>(call: RouteCall<'_, R>) -> Result<(Timestamp, Timestamp), ApiError> {
+    let (from, to) = (call.get(params::HistoryFrom), call.get(params::HistoryTo));
     if let (Some(from), Some(to)) = (from, to)
         && from > to
     {
@@ -116,12 +117,12 @@ pub(in crate::http) fn addressed<'c>(catalog: &'c Catalog, call: &Call) -> Resul
 }
 
 /// The readings, thinned to the requested number of points.
-fn thinned<'p>(stored: &'p [SnapshotPoint], call: &Call) -> Vec<&'p SnapshotPoint> {
-    downsample(stored, usize::try_from(call.query.int("points")).unwrap_or(usize::MAX), SnapshotPoint::CHARTED)
+fn thinned(stored: &[SnapshotPoint], points: u32) -> Vec<&SnapshotPoint> {
+    downsample(stored, points as usize, SnapshotPoint::CHARTED)
 }
 
 /// The page of one vault.
-async fn page(app: &App, call: &Call, version: i64, vault: &Vault) -> Result<Answer, Failure> {
+async fn page(app: &App, call: &Call, version: i64, vault: &Vault, points: u32) -> Result<Answer, Failure> {
     let id = &vault.row.id;
     let mut db = app.db.snapshot().await?;
     let facts = detail::vault(&mut db, id.as_str()).await?.ok_or_else(|| ApiError::not_found("vault"))?;
@@ -132,7 +133,7 @@ async fn page(app: &App, call: &Call, version: i64, vault: &Vault) -> Result<Ans
     let events = detail::events(&mut *db, id.as_str(), MAX_EVENTS).await?;
     drop(db);
     let rewards = of_side(&facts, RewardSide::Supply);
-    let rest = serde_json::to_vec(&Rest { snapshots: thinned(stored.points(), call), events: &events, rewards })?;
+    let rest = serde_json::to_vec(&Rest { snapshots: thinned(stored.points(), points), events: &events, rewards })?;
     let vault = EncodedRow::encode(&vault_of(&facts), facts.vault.last_synced_at)?;
     let mut etag = call.etag();
     etag.add_u64(vault.version()).add(&rest);

@@ -2,32 +2,35 @@
 
 use crate::app::App;
 use crate::http::exchange::answer::{Answer, Failure};
-use crate::http::exchange::call::Call;
+use crate::http::exchange::call::RouteCall;
 use crate::http::exchange::encoded;
 use crate::http::vaults::detail::{addressed, range};
 use crate::store::vaults::holders;
 use rds_shared::model::holders::{HolderFacts, HolderSnapshot};
+use rds_shared::route::{params, routes};
 
 /// `GET /v1/vault/{network}/{address}/holders`.
-pub async fn latest(app: &App, call: &Call) -> Result<Answer, Failure> {
+pub async fn latest(app: &App, call: RouteCall<'_, routes::VaultHolders>) -> Result<Answer, Failure> {
     let catalog = app.catalog.get()?;
-    let row = &addressed(&catalog, call)?.row;
-    let facts = holders::latest(&app.db, row.id.as_str()).await?.map(|facts| asked_for(facts, call));
+    let row = &addressed(&catalog, &call)?.row;
+    let facts =
+        holders::latest(&app.db, row.id.as_str()).await?.map(|facts| asked_for(facts, call.get(params::CompleteOnly)));
     let snapshot = HolderSnapshot::new(row.id.clone(), row.chain_id, row.address.clone(), facts);
-    encoded::settled(call, catalog.version, &snapshot)
+    encoded::settled(&call, catalog.version, &snapshot)
 }
 
 /// `GET /v1/vault/{network}/{address}/holders/history`: the newest snapshots up to the limit, oldest first.
-pub async fn history(app: &App, call: &Call) -> Result<Answer, Failure> {
+pub async fn history(app: &App, call: RouteCall<'_, routes::VaultHolderHistory>) -> Result<Answer, Failure> {
     let (from, to) = range(call)?;
     let catalog = app.catalog.get()?;
-    let vault = addressed(&catalog, call)?;
-    let limit = u32::try_from(call.query.int("limit")).unwrap_or(u32::MAX);
+    let vault = addressed(&catalog, &call)?;
+    let limit = call.get(params::Limit);
     let found = holders::between(&app.db, vault.row.id.as_str(), from, to, limit).await?;
-    let rows: Vec<_> = found.into_iter().rev().map(|facts| asked_for(facts, call).history_row()).collect();
-    encoded::settled(call, catalog.version, &rows)
+    let rows: Vec<_> =
+        found.into_iter().rev().map(|facts| asked_for(facts, call.get(params::CompleteOnly)).history_row()).collect();
+    encoded::settled(&call, catalog.version, &rows)
 }
 
-fn asked_for(facts: HolderFacts, call: &Call) -> HolderFacts {
-    if call.query.flag("completeOnly") == Some(true) { facts.complete_only() } else { facts }
+fn asked_for(facts: HolderFacts, complete_only: Option<bool>) -> HolderFacts {
+    if complete_only == Some(true) { facts.complete_only() } else { facts }
 }

@@ -12,10 +12,11 @@ pub mod strategies;
 
 use crate::app::App;
 use crate::http::exchange::answer::{Answer, Failure};
-use crate::http::exchange::call::Call;
+use crate::http::exchange::call::{Call, RouteCall};
 use crate::http::exchange::{encoded, namespaces};
 use rds_shared::model::ids::{Address, VaultId};
 use rds_shared::route::bounds::BATCH_ITEMS;
+use rds_shared::route::routes;
 use rds_shared::select::vault_query::{VaultFilter, VaultSort};
 use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::{ApiError, ErrorCode};
@@ -23,20 +24,20 @@ use serde_json::Value;
 use std::collections::HashSet;
 
 /// `GET /v1/vaults`.
-pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
+pub fn list(app: &App, call: RouteCall<'_, routes::VaultList>) -> Result<Answer, Failure> {
     let page = call.page()?;
     let catalog = app.catalog.get()?;
-    let found = catalog.select(&VaultFilter::from_query(&call.query), VaultSort::from_query(&call.query), page);
-    Ok(encoded::page(call, catalog.version, &found.rows, page, found.total as u64))
+    let found = catalog.select(&VaultFilter::from_query(call.query()), VaultSort::from_query(call.query()), page);
+    Ok(encoded::page(&call, catalog.version, &found.rows, page, found.total as u64))
 }
 
 /// `GET /v1/vaults/scores`.
-pub fn scores(app: &App, call: &Call) -> Result<Answer, Failure> {
+pub fn scores(app: &App, call: RouteCall<'_, routes::VaultScores>) -> Result<Answer, Failure> {
     let (filter, sort, page) =
-        (VaultFilter::from_query(&call.query), VaultSort::from_query(&call.query), call.query.page());
+        (VaultFilter::from_query(call.query()), VaultSort::from_query(call.query()), call.page()?);
     let catalog = app.catalog.get()?;
     let found = catalog.select_as(&filter, sort, page, |vault| &vault.scores);
-    Ok(encoded::page(call, catalog.version, &found.rows, page, found.total as u64))
+    Ok(encoded::page(&call, catalog.version, &found.rows, page, found.total as u64))
 }
 
 /// `POST /v1/vaults/batch`: rows in the order of the request, ids before addresses, each vault once. Unknown vaults are left out.

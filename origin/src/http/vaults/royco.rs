@@ -3,17 +3,18 @@
 use crate::app::App;
 use crate::catalog::REWARDED_PROTOCOL;
 use crate::http::exchange::answer::{Answer, Failure};
-use crate::http::exchange::call::Call;
+use crate::http::exchange::call::RouteCall;
 use crate::http::exchange::encoded;
+use rds_shared::route::routes;
 use rds_shared::select::vault_query::{VaultFilter, VaultSort};
 
 /// A page of the protocol's vaults, largest value first.
-pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
+pub fn list(app: &App, call: RouteCall<'_, routes::Royco>) -> Result<Answer, Failure> {
     let page = call.page()?;
     let catalog = app.catalog.get()?;
     let wanted = [REWARDED_PROTOCOL.to_owned()];
     let filter = VaultFilter { protocols: &wanted, ..VaultFilter::default() };
     let (vaults, total) = catalog.select_vaults(&filter, VaultSort::default(), page);
     let rows: Vec<_> = vaults.iter().filter_map(|vault| vault.rewarded.as_ref()).collect();
-    Ok(encoded::page(call, catalog.version, &rows, page, total as u64))
+    Ok(encoded::page(&call, catalog.version, &rows, page, total as u64))
 }

@@ -1,4 +1,27 @@
-//! Assets, real-world assets, portfolios, and what all of it adds up to.
+//! Assets, real-world assets, portfolios and totals: parameters and rows.
+
+use crate::route::param::Param;
+use crate::route::typed::kinds::*;
+use crate::route::typed::params;
+use crate::select::assets::{CATEGORIES, RWA_CATEGORIES};
+
+params! {
+    Range: Word = Param::choice("range", &["7d", "30d", "90d", "1y"], "How many days, the current one included.").default("30d");
+    Category: Choices = Param::choices("category", CATEGORIES, "Categories, separated by commas.");
+    RwaCategory: Choices = Param::choices("category", RWA_CATEGORIES, "Categories, separated by commas.");
+    InstrumentType: Names = Param::names("instrument_type", "Instrument types, separated by commas.");
+    DefiInstrument: Flag = Param::flag("defi_instrument", "Whether a protocol on chain makes the asset out of another one.");
+    IncludeQuality: Flag = Param::flag("include_quality", "true adds to each row how much of its evidence is there.");
+    ReviewStatus: Choices =
+        Param::choices("review_status", &["reviewed", "provisional", "unreviewed"], "Review statuses, separated by commas.");
+    AssetTier: Choices =
+        Param::choices("risk_tier", &["Prime", "Core", "Edge", "unknown"], "Tiers, separated by commas; unknown is unscored.");
+    RegulatoryWrapper: Names = Param::names("regulatory_wrapper", "Legal forms, separated by commas.");
+    KycGate: Choices =
+        Param::choices("kyc_gate", &["permissionless", "kyc_required", "accredited", "qualified_purchaser", "professional_investor", "institutional_only",], "Who may hold the asset, separated by commas.");
+    AssetSearch: Text = Param::text("search", 200, "Part of the symbol or address, in any case.");
+    AumBreakdown: Word = Param::choice("breakdown", &["chain", "category"], "What each day is broken down by.").default("chain");
+}
 
 macro_rules! assets_rows {
     ($next:ident $(, $later:ident)*; $($before:tt)*) => {
@@ -10,13 +33,13 @@ macro_rules! assets_rows {
             }
             AssetSymbols: Get "/v1/assets" {
                 access: Public, family: Public, cache: Cache::public(30), tags: [Vaults],
-                query: [Param::page("page"), Param::optional_size()], answers: "Data<Vec<AssetSymbol>>", errors: [],
+                query: [Page, OptionalLimit], answers: "Data<Vec<AssetSymbol>>", errors: [],
                 about: "Symbols of deposit assets with the vaults that take them, most vaults first.",
             }
             AssetSymbolHistory: Get "/v1/assets/{symbol}/history" {
                 access: Public, family: Public, cache: Cache::public(60), tags: [Vaults],
                 fold: [0: Upper],
-                query: [RANGE], answers: "SymbolHistory", errors: [],
+                query: [Range], answers: "SymbolHistory", errors: [],
                 about: "Daily investable value and net rate of one exact symbol, in any case; missing days stay missing.",
             }
             Portfolio: Get "/v1/portfolio/{address}" {
@@ -27,16 +50,16 @@ macro_rules! assets_rows {
             }
             Royco: Get "/v1/royco" {
                 access: Public, family: Public, cache: Cache::public(15), tags: [Vaults], scores: true,
-                pages: Pages::numbered(),
-                query: [Param::page("page"), Param::size("limit", 20, 100)],
+                pages: Numbered(Page, Limit),
+                query: [Page, Limit(20, 100)],
                 answers: "Paged<Vec<RewardedVault>>", errors: [Forbidden],
                 about: "Vaults of the protocol royco with their rewards, largest value first; an empty list where it is not tracked.",
             }
             AssetList: Get "/v1/assets/enriched" {
                 access: Public, family: Public, cache: Cache::by_class(15), tags: [Assets], scores: true,
-                pages: Pages::numbered(),
-                query: [Param::page("page"), Param::size("limit", 20, 100), CHAIN, CATEGORY, INSTRUMENT_TYPE, DEFI_INSTRUMENT, INCLUDE_QUALITY,
-                        REVIEW_STATUS, ASSET_TIER, REGULATORY_WRAPPER, KYC_GATE, ASSET_SEARCH],
+                pages: Numbered(Page, Limit),
+                query: [Page, Limit(20, 100), Chain, Category, InstrumentType, DefiInstrument, IncludeQuality,
+                        ReviewStatus, AssetTier, RegulatoryWrapper, KycGate, AssetSearch],
                 answers: "Paged<Vec<AssetRow>>", errors: [Forbidden],
                 about: "Assets with their scores and evidence, best score first. Per-dimension values need a key.",
             }
@@ -53,9 +76,9 @@ macro_rules! assets_rows {
             }
             RwaList: Get "/v1/rwa" {
                 access: Public, family: Public, cache: Cache::by_class(15), tags: [Assets], scores: true,
-                pages: Pages::numbered(),
-                query: [Param::page("page"), Param::size("limit", 20, 100), CHAIN, RWA_CATEGORY, REVIEW_STATUS, ASSET_TIER, REGULATORY_WRAPPER,
-                        KYC_GATE, ASSET_SEARCH],
+                pages: Numbered(Page, Limit),
+                query: [Page, Limit(20, 100), Chain, RwaCategory, ReviewStatus, AssetTier, RegulatoryWrapper,
+                        KycGate, AssetSearch],
                 answers: "Paged<Vec<RwaRow>>", errors: [Forbidden],
                 deprecated: [CANONICAL_PRODUCT_ID, INSTITUTIONAL_AUM, AUM_SCOPE],
                 about: "Real-world assets with product identity and canonical value, best headline first. Per-dimension values need a key.",
@@ -72,7 +95,7 @@ macro_rules! assets_rows {
             }
             RwaHistory: Get "/v1/rwa/stats/history" {
                 access: Data, family: Public, cache: Cache::by_class(30), tags: [Assets],
-                query: [RANGE, AUM_BREAKDOWN], answers: "AumHistory", errors: [],
+                query: [Range, AumBreakdown], answers: "AumHistory", errors: [],
                 about: "The canonical value day by day, each day in its newest revision.",
             }
             RwaById: Get "/v1/rwa/{asset_id}" {
@@ -83,7 +106,7 @@ macro_rules! assets_rows {
             }
             ReviewerList: Get "/v1/reviewers" {
                 access: Public, family: Public, cache: Cache::public(30), tags: [Assets],
-                query: [Param::page("page"), Param::optional_size()], answers: "Data<Vec<ReviewerRow>>", errors: [],
+                query: [Page, OptionalLimit], answers: "Data<Vec<ReviewerRow>>", errors: [],
                 about: "Who reviews assets, with the public keys that their attestations are checked with.",
             }
         }

@@ -1,11 +1,27 @@
-//! What stands behind vaults, and decisions on portfolios.
+//! The exposure graph and decisions: parameters and rows.
+
+use crate::model::spelling;
+use crate::route::param::Param;
+use crate::route::row::Body;
+use crate::route::typed::kinds::*;
+use crate::route::typed::params;
+
+/// Room for fifty keys of the longest chains and addresses, and then some.
+const KEYS_CHARS: usize = 6_000;
+/// A thousand positions of 120 bytes each, with room for how clients write JSON.
+pub(in crate::route) const CHECK_BODY: Body = Body::Json { max_bytes: 512 * 1024 };
+
+params! {
+    VaultKeys: RequiredText =
+        Param::text("vaults", KEYS_CHARS, "Keys of vaults, at most 50, separated by commas: chain number, colon, address.").written(spelling::VAULT_KEYS).required();
+}
 
 macro_rules! graph_rows {
     ($next:ident $(, $later:ident)*; $($before:tt)*) => {
         $next! { $($later),*; $($before)*
             LookThrough: Get "/v1/graph/look-through" {
                 access: Decisioning, family: GraphRead, cache: Cache::NEVER,
-                query: [VAULT_KEYS], answers: "Data<LookedThrough>", errors: [TooManyItems, MaterializationUnavailable],
+                query: [VaultKeys], answers: "Data<LookedThrough>", errors: [TooManyItems, MaterializationUnavailable],
                 about: "What positions in vaults are exposed to once every vault inside them is opened: assets, wrappers, feeds, bridges, signers. At most 50; a vault that the snapshot does not have is null.",
             }
             Breach: Get "/v1/graph/breach" {
@@ -16,7 +32,7 @@ macro_rules! graph_rows {
             }
             IncidentExposure: Get "/v1/graph/incident-exposure" {
                 access: Decisioning, family: GraphRead, cache: Cache::NEVER,
-                query: [VAULT_KEYS], answers: "Data<Incidents<ByKey>>", errors: [TooManyItems, MaterializationUnavailable],
+                query: [VaultKeys], answers: "Data<Incidents<ByKey>>", errors: [TooManyItems, MaterializationUnavailable],
                 about: "Which part of vaults stands behind unresolved incidents of the last year, their own and those of vaults inside them. At most 50; a vault that the snapshot does not have is null. eventId is the number of /v1/events/{id}.",
             }
             IncidentSummary: Get "/v1/graph/incident-exposure/summary" {
@@ -46,7 +62,7 @@ macro_rules! graph_rows {
             }
             SignerList: Get "/v1/graph/signers" {
                 access: Public, family: GraphRead, cache: Cache::public(60), tags: [Signers],
-                query: [Param::page("page"), Param::optional_size()], answers: "Data<Vec<PublishedSigner>>", errors: [],
+                query: [Page, OptionalLimit], answers: "Data<Vec<PublishedSigner>>", errors: [],
                 about: "The registry: every key that may sign decisions or once might, with the time in which it may. In the order of activation.",
             }
             DecisionVerify: Get "/v1/graph/decision/{id}/verify" {

@@ -1,31 +1,39 @@
-//! The table's rows, one family of routes a file, and what makes ids and rows of their notation, so that there is no id without a row.
+//! The table's rows and their parameters, one subject per file, and the macro that makes ids, rows and types of their notation, so that
+//! no id is without a row.
 //!
-//! Each file's macro adds its rows to those it is given and hands all of them to the next; the last one in the chain is [`routes`].
+//! Each file's macro adds its rows to those it is given and hands all of them to the next; the last one in the chain is [`route_table`].
 
-mod assets;
-mod findings;
-mod graph;
-mod happenings;
-mod indices;
-mod push;
-mod registry;
-mod service;
+pub(super) mod assets;
+pub(super) mod baskets;
+pub(super) mod events;
+pub(super) mod graph;
+pub(super) mod markets;
+pub(super) mod paging;
+pub(super) mod push;
+pub(super) mod registry;
+pub(super) mod scoring;
+pub(super) mod security;
+pub(super) mod service;
+pub(super) mod vaults;
 
 pub(super) use assets::assets_rows;
-pub(super) use findings::findings_rows;
+pub(super) use baskets::baskets_rows;
+pub(super) use events::events_rows;
 pub(super) use graph::graph_rows;
-pub(super) use happenings::happenings_rows;
-pub(super) use indices::indices_rows;
+pub(super) use markets::markets_rows;
 pub(super) use push::push_rows;
 pub(super) use registry::registry_rows;
+pub(super) use scoring::scoring_rows;
+pub(super) use security::security_rows;
 pub(super) use service::service_rows;
+pub(super) use vaults::vaults_rows;
 
-macro_rules! routes {
+macro_rules! route_table {
     (; $($id:ident: $method:ident $path:literal {
         access: $access:expr, family: $family:ident, cache: $cache:expr,
         $(tags: [$($tag:ident),* $(,)?],)? $(scores: $scores:literal,)? $(door: $door:ident,)? $(body: $body:expr,)?
-        $(pages: $pages:expr,)? $(fold: [$($index:literal: $fold:ident),* $(,)?],)?
-        query: [$($param:expr),* $(,)?], answers: $answers:literal, errors: [$($error:ident),* $(,)?],
+        $(pages: $pages:ident($number:ident, $size:ident $(; $last:expr)?),)? $(fold: [$($index:literal: $fold:ident),* $(,)?],)?
+        query: [$($param:ident $(($($bound:expr),*))?),* $(,)?], answers: $answers:literal, errors: [$($error:ident),* $(,)?],
         $(deprecated: [$($deprecated:expr),* $(,)?],)? about: $about:literal $(,)?
     })*) => {
         /// Every route of the service.
@@ -45,12 +53,31 @@ macro_rules! routes {
             }
         }
 
+        /// The rows as types, for [`RowQuery`](super::typed::RowQuery).
+        pub mod routes {
+            use super::*;
+
+            $(
+                #[doc = $about]
+                #[derive(Debug, Clone, Copy)]
+                pub struct $id;
+
+                impl Row for $id {
+                    const ID: RouteId = RouteId::$id;
+                    const QUERY: &'static [Param] = &[$(route_table!(@param $param $(($($bound),*))?)),*];
+                }
+            )*
+        }
+
+        /// How many rows there are.
+        pub(super) const ROUTE_COUNT: usize = [$(RouteId::$id),*].len();
+
         /// The table.
         pub static ROUTES: &[Route] = &[$(
             Route {
                 id: RouteId::$id, method: Method::$method, path: $path, access: $access, family: RateLimitClass::$family, cache: $cache,
-                tags: &[$($(Tag::$tag),*)?], scores: routes!(@scores $($scores)?), door: routes!(@door $($door)?), body: routes!(@body $($body)?),
-                pages: routes!(@pages $($pages)?), fold: &[$($(($index, Fold::$fold)),*)?], query: &[$($param),*],
+                tags: &[$($(Tag::$tag),*)?], scores: route_table!(@scores $($scores)?), door: route_table!(@door $($door)?), body: route_table!(@body $($body)?),
+                pages: route_table!(@pages $id $($pages($number, $size $(; $last)?))?), fold: &[$($(($index, Fold::$fold)),*)?], query: routes::$id::QUERY,
                 answers: $answers, errors: &[$($error),*],
                 deprecated: &[$($($deprecated),*)?], about: $about,
             },
@@ -60,10 +87,19 @@ macro_rules! routes {
     (@scores $scores:literal) => { $scores };
     (@door) => { Door::Edge };
     (@door $door:ident) => { Door::$door };
-    (@pages) => { None };
-    (@pages $pages:expr) => { Some($pages) };
+    (@pages $id:ident) => { None };
+    (@pages $id:ident Numbered($number:ident, $size:ident)) => { route_table!(@pages $id Numbered($number, $size; u64::MAX)) };
+    (@pages $id:ident Numbered($number:ident, $size:ident; $last:expr)) => {
+        Some(Pages::Numbered { number: route_table!(@place $id $number), size: route_table!(@place $id $size), last: $last })
+    };
+    (@pages $id:ident Offset($offset:ident, $size:ident)) => {
+        Some(Pages::Offset { offset: route_table!(@place $id $offset), size: route_table!(@place $id $size) })
+    };
+    (@place $id:ident $param:ident) => { position(routes::$id::QUERY, &<params::$param as Parameter>::PARAM) };
+    (@param $param:ident) => { <params::$param as Parameter>::PARAM };
+    (@param $param:ident ($($bound:expr),*)) => { params::$param::of($($bound),*) };
     (@body) => { Body::None };
     (@body $body:expr) => { $body };
 }
 
-pub(super) use routes;
+pub(super) use route_table;

@@ -1,4 +1,14 @@
-//! The service itself and the caller.
+//! The service itself and the caller: parameters and rows.
+
+use crate::route::param::Param;
+use crate::route::typed::kinds::*;
+use crate::route::typed::params;
+
+params! {
+    /// Links to what pages load carry the file's fingerprint, so that browsers ask again when it changes.
+    FileVersion: Text =
+        Param::text("v", 64, "The file's fingerprint, as the pages' links carry it; any value gives the same file.").or_ignored();
+}
 
 macro_rules! service_rows {
     ($next:ident $(, $later:ident)*; $($before:tt)*) => {
@@ -41,7 +51,7 @@ macro_rules! service_rows {
             DocsFile: Get "/v1/docs/{file}" {
                 access: Public, family: Unmetered, cache: Cache::NEVER,
                 door: EdgeAndRelay,
-                query: [FILE_VERSION], answers: "Page", errors: [NotFound],
+                query: [FileVersion], answers: "Page", errors: [NotFound],
                 about: "A page of the documentation, its text as Markdown, or a file that the pages need.",
             }
         }

@@ -1,0 +1,84 @@
+//! Reading the query of a row: a parameter that the row does not have does not compile.
+
+use super::entry::Row;
+use super::query::Query;
+use super::typed::{Parameter, kinds, position};
+use crate::wire::page::PageRequest;
+use core::marker::PhantomData;
+
+/// The parsed query of a request to the row `R`.
+#[derive(Debug)]
+pub struct RowQuery<'q, R> {
+    query: &'q Query,
+    row: PhantomData<R>,
+}
+
+impl<R> Clone for RowQuery<'_, R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<R> Copy for RowQuery<'_, R> {}
+
+impl<'q, R: Row> RowQuery<'q, R> {
+    /// The query, parsed with the parameters of `R`.
+    pub fn of(query: &'q Query) -> Self {
+        debug_assert!(query.params() == R::QUERY, "the query was parsed with the parameters of another route");
+        RowQuery { query, row: PhantomData }
+    }
+
+    /// The value of a parameter: the given one, or the default.
+    ///
+    /// A parameter that the row does not have is a compile error:
+    ///
+    /// ```compile_fail,E0080
+    /// use rds_shared::route::{Query, RowQuery, params, routes};
+    /// let query = Query::parse(routes::VaultList::QUERY, "").unwrap();
+    /// RowQuery::<routes::VaultList>::of(&query).get(params::BasketAt);
+    /// # use rds_shared::route::Row;
+    /// ```
+    ///
+    /// ```
+    /// use rds_shared::route::{Query, Row, RowQuery, params, routes};
+    /// let query = Query::parse(routes::VaultList::QUERY, "minTvl=1e6").unwrap();
+    /// let least: Option<f64> = RowQuery::<routes::VaultList>::of(&query).get(params::MinTvl);
+    /// assert_eq!(least, Some(1e6));
+    /// ```
+    pub fn get<P: Parameter>(self, _parameter: P) -> kinds::ValueOf<'q, P> {
+        let index = const { position(R::QUERY, &P::PARAM) };
+        reads::note(R::ID, index);
+        <P::Read as kinds::Read>::read(self.query.value(index))
+    }
+
+    /// The numbered page that the query selects; `None` beyond the last page, and on routes without numbered pages.
+    pub fn page(self) -> Option<PageRequest> {
+        R::ID.route().pages.and_then(|pages| pages.page(self.query))
+    }
+}
+
+/// Which parameters of which row were read since the process began: a parameter that no handler reads is a promise that is not kept.
+/// Kept only in debug builds, for tests.
+pub mod reads {
+    use crate::route::table::{ROUTE_COUNT, RouteId};
+    use alloc::vec::Vec;
+    use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+    static READ: [AtomicU64; ROUTE_COUNT] = [const { AtomicU64::new(0) }; ROUTE_COUNT];
+
+    /// Notes that the parameter at this place of the row was read.
+    pub(in crate::route) fn note(id: RouteId, index: usize) {
+        if cfg!(debug_assertions)
+            && let Some(row) = READ.get(id as usize)
+        {
+            row.fetch_or(1 << index, Relaxed);
+        }
+    }
+
+    /// The parameters of a row that were not read yet, in debug builds.
+    pub fn unread(id: RouteId) -> Vec<&'static str> {
+        let read = READ.get(id as usize).map_or(0, |row| row.load(Relaxed));
+        let params = id.route().query.iter().enumerate();
+        params.filter(|(index, _)| read & (1 << index) == 0).map(|(_, param)| param.name).collect()
+    }
+}

@@ -1,0 +1,60 @@
+//! Lending markets and price feeds: parameters and rows.
+
+use crate::route::param::Param;
+use crate::route::typed::kinds::*;
+use crate::route::typed::params;
+
+/// Sort fields of the market list.
+pub const MARKET_SORT_FIELDS: &[&str] = &["total_supplied_usd", "total_borrowed_usd", "reserve_count", "name"];
+/// Kinds of feed that the list can be filtered by.
+pub const FEED_KINDS: &[&str] = &["price", "exchange_rate", "nav", "proof_of_reserves", "sequencer_uptime"];
+
+params! {
+    Version: Names = Param::names("version", "Generations of the protocol, such as v3, separated by commas.");
+    MarketSort: Word =
+        Param::choice("sortBy", MARKET_SORT_FIELDS, "The field to sort by; rows without it come last.").default("total_supplied_usd");
+    Vendor: Names = Param::names("vendor", "Vendors, separated by commas; unknown selects feeds without one.");
+    FeedKind: Choices = Param::choices("kind", FEED_KINDS, "Kinds of feed, separated by commas.");
+    FeedStatus: Choice = Param::choice("status", &["fresh", "stale", "unknown"], "Whether the feed keeps its heartbeat as of the answer.");
+}
+
+macro_rules! markets_rows {
+    ($next:ident $(, $later:ident)*; $($before:tt)*) => {
+        $next! { $($later),*; $($before)*
+            MarketList: Get "/v1/markets" {
+                access: Public, family: Public, cache: Cache::public(15), tags: [Vaults, Markets, Assets],
+                pages: Numbered(Page, Limit),
+                query: [Page, Limit(20, 100), Protocol, Version, Chain, MarketSort, SortOrder],
+                answers: "Paged<Vec<Market>>", errors: [Forbidden],
+                about: "Lending markets with their totals: filtered, sorted and paged.",
+            }
+            MarketById: Get "/v1/markets/{id}" {
+                access: Public, family: Public, cache: Cache::public(15), tags: [Vaults, Markets, Assets], scores: true,
+                fold: [0: Lower],
+                query: [], answers: "Data<MarketPage>", errors: [],
+                about: "One lending market with its reserves, efficiency modes, hubs, and who administers it.",
+            }
+            MarketEvents: Get "/v1/markets/{id}/events" {
+                access: Public, family: Public, cache: Cache::public(15), tags: [Markets, Events],
+                fold: [0: Lower],
+                query: [Limit(50, 100)], answers: "Data<Vec<MarketEvent>>", errors: [],
+                about: "Published risk events of one market and bad debt of its vaults, newest first; no telemetry.",
+            }
+            OracleList: Get "/v1/oracle" {
+                access: Public, family: Public, cache: Cache::public(15), tags: [Feeds],
+                pages: Numbered(Page, Limit),
+                query: [Page, Limit(20, 100), Chain, Vendor, FeedKind, FeedStatus],
+                answers: "Paged<Vec<ServedFeed>>", errors: [Forbidden],
+                about: "Price feeds and their like, by chain and address, each with its age and whether it keeps its heartbeat.",
+            }
+            OracleByAddress: Get "/v1/oracle/{chain}/{address}" {
+                access: Public, family: Public, cache: Cache::public(15), tags: [Feeds],
+                fold: [1: Address],
+                query: [], answers: "Data<ServedFeed>", errors: [InvalidAddress, AddressNamespaceMismatch],
+                about: "One feed by chain and contract.",
+            }
+        }
+    };
+}
+
+pub(in crate::route) use markets_rows;

@@ -23,13 +23,13 @@ const OF_WEBHOOKS: [RouteId; 3] = [RouteId::WebhookDeliveries, RouteId::WebhookR
 fn caller(route: &Route) -> Principal {
     match route.access {
         Access::Index => Principal::IndexToken { id: 1 },
-        _ => holder(Plan::Enterprise),
+        _ => holder(Plan::Embedded),
     }
 }
 
 /// The first value of `field` in the list at `path`.
 async fn first(test: &TestApp, path: &str, field: &str) -> String {
-    let reply = test.get_as(&holder(Plan::Enterprise), path).await;
+    let reply = test.get_as(&holder(Plan::Embedded), path).await;
     match &reply.json()["data"][0][field] {
         Value::String(text) => text.clone(),
         other => other.to_string(),
@@ -42,7 +42,7 @@ async fn names(test: &TestApp) -> BTreeMap<&'static str, [String; 2]> {
     let network = first(test, "/v1/vaults", "chain_id").await;
     let address = first(test, "/v1/vaults", "address").await;
     BTreeMap::from([
-        ("/v1/assets/", one(first(test, "/v1/assets", "symbol").await)),
+        ("/v1/assets/", one(first(test, "/v1/assets", "asset_symbol").await)),
         ("/v1/baskets/", one("prime-vaults".to_owned())),
         ("/v1/curators/", one(first(test, "/v1/curators", "id").await)),
         ("/v1/indices/", one("prime-vaults".to_owned())),
@@ -69,12 +69,12 @@ async fn every_parameter_of_every_route_is_read() {
     let clock = Clock::held(Timestamp::parse(NOW).unwrap());
     let options = Options { seed: 1, vaults: 60, hours: 24 };
     simulate::run(&facts.db, &clock, options, None, &mut |_: &str| ()).await.unwrap();
-    let test = TestApp::over(facts, Wish { env: vec![("RDS_GRAPH", "on")], ..Wish::default() }).await;
+    let test = TestApp::over(facts, Wish { env: vec![("RDS_GRAPH", "1")], ..Wish::default() }).await;
     rds_origin::graph::build::build(&test.app.db, test.app.clock.now()).await.unwrap();
     follow::refresh(&test.app).await.unwrap();
     let names = names(&test).await;
     let vault = first(&test, "/v1/vaults", "chain_id").await + ":" + &names["/v1/vault/"][1];
-    let mut unread = Vec::new();
+    let (mut unread, mut failed) = (Vec::new(), Vec::new());
     for route in ROUTES.iter().filter(|route| !route.query.is_empty() && !OF_WEBHOOKS.contains(&route.id)) {
         assert_eq!(route.method, Method::Get, "{}: say here how it is called", route.path);
         let path = path(route, &names);
@@ -86,10 +86,13 @@ async fn every_parameter_of_every_route_is_read() {
         };
         for query in queries {
             let reply = test.get_as(&caller(route), &format!("{path}?{query}")).await;
-            assert_eq!(reply.status, StatusCode::OK, "{path}?{query}: {}", reply.text());
+            if reply.status != StatusCode::OK {
+                failed.push(format!("{path}?{query}: {}", reply.text()));
+            }
         }
-        let excused = |name: &&str| UNREAD.iter().any(|(id, unread, _)| (*id, *unread) == (route.id, **name));
+        let excused = |name: &&str| UNREAD.iter().any(|(id, unread, _)| (*id, *unread) == (route.id, *name));
         unread.extend(reads::unread(route.id).into_iter().filter(|name| !excused(name)).map(|name| (route.path, name)));
     }
+    assert!(failed.is_empty(), "{failed:#?}");
     assert!(unread.is_empty(), "promised in the route table, and read by no handler: {unread:?}");
 }

@@ -36,11 +36,29 @@ impl Pages {
 
     /// The numbered page that a query asks for; `None` beyond the last page, and for an offset.
     pub fn page(self, query: &Query) -> Option<PageRequest> {
+        self.any_page(query).filter(|page| page.number <= self.last())
+    }
+
+    /// The same without regard to the last page.
+    pub(super) fn any_page(self, query: &Query) -> Option<PageRequest> {
         match self {
-            Pages::Numbered { number, size, last } => {
-                Some(PageRequest::new(query.count(number), query.count(size))).filter(|page| page.number <= last)
-            }
+            Pages::Numbered { number, size, .. } => Some(PageRequest::new(query.count(number), query.count(size))),
             Pages::Offset { .. } => None,
+        }
+    }
+
+    /// The places of the parameters in the row.
+    pub(super) const fn places(self) -> [usize; 2] {
+        match self {
+            Pages::Numbered { number, size, .. } => [number, size],
+            Pages::Offset { offset, size } => [offset, size],
+        }
+    }
+
+    const fn last(self) -> u64 {
+        match self {
+            Pages::Numbered { last, .. } => last,
+            Pages::Offset { .. } => u64::MAX,
         }
     }
 }

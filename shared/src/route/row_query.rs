@@ -1,6 +1,7 @@
 //! Reading the query of a row: a parameter that the row does not have does not compile.
 
 use super::entry::Row;
+use super::pages::Pages;
 use super::query::Query;
 use super::typed::{Parameter, kinds, position};
 use crate::wire::page::PageRequest;
@@ -53,7 +54,18 @@ impl<'q, R: Row> RowQuery<'q, R> {
 
     /// The numbered page that the query selects; `None` beyond the last page, and on routes without numbered pages.
     pub fn page(self) -> Option<PageRequest> {
-        R::ID.route().pages.and_then(|pages| pages.page(self.query))
+        self.pages()?.page(self.query)
+    }
+
+    /// The same without regard to the last page.
+    pub fn any_page(self) -> Option<PageRequest> {
+        self.pages()?.any_page(self.query)
+    }
+
+    fn pages(self) -> Option<Pages> {
+        let pages = R::ID.route().pages?;
+        pages.places().into_iter().for_each(|index| reads::note(R::ID, index));
+        Some(pages)
     }
 }
 

@@ -8,7 +8,7 @@ use axum::body::Bytes;
 use axum::http::HeaderValue;
 use rds_shared::access::{Principal, paging};
 use rds_shared::model::ids::{Address, AddressError};
-use rds_shared::route::params::{Limit, OptionalLimit, Page};
+use rds_shared::route::params::{OptionalLimit, Page};
 use rds_shared::route::typed::kinds::ValueOf;
 use rds_shared::route::{Found, Parameter, Query, Route, Row, RowQuery};
 use rds_shared::wire::error::{Detail, In};
@@ -171,7 +171,7 @@ impl<'c, R: Row> RouteCall<'c, R> {
     pub fn page(self) -> Result<PageRequest, ApiError> {
         match self.query().page() {
             Some(page) => paging::admit(&self.principal, page),
-            None => Ok(PageRequest::new(self.get(Page).into(), self.get(Limit).into())),
+            None => Ok(self.query().any_page().unwrap_or_else(|| PageRequest::new(1, 0))),
         }
     }
 

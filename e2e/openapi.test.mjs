@@ -8,6 +8,7 @@ import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
+import { EVENT_TYPES } from './event-types.mjs';
 import { FILE, Validator, committed, exampleRequest, operations, target } from './openapi/document.mjs';
 import { PROVOKED } from './openapi/errors.mjs';
 import { FLEETING, Plan } from './openapi/plan.mjs';
@@ -24,11 +25,7 @@ const validator = new Validator(document);
 const NOBODY = 'https://127.0.0.1:8443/openapi';
 const plan = new Plan(stack, NOBODY);
 
-/** The events of webhooks, and the frames of the stream: all that there are. */
-const EVENTS = [
-  'event.published', 'event.retracted', 'rating.changed', 'security_event.published', 'webhook.test', 'basket.rebalanced',
-  'basket.version.deprecated', 'basket.version.retired',
-];
+/** The stream's frames. */
 const FRAMES = ['ready', 'published', 'promoted', 'retracted', 'cursor', 'gap', 'draining'];
 const stream = document.paths['/v1/events/stream'].get.responses[200].content['text/event-stream'];
 const delivery = (name) => document.webhooks[name].post.requestBody.content['application/json'];
@@ -108,7 +105,7 @@ describe('every example', () => {
       assert.deepEqual(validator.faults(stream.schema, example.value), []);
     });
   }
-  for (const name of EVENTS) {
+  for (const name of EVENT_TYPES) {
     test(`of ${name} is there and what its schema says`, () => {
       const { schema, example } = delivery(name);
       assert.notEqual(example, undefined);
@@ -116,7 +113,7 @@ describe('every example', () => {
     });
   }
   test('of an event or a frame belongs to one that the document has', () => {
-    assert.deepEqual(Object.keys(document.webhooks).toSorted(), EVENTS.toSorted());
+    assert.deepEqual(Object.keys(document.webhooks).toSorted(), EVENT_TYPES.toSorted());
     assert.deepEqual(Object.keys(stream.examples).toSorted(), FRAMES.toSorted());
   });
 });
@@ -140,7 +137,7 @@ describe('an error', () => {
 describe('what is pushed', () => {
   test('to a webhook is what the document says', { timeout: 120_000 }, async () => {
     const made = await deliveries(stack, NOBODY);
-    assert.deepEqual([...made.keys()].toSorted(), EVENTS.filter((name) => !name.startsWith('basket.')).toSorted());
+    assert.deepEqual([...made.keys()].toSorted(), EVENT_TYPES.filter((name) => !name.startsWith('basket.')).toSorted());
     for (const [name, body] of made) assert.deepEqual(validator.faults(delivery(name).schema, body), [], name);
   });
 

@@ -7,6 +7,7 @@ import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { Webhook } from 'standardwebhooks';
 import Stripe from 'stripe';
+import { FAMILIES } from './event-types.mjs';
 import { expectError } from './expect.mjs';
 import { bearer, mint, revoke, verb } from './operator.mjs';
 import { ended, isAlive, serve, up } from './private-stack.mjs';
@@ -15,7 +16,6 @@ import { requests } from './requests.mjs';
 import { until } from './stack.mjs';
 
 const stripe = new Stripe('sk_test_unused');
-const FAMILIES = ['event.published', 'event.retracted', 'rating.changed', 'security_event.published'];
 
 let stack;
 let origin;

@@ -3,12 +3,12 @@
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { createParser } from 'eventsource-parser';
+import { BASKET, FAMILIES } from '../event-types.mjs';
 import { bearer, verb } from '../operator.mjs';
 import { OwnBasket } from '../own-basket.mjs';
 import { ended, freePorts, serve } from '../private-stack.mjs';
 import { until } from '../stack.mjs';
 
-const FAMILIES = ['event.published', 'event.retracted', 'rating.changed', 'security_event.published'];
 const HOUR = 3_600_000;
 
 /** The service's clock; `at(before)` is the instant `before` milliseconds ago. */
@@ -119,10 +119,9 @@ export async function basketDeliveries(stack, url, received, id) {
   await basket.rebalance();
   await basket.say('deprecate', 1, 2);
   await basket.say('retire', 1, 2);
-  const wanted = ['basket.rebalanced', 'basket.version.deprecated', 'basket.version.retired'];
   const found = await until('the basket deliveries arrived', 60, () => {
     const bodies = new Map(received().map((body) => [body.event_type, body]));
-    return wanted.every((type) => bodies.has(type)) && bodies;
+    return BASKET.every((type) => bodies.has(type)) && bodies;
   });
   for (const id of ids) await stack.get(basket.path(`/webhooks/${id}`), { method: 'DELETE', headers });
   return found;

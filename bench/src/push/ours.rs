@@ -11,6 +11,7 @@ use rds_origin::store::push::operations::{self, OperationRow};
 use rds_origin::store::{At, Db, StoreError};
 use rds_shared::access::{Plan, Principal};
 use rds_shared::push::STREAMS_PER_KEY;
+use rds_shared::push::webhook::EventType;
 use tokio::runtime::Runtime;
 use xtask::measure;
 use xtask::up::{Edge, Options};
@@ -81,7 +82,7 @@ pub async fn commit(db: &Db, rows: &[OperationRow], handed_over: &(dyn Fn() + Sy
 }
 
 /// An operation for streams, and for webhooks if an event type is given.
-pub fn operation(payload: &[u8], event_type: Option<&'static str>) -> Result<OperationRow> {
+pub fn operation(payload: &[u8], event_type: Option<EventType>) -> Result<OperationRow> {
     Ok(OperationRow {
         family: event_type,
         stream_op: Some("published"),

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use rds_shared::access::{Plan, Principal};
+use rds_shared::push::webhook::EventType;
 use serde_json::{Value, json};
 
 use super::moments::Moments;
@@ -33,7 +34,7 @@ const EVENTS: u32 = SECONDS * RATE;
 const ALL: usize = EVENTS as usize * ENDPOINTS[0];
 /// Maximum time for deliveries after the last event.
 const TIMEOUT: Duration = Duration::from_secs(30);
-const EVENT_TYPE: &str = "event.published";
+const EVENT_TYPE: EventType = EventType::EventPublished;
 /// Minimum deliveries per second to endpoints that answer.
 const TARGET_RATE: f64 = 1_000.0;
 /// Maximum seconds from commit to receiver.

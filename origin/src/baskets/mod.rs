@@ -28,7 +28,7 @@ pub mod timer;
 
 use crate::clock::Clock;
 use crate::facts::EventRecord;
-use crate::publication::{self as events, Family, How, OBSERVED_CHANGE_SOURCE, Operation};
+use crate::publication::{self as events, How, OBSERVED_CHANGE_SOURCE, Operation};
 use crate::store::baskets::versions as table;
 use crate::store::baskets::versions::Held;
 use crate::store::baskets::{self, Members, StoredVersion, Support};
@@ -43,6 +43,7 @@ use rds_shared::model::content_hash::ContentHash;
 use rds_shared::model::health::FailSafeMode;
 use rds_shared::model::status::Severity;
 use rds_shared::model::version_signature::VersionSignature;
+use rds_shared::push::webhook::EventType;
 use rds_shared::route::Tag;
 use rds_shared::rules::baskets::definition::Definition;
 use rds_shared::rules::baskets::rebalance::{Current, Halt, Outcome, rebalance_for};
@@ -266,7 +267,7 @@ async fn write(
     let withheld: BTreeSet<&str> = in_force.iter().flat_map(|it| &it.members.withheld).map(String::as_str).collect();
     let changes = ShownChanges::new(changes, |id| withheld.contains(id));
     let version_id = row.version_id.clone();
-    tell(tx, Family::BasketRebalanced, row, Support::default(), None, Some(changes), now).await?;
+    tell(tx, EventType::BasketRebalanced, row, Support::default(), None, Some(changes), now).await?;
     let shown: &[Tag] = if held.is_basket_a { &[Tag::Baskets, Tag::Assets] } else { &[Tag::Baskets] };
     show(tx, shown, now).await?;
     Ok(version_id)
@@ -275,7 +276,7 @@ async fn write(
 /// Captures the webhook event for subscribers of baskets. The event stream has no frame for it.
 async fn tell(
     tx: &mut Tx<'_>,
-    family: Family,
+    family: EventType,
     version: BasketVersionRow,
     support: Support,
     successor_version_id: Option<String>,

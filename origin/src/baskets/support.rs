@@ -2,11 +2,11 @@
 
 use super::{show, tell};
 use crate::clock::Clock;
-use crate::publication::Family;
 use crate::store::baskets::versions as table;
 use crate::store::baskets::{self, StoredVersion, Support};
 use crate::store::ingest::publication as versions;
 use crate::store::{Db, StoreError, Tx};
+use rds_shared::push::webhook::EventType;
 use rds_shared::route::Tag;
 use rds_shared::wire::Timestamp;
 
@@ -74,7 +74,7 @@ async fn deprecate(
     }
     let support = Support { deprecated_at: Some(now), retired_at: None };
     table::note_support(tx, &version.row.version_id, now, None, successor).await?;
-    tell(tx, Family::BasketVersionDeprecated, version.row, support, successor.map(str::to_owned), None, now).await?;
+    tell(tx, EventType::BasketVersionDeprecated, version.row, support, successor.map(str::to_owned), None, now).await?;
     show(tx, &[Tag::Baskets], now).await?;
     Ok(Outcome::Done)
 }
@@ -104,11 +104,11 @@ async fn retire(
     if version.support.deprecated_at.is_none() {
         let support = Support { deprecated_at: Some(now), retired_at: None };
         let (row, successor) = (version.row.clone(), Some(successor.to_owned()));
-        tell(tx, Family::BasketVersionDeprecated, row, support, successor, None, now).await?;
+        tell(tx, EventType::BasketVersionDeprecated, row, support, successor, None, now).await?;
     }
     let support = Support { deprecated_at: Some(deprecated_at), retired_at: Some(now) };
     table::note_support(tx, &version.row.version_id, deprecated_at, Some(now), Some(successor)).await?;
-    tell(tx, Family::BasketVersionRetired, version.row, support, Some(successor.to_owned()), None, now).await?;
+    tell(tx, EventType::BasketVersionRetired, version.row, support, Some(successor.to_owned()), None, now).await?;
     show(tx, &[Tag::Baskets], now).await?;
     Ok(Outcome::Done)
 }

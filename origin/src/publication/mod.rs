@@ -33,11 +33,13 @@ use crate::store::events::{feed, states};
 use crate::store::push::operations::{self, OperationRow};
 use crate::store::{StoreError, Tx};
 use rds_shared::model::event::PublicationState;
+use rds_shared::push::webhook::EventType;
 use rds_shared::wire::Timestamp;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
-/// The source of `RatingChange` events; `excludeSource` with this value removes them.
+/// The source of `RatingChange` events; `excludeSource` with this value removes them. Webhooks deliver its events as `rating.changed`,
+/// so ingest refuses it.
 pub const RATING_CHANGE_SOURCE: &str = "rating-change";
 /// The source of all other events that the service creates from its observations.
 pub const OBSERVED_CHANGE_SOURCE: &str = "observed-change";
@@ -45,33 +47,6 @@ pub const OBSERVED_CHANGE_SOURCE: &str = "observed-change";
 /// Operations held in memory at once, which bounds the memory for a batch of any size. An operation of an event that counts against
 /// a large protocol has some hundred kilobytes, because it names the vaults that it touches.
 const CAPTURE_BATCH: usize = 50;
-
-/// The event type under which webhooks deliver an operation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Family {
-    EventPublished,
-    EventRetracted,
-    RatingChanged,
-    SecurityEventPublished,
-    BasketRebalanced,
-    BasketVersionDeprecated,
-    BasketVersionRetired,
-}
-
-impl Family {
-    /// The name in subscriptions.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Family::EventPublished => "event.published",
-            Family::EventRetracted => "event.retracted",
-            Family::RatingChanged => "rating.changed",
-            Family::SecurityEventPublished => "security_event.published",
-            Family::BasketRebalanced => "basket.rebalanced",
-            Family::BasketVersionDeprecated => "basket.version.deprecated",
-            Family::BasketVersionRetired => "basket.version.retired",
-        }
-    }
-}
 
 /// A frame of the event stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,7 +93,7 @@ pub enum Outcome {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Operation<'a, T> {
     /// The event type for webhooks; `None` if it is for the stream only.
-    pub family: Option<Family>,
+    pub family: Option<EventType>,
     /// The stream's frame; `None` if it is not for the stream.
     pub stream_op: Option<StreamOp>,
     /// The row's id as the API serves it.
@@ -206,7 +181,7 @@ async fn refresh_and_capture(tx: &mut Tx<'_>, moved: &[i64], op: StreamOp, now: 
 /// is served again. Events on chains that are still withheld wait.
 pub async fn tell_owed_retractions(tx: &mut Tx<'_>, now: Timestamp) -> Result<(), StoreError> {
     let owed = states::owed_retractions(tx).await?;
-    captured(tx, &owed, StreamOp::Retracted, now, |_| Some(Family::EventRetracted)).await
+    captured(tx, &owed, StreamOp::Retracted, now, |_| Some(EventType::EventRetracted)).await
 }
 
 /// Captures an operation for each of these events that is served, and stores which of them subscribers now know as public.
@@ -215,7 +190,7 @@ async fn captured(
     ids: &[i64],
     op: StreamOp,
     now: Timestamp,
-    family: impl Fn(&Placed) -> Option<Family> + Send,
+    family: impl Fn(&Placed) -> Option<EventType> + Send,
 ) -> Result<(), StoreError> {
     for ids in ids.chunks(CAPTURE_BATCH) {
         let mut placed = detail::placed(&mut **tx, ids).await?;
@@ -229,17 +204,17 @@ async fn captured(
     Ok(())
 }
 
-fn family(placed: &Placed, op: StreamOp) -> Family {
+fn family(placed: &Placed, op: StreamOp) -> EventType {
     match op {
-        StreamOp::Retracted => Family::EventRetracted,
-        _ if placed.detail.row.source == RATING_CHANGE_SOURCE => Family::RatingChanged,
-        StreamOp::Published | StreamOp::Promoted => Family::EventPublished,
+        StreamOp::Retracted => EventType::EventRetracted,
+        _ if placed.detail.row.source == RATING_CHANGE_SOURCE => EventType::RatingChanged,
+        StreamOp::Published | StreamOp::Promoted => EventType::EventPublished,
     }
 }
 
 fn operation(
     placed: &Placed,
-    family: Option<Family>,
+    family: Option<EventType>,
     op: StreamOp,
 ) -> Operation<'_, rds_shared::model::event::EventDetail> {
     Operation {
@@ -263,7 +238,7 @@ fn chains(placed: &Placed) -> Vec<i64> {
 fn row<T: Serialize>(operation: Operation<'_, T>) -> Result<OperationRow, StoreError> {
     let encode = |error: serde_json::Error| StoreError::Internal(sqlx::Error::Encode(error.into()));
     Ok(OperationRow {
-        family: operation.family.map(Family::as_str),
+        family: operation.family,
         stream_op: operation.stream_op.map(StreamOp::as_str),
         event_id: operation.event_id,
         vault_ids: operation.vault_ids,

@@ -28,11 +28,12 @@ mod promotion;
 
 pub use promotion::Promoted;
 
-use crate::publication::{Family, Operation, capture};
+use crate::publication::{Operation, capture};
 use crate::store::ingest::publication::{advance_to, current_version, record_batch};
 use crate::store::service::tags;
 use crate::store::{StoreError, Tx, security};
 use rds_shared::model::security::PublishedBy;
+use rds_shared::push::webhook::EventType;
 use rds_shared::route::Tag;
 use rds_shared::wire::Timestamp;
 use std::collections::BTreeMap;
@@ -101,7 +102,7 @@ async fn publish(tx: &mut Tx<'_>, now: Timestamp, id: i64, by: PublishedBy) -> R
     let promoted = promotion::promote(tx, now, id).await?;
     let Some(row) = security::served(tx, id).await? else { return Ok(promoted) };
     let operation = Operation {
-        family: Some(Family::SecurityEventPublished),
+        family: Some(EventType::SecurityEventPublished),
         // The stream carries events only; the event of this row, if there is one, is the promoted one.
         stream_op: None,
         event_id: row.id.to_string(),

@@ -18,6 +18,7 @@ mod decisions_signed;
 mod decisions_world;
 mod documents;
 mod edge_peer;
+mod event_types;
 mod events_feed;
 mod events_intake;
 mod events_observed;

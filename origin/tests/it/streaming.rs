@@ -14,6 +14,7 @@ use rds_origin::store::Db;
 use rds_origin::store::push::operations::{self, OperationRow};
 use rds_shared::access::Plan;
 use rds_shared::push::past::Draw;
+use rds_shared::push::webhook::EventType;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -133,7 +134,7 @@ pub fn vault(number: u32) -> String {
 /// An operation about `vaults`, whose body says `text`.
 pub fn operation(text: &str, vaults: &[String]) -> OperationRow {
     OperationRow {
-        family: Some("event.published"),
+        family: Some(EventType::EventPublished),
         stream_op: Some("published"),
         event_id: "7".to_owned(),
         vault_ids: vaults.to_vec(),

@@ -137,12 +137,7 @@ impl World {
     /// The same, of these chains.
     pub async fn happens_on(&self, chains: &[i64], family: &str, title: &str) {
         let row = OperationRow {
-            family: Some(match family {
-                "event.retracted" => "event.retracted",
-                "rating.changed" => "rating.changed",
-                "security_event.published" => "security_event.published",
-                _ => "event.published",
-            }),
+            family: Some(family.parse().unwrap()),
             stream_op: Some("published"),
             event_id: "7".to_owned(),
             vault_ids: Vec::new(),

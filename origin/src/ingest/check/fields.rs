@@ -1,6 +1,7 @@
 //! Checks of single fields: slugs, texts, links, numbers, addresses.
 
 use crate::ingest::line::Complaint;
+use crate::publication::RATING_CHANGE_SOURCE;
 use crate::store::At;
 use rds_shared::model::ids::{Address, VaultId};
 use rds_shared::wire::Timestamp;
@@ -29,6 +30,12 @@ impl Check {
 
     pub(super) fn header(&mut self, observed_at: At, source: &str) {
         self.text("source", source);
+        if source.eq_ignore_ascii_case(RATING_CHANGE_SOURCE) {
+            self.wrong(
+                "source",
+                format!("must not be {RATING_CHANGE_SOURCE:?}, the source of the service's own rating changes"),
+            );
+        }
         self.observed_at = Some(observed_at);
         if observed_at.0 < EARLIEST {
             self.wrong("observed_at", "must be 2009 or later");

@@ -2,12 +2,13 @@
 
 use crate::store::ingest::facts::json_array;
 use crate::store::{At, StoreError, Tx};
+use rds_shared::push::webhook::EventType;
 
 /// An operation to append.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OperationRow {
     /// Event type for webhooks; `None` if only streams get it.
-    pub family: Option<&'static str>,
+    pub family: Option<EventType>,
     /// Kind of frame for streams; `None` if streams do not get it.
     pub stream_op: Option<&'static str>,
     /// Id of the row as the API serves it.
@@ -37,7 +38,7 @@ async fn append_one(tx: &mut Tx<'_>, recorded_at: At, row: &OperationRow) -> Res
          VALUES ($1, $2, $3, $4, $5, $6, $7)",
     )
     .bind(recorded_at)
-    .bind(family)
+    .bind(family.map(EventType::as_str))
     .bind(stream_op)
     .bind(event_id)
     .bind(vault_ids)
@@ -64,7 +65,7 @@ async fn append_all(tx: &mut Tx<'_>, recorded_at: At, rows: &[OperationRow]) -> 
          ORDER BY r.place",
     )
     .bind(recorded_at)
-    .bind(column(rows, |row| row.family))
+    .bind(column(rows, |row| row.family.map(EventType::as_str)))
     .bind(column(rows, |row| row.stream_op))
     .bind(column(rows, |row| row.event_id.as_str()))
     .bind(vaults)

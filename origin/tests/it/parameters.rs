@@ -1,10 +1,12 @@
 //! Every parameter of the route table does something: a handler reads it.
 
 use crate::db::TestDb;
-use crate::testapp::{NOW, TestApp, Wish, holder};
+use crate::testapp::{NOW, PEER, TestApp, Wish, holder, signed_as};
 use axum::http::StatusCode;
 use rds_origin::clock::Clock;
 use rds_origin::graph::follow;
+use rds_origin::http::exchange::pipeline::{self, Ingress};
+use rds_origin::listener::Listener;
 use rds_origin::simulate::{self, Options};
 use rds_shared::access::{Plan, Principal};
 use rds_shared::route::{Access, Method, ROUTES, Route, RouteId, reads};
@@ -85,9 +87,11 @@ async fn every_parameter_of_every_route_is_read() {
             _ => &[""],
         };
         for query in queries {
-            let reply = test.get_as(&caller(route), &format!("{path}?{query}")).await;
-            if reply.status != StatusCode::OK {
-                failed.push(format!("{path}?{query}: {}", reply.text()));
+            let request = signed_as(&caller(route).to_json(), "GET", &format!("{path}?{query}"), "");
+            let answer = pipeline::answer(&test.app, Ingress::new(Listener::Edge, PEER.parse().unwrap()), request).await;
+            // The body is not read to its end: a stream has none.
+            if answer.status() != StatusCode::OK {
+                failed.push(format!("{path}?{query}: {}", answer.status()));
             }
         }
         let excused = |name: &&str| UNREAD.iter().any(|(id, unread, _)| (*id, *unread) == (route.id, *name));

@@ -129,7 +129,7 @@ test("an isolate asks the Durable Object about once a second under any load", as
   }
   const seconds = (performance.now() - begun) / 1000;
   const calls = (await asked()) - before;
-  console.log(`${served} requests in ${seconds.toFixed(1)} s: ${calls} calls to the object`);
+  console.log(`${served} requests in ${seconds.toFixed(1)} s: ${calls} calls to the Durable Object`);
   assert.ok(served > 200, String(served));
   assert.ok(calls >= Math.floor(seconds) - 1 && calls <= Math.ceil(seconds / 0.7) + 1, `${calls} calls`);
 });

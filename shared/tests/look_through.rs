@@ -236,7 +236,7 @@ fn each_of_many_interlinked_vaults_reports_fifty_cycles_including_one_of_its_own
     let graph = graph(names.chars().map(holding).collect());
     for name in names.chars() {
         let looked = graph.look_through(&key(name)).unwrap();
-        assert_eq!(looked.cycles.len(), 50, "of sixty-six");
+        assert_eq!(looked.cycles.len(), 50, "fifty of the sixty-six cycles are reported");
         assert!(looked.cycles.iter().any(|cycle| cycle.contains(&key(name))));
     }
 }

@@ -42,7 +42,7 @@ fn a_keyed_request_makes_one_call_to_one_durable_object() {
         world.send(&keyed(1, "/v1/vaults"));
         assert_eq!((world.objects.key_calls.get(), world.objects.address_calls.get()), (number, 0));
     }
-    assert_eq!(world.objects.look_ups.borrow().len(), 1, "and one look-up of a key that is new to the isolate");
+    assert_eq!(world.objects.look_ups.borrow().len(), 1, "a key that is new to the isolate is looked up once");
 }
 
 #[test]
@@ -251,13 +251,13 @@ fn a_key_refused_lately_stays_refused_while_it_cannot_be_checked() {
     world.objects.mint(9, record(Plan::Data, 300));
     assert_eq!(world.send(&unknown).status, 200);
     world.objects.keys_are_away.set(true);
-    assert_eq!(world.send(&unknown).status, 503, "it was valid since");
+    assert_eq!(world.send(&unknown).status, 503, "the key was valid in the meantime");
     world.objects.keys_are_away.set(false);
     world.objects.keys.borrow_mut().clear();
     assert_eq!(world.send(&unknown).status, 401);
     world.objects.keys_are_away.set(true);
     world.pass_seconds(3_600);
-    assert_eq!(world.send(&unknown).status, 503, "only for a limited time");
+    assert_eq!(world.send(&unknown).status, 503, "the refusal is remembered only for a limited time");
 }
 
 #[test]

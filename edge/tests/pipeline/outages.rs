@@ -70,9 +70,9 @@ fn after_three_failures_no_request_waits_for_the_origin_until_it_is_back() {
     let stale = world.get("/v1/vaults");
     assert_eq!((x_cache(&stale), world.asked()), ("STALE-ERROR", asked));
     assert_eq!(stale.header("cache-status"), Some("rds-edge; hit; ttl=-85; detail=\"stale-if-error\""));
-    let without_copy = world.get("/v1/chains");
-    assert_eq!((without_copy.status, without_copy.header("retry-after"), world.asked()), (503, Some("2"), asked));
-    assert_eq!(code(&without_copy), "SERVICE_UNAVAILABLE");
+    let without_stale = world.get("/v1/chains");
+    assert_eq!((without_stale.status, without_stale.header("retry-after"), world.asked()), (503, Some("2"), asked));
+    assert_eq!(code(&without_stale), "SERVICE_UNAVAILABLE");
 
     world.origin(|_| Ok(page("{\"data\":[]}")));
     world.pass_seconds(2);

@@ -91,6 +91,6 @@ fn only_known_headers_of_the_origin_reach_a_caller() {
             assert_eq!(reply.header(name), None, "{name}");
         }
         let names: BTreeSet<_> = reply.headers.iter().map(|(name, _)| *name).collect();
-        assert_eq!(names.len(), reply.headers.len(), "no header twice");
+        assert_eq!(names.len(), reply.headers.len(), "a header occurs twice");
     }
 }

@@ -180,7 +180,7 @@ fn the_durable_object_is_asked_once_per_700_ms_under_any_load() {
         assert_eq!(reply.status, 200);
         world.pass_millis(1);
     }
-    assert_eq!(world.epochs.asked.get(), 15, "ten seconds");
+    assert_eq!(world.epochs.asked.get(), 15, "one renewal per 700 ms for ten seconds");
     assert_eq!(world.asked(), 1);
     for _ in 0..20 {
         world.get("/v1/health");
@@ -209,7 +209,7 @@ fn without_the_durable_object_responses_are_judged_by_age_and_only_the_first_rea
         world.pass_millis(900);
     }
     world.pass_seconds(10);
-    assert_eq!(seen(&world), now("MISS", 2), "once they are too old");
+    assert_eq!(seen(&world), now("MISS", 2), "the cached responses are too old");
 }
 
 #[test]

@@ -27,7 +27,7 @@ pub const KEY: &str = "k1:00112233445566778899aabbccddeeff00112233445566778899aa
 pub const OUR_PAGE: &str = "https://app.example";
 
 type Script = Box<dyn Fn(&Call) -> Result<OriginAnswer, NoAnswer>>;
-type StoredCopy = (Vec<(String, String)>, Vec<u8>);
+type StoredResponse = (Vec<(String, String)>, Vec<u8>);
 
 /// The isolate and its environment.
 pub struct World {
@@ -35,7 +35,7 @@ pub struct World {
     pub isolate: Isolate,
     pub calls: RefCell<Vec<(Call, Duration)>>,
     pub log: RefCell<Vec<String>>,
-    pub stored: RefCell<BTreeMap<String, StoredCopy>>,
+    pub stored: RefCell<BTreeMap<String, StoredResponse>>,
     pub objects: Objects,
     pub timers: RefCell<Vec<KeyDigest>>,
     /// Reservations by their end, in milliseconds.
@@ -321,7 +321,7 @@ impl Epochs {
     fn exchange(&self, seen: &TagVersions) -> Result<TagVersions, Unreachable> {
         self.asked.set(self.asked.get() + 1);
         if self.is_away.get() {
-            return Err(Unreachable("it is away".to_owned()));
+            return Err(Unreachable("the Durable Object does not answer".to_owned()));
         }
         self.versions.borrow_mut().raise_to(seen);
         Ok(*self.versions.borrow())

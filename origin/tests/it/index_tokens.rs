@@ -1,4 +1,4 @@
-//! Index tokens at the origin's doors: what they open, what the edge is told of them, and how a revocation comes to hold.
+//! Index tokens at the origin's listeners: which routes they open, what the edge learns about them, and when a revocation takes effect.
 
 use crate::edge_peer::{EdgePeer, Mood, link};
 use crate::testapp::{EDGE_KEY, TestApp, holder};
@@ -15,14 +15,14 @@ async fn minted(test: &TestApp) -> Minted {
     keys::mint_token(&test.app.db, &test.app.clock, "Acme").await.unwrap()
 }
 
-/// What the edge is answered that asks about a credential's text.
+/// The origin's answer when the edge asks about a credential.
 async fn known(test: &TestApp, text: &str) -> Value {
     let question = KeyQuestion { digest: KeyDigest::of(text), shown: text[..12].to_owned(), text: None };
     test.message(KEY_QUESTION, &question).await.json()
 }
 
 #[tokio::test]
-async fn nothing_but_an_index_token_opens_the_private_routes_and_it_opens_nothing_else() {
+async fn only_index_tokens_open_the_private_routes_and_they_open_no_others() {
     let test = TestApp::with_market().await;
     let page = Principal::FirstParty { origin: "https://app.example".to_owned() };
     let token = Principal::IndexToken { id: 1 };
@@ -43,10 +43,10 @@ async fn nothing_but_an_index_token_opens_the_private_routes_and_it_opens_nothin
 }
 
 #[tokio::test]
-async fn the_edge_learns_of_a_token_what_it_learns_of_a_key() {
+async fn the_edge_gets_the_same_record_for_a_token_as_for_a_key() {
     let test = TestApp::new().await;
     let Minted { id, key } = minted(&test).await;
-    // No change of a token is told until it is acknowledged, as a key's is.
+    // `told` is false: unlike changes of keys, changes of tokens are not resent until the edge acknowledges them.
     let record = |active| json!({"answer": "known", "record": KeyRecord::of_index_token(id, active), "told": false});
     assert_eq!(known(&test, &key).await, record(true));
     assert_eq!(known(&test, &format!("ix_live_{:032x}", 7)).await, json!({"answer": "unknown", "told": false}));
@@ -65,11 +65,11 @@ async fn the_edge_learns_of_a_token_what_it_learns_of_a_key() {
         assert_eq!(test.message(USAGE, &batch(text)).await.status, 204, "{text}");
     }
     let metrics = test.admin("GET", "/metrics", "").await.text();
-    assert!(metrics.contains("rds_usage_gaps_total 1"), "only what is nobody's is lost: {metrics}");
+    assert!(metrics.contains("rds_usage_gaps_total 1"), "only usage of unknown credentials is lost: {metrics}");
 }
 
 #[tokio::test]
-async fn a_revocation_holds_when_the_edge_has_acknowledged_it_or_its_lease_is_over() {
+async fn a_revocation_is_final_when_the_edge_acknowledges_it_or_its_lease_ends() {
     let test = TestApp::new().await;
     let Minted { id, key } = minted(&test).await;
     keys::revoke_token(&test.app.db, &test.app.clock, id).await.unwrap();
@@ -77,13 +77,13 @@ async fn a_revocation_holds_when_the_edge_has_acknowledged_it_or_its_lease_is_ov
     assert_eq!((news.digest, news.record), (KeyDigest::of(&key), KeyRecord::of_index_token(id, false)));
     assert_eq!(keys::token_news(&test.app.db, id + 1).await.unwrap(), None);
     let db = &test.app.db;
-    let (nobody, long) = (|_: &str| (), Duration::from_secs(35));
-    assert_eq!(settle(db, None, &news, long, nobody).await.unwrap(), Settled::NoEdge);
+    let (ignore, long) = (|_: &str| (), Duration::from_secs(35));
+    assert_eq!(settle(db, None, &news, long, ignore).await.unwrap(), Settled::NoEdge);
 
     let edge = EdgePeer::knowing(EDGE_KEY).await;
-    assert_eq!(settle(db, Some(&edge.link(EDGE_KEY)), &news, long, nobody).await.unwrap(), Settled::Acknowledged);
+    assert_eq!(settle(db, Some(&edge.link(EDGE_KEY)), &news, long, ignore).await.unwrap(), Settled::Acknowledged);
     assert_eq!(edge.acknowledged(), std::slice::from_ref(&news));
-    // One that fails: what it knows ends with its lease. And one that nobody here can tell, which has asked about a key.
+    // A failing edge: the key lease it may have ends. Then an edge without a link, known only because it asked about a key.
     edge.is(Mood::Fails);
     let (mut said, short) = (Vec::new(), Duration::from_millis(300));
     let failing = link(&edge.url(), EDGE_KEY);
@@ -93,5 +93,5 @@ async fn a_revocation_holds_when_the_edge_has_acknowledged_it_or_its_lease_is_ov
     );
     assert_eq!(said, ["the edge answered 503 Service Unavailable"]);
     known(&test, &key).await;
-    assert_eq!(settle(db, None, &news, short, nobody).await.unwrap(), Settled::LeaseOver);
+    assert_eq!(settle(db, None, &news, short, ignore).await.unwrap(), Settled::LeaseOver);
 }

@@ -1,4 +1,4 @@
-//! Indices as holders of index tokens read them: levels out of stored versions and readings, and the gaps between.
+//! Indices as holders of index tokens read them: levels computed from stored versions and readings, and their gaps.
 
 use crate::market::{SYNCED, VAULTS, Vault, line, lines};
 use crate::testapp::{Reply, TestApp, signed_as};
@@ -17,11 +17,11 @@ use serde_json::{Value, json};
 const BASKET: &str = "sample";
 const A: &Vault = &VAULTS[0];
 const B: &Vault = &VAULTS[2];
-/// On another chain than the two before.
+/// On another chain than `A` and `B`.
 const C: &Vault = &VAULTS[3];
 
-/// A service with the market and a basket of its vaults without a version.
-async fn begun() -> TestApp {
+/// A service with the market and a basket of its vaults that has no version yet.
+async fn with_basket() -> TestApp {
     let test = TestApp::new().await;
     let basket = json!({"id": BASKET, "name": "Sample", "constituent_type": "vault"});
     let rules = json!({"basket_id": BASKET, "version": "m1", "summary": "Invented.", "eligibility_rule": {}, "pivot": 5,
@@ -31,7 +31,7 @@ async fn begun() -> TestApp {
     test
 }
 
-/// From `effective_from` on the basket is this.
+/// Stores a version with these constituents and weights, in effect from `effective_from`.
 async fn version(test: &TestApp, number: i32, effective_from: &str, of: &[(&Vault, i64)]) {
     let effective_from = Timestamp::parse(effective_from).unwrap();
     let constituent = |(vault, weight): &(&Vault, i64)| Constituent {
@@ -79,20 +79,20 @@ async fn data(test: &TestApp, target: &str) -> Value {
     reply.json()["data"].clone()
 }
 
-/// Two versions, and a day on which a vault was not read.
-async fn chained() -> TestApp {
-    let test = begun().await;
+/// A basket with two versions, and a day on which one of its vaults was not read.
+async fn with_two_versions() -> TestApp {
+    let test = with_basket().await;
     version(&test, 1, "2026-11-10T16:00:00Z", &[(A, 600_000), (B, 400_000)]).await;
     version(&test, 2, "2026-11-13T16:00:00Z", &[(C, 1_000_000)]).await;
     let prices = [
-        // Before anything was in force, and twice on one day: the later counts.
+        // Readings before the first version, and two on one day, of which the later counts.
         read(A, "2026-11-09T10:00:00Z", Some(7.0)),
         read(A, "2026-11-10T09:00:00Z", Some(7.0)),
         read(A, "2026-11-10T23:00:00Z", Some(1.0)),
         read(B, "2026-11-10T01:00:00Z", Some(2.0)),
         read(A, "2026-11-11T12:00:00Z", Some(1.1)),
         read(B, "2026-11-11T12:00:00Z", Some(2.0)),
-        // A reading without a price takes none away.
+        // A reading without a price does not remove an earlier price.
         read(B, "2026-11-11T13:00:00Z", None),
         read(A, "2026-11-12T12:00:00Z", Some(1.15)),
         read(B, "2026-11-12T12:00:00Z", None),
@@ -106,8 +106,8 @@ async fn chained() -> TestApp {
 }
 
 #[tokio::test]
-async fn an_index_is_chained_over_the_versions_and_leaves_gaps_as_gaps() {
-    let test = chained().await;
+async fn an_index_is_chained_across_versions_and_shows_missing_days_as_gaps() {
+    let test = with_two_versions().await;
     let days = data(&test, "/v1/indices/sample/levels").await;
     let days = days.as_array().unwrap();
     assert_eq!(days.len(), 12, "every day from the first version's to today");
@@ -123,7 +123,7 @@ async fn an_index_is_chained_over_the_versions_and_leaves_gaps_as_gaps() {
             level("2026-11-14", "sample-v2", json!(1232)),
         ]
     );
-    // The market itself was read on the 20th, every vault at 1.01: a fifth of 5, as exactly as it is published.
+    // The market was read on the 20th, every vault at 1.01. The price at the link was 5: 1120 · 1.01 / 5 = 226.24.
     assert_eq!(SYNCED, "2026-11-20T23:50:00Z");
     assert_eq!(days[10], level("2026-11-20", "sample-v2", json!(226.24)));
     assert_eq!(days[11], gap("2026-11-21", "sample-v2", false));
@@ -147,8 +147,8 @@ async fn an_index_is_chained_over_the_versions_and_leaves_gaps_as_gaps() {
 }
 
 #[tokio::test]
-async fn a_day_that_has_not_ended_is_said_to_be_open_and_nothing_later_than_now_counts() {
-    let test = begun().await;
+async fn a_day_that_has_not_ended_is_not_final_and_readings_from_the_future_do_not_count() {
+    let test = with_basket().await;
     version(&test, 1, "2026-11-20T16:00:00Z", &[(A, 1_000_000)]).await;
     test.app.clock.advance(3_600);
     test.ingest(&[read(A, "2026-11-21T00:30:00Z", Some(2.02)), read(A, "2026-11-21T01:02:00Z", Some(9.0))].concat())
@@ -162,8 +162,8 @@ async fn a_day_that_has_not_ended_is_said_to_be_open_and_nothing_later_than_now_
 }
 
 #[tokio::test]
-async fn a_basket_without_a_version_and_one_of_assets_have_no_index() {
-    let test = begun().await;
+async fn a_basket_without_a_version_and_a_basket_of_assets_have_no_index() {
+    let test = with_basket().await;
     let assets = json!({"id": "assets", "name": "Assets", "constituent_type": "asset"});
     test.ingest(&line("basket", "2026-01-01T00:00:00Z", assets)).await;
     assert_eq!(data(&test, "/v1/indices").await, json!([]));
@@ -176,7 +176,7 @@ async fn a_basket_without_a_version_and_one_of_assets_have_no_index() {
     test.app.clock.advance(86_400);
     version(&test, 1, "2026-11-21T16:00:00Z", &[(A, 1_000_000)]).await;
     let listed = data(&test, "/v1/indices").await[0].clone();
-    assert_eq!((&listed["base_date"], &listed["latest"]), (&Value::Null, &Value::Null), "nobody was read since");
+    assert_eq!((&listed["base_date"], &listed["latest"]), (&Value::Null, &Value::Null), "no vault was read since");
     for wrong in ["days=0", "days=x", "days=-1"] {
         assert_eq!(
             ask(&test, &format!("/v1/indices/sample/levels?{wrong}")).await.code(),
@@ -187,13 +187,13 @@ async fn a_basket_without_a_version_and_one_of_assets_have_no_index() {
     assert_eq!(
         ask(&test, "/v1/indices/sample/levels?days=99999").await.status,
         200,
-        "more than there can be is all there is"
+        "a larger number of days returns all days"
     );
 }
 
 #[tokio::test]
 async fn levels_that_depend_on_a_withheld_chain_are_gaps_until_it_is_served() {
-    let test = chained().await;
+    let test = with_two_versions().await;
     let whole = data(&test, "/v1/indices/sample/levels").await;
     let base = |is_served: bool, at: &str| {
         let fields = json!({"chain_id": 8453, "slug": "base", "name": "Base", "namespace": "evm", "is_settlement": true,
@@ -205,7 +205,7 @@ async fn levels_that_depend_on_a_withheld_chain_are_gaps_until_it_is_served() {
     for (day, before) in hidden.as_array().unwrap().iter().zip(whole.as_array().unwrap()) {
         match day["date"].as_str().unwrap() < "2026-11-13" {
             true => assert_eq!(day, before),
-            // The version before it is still held: nobody can say when the next one was bought.
+            // The earlier version stays in effect, because the day on which the next one was bought cannot be determined.
             false => {
                 let named = day["level"].is_null() && day["version_id"] == "sample-v1";
                 assert!(named && ["withheld", "unread"].contains(&day["gap"].as_str().unwrap()), "{day}");
@@ -218,8 +218,8 @@ async fn levels_that_depend_on_a_withheld_chain_are_gaps_until_it_is_served() {
 }
 
 #[tokio::test]
-async fn an_answer_is_kept_for_holders_and_changes_with_the_facts() {
-    let test = chained().await;
+async fn a_response_is_cached_for_holders_and_changes_with_the_facts() {
+    let test = with_two_versions().await;
     let token = Principal::IndexToken { id: 1 }.to_json();
     let reply = ask(&test, "/v1/indices/sample/levels").await;
     let etag = reply.header("etag").unwrap().to_owned();

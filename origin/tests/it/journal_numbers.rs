@@ -1,4 +1,4 @@
-//! The journal's numbers: dense, in the order in which operations became visible, whatever commits late, rolls back or races.
+//! The journal's sequence numbers are dense and follow the order in which operations became visible, also with late commits, rollbacks and races.
 //!
 //! The cases F1 to F10 and F14 of the fault list.
 
@@ -24,7 +24,7 @@ async fn connect(facts: &TestDb) -> PgConnection {
     PgConnection::connect_with(&PgConnectOptions::from_str(&facts.url).unwrap()).await.unwrap()
 }
 
-/// Appends an operation that says `text`; in whatever transaction `connection` is in.
+/// Appends an operation named `text`, in the current transaction of `connection` if there is one.
 async fn append(connection: &mut PgConnection, text: &str) {
     let sql = "INSERT INTO push_operation (recorded_at, family, stream_op, event_id, vault_ids, chain_ids, body) \
                VALUES ($1, 'event.published', 'published', $2, '{}', '{1}', '{}')";
@@ -35,7 +35,7 @@ async fn run(connection: &mut PgConnection, sql: &str) {
     sqlx::query(sql).execute(connection).await.unwrap();
 }
 
-/// Numbers and names of everything in the journal, in order.
+/// Sequence numbers and names of all journal entries, in order.
 async fn numbered(pool: &PgPool) -> Vec<(i64, String)> {
     let sql = "SELECT j.seq, o.event_id FROM journal j JOIN push_operation o ON o.id = j.operation_id ORDER BY j.seq";
     sqlx::query_as(sql).fetch_all(pool).await.unwrap()
@@ -46,7 +46,7 @@ fn in_order(names: &[&str]) -> Vec<(i64, String)> {
 }
 
 #[tokio::test]
-async fn f1_what_commits_late_comes_at_its_commit_with_the_next_number() {
+async fn f1_an_operation_that_commits_late_gets_the_next_number_at_its_commit() {
     let facts = TestDb::new().await;
     let (mut slow, mut quick, mut turn) = (connect(&facts).await, connect(&facts).await, connect(&facts).await);
     run(&mut slow, "BEGIN").await;
@@ -55,13 +55,13 @@ async fn f1_what_commits_late_comes_at_its_commit_with_the_next_number() {
     assert_eq!(journal::tick(&mut turn, NOW).await.unwrap(), Tick::Numbered(1));
     append(&mut quick, "second").await;
     assert_eq!(journal::tick(&mut turn, NOW).await.unwrap(), Tick::Numbered(1));
-    assert!(!journal::is_due(&mut turn).await.unwrap(), "what is still open is not waited for");
+    assert!(!journal::is_due(&mut turn).await.unwrap(), "an open transaction is not waited for");
     run(&mut slow, "COMMIT").await;
     append(&mut quick, "third").await;
     assert!(journal::is_due(&mut turn).await.unwrap());
     assert_eq!(journal::tick(&mut turn, NOW).await.unwrap(), Tick::Numbered(2));
     assert_eq!(numbered(&facts.db.pool).await, in_order(&["first", "second", "slow", "third"]));
-    assert_eq!(journal::tick(&mut turn, NOW).await.unwrap(), Tick::Numbered(0), "once");
+    assert_eq!(journal::tick(&mut turn, NOW).await.unwrap(), Tick::Numbered(0), "numbered only once");
 }
 
 #[tokio::test]
@@ -82,7 +82,7 @@ async fn f1_a_transaction_that_began_early_and_writes_late_is_not_missed() {
 }
 
 #[tokio::test]
-async fn f2_what_rolls_back_has_no_number_and_leaves_no_hole() {
+async fn f2_a_rolled_back_operation_gets_no_number_and_leaves_no_hole() {
     let facts = TestDb::new().await;
     let (mut one, mut turn) = (connect(&facts).await, connect(&facts).await);
     append(&mut one, "before").await;
@@ -96,7 +96,7 @@ async fn f2_what_rolls_back_has_no_number_and_leaves_no_hole() {
 }
 
 #[tokio::test]
-async fn f3_a_savepoint_gives_its_operations_once_or_not_at_all() {
+async fn f3_operations_of_a_savepoint_are_numbered_once_or_not_at_all() {
     let facts = TestDb::new().await;
     let (mut one, mut turn) = (connect(&facts).await, connect(&facts).await);
     run(&mut one, "BEGIN").await;
@@ -114,13 +114,13 @@ async fn f3_a_savepoint_gives_its_operations_once_or_not_at_all() {
 }
 
 #[tokio::test]
-async fn f4_an_old_transaction_holds_nobody_up_and_a_tick_reads_only_what_is_new() {
+async fn f4_an_old_transaction_delays_nobody_and_a_tick_reads_only_new_rows() {
     let facts = TestDb::new().await;
     let (mut old, mut quick) = (connect(&facts).await, connect(&facts).await);
     let mut turn = rds_origin::journal::connect(&facts.db, "rds-sequencer", Duration::from_secs(10)).await.unwrap();
     run(&mut old, "BEGIN ISOLATION LEVEL REPEATABLE READ").await;
     append(&mut old, "old").await;
-    // All of them are newer than the oldest open transaction; asked for by that, they would be read again at every tick.
+    // All of these rows are newer than the oldest open transaction. A query by that transaction would read them again at every tick.
     run(
         &mut quick,
         "INSERT INTO push_operation (recorded_at, stream_op, event_id, vault_ids, chain_ids, body) \
@@ -143,29 +143,32 @@ async fn f4_an_old_transaction_holds_nobody_up_and_a_tick_reads_only_what_is_new
 }
 
 #[tokio::test]
-async fn f6_one_who_freezes_with_the_turn_loses_it_and_does_no_harm_when_it_wakes() {
+async fn f6_a_sequencer_that_freezes_with_the_lock_loses_it_and_does_no_harm_when_it_wakes() {
     let facts = TestDb::new().await;
-    // The sequencer's own connection.
+    // A connection with the sequencer's own settings.
     let mut frozen = rds_origin::journal::connect(&facts.db, "rds-sequencer", Duration::from_secs(1)).await.unwrap();
     let (mut one, mut turn) = (connect(&facts).await, connect(&facts).await);
     append(&mut one, "first").await;
     run(&mut frozen, "BEGIN").await;
     run(&mut frozen, "SELECT FROM journal_state FOR UPDATE").await;
-    assert_eq!(journal::tick(&mut turn, NOW).await.unwrap(), Tick::Taken, "nobody waits for the turn");
+    assert_eq!(journal::tick(&mut turn, NOW).await.unwrap(), Tick::Taken, "a tick does not wait for the lock");
     let mut waiting = connect(&facts).await;
     let frozen_for = Stopwatch::start();
-    eventually("the turn is free again", async || {
+    eventually("the lock is free again", async || {
         matches!(journal::tick(&mut waiting, NOW).await.unwrap(), Tick::Numbered(1))
     })
     .await;
-    assert!(frozen_for.elapsed() < Duration::from_secs(10), "by the server's doing, in about two seconds");
+    assert!(
+        frozen_for.elapsed() < Duration::from_secs(10),
+        "the server ends the frozen transaction after about two seconds"
+    );
     assert!(sqlx::query("UPDATE journal_state SET head = 77").execute(&mut frozen).await.is_err());
     append(&mut one, "second").await;
     assert_eq!(journal::tick(&mut turn, NOW).await.unwrap(), Tick::Numbered(1));
     assert_eq!(numbered(&facts.db.pool).await, in_order(&["first", "second"]));
 }
 
-/// Producers that commit, roll back and dawdle; the names of what they committed.
+/// Produces operations that commit, roll back or commit late; returns the names of the committed ones.
 async fn produce(facts: &TestDb, producer: usize, rounds: usize) -> BTreeSet<String> {
     let (mut connection, mut committed) = (connect(facts).await, BTreeSet::new());
     for round in 0..rounds {
@@ -186,9 +189,9 @@ async fn produce(facts: &TestDb, producer: usize, rounds: usize) -> BTreeSet<Str
 
 async fn check(facts: &TestDb, committed: BTreeSet<String>) {
     let found = numbered(&facts.db.pool).await;
-    assert!(found.iter().zip(1..).all(|((seq, _), expected)| *seq == expected), "dense");
-    assert_eq!(found.len(), committed.len(), "nothing twice");
-    assert_eq!(found.into_iter().map(|(_, name)| name).collect::<BTreeSet<_>>(), committed, "nothing missing");
+    assert!(found.iter().zip(1..).all(|((seq, _), expected)| *seq == expected), "the numbers are dense");
+    assert_eq!(found.len(), committed.len(), "an operation was numbered twice");
+    assert_eq!(found.into_iter().map(|(_, name)| name).collect::<BTreeSet<_>>(), committed, "an operation is missing");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -220,7 +223,7 @@ async fn f5_f7_f9_sequencers_that_race_and_are_killed_at_any_point_give_each_ope
         tokio::spawn(async move {
             let mut connection = connect(&facts).await;
             while !over.load(Relaxed) {
-                // Whoever holds the turn, in the middle of it.
+                // Kills a sequencer that holds the lock, in the middle of its tick.
                 let sql = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
                            WHERE datname = current_database() AND query LIKE '%journal_t%' AND pid <> pg_backend_pid() LIMIT 1";
                 run(&mut connection, sql).await;
@@ -250,7 +253,7 @@ async fn f5_f7_f9_sequencers_that_race_and_are_killed_at_any_point_give_each_ope
 }
 
 #[tokio::test]
-async fn f10_a_pool_that_is_used_up_holds_neither_numbers_nor_readers_up() {
+async fn f10_an_exhausted_connection_pool_delays_neither_sequencer_nor_readers() {
     let (test, serving) = service().await;
     let mut one = connect(&test.facts).await;
     let mut taken = Vec::new();
@@ -259,7 +262,7 @@ async fn f10_a_pool_that_is_used_up_holds_neither_numbers_nor_readers_up() {
     }
     assert!(!taken.is_empty());
     append(&mut one, "through").await;
-    eventually("it is read", async || serving.app.journal.ring.tail() == 1).await;
+    eventually("the operation is read", async || serving.app.journal.ring.tail() == 1).await;
 }
 
 #[tokio::test]
@@ -270,17 +273,17 @@ async fn f8_f14_without_notices_and_through_broken_connections_polling_delivers(
         wire.cut();
         append(&mut beside, &format!("while it is away {round}")).await;
         wire.mend();
-        // Written by nobody who would say so, and the listening connection is tried again only a second later.
+        // No NOTIFY announces this write, and the listening connection is retried only a second later.
         append(&mut beside, &format!("when it is back {round}")).await;
-        eventually("both are read", async || test.app.journal.ring.tail() == 2 * round).await;
+        eventually("both operations are read", async || test.app.journal.ring.tail() == 2 * round).await;
     }
     assert_eq!(head(&Db::connect(&test.facts.url, 1).await.unwrap()).await, 6);
 }
 
 #[tokio::test]
-async fn a_backlog_longer_than_a_tick_may_take_is_numbered_all_the_same() {
+async fn a_backlog_too_long_for_one_tick_is_still_numbered() {
     let test = TestApp::with(Wish { env: vec![("RDS_SCORE_EVERY_SECONDS", "0")], ..Wish::default() }).await;
-    // Each row is slow to number, as a very long backlog would be.
+    // Numbering each row is slow, which stands for a very long backlog.
     let mut one = connect(&test.facts).await;
     run(
         &mut one,
@@ -297,12 +300,12 @@ async fn a_backlog_longer_than_a_tick_may_take_is_numbered_all_the_same() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     });
-    assert!(waited.await.is_ok(), "the limit grows until the tick is done");
+    assert!(waited.await.is_ok(), "the time limit grows until the tick completes");
     assert!(serving.app.journal.meters.ticks_timed_out.load(Relaxed) >= 1);
 }
 
 #[tokio::test]
-async fn a_statement_of_the_sequencer_ends_in_its_time() {
+async fn a_statement_of_the_sequencer_is_cancelled_at_its_timeout() {
     let facts = TestDb::new().await;
     let mut turn = rds_origin::journal::connect(&facts.db, "rds-sequencer", Duration::from_secs(1)).await.unwrap();
     let error = sqlx::query("SELECT pg_sleep(20)").execute(&mut turn).await.unwrap_err();
@@ -310,10 +313,10 @@ async fn a_statement_of_the_sequencer_ends_in_its_time() {
 }
 
 #[tokio::test]
-async fn a_connection_that_is_made_anew_asks_again_whether_the_numbers_may_go_on() {
+async fn a_reopened_connection_checks_again_whether_a_step_is_needed() {
     let test = TestApp::with(Wish { env: vec![("RDS_SCORE_EVERY_SECONDS", "0")], ..Wish::default() }).await;
     let mut one = connect(&test.facts).await;
-    // A long backlog; and when it is done, before the connection for the usual ticks is made, the database is another.
+    // A long backlog. When it is done, before the connection for the usual ticks is opened, the database is replaced by another one.
     for sql in [
         "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.7); RETURN NEW; END'",
         "CREATE TRIGGER slow BEFORE INSERT ON journal FOR EACH ROW EXECUTE FUNCTION slow()",
@@ -327,7 +330,7 @@ async fn a_connection_that_is_made_anew_asks_again_whether_the_numbers_may_go_on
     }
     let serving = Serving::of(&test).await;
     let meters = &serving.app.journal.meters;
-    // A step counts once its commit is answered: later than others see the head.
+    // A step is counted when its commit returns, which is after others can see the new head.
     eventually("the step is made", async || meters.steps.load(Relaxed) == 1).await;
     assert!(head(&test.app.db).await > 3);
     assert!(meters.ticks_timed_out.load(Relaxed) >= 1);
@@ -349,7 +352,7 @@ async fn operations_of_one_transaction_keep_their_order() {
 }
 
 #[tokio::test]
-async fn f16_a_clock_that_goes_back_moves_neither_order_nor_window() {
+async fn f16_a_clock_that_goes_back_changes_neither_order_nor_window() {
     let facts = TestDb::new().await;
     let (mut one, mut turn) = (connect(&facts).await, connect(&facts).await);
     for (name, hours) in [("a", 0), ("b", 2), ("c", 1), ("d", -30), ("e", 3)] {

@@ -1,4 +1,4 @@
-//! Chains of restores, promotions and steps: whatever a past that is gone gave to clients is never taken for something of this one.
+//! Chains of restores, promotions and steps: a cursor from a lost timeline is never mistaken for one of the present timeline.
 
 use crate::db::{Backup, TestDb, as_a_disk_set_back};
 use crate::edge_peer::EdgePeer;
@@ -30,13 +30,13 @@ async fn connect(facts: &TestDb) -> PgConnection {
     PgConnection::connect(&facts.url).await.unwrap()
 }
 
-/// Has a pool let go of the connections that were cut when its database was copied or replaced.
+/// Waits until the pool has discarded the connections that were cut when its database was copied or replaced.
 async fn mended(db: &Db) {
     eventually("every connection answers", async || {
         let mut held = Vec::new();
         for _ in 0..db.pool.size().max(1) {
             let Ok(mut connection) = db.pool.acquire().await else { return false };
-            // One that does not is thrown away when it is given back.
+            // A connection that fails the ping is discarded when it is returned to the pool.
             if connection.ping().await.is_err() {
                 return false;
             }
@@ -47,7 +47,7 @@ async fn mended(db: &Db) {
     .await;
 }
 
-/// Journals `count` operations; their numbers.
+/// Journals `count` operations and returns their sequence numbers.
 async fn write(facts: &TestDb, count: u64) -> RangeInclusive<u64> {
     let mut one = connect(facts).await;
     let before: i64 = sqlx::query_scalar("SELECT head FROM journal_state").fetch_one(&mut one).await.unwrap();
@@ -61,7 +61,7 @@ async fn write(facts: &TestDb, count: u64) -> RangeInclusive<u64> {
     before + 1..=before + count
 }
 
-/// Puts the backup in the place of the database, and has the service's step made.
+/// Replaces the database by the backup and takes the service's step.
 async fn restore(facts: &TestDb, backup: &Backup) {
     backup.restore_a_copy().await;
     let mut one = connect(facts).await;
@@ -69,8 +69,8 @@ async fn restore(facts: &TestDb, backup: &Backup) {
     journal::step(&mut one, Cause::Moved, NOW, draw()).await.unwrap().unwrap();
 }
 
-/// Whether this is what every client is told that comes with one of these cursors.
-async fn all_are(facts: &TestDb, cursors: RangeInclusive<u64>, reason: Option<GapReason>, which: &str) {
+/// Asserts that a client that resumes at any of these cursors gets a gap with this reason, or none.
+async fn assert_gaps(facts: &TestDb, cursors: RangeInclusive<u64>, reason: Option<GapReason>, which: &str) {
     let extent = journal::read::extent(&mut connect(facts).await, NOW).await.unwrap();
     let window = Window { floor: extent.floor, tail: extent.tail, jumps: &extent.jumps };
     for cursor in cursors {
@@ -89,18 +89,18 @@ async fn two_restores_of_one_backup_share_no_number() {
     let lost = write(&facts, 5).await;
     restore(&facts, &backup).await;
     let first = write(&facts, 5).await;
-    all_are(&facts, lost.clone(), UNKNOWN, "the past before").await;
+    assert_gaps(&facts, lost.clone(), UNKNOWN, "the timeline before").await;
     restore(&facts, &backup).await;
     let second = write(&facts, 50).await;
-    all_are(&facts, shared, None, "the backup").await;
-    all_are(&facts, lost, UNKNOWN, "the past before").await;
-    all_are(&facts, first, UNKNOWN, "the first restore").await;
-    all_are(&facts, second, None, "this past").await;
+    assert_gaps(&facts, shared, None, "the backup").await;
+    assert_gaps(&facts, lost, UNKNOWN, "the timeline before").await;
+    assert_gaps(&facts, first, UNKNOWN, "the first restore").await;
+    assert_gaps(&facts, second, None, "this timeline").await;
     backup.forget().await;
 }
 
 #[tokio::test]
-async fn a_backup_older_than_the_last_step_and_one_that_came_after_it_keep_their_own_clients() {
+async fn a_backup_from_before_the_last_step_and_one_from_after_it_each_keep_their_own_clients() {
     let facts = TestDb::new().await;
     write(&facts, 3).await;
     let old = facts.back_up().await;
@@ -111,35 +111,35 @@ async fn a_backup_older_than_the_last_step_and_one_that_came_after_it_keep_their
     let later = write(&facts, 4).await;
     restore(&facts, &old).await;
     let over_the_old = write(&facts, 40).await;
-    all_are(&facts, *stepped.start()..=*later.end(), UNKNOWN, "what was stepped to").await;
+    assert_gaps(&facts, *stepped.start()..=*later.end(), UNKNOWN, "the timeline of the step").await;
     restore(&facts, &young).await;
     write(&facts, 40).await;
-    all_are(&facts, stepped, None, "what the younger backup has").await;
-    all_are(&facts, later, UNKNOWN, "what came after it").await;
-    all_are(&facts, over_the_old, UNKNOWN, "the restore of the old one").await;
+    assert_gaps(&facts, stepped, None, "the younger backup").await;
+    assert_gaps(&facts, later, UNKNOWN, "the time after the younger backup").await;
+    assert_gaps(&facts, over_the_old, UNKNOWN, "the restore of the older backup").await;
     old.forget().await;
     young.forget().await;
 }
 
 #[tokio::test]
-async fn a_promotion_that_is_then_undone_leaves_no_cursor_that_is_resumed() {
+async fn a_promotion_that_is_undone_leaves_no_cursor_that_can_be_resumed() {
     let facts = TestDb::new().await;
     write(&facts, 338).await;
     let before_the_promotion = facts.back_up().await;
     let mut one = connect(&facts).await;
-    // What a replica that is promoted has: everything, on another timeline.
+    // A promoted replica has all data, on another timeline.
     sqlx::query("UPDATE journal_state SET incarnation = '1/00000001/1'").execute(&mut one).await.unwrap();
     journal::step(&mut one, Cause::Moved, NOW, draw()).await.unwrap().unwrap();
-    all_are(&facts, 330..=338, None, "the old primary").await;
+    assert_gaps(&facts, 330..=338, None, "the old primary").await;
     let promoted = write(&facts, 111).await;
     restore(&facts, &before_the_promotion).await;
     write(&facts, 400).await;
-    all_are(&facts, promoted, UNKNOWN, "the promoted timeline").await;
+    assert_gaps(&facts, promoted, UNKNOWN, "the promoted timeline").await;
     before_the_promotion.forget().await;
 }
 
 #[tokio::test]
-async fn a_clock_that_is_set_back_with_each_restore_gives_no_number_again() {
+async fn a_clock_that_is_set_back_with_each_restore_repeats_no_number() {
     let facts = TestDb::new().await;
     write(&facts, 3).await;
     let backup = facts.back_up().await;
@@ -152,19 +152,19 @@ async fn a_clock_that_is_set_back_with_each_restore_gives_no_number_again() {
         journal::step_at(&mut one, Cause::Moved, NOW, draw).await.unwrap().unwrap();
         let given = write(&facts, 20).await;
         for past in &gone {
-            all_are(&facts, past.clone(), UNKNOWN, "a past that is gone").await;
+            assert_gaps(&facts, past.clone(), UNKNOWN, "a lost timeline").await;
         }
         gone.push(given);
     }
     backup.forget().await;
 }
 
-/// Everything that a service had when it was stopped, set back to `backup`, and started anew.
+/// Stops the service, restores its database from `backup` and starts the service again.
 async fn set_back(test: TestApp, serving: Serving, backup: &Backup) -> (TestApp, Serving) {
     serving.stop().await;
     backup.restore_a_copy().await;
     let (test, serving) = again(test).await;
-    eventually("the step is made", async || {
+    eventually("the step is taken", async || {
         let sql = "SELECT incarnation = journal_incarnation() FROM journal_state";
         sqlx::query_scalar(sql).fetch_one(&test.app.db.pool).await.unwrap_or(false)
     })
@@ -173,7 +173,7 @@ async fn set_back(test: TestApp, serving: Serving, backup: &Backup) -> (TestApp,
 }
 
 #[tokio::test]
-async fn a_client_of_the_first_restore_is_told_in_the_second() {
+async fn a_client_of_the_first_restore_gets_a_gap_in_the_second() {
     let (test, serving) = service().await;
     let key = key(&test).await;
     published(&test, ["1", "2", "3"]).await;
@@ -198,7 +198,7 @@ async fn a_client_of_the_first_restore_is_told_in_the_second() {
 }
 
 #[tokio::test]
-async fn an_edge_that_knows_more_tells_of_a_disk_that_was_set_back_unnoticed() {
+async fn an_edge_that_knows_more_reveals_a_disk_that_was_set_back_unnoticed() {
     let (test, serving) = service().await;
     let key = key(&test).await;
     published(&test, ["1", "2", "3"]).await;
@@ -218,13 +218,13 @@ async fn an_edge_that_knows_more_tells_of_a_disk_that_was_set_back_unnoticed() {
     let env = vec![("RDS_SCORE_EVERY_SECONDS", "0")];
     let test = TestApp::over(test.facts, Wish { env, ..Wish::default() }).await;
     test.app.clock.set(now);
-    // One that has yet to be numbered is not numbered before the edge was asked.
+    // An unnumbered operation gets its number only after the edge was asked.
     let mut one = connect(&test.facts).await;
     let sql = "INSERT INTO push_operation (recorded_at, stream_op, event_id, vault_ids, chain_ids, body) \
                VALUES ('2026-11-21', 'published', '7', '{}', '{1}', convert_to('{\"title\":\"4\"}', 'UTF8'))";
     sqlx::query(sql).execute(&mut one).await.unwrap();
     let serving = Serving::beside_an_edge(&test, Some(edge.link(EDGE_KEY))).await;
-    eventually("the step is made", async || head(&test.app.db).await > 5).await;
+    eventually("the step is taken", async || head(&test.app.db).await > 5).await;
     for cursor in ["v2:4", "v2:5"] {
         let mut client = Ask::with(&key).after(cursor).opened(&serving).await;
         assert_eq!(client.next().await.json()["reason"], "cursor_unknown");
@@ -232,11 +232,11 @@ async fn an_edge_that_knows_more_tells_of_a_disk_that_was_set_back_unnoticed() {
         assert_eq!(client.titles(4).await, ["1", "2", "3", "4"]);
     }
     let steps: Vec<String> = sqlx::query_scalar("SELECT reason FROM incarnation").fetch_all(&mut one).await.unwrap();
-    assert_eq!(steps, ["the edge has newer tag versions"], "once");
+    assert_eq!(steps, ["the edge has newer tag versions"], "exactly one step");
 }
 
 #[tokio::test]
-async fn two_who_hear_of_it_from_the_edge_at_once_make_one_step() {
+async fn two_processes_that_learn_it_from_the_edge_at_once_take_one_step() {
     let facts = TestDb::new().await;
     let ahead: TagVersions = Tag::ALL.into_iter().map(|tag| (tag, 9_000_000_000_000)).collect();
     let mut turn = connect(&facts).await;
@@ -252,7 +252,7 @@ async fn two_who_hear_of_it_from_the_edge_at_once_make_one_step() {
     let waiting =
         "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
     let mut beside = connect(&facts).await;
-    eventually("both wait for the turn", async || {
+    eventually("both wait for the lock", async || {
         sqlx::query_scalar::<_, i64>(waiting).fetch_one(&mut beside).await.unwrap() == 2
     })
     .await;
@@ -263,7 +263,7 @@ async fn two_who_hear_of_it_from_the_edge_at_once_make_one_step() {
 }
 
 #[tokio::test]
-async fn tags_rise_above_what_the_edge_knows_though_the_clock_was_set_back() {
+async fn tag_versions_rise_above_those_of_the_edge_even_if_the_clock_was_set_back() {
     let facts = TestDb::new().await;
     let mut one = connect(&facts).await;
     let ahead: TagVersions = Tag::ALL.into_iter().map(|tag| (tag, 9_000_000_000_000)).collect();
@@ -273,9 +273,12 @@ async fn tags_rise_above_what_the_edge_knows_though_the_clock_was_set_back() {
     for tag in Tag::ALL {
         assert!(newest.of(tag) > ahead.of(tag), "{}: {}", tag.as_str(), newest.of(tag));
     }
-    assert!(!journal::must_step(&mut one, Cause::EdgeAhead(ahead)).await.unwrap(), "once");
+    assert!(!journal::must_step(&mut one, Cause::EdgeAhead(ahead)).await.unwrap(), "no second step");
     let absurd = TagVersions::default().with(Tag::Events, i64::MAX);
-    assert!(!journal::must_step(&mut one, Cause::EdgeAhead(absurd)).await.unwrap(), "nobody can be above that");
+    assert!(
+        !journal::must_step(&mut one, Cause::EdgeAhead(absurd)).await.unwrap(),
+        "a version that cannot be exceeded is ignored"
+    );
 }
 
 async fn changes(test: &TestApp, since: &str) -> Reply {
@@ -300,7 +303,7 @@ async fn stepped(test: &TestApp) {
 }
 
 #[tokio::test]
-async fn a_cursor_of_the_change_feed_is_refused_in_every_past_but_its_own() {
+async fn a_cursor_of_the_change_feed_is_refused_on_every_other_timeline() {
     let test = TestApp::with_market().await;
     let shared = cursor(&test, "2026-11-01T00:00:00Z").await;
     let floored = cursor(&test, "2026-11-20T23:59:59Z").await;
@@ -316,7 +319,7 @@ async fn a_cursor_of_the_change_feed_is_refused_in_every_past_but_its_own() {
         ]);
         backup.restore_a_copy().await;
         stepped(&test).await;
-        // The lost past had come exactly as far as this one comes now.
+        // The lost timeline had reached exactly the position that this one reaches now.
         assert_eq!(test.ingest(&state(52, tvl + 1.0)).await.status, StatusCode::OK);
         for lost in &gone {
             let reply = changes(&test, lost).await;
@@ -328,7 +331,7 @@ async fn a_cursor_of_the_change_feed_is_refused_in_every_past_but_its_own() {
         }
         for kept in [&shared, &floored] {
             let rows = changes(&test, kept).await.json()["data"]["vaults"].as_array().unwrap().len();
-            assert_eq!(rows, 1, "whoever stands in what both pasts share is told what is new");
+            assert_eq!(rows, 1, "a cursor from before the backup gets what is new");
         }
         gone.push(cursor(&test, &shared).await);
     }
@@ -336,7 +339,7 @@ async fn a_cursor_of_the_change_feed_is_refused_in_every_past_but_its_own() {
 }
 
 #[tokio::test]
-async fn a_restored_database_takes_no_new_version_before_its_step() {
+async fn a_restored_database_refuses_ingestion_before_its_step() {
     let test = TestApp::with_market().await;
     let backup = test.facts.back_up().await;
     mended(&test.app.db).await;
@@ -354,7 +357,7 @@ async fn a_restored_database_takes_no_new_version_before_its_step() {
 }
 
 #[tokio::test]
-async fn no_sequence_gives_an_id_again_and_every_id_is_exact_in_json() {
+async fn no_database_sequence_repeats_an_id_and_every_id_is_exact_in_json() {
     let facts = TestDb::new().await;
     let app = TestApp::over(facts, Wish::default()).await;
     keys::mint(&app.app.db, &app.app.clock, &wish("Acme", Plan::Data)).await.unwrap();
@@ -380,7 +383,7 @@ async fn no_sequence_gives_an_id_again_and_every_id_is_exact_in_json() {
 }
 
 #[tokio::test]
-async fn a_lease_from_before_the_clock_was_set_back_ends_with_the_step() {
+async fn a_lease_from_before_the_clock_was_set_back_ends_at_the_step() {
     let facts = TestDb::new().await;
     let mut one = connect(&facts).await;
     let sql = "INSERT INTO stream_process (id, alive_until) VALUES \
@@ -391,7 +394,7 @@ async fn a_lease_from_before_the_clock_was_set_back_ends_with_the_step() {
     journal::step(&mut one, Cause::Told("a test"), NOW, draw()).await.unwrap().unwrap();
     let alive = "SELECT id FROM stream_process WHERE alive_until > clock_timestamp()";
     let alive: Vec<i64> = sqlx::query_scalar(alive).fetch_all(&mut one).await.unwrap();
-    assert_eq!(alive, [2], "a process that is alive stays so");
+    assert_eq!(alive, [2], "a live process keeps its lease");
     let due: bool = sqlx::query_scalar("SELECT not_before <= clock_timestamp() FROM edge_tag_message")
         .fetch_one(&mut one)
         .await

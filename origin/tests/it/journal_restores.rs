@@ -1,4 +1,4 @@
-//! F12: a database that is not the one that gave the last number, or an older copy of it. No number is ever given twice.
+//! F12: the database is not the one that gave the last sequence number, or is an older copy of it. No sequence number is given twice.
 
 use crate::db::TestDb;
 use crate::stream_client::Ask;
@@ -27,7 +27,7 @@ async fn numbers(facts: &TestDb) -> Vec<i64> {
     sqlx::query_scalar("SELECT seq FROM journal ORDER BY seq").fetch_all(&facts.db.pool).await.unwrap()
 }
 
-/// What a dump of another cluster leaves when it is loaded here: its transactions bear numbers that are yet to be given.
+/// The state after a dump of another cluster was loaded: its rows carry transaction ids that this cluster has not reached yet.
 async fn as_restored_from_another_cluster(connection: &mut PgConnection) {
     for sql in [
         "UPDATE push_operation SET xid = (xid::text::bigint + 1000000)::text::xid8",
@@ -38,7 +38,7 @@ async fn as_restored_from_another_cluster(connection: &mut PgConnection) {
 }
 
 #[tokio::test]
-async fn f12_a_dump_that_is_loaded_into_another_cluster_goes_on_above_every_number_given() {
+async fn f12_a_dump_loaded_into_another_cluster_continues_above_every_number_given() {
     let facts = TestDb::new().await;
     let mut one = connect(&facts).await;
     append(&mut one, "before").await;
@@ -50,26 +50,26 @@ async fn f12_a_dump_that_is_loaded_into_another_cluster_goes_on_above_every_numb
     assert_eq!(
         journal::tick(&mut one, NOW).await.unwrap(),
         Tick::Numbered(0),
-        "without a step nothing would ever come"
+        "without a step no operation would be numbered"
     );
     let stepped = journal::step(&mut one, Cause::Moved, NOW, draw()).await.unwrap().unwrap();
     assert_eq!((stepped.from, stepped.numbered), (1, 2));
     let to = stepped.to;
-    assert_eq!(journal::step(&mut one, Cause::Moved, NOW, draw()).await.unwrap(), None, "once");
+    assert_eq!(journal::step(&mut one, Cause::Moved, NOW, draw()).await.unwrap(), None, "no second step");
     append(&mut one, "and on").await;
     assert_eq!(journal::tick(&mut one, NOW).await.unwrap(), Tick::Numbered(1));
     assert_eq!(numbers(&facts).await, [1, to + 1, to + 2, to + 3]);
 }
 
 #[tokio::test]
-async fn f12_old_transaction_numbers_are_never_taken_for_new_ones_when_the_cluster_gets_there() {
+async fn f12_old_transaction_ids_are_not_mistaken_for_new_ones_when_the_cluster_reaches_them() {
     let facts = TestDb::new().await;
     let mut one = connect(&facts).await;
     for text in ["a", "b"] {
         append(&mut one, text).await;
     }
     journal::tick(&mut one, NOW).await.unwrap();
-    // The numbers that this cluster gives next.
+    // The transaction ids that this cluster assigns next.
     let sql = "UPDATE push_operation o SET xid = (pg_current_xact_id()::text::bigint + 3 + o.id)::text::xid8";
     sqlx::query(sql).execute(&mut one).await.unwrap();
     sqlx::query("UPDATE journal_state SET incarnation = '1/00000001'").execute(&mut one).await.unwrap();
@@ -82,7 +82,7 @@ async fn f12_old_transaction_numbers_are_never_taken_for_new_ones_when_the_clust
 }
 
 #[tokio::test]
-async fn f12_an_operator_who_set_the_disk_back_steps_over_what_may_be_lost() {
+async fn f12_an_operator_who_set_the_disk_back_can_step_over_the_lost_numbers() {
     let facts = TestDb::new().await;
     let mut one = connect(&facts).await;
     append(&mut one, "before").await;
@@ -92,7 +92,7 @@ async fn f12_an_operator_who_set_the_disk_back_steps_over_what_may_be_lost() {
         let stepped =
             journal::step(&mut one, Cause::Told("the volume was rolled back"), NOW, draw()).await.unwrap().unwrap();
         assert_eq!((stepped.from, stepped.numbered), (to, 0));
-        assert!(stepped.to >> 32 > to >> 32, "into another epoch, also within a second");
+        assert!(stepped.to >> 32 > to >> 32, "into another epoch, even within the same second");
         to = stepped.to;
         let extent = journal::read::extent(&facts.db.pool, NOW).await.unwrap();
         assert_eq!((extent.tail.get(), extent.jumps.len()), (to.unsigned_abs(), place));
@@ -121,11 +121,11 @@ async fn f12_operations_that_come_in_during_the_step_are_numbered_once() {
 }
 
 #[tokio::test]
-async fn f12_clients_of_the_lost_timeline_are_told_and_those_of_the_shared_one_read_on() {
+async fn f12_clients_of_the_lost_timeline_get_a_gap_and_those_of_the_shared_one_read_on() {
     let (test, serving) = service().await;
     let key = key(&test).await;
     published(&test, ["1", "2", "3", "4", "5"]).await;
-    // The database goes back to where it had given three numbers, and the service is started anew over it.
+    // The database goes back to when it had given three numbers, and the service is restarted on it.
     serving.stop().await;
     let mut one = connect(&test.facts).await;
     for sql in [
@@ -138,7 +138,7 @@ async fn f12_clients_of_the_lost_timeline_are_told_and_those_of_the_shared_one_r
         sqlx::query(sql).execute(&mut one).await.unwrap();
     }
     let (test, serving) = crate::streaming::again(test).await;
-    eventually("the step is made", async || crate::streaming::head(&test.app.db).await > 3).await;
+    eventually("the step is taken", async || crate::streaming::head(&test.app.db).await > 3).await;
     let to = crate::streaming::head(&test.app.db).await;
     published(&test, ["six"]).await;
 
@@ -150,7 +150,7 @@ async fn f12_clients_of_the_lost_timeline_are_told_and_those_of_the_shared_one_r
         let mut lost = Ask::with(&key).after(lost.as_str()).opened(&serving).await;
         let gap = lost.next().await;
         assert_eq!((gap.event.as_str(), gap.json()["reason"].as_str()), ("gap", Some("cursor_unknown")));
-        assert_eq!(lost.next().await.id.as_deref(), Some("v2:0"), "the window is replayed");
+        assert_eq!(lost.next().await.id.as_deref(), Some("v2:0"), "the window is replayed from its start");
         assert_eq!(lost.titles(4).await, ["1", "2", "3", "six"]);
     }
 }
@@ -161,7 +161,7 @@ async fn f12_a_running_process_that_saw_higher_numbers_notices_that_the_head_wen
     let key = key(&test).await;
     published(&test, ["1", "2", "3", "4", "5"]).await;
     let mut client = Ask::with(&key).opened(&serving).await;
-    // A disk that was set back: neither cluster nor timeline tell. All connections break, as they would.
+    // A disk that was set back: cluster and timeline ids do not change. All connections break, as they would in reality.
     let mut one = connect(&test.facts).await;
     for sql in [
         "DELETE FROM journal WHERE seq > 3",
@@ -173,27 +173,27 @@ async fn f12_a_running_process_that_saw_higher_numbers_notices_that_the_head_wen
     ] {
         sqlx::query(sql).execute(&mut one).await.unwrap();
     }
-    eventually("the numbers are stepped over", async || {
+    eventually("the lost numbers are stepped over", async || {
         let head: i64 = sqlx::query_scalar("SELECT head FROM journal_state").fetch_one(&mut one).await.unwrap();
         head > 3
     })
     .await;
     let to = crate::streaming::head(&test.app.db).await;
-    // Nothing has come since: who read what is lost is told at once, and nobody else is shown it.
+    // Nothing was published since. A client that read lost operations gets a gap at once, and no other client sees those operations.
     let gap = client.next().await;
     assert_eq!((gap.event.as_str(), gap.json()["reason"].as_str()), ("gap", Some("cursor_unknown")));
     assert_eq!(client.titles(3).await, ["1", "2", "3"]);
     let mut newcomer = Ask::with(&key).after("v2:2").opened(&serving).await;
     assert_eq!(newcomer.titles(1).await, ["3"]);
-    assert_eq!(newcomer.next().await.id, Some(format!("v2:{to}")), "neither 4 nor 5");
+    assert_eq!(newcomer.next().await.id, Some(format!("v2:{to}")), "the lost operations 4 and 5 are not sent");
     append(&mut one, "six").await;
     assert_eq!(client.titles(1).await, ["six"]);
     assert_eq!(newcomer.titles(1).await, ["six"]);
-    assert_eq!(test.app.journal.meters.broken.load(Relaxed), 0, "a recorded jump is no alarm");
+    assert_eq!(test.app.journal.meters.broken.load(Relaxed), 0, "a recorded jump raises no alarm");
 }
 
 #[tokio::test]
-async fn f12_a_step_that_takes_longer_than_a_tick_may_is_made_all_the_same() {
+async fn f12_a_step_too_long_for_one_tick_is_still_taken() {
     let test = TestApp::with(Wish { env: vec![("RDS_SCORE_EVERY_SECONDS", "0")], ..Wish::default() }).await;
     let mut one = connect(&test.facts).await;
     for text in ["1", "2", "3"] {
@@ -201,7 +201,7 @@ async fn f12_a_step_that_takes_longer_than_a_tick_may_is_made_all_the_same() {
     }
     journal::tick(&mut one, NOW).await.unwrap();
     as_restored_from_another_cluster(&mut one).await;
-    // Each row is slow to settle, as very many would be.
+    // Updating each row is slow, which stands for very many rows.
     for sql in [
         "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.8); RETURN NEW; END'",
         "CREATE TRIGGER slow BEFORE UPDATE ON push_operation FOR EACH ROW EXECUTE FUNCTION slow()",
@@ -210,14 +210,14 @@ async fn f12_a_step_that_takes_longer_than_a_tick_may_is_made_all_the_same() {
     }
     let serving = Serving::of(&test).await;
     let meters = &serving.app.journal.meters;
-    // It is counted after its commit, so whoever sees the number in the database may not see the count yet.
-    eventually("the step is made", async || meters.steps.load(Relaxed) == 1).await;
+    // The step is counted after its commit, so the new head is visible in the database before the count.
+    eventually("the step is taken", async || meters.steps.load(Relaxed) == 1).await;
     assert!(crate::streaming::head(&test.app.db).await > 3);
-    assert_eq!(meters.ticks_failed.load(Relaxed), 0, "at the first try");
+    assert_eq!(meters.ticks_failed.load(Relaxed), 0, "the step succeeds at the first attempt");
 }
 
 #[tokio::test]
-async fn f12_a_client_at_a_step_with_nothing_behind_it_is_led_across() {
+async fn f12_a_client_at_a_step_without_later_operations_gets_a_cursor_beyond_it() {
     let (test, serving) = service().await;
     let key = key(&test).await;
     published(&test, ["1"]).await;

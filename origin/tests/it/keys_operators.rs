@@ -1,4 +1,4 @@
-//! API keys and index tokens, as operators handle them.
+//! API keys and index tokens as operators create, change and revoke them.
 
 use crate::testapp::TestApp;
 use rds_origin::keys::{self, KeyRow, KeyWish, Revocation};
@@ -7,7 +7,7 @@ use rds_shared::access::{KeyDigest, Plan};
 use serde_json::json;
 use std::collections::BTreeSet;
 
-/// An ordinary key's wish.
+/// A request for an ordinary key.
 pub fn wish(org: &str, plan: Plan) -> KeyWish {
     KeyWish { org: org.to_owned(), plan, rpm: None, shared: false }
 }
@@ -31,7 +31,7 @@ async fn a_key_is_shown_once_stored_as_a_digest_and_revoked_for_good() {
             .await
             .unwrap();
     assert_eq!(digest[..], KeyDigest::of(&first.key).as_bytes()[..]);
-    assert!(!everything.contains(&first.key[12..]), "the key itself is nowhere");
+    assert!(!everything.contains(&first.key[12..]), "the key itself is not stored");
 
     let rows = keys::list(db).await.unwrap();
     let told: Vec<_> =
@@ -50,7 +50,7 @@ async fn a_key_is_shown_once_stored_as_a_digest_and_revoked_for_good() {
 }
 
 #[tokio::test]
-async fn no_program_brings_a_revoked_key_back() {
+async fn the_database_refuses_to_reactivate_a_revoked_key() {
     let test = TestApp::new().await;
     let (db, clock) = (&test.app.db, &test.app.clock);
     let minted = keys::mint(db, clock, &wish("Acme", Plan::Data)).await.unwrap();
@@ -61,7 +61,7 @@ async fn no_program_brings_a_revoked_key_back() {
     }
     keys::align(db, "Acme", Plan::Embedded).await.unwrap();
     let row = row(&test, minted.id).await;
-    assert_eq!((row.is_active, row.plan), (false, Plan::Data), "alignment passes it over");
+    assert_eq!((row.is_active, row.plan), (false, Plan::Data), "alignment skips revoked keys");
 }
 
 #[tokio::test]
@@ -118,7 +118,7 @@ async fn keys_minted_at_the_same_time_share_a_new_organisation_and_nothing_else(
 }
 
 #[tokio::test]
-async fn every_change_of_a_key_has_a_greater_version_also_when_changes_race() {
+async fn every_change_of_a_key_has_a_greater_version_even_when_changes_race() {
     let test = TestApp::new().await;
     let (db, clock) = (&test.app.db, &test.app.clock);
     let minted = keys::mint(db, clock, &wish("Acme", Plan::Data)).await.unwrap();
@@ -137,7 +137,7 @@ async fn every_change_of_a_key_has_a_greater_version_also_when_changes_race() {
 }
 
 #[tokio::test]
-async fn index_tokens_are_apart_from_keys() {
+async fn index_tokens_are_listed_and_revoked_separately_from_keys() {
     let test = TestApp::new().await;
     let (db, clock) = (&test.app.db, &test.app.clock);
     let token = keys::mint_token(db, clock, "benchmark desk").await.unwrap();

@@ -1,4 +1,5 @@
-//! Changes of keys on their way to the edge: acknowledged before a command answers, whoever tells them, whatever breaks.
+//! Changes of keys on their way to the edge: a command answers only after the edge acknowledged them, whichever process sends them and
+//! whatever fails meanwhile.
 
 use crate::chaos::ChaosProxy;
 use crate::edge_peer::{EdgePeer, Mood, link};
@@ -24,7 +25,7 @@ const NEXT_KEY: &str = "k2:ff112233445566778899aabbccddeeff00112233445566778899a
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// Lets the leases of changes, or the pauses of those that failed, be over now.
+/// Ends the leases of changes and the retry delays of failed ones.
 async fn lease_ends(test: &TestApp) {
     sqlx::query("update edge_outbox set not_before = to_timestamp(0)").execute(&test.app.db.pool).await.unwrap();
 }
@@ -41,13 +42,13 @@ async fn waiting(test: &TestApp) -> u64 {
     edge_outbox::waiting(&test.app.db, None).await.unwrap().0
 }
 
-/// A port that nobody listens on, until somebody binds it.
+/// A port on which nothing listens yet.
 async fn free_port() -> std::net::SocketAddr {
     TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap()
 }
 
 #[tokio::test]
-async fn what_is_told_is_the_key_as_it_is_now_and_once() {
+async fn a_changed_key_is_sent_once_and_in_its_present_state() {
     let test = TestApp::new().await;
     let edge = EdgePeer::knowing(EDGE_KEY).await;
     let link = edge.link(EDGE_KEY);
@@ -67,7 +68,7 @@ async fn what_is_told_is_the_key_as_it_is_now_and_once() {
 }
 
 #[tokio::test]
-async fn a_revocation_answers_only_when_an_edge_that_was_away_failed_and_hung_has_acknowledged_it() {
+async fn a_revocation_answers_only_after_an_edge_that_was_unreachable_failed_and_hung_acknowledges_it() {
     let test = TestApp::new().await;
     let address = free_port().await;
     let link = Arc::new(link(&format!("http://{address}"), EDGE_KEY).within(Duration::from_millis(400)));
@@ -96,7 +97,7 @@ async fn a_revocation_answers_only_when_an_edge_that_was_away_failed_and_hung_ha
 }
 
 #[tokio::test]
-async fn a_command_that_loses_the_database_after_its_commit_goes_on_when_it_is_back() {
+async fn a_command_that_loses_the_database_after_its_commit_continues_when_it_is_back() {
     let test = TestApp::new().await;
     let edge = EdgePeer::knowing(EDGE_KEY).await;
     let minted = mint(&test).await;
@@ -117,7 +118,7 @@ async fn a_command_that_loses_the_database_after_its_commit_goes_on_when_it_is_b
 }
 
 #[tokio::test]
-async fn two_processes_that_empty_one_outbox_tell_each_change_once() {
+async fn two_processes_that_empty_one_outbox_send_each_change_once() {
     let test = TestApp::new().await;
     let edge = EdgePeer::knowing(EDGE_KEY).await;
     let mut minted = BTreeSet::new();
@@ -143,26 +144,26 @@ async fn two_processes_that_empty_one_outbox_tell_each_change_once() {
 }
 
 #[tokio::test]
-async fn a_change_made_while_an_older_one_is_told_is_told_too() {
+async fn a_change_made_while_an_older_one_is_being_sent_is_sent_too() {
     let test = TestApp::new().await;
     let db = &test.app.db;
     let minted = mint(&test).await;
     let claimed = edge_outbox::claim(db, None, MINUTE, 9).await.unwrap().remove(0);
-    assert!(edge_outbox::claim(db, None, MINUTE, 9).await.unwrap().is_empty(), "it is taken");
+    assert!(edge_outbox::claim(db, None, MINUTE, 9).await.unwrap().is_empty(), "the change is leased");
     revoke(&test, minted.id).await;
     let version = claimed.news.record.version;
     edge_outbox::acknowledged(db, minted.id, version).await.unwrap();
-    assert_eq!(waiting(&test).await, 1, "the acknowledgement is of the older record");
+    assert_eq!(waiting(&test).await, 1, "only the older record was acknowledged");
     edge_outbox::failed(db, minted.id, version, claimed.attempt, MINUTE, "late").await.unwrap();
     let again = edge_outbox::claim(db, None, MINUTE, 9).await.unwrap();
-    assert!(!again[0].news.record.active, "a failure of the older one delays nothing");
+    assert!(!again[0].news.record.active, "a failure to send the older record delays nothing");
     let stale = claimed.attempt;
     edge_outbox::failed(db, minted.id, i64::MAX, stale, Duration::ZERO, "not mine any more").await.unwrap();
-    assert!(edge_outbox::claim(db, None, MINUTE, 9).await.unwrap().is_empty(), "a lease is only its holder's to end");
+    assert!(edge_outbox::claim(db, None, MINUTE, 9).await.unwrap().is_empty(), "only its holder can end a lease");
 }
 
 #[tokio::test]
-async fn a_change_whose_sender_died_is_told_when_its_lease_ends() {
+async fn a_change_whose_sender_died_is_sent_when_its_lease_ends() {
     let test = TestApp::new().await;
     let db = &test.app.db;
     mint(&test).await;
@@ -173,11 +174,11 @@ async fn a_change_whose_sender_died_is_told_when_its_lease_ends() {
 }
 
 #[tokio::test]
-async fn without_a_way_to_the_edge_a_command_waits_for_the_service_that_has_one() {
+async fn a_command_without_an_edge_link_waits_for_the_service_that_has_one() {
     let test = TestApp::new().await;
     let minted = mint(&test).await;
     let settled = async |id| settle(&test.app.db, None, &[id], LEASE, |_| {}).await.unwrap();
-    assert_eq!(settled(minted.id).await, Settled::NoEdge, "nobody says that there is an edge");
+    assert_eq!(settled(minted.id).await, Settled::NoEdge, "nothing indicates that an edge exists");
 
     let edge = EdgePeer::knowing(EDGE_KEY).await;
     let jobs = Jobs::start(&test.app, Some(edge.link(EDGE_KEY)));
@@ -185,7 +186,7 @@ async fn without_a_way_to_the_edge_a_command_waits_for_the_service_that_has_one(
     revoke(&test, minted.id).await;
     assert_eq!(settled(minted.id).await, Settled::Acknowledged);
     assert!(!edge.acknowledged().last().unwrap().record.active);
-    // They are counted behind the commit that a command waits for.
+    // The counter is raised after the commit that a command waits for.
     eventually("both are counted", async || {
         test.admin("GET", "/metrics", "").await.text().contains("rds_edge_news_acknowledged_total 2")
     })
@@ -194,23 +195,26 @@ async fn without_a_way_to_the_edge_a_command_waits_for_the_service_that_has_one(
 }
 
 #[tokio::test]
-async fn an_edge_that_nobody_tells_is_waited_for_as_long_as_it_may_know_the_key() {
+async fn an_edge_that_cannot_be_notified_is_waited_for_as_long_as_it_may_know_the_key() {
     let test = TestApp::new().await;
     let minted = mint(&test).await;
     test.app.edge_seen.note(&test.app.db).await.unwrap();
     revoke(&test, minted.id).await;
     let settled = async |lease| settle(&test.app.db, None, &[minted.id], lease, |_| {}).await.unwrap();
-    assert!(timeout(Duration::from_millis(500), settled(LEASE)).await.is_err(), "it asked: it may have a lease");
+    assert!(
+        timeout(Duration::from_millis(500), settled(LEASE)).await.is_err(),
+        "the edge asked, so it may have a key lease"
+    );
     assert_eq!(settled(Duration::from_millis(200)).await, Settled::LeaseOver);
     sqlx::query("update edge_seen set seen_at = seen_at - interval '46 seconds'")
         .execute(&test.app.db.pool)
         .await
         .unwrap();
-    assert_eq!(settled(LEASE).await, Settled::NoEdge, "what it was told is over");
+    assert_eq!(settled(LEASE).await, Settled::NoEdge, "the edge's key lease is over");
 }
 
 #[tokio::test]
-async fn an_edge_that_was_told_of_changes_lately_is_not_taken_to_have_forgotten_the_key() {
+async fn an_edge_that_was_notified_recently_is_assumed_to_still_know_the_key() {
     let test = TestApp::new().await;
     let minted = mint(&test).await;
     revoke(&test, minted.id).await;
@@ -224,7 +228,7 @@ async fn an_edge_that_was_told_of_changes_lately_is_not_taken_to_have_forgotten_
     };
     for interval in ["0 s", "2 minutes", "12 hours"] {
         ago(interval).await;
-        assert!(settled().await.is_err(), "{interval}: while the origin is away it goes by what it knew");
+        assert!(settled().await.is_err(), "{interval}: without the origin the edge uses what it knew");
     }
     ago("12 hours 2 minutes").await;
     assert_eq!(settled().await.unwrap().unwrap(), Settled::NoEdge);
@@ -233,7 +237,7 @@ async fn an_edge_that_was_told_of_changes_lately_is_not_taken_to_have_forgotten_
 }
 
 #[tokio::test]
-async fn while_keys_are_replaced_the_edge_may_know_only_the_next_one() {
+async fn while_assertion_keys_are_replaced_the_edge_may_know_only_the_next_one() {
     let test = TestApp::new().await;
     let edge = EdgePeer::knowing(NEXT_KEY).await;
     mint(&test).await;
@@ -244,7 +248,7 @@ async fn while_keys_are_replaced_the_edge_may_know_only_the_next_one() {
     assert_eq!(tell_due(&test.app.db, &both, None).await.unwrap().acknowledged, 1);
 }
 
-/// Runs the program with only what an operator's shell would have.
+/// Runs the program with only these environment variables.
 async fn program(env: Vec<(&'static str, String)>, words: Vec<String>) -> Output {
     let run =
         move || Command::new(env!("CARGO_BIN_EXE_rds-origin")).env_clear().envs(env).args(words).output().unwrap();
@@ -280,14 +284,14 @@ async fn the_revoke_command_says_that_the_edge_is_away_and_answers_when_it_is_ba
     assert!(!told.last().unwrap().record.active);
 
     let again = program(env.clone(), words(minted.id)).await;
-    assert!(again.status.success(), "revoking twice is no fault");
+    assert!(again.status.success(), "revoking twice is not an error");
     assert_eq!(serde_json::from_slice::<Value>(&again.stdout).unwrap()["revoked"], false);
     assert!(!program(env, words(999)).await.status.success());
-    assert_eq!(edge.acknowledged().len(), told.len(), "what is acknowledged is not told again");
+    assert_eq!(edge.acknowledged().len(), told.len(), "an acknowledged change is not sent again");
 }
 
 #[tokio::test]
-async fn a_half_configured_link_is_told_before_anything_is_changed() {
+async fn a_half_configured_edge_link_is_reported_before_anything_is_changed() {
     let test = TestApp::new().await;
     let minted = mint(&test).await;
     let env = vec![("DATABASE_URL", test.facts.url.clone()), ("RDS_EDGE_URL", "http://127.0.0.1:1".to_owned())];

@@ -25,12 +25,12 @@ async fn ids(test: &TestApp, query: &str) -> Vec<String> {
     board["data"].as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap().to_owned()).collect()
 }
 
-/// Cents of a printed amount.
+/// A printed dollar amount in cents.
 fn cents(amount: &Value) -> i64 {
     (amount.as_f64().unwrap() * 100.0).round() as i64
 }
 
-/// Cases of every kind: a labelled one a band, and three that borrow or lack a label.
+/// Cases of every kind: labelled ones in every loss band, and some that borrow or lack a label.
 async fn with_cases() -> TestApp {
     let test = TestApp::with_market().await;
     let registry = |key: &str| json!({ "security_source": "fixture", "security_source_id": key });
@@ -69,7 +69,7 @@ async fn with_cases() -> TestApp {
 const LISTED: usize = 9;
 
 #[tokio::test]
-async fn the_board_lists_what_was_lost_for_certain_and_its_sums_are_those_of_its_rows() {
+async fn the_board_lists_certain_losses_and_its_sums_equal_its_rows() {
     let test = with_cases().await;
     let all = board(&test, "").await;
     let rows = all["data"].as_array().unwrap();
@@ -96,7 +96,7 @@ async fn the_board_lists_what_was_lost_for_certain_and_its_sums_are_those_of_its
 }
 
 #[tokio::test]
-async fn a_row_tells_the_case_with_its_dossier_and_nothing_of_a_row_that_is_not_published() {
+async fn a_row_shows_the_case_with_its_dossier_and_nothing_of_an_unpublished_registry_row() {
     let test = with_cases().await;
     let row = async |key: &str| board(&test, &format!("search=case%20{key}")).await["data"][0].clone();
     let middle = row("middle").await;
@@ -114,7 +114,7 @@ async fn a_row_tells_the_case_with_its_dossier_and_nothing_of_a_row_that_is_not_
         (&json!(0), &json!("unmapped"), &json!("low"))
     );
     assert_eq!(hearsay["protocol"], json!({ "id": null, "name": "Nightjar", "logoUrl": null, "websiteUrl": null }));
-    assert_eq!(row("large").await["severity"], "HIGH", "the casebook's label as it is written");
+    assert_eq!(row("large").await["severity"], "HIGH", "the casebook's label is shown as written");
 
     let borrows = row("borrows").await;
     assert_eq!(
@@ -146,7 +146,7 @@ async fn both_routes_answer_the_same_bytes() {
 }
 
 #[tokio::test]
-async fn filters_match_labels_in_any_case_and_what_can_match_nothing_still_tells_the_coverage() {
+async fn filters_ignore_case_and_a_filter_without_matches_still_reports_the_coverage() {
     let test = with_cases().await;
     for (query, found) in [
         ("severity=low", vec!["hearsay", "hidden", "maybe", "small", "tiny"]),
@@ -169,7 +169,7 @@ async fn filters_match_labels_in_any_case_and_what_can_match_nothing_still_tells
     }
     let sorted = ids(&test, "sort=loss").await;
     assert_eq!((&sorted[0], &sorted[LISTED - 1]), (&"huge".to_owned(), &"tiny".to_owned()));
-    assert_eq!(ids(&test, "sort=LOSS").await.last().unwrap(), "tiny", "anything else is the newest first");
+    assert_eq!(ids(&test, "sort=LOSS").await.last().unwrap(), "tiny", "an unknown sort means newest first");
     for query in [
         "minLossUsd=-1",
         "minLossUsd=many",
@@ -231,7 +231,7 @@ async fn pages_of_equal_times_neither_overlap_nor_skip() {
 }
 
 #[tokio::test]
-async fn a_case_of_a_withheld_chain_is_off_the_board() {
+async fn a_case_of_a_withheld_chain_is_not_on_the_board() {
     let test = with_cases().await;
     let chain = json!({ "chain_id": 8453, "slug": "base", "name": "Base", "namespace": "evm", "is_settlement": true, "is_served": false });
     test.ingest(&line("chain", SEEN, chain)).await;
@@ -255,7 +255,7 @@ async fn a_case_shows_nothing_of_a_registry_row_on_a_withheld_chain() {
     assert_eq!(
         (&kept["id"], &kept["securityEventId"], &kept["severity"]),
         (&json!("one"), &Value::Null, &json!("low")),
-        "without a row its severity follows from the loss"
+        "without a registry row the severity follows from the loss"
     );
     let evidence = &kept["incidentDossier"]["evidence"];
     assert_eq!(

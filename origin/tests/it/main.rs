@@ -1,6 +1,6 @@
-//! The origin's integration tests: a real Postgres, the real code, one database a test.
+//! The origin's integration tests: the real code on a real Postgres, with a database for each test.
 //!
-//! They need `RDS_TEST_DATABASE_URL`, an administrative URL of a Postgres 15 or newer; `cargo xtask test` brings one.
+//! They need `RDS_TEST_DATABASE_URL`, an administrative URL of a Postgres 15 or newer. `cargo xtask test` starts one.
 
 mod assets;
 mod basket_webhooks;

@@ -1,6 +1,6 @@
 //! A small invented market: three chains, three protocols, two curators with vaults and one without, thirteen vaults.
 //!
-//! Between them the vaults take every value that a filter or a sort can tell apart.
+//! Together the vaults cover every value that a filter or a sort distinguishes.
 
 use serde_json::{Map, Value, json};
 
@@ -9,17 +9,17 @@ const REGISTERED: &str = "2026-11-01T00:00:00Z";
 /// When the states were observed, unless a vault says otherwise.
 pub const SYNCED: &str = "2026-11-20T23:50:00Z";
 
-/// Ethereum's numbered vault contract.
+/// The address of an EVM contract, by its number.
 pub fn address(number: u32) -> String {
     format!("0x{number:040x}")
 }
 
 /// The deposit asset's contract on every EVM chain of the market.
 pub const DOLLAR: &str = "0x00000000000000000000000000000000000d0110";
-/// A vault on the chain with the other namespace.
+/// The address of the vault on the `svm` chain.
 pub const BASE58: &str = "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA";
 
-/// An observation's line.
+/// One fact as a line of an ingest batch.
 pub fn line(kind: &str, observed_at: &str, fields: Value) -> String {
     let mut all = Map::from_iter([
         ("kind".to_owned(), json!(kind)),
@@ -30,7 +30,7 @@ pub fn line(kind: &str, observed_at: &str, fields: Value) -> String {
     format!("{}\n", Value::Object(all))
 }
 
-/// The whole market as a batch.
+/// The whole market as an ingest batch.
 pub fn lines() -> String {
     let mut out = registries();
     for vault in VAULTS {
@@ -92,11 +92,9 @@ pub fn registries() -> String {
 
 /// One vault of the market.
 pub struct Vault {
-    /// Protocol.
     pub protocol: &'static str,
-    /// Chain.
     pub chain: u64,
-    /// Its contract, on EVM chains.
+    /// Number of its contract's address (see [`address`]), on EVM chains.
     pub number: u32,
     name: &'static str,
     asset: &'static str,
@@ -205,12 +203,11 @@ pub const VAULTS: &[Vault] = &[
 ];
 
 impl Vault {
-    /// The vault's id.
     pub fn id(&self) -> String {
         format!("{}-{}-{}", self.protocol, self.chain, self.address())
     }
 
-    /// The share token.
+    /// Address of the vault's contract, which is its share token.
     pub fn address(&self) -> String {
         if self.chain == 900 { BASE58.to_owned() } else { address(self.number) }
     }
@@ -220,12 +217,12 @@ impl Vault {
         self.traits.contains(trait_)
     }
 
-    /// The same vault in other hands.
+    /// The same vault with another curator.
     pub fn curated_by(&self, curator: &'static str) -> Vault {
         Vault { curator: Some(curator), ..*self }
     }
 
-    /// What it is.
+    /// Its `vault` line.
     pub fn identity(&self) -> String {
         let is = |trait_: char| self.has(trait_);
         let immutable = is('i');
@@ -243,7 +240,7 @@ impl Vault {
         )
     }
 
-    /// Its state at an instant, with some fields different.
+    /// Its `vault_state` line at an instant, with some fields changed.
     pub fn state(&self, observed_at: &str, changed: Value) -> String {
         let mut fields = json!({
             "vault_id": self.id(), "tvl_usd": self.tvl, "base_apr": self.apr, "utilization": self.utilization, "borrow_apr": self.borrow_apr,
@@ -275,7 +272,7 @@ fn rewards() -> String {
     .concat()
 }
 
-/// One incident of a vault, and one of a protocol that counts against all of its vaults.
+/// One incident of a vault, and one of a protocol that affects all vaults of that protocol.
 fn incidents() -> String {
     let incident = |key: &str, subject: Value, more: Value| {
         let mut fields = json!({

@@ -1,5 +1,5 @@
-//! `/v1/methodology`: with a vault's detail it is all that a third party needs. The third party is written in another language and
-//! shares no code with the service.
+//! `/v1/methodology` together with a vault's detail is all that a third party needs to recompute the scores. The third party here is
+//! written in another language and shares no code with the service.
 
 use crate::db::TestDb;
 use crate::facts_real::real_data;
@@ -15,7 +15,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// What Node makes of the published answers about every vault that a statement names, and about every asset.
+/// Has Node recompute, from the published answers, the scores of all vaults that the query `ids` selects and of all assets.
 async fn recomputed(test: &TestApp, ids: &str) -> Value {
     let mut lines = test.get("/v1/methodology").await.text();
     let ids: Vec<String> = sqlx::query_scalar(ids).fetch_all(&test.facts.db.pool).await.unwrap();
@@ -49,7 +49,7 @@ async fn recomputed(test: &TestApp, ids: &str) -> Value {
     assert!(said.status.success());
     let found: Value = serde_json::from_slice(&said.stdout).unwrap();
     assert_eq!(found["assets"]["differences"], json!([]));
-    // Vectors of an independent evaluator, which reach further than the facts at hand do: of vaults, and of assets.
+    // Vectors of an independent evaluator, for vaults and for assets. They cover more cases than the facts of this test.
     for kind in found["golden"].as_array().unwrap() {
         assert_eq!(kind["differences"], json!([]));
         assert!(kind["checked"].as_u64().unwrap() > 100);
@@ -59,7 +59,7 @@ async fn recomputed(test: &TestApp, ids: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_third_party_makes_every_score_of_the_demo_again() {
+async fn a_third_party_recomputes_every_score_of_the_demo() {
     let facts = TestDb::new().await;
     let clock = Clock::held(Timestamp::parse(NOW).unwrap());
     simulate::run(&facts.db, &clock, Options { seed: 7, vaults: 60, hours: 12 }, None, &mut |_: &str| ())
@@ -73,7 +73,7 @@ async fn a_third_party_makes_every_score_of_the_demo_again() {
 }
 
 #[tokio::test]
-async fn a_third_party_makes_every_score_of_the_real_vaults_again() {
+async fn a_third_party_recomputes_every_score_of_the_real_vaults() {
     let Some(dir) = real_data() else { return };
     let facts = TestDb::new().await;
     import(&facts, &dir, None).await.unwrap();
@@ -84,7 +84,7 @@ async fn a_third_party_makes_every_score_of_the_real_vaults_again() {
 }
 
 #[tokio::test]
-async fn the_document_is_served_before_there_are_facts_and_is_recognised() {
+async fn the_document_is_served_before_there_are_facts_and_answers_304_to_its_own_etag() {
     let test = TestApp::new().await;
     let document = test.json("/v1/methodology").await;
     assert_eq!(document["data"]["methodology_version"], "rds-1.0.0");

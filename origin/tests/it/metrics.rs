@@ -1,4 +1,4 @@
-//! What operators see: a page that Prometheus takes, written up without a gap, and alerts that ask for nothing that is not there.
+//! What operators see: a metrics page that Prometheus accepts, complete documentation of it, and alerts that use only existing metrics.
 
 use crate::chaos::ChaosProxy;
 use crate::db::TestDb;
@@ -14,39 +14,44 @@ use std::collections::{BTreeMap, BTreeSet};
 const OPERATING: &str = include_str!("../../OPERATING.md");
 const ALERTS: &str = include_str!("../../alerts.yml");
 
-/// What stands beside ours on an operator's Prometheus.
-const OF_OTHERS: [&str; 4] = ["up", "probe_success", "node_filesystem_avail_bytes", "node_filesystem_size_bytes"];
+/// Metrics of other exporters that the alerts use.
+const EXTERNAL_METRICS: [&str; 4] =
+    ["up", "probe_success", "node_filesystem_avail_bytes", "node_filesystem_size_bytes"];
 
 /// A page as Prometheus reads it.
 #[derive(Debug, Default)]
 struct Page {
-    /// Name to type.
+    /// Type of each metric, by name.
     types: BTreeMap<String, String>,
-    /// Name with labels to value.
+    /// Value of each series, by name with labels.
     samples: BTreeMap<String, f64>,
 }
 
 impl Page {
-    /// Reads a page; whatever Prometheus would refuse or warn of fails the test.
+    /// Reads a page. Anything that Prometheus would reject or warn about fails the test.
     fn read(text: &str) -> Self {
         let (mut page, mut current) = (Page::default(), String::new());
         for line in text.lines() {
             if let Some(help) = line.strip_prefix("# HELP ") {
                 let (name, words) = help.split_once(' ').expect(line);
-                assert!(words.ends_with('.') || words.len() > 10, "a sentence: {line}");
-                assert!(!page.types.contains_key(name), "told twice: {line}");
+                assert!(words.ends_with('.') || words.len() > 10, "HELP must be a sentence: {line}");
+                assert!(!page.types.contains_key(name), "duplicate: {line}");
                 current = name.to_owned();
             } else if let Some(kind) = line.strip_prefix("# TYPE ") {
                 let (name, kind) = kind.split_once(' ').expect(line);
                 assert_eq!(name, current, "TYPE follows its HELP");
                 assert!(["counter", "gauge", "histogram"].contains(&kind), "{line}");
-                assert_eq!(name.ends_with("_total"), kind == "counter", "counters and nothing else are totals: {line}");
+                assert_eq!(
+                    name.ends_with("_total"),
+                    kind == "counter",
+                    "counters, and only counters, end in _total: {line}"
+                );
                 page.types.insert(name.to_owned(), kind.to_owned());
             } else {
                 let (series, value) = line.rsplit_once(' ').expect(line);
                 let (name, labels) =
                     series.split_once('{').map_or((series, None), |(name, labels)| (name, Some(labels)));
-                assert!(family(name, &page.types) == Some(current.as_str()), "a sample of another metric: {line}");
+                assert!(metric_of(name, &page.types) == Some(current.as_str()), "a sample of another metric: {line}");
                 for label in
                     labels.map(|labels| labels.strip_suffix('}').expect(line)).iter().flat_map(|all| all.split(','))
                 {
@@ -56,14 +61,14 @@ impl Page {
                 assert!(is_word(name), "{line}");
                 let value: f64 = value.parse().expect(line);
                 assert!(value.is_finite(), "{line}");
-                assert_eq!(page.samples.insert(series.to_owned(), value), None, "told twice: {line}");
+                assert_eq!(page.samples.insert(series.to_owned(), value), None, "duplicate: {line}");
             }
         }
         page
     }
 
     fn value(&self, series: &str) -> f64 {
-        *self.samples.get(series).unwrap_or_else(|| panic!("{series} is not there"))
+        *self.samples.get(series).unwrap_or_else(|| panic!("the page has no {series}"))
     }
 
     fn names(&self) -> BTreeSet<&str> {
@@ -76,7 +81,7 @@ fn is_word(name: &str) -> bool {
 }
 
 /// The metric that a sample belongs to.
-fn family<'a>(name: &'a str, types: &BTreeMap<String, String>) -> Option<&'a str> {
+fn metric_of<'a>(name: &'a str, types: &BTreeMap<String, String>) -> Option<&'a str> {
     if types.contains_key(name) {
         return Some(name);
     }
@@ -84,7 +89,7 @@ fn family<'a>(name: &'a str, types: &BTreeMap<String, String>) -> Option<&'a str
     (types.get(base).map(String::as_str) == Some("histogram")).then_some(base)
 }
 
-/// The page of a service that has answered this and that.
+/// The page of a service that has answered some requests.
 async fn page() -> Page {
     let test = TestApp::with_market().await;
     test.get("/v1/vaults").await;
@@ -96,7 +101,7 @@ async fn page() -> Page {
 }
 
 #[tokio::test]
-async fn a_scrape_is_a_page_that_prometheus_takes() {
+async fn a_scrape_is_a_page_that_prometheus_accepts() {
     let page = page().await;
     for (name, kind) in &page.types {
         assert!(name.starts_with("rds_") || name.starts_with("process_"), "{name}");
@@ -121,7 +126,7 @@ async fn a_scrape_is_a_page_that_prometheus_takes() {
 }
 
 #[tokio::test]
-async fn a_scrape_tells_doors_callers_and_the_database_apart() {
+async fn a_scrape_has_separate_series_for_listeners_callers_and_the_database() {
     let page = page().await;
     for (series, expected) in [
         ("rds_calls_total{door=\"edge\",caller=\"anonymous\"}", 2.0),
@@ -146,7 +151,7 @@ async fn a_scrape_tells_doors_callers_and_the_database_apart() {
 }
 
 #[tokio::test]
-async fn a_database_that_is_away_is_told_and_ages_go_on() {
+async fn a_scrape_shows_an_unreachable_database_and_ages_keep_growing() {
     let facts = TestDb::new().await;
     let wire = ChaosProxy::before(&facts.url).await;
     let test = TestApp::over(facts, Wish { database: Some(wire.url()), ..Wish::default() }).await;
@@ -164,7 +169,7 @@ async fn a_database_that_is_away_is_told_and_ages_go_on() {
     assert_eq!((after.value("rds_db_up"), after.value("rds_score_run_age_seconds")), (0.0, 7_200.0));
     assert_eq!(after.value("rds_db_size_bytes"), before.value("rds_db_size_bytes"));
     wire.mend();
-    // Connections from before are found out one by one.
+    // Each broken connection in the pool is discovered only when it is used.
     for _ in 0..5 {
         look(&test.app).await;
     }
@@ -172,7 +177,7 @@ async fn a_database_that_is_away_is_told_and_ages_go_on() {
 }
 
 #[tokio::test]
-async fn a_run_that_never_came_is_awaited_since_the_first_scores() {
+async fn the_age_of_a_score_run_that_never_ran_counts_from_the_first_scores() {
     let test = TestApp::with_market().await;
     test.app.clock.advance(7_200);
     look(&test.app).await;
@@ -181,7 +186,7 @@ async fn a_run_that_never_came_is_awaited_since_the_first_scores() {
 }
 
 #[tokio::test]
-async fn labels_come_from_closed_sets_whatever_is_asked() {
+async fn labels_come_from_closed_sets_whatever_is_requested() {
     let test = TestApp::with_market().await;
     let series = async || Page::read(&test.admin("GET", "/metrics", "").await.text()).samples.len();
     test.get("/v1/nothing/0").await;
@@ -193,11 +198,11 @@ async fn labels_come_from_closed_sets_whatever_is_asked() {
         test.get(&format!("/v1/vaults/{number}")).await;
         test.ask(signed("GET", "/metrics", "")).await;
     }
-    assert_eq!(series().await, before, "strangers do not make series");
+    assert_eq!(series().await, before, "requests of strangers add no series");
 }
 
-/// Words in backquotes at the beginning of the rows of the page's tables.
-fn written_up() -> BTreeSet<&'static str> {
+/// The metrics that the tables of `OPERATING.md` document.
+fn documented() -> BTreeSet<&'static str> {
     let rows = OPERATING.lines().filter_map(|line| line.strip_prefix("| `"));
     rows.filter_map(|row| row.split(['`', '{']).next())
         .filter(|name| name.starts_with("rds_") || name.starts_with("process_"))
@@ -205,14 +210,14 @@ fn written_up() -> BTreeSet<&'static str> {
 }
 
 #[tokio::test]
-async fn the_operators_page_explains_every_metric_and_no_other() {
+async fn the_operating_manual_documents_every_metric_and_no_other() {
     let page = page().await;
-    let (there, written) = (page.names(), written_up());
-    assert_eq!(there.difference(&written).collect::<Vec<_>>(), Vec::<&&str>::new(), "not explained");
-    assert_eq!(written.difference(&there).collect::<Vec<_>>(), Vec::<&&str>::new(), "explained, and not there");
+    let (there, written) = (page.names(), documented());
+    assert_eq!(there.difference(&written).collect::<Vec<_>>(), Vec::<&&str>::new(), "not documented");
+    assert_eq!(written.difference(&there).collect::<Vec<_>>(), Vec::<&&str>::new(), "documented, but not on the page");
 }
 
-/// The values behind `key:` in the rules.
+/// All values of `key:` in the alert rules.
 fn values_of(key: &str) -> Vec<String> {
     let mut lines = ALERTS.lines().map(str::trim).peekable();
     let mut found = Vec::new();
@@ -231,18 +236,21 @@ fn values_of(key: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn every_metric_that_an_alert_asks_for_is_on_the_page() {
+async fn every_metric_that_an_alert_uses_is_on_the_page() {
     let page = page().await;
     let expressions = values_of("expr:");
     assert!(expressions.len() > 20, "{expressions:?}");
     for expression in expressions {
         let words = expression.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
         let metrics: Vec<&str> = words
-            .filter(|word| word.starts_with("rds_") || word.starts_with("process_") || OF_OTHERS.contains(word))
+            .filter(|word| word.starts_with("rds_") || word.starts_with("process_") || EXTERNAL_METRICS.contains(word))
             .collect();
-        assert!(!metrics.is_empty(), "asks for nothing: {expression}");
+        assert!(!metrics.is_empty(), "uses no metric: {expression}");
         for metric in metrics {
-            assert!(OF_OTHERS.contains(&metric) || family(metric, &page.types).is_some(), "{metric} in {expression}");
+            assert!(
+                EXTERNAL_METRICS.contains(&metric) || metric_of(metric, &page.types).is_some(),
+                "{metric} in {expression}"
+            );
         }
     }
 }
@@ -260,7 +268,8 @@ fn every_alert_leads_to_a_runbook_that_names_it() {
     let (alerts, runbooks) = (values_of("alert:"), values_of("runbook:"));
     assert_eq!(alerts.len(), runbooks.len());
     for (alert, runbook) in alerts.iter().zip(runbooks) {
-        let anchor = runbook.strip_prefix("origin/OPERATING.md#").expect("on the operator's page");
+        let anchor =
+            runbook.strip_prefix("origin/OPERATING.md#").expect("a runbook is a section of origin/OPERATING.md");
         assert!(headings.contains(anchor), "{alert}: no heading {anchor}");
         let section = OPERATING.split("\n### ").find(|section| {
             let heading = section.lines().next().unwrap_or("").to_lowercase().replace(' ', "-");

@@ -1,4 +1,4 @@
-//! Whatever text a caller sends: every parameter and path segment that takes one answers, and never with a fault of ours.
+//! Odd texts from callers: every parameter and path segment that takes a text answers each of them, and never with an internal error.
 
 use crate::testapp::{TestApp, holder, signed_as};
 use axum::body::Bytes;
@@ -13,14 +13,14 @@ use rds_shared::route::{Access, Method, Query, ROUTES, Route, RouteId, RowQuery,
 use rds_shared::wire::{RequestId, percent};
 use std::sync::Arc;
 
-/// Texts that each search is asked for.
+/// Number of texts that each search is tried with.
 const TEXTS: usize = 10_000;
-/// Those of them that go the whole way, from the door to the database and back.
-const WHOLE_WAY: usize = 400;
-/// Texts that every other parameter and path segment is given.
-const FEWER: usize = 500;
-/// Those of them that are signed and shown at the door; the others are put in behind it.
-const AT_THE_DOOR: usize = 25;
+/// Number of them that go through the edge listener and the database.
+const END_TO_END_TEXTS: usize = 400;
+/// Number of texts that every other parameter and path segment is tried with.
+const TEXTS_PER_PARAMETER: usize = 500;
+/// Number of them that are signed and sent to the edge listener. The others go directly to the router.
+const SIGNED_TEXTS: usize = 25;
 
 /// Pieces of odd texts: operators of search languages, quotes, marks, words, and characters that are easily mishandled.
 const PIECES: &[&str] = &[
@@ -143,12 +143,12 @@ fn odd_texts() -> Vec<String> {
         .iter()
         .flat_map(|piece| [1, 2, 31, 32, 33, 50, 199, 200, 201].map(|n| encode(&piece.repeat(n))))
         .collect();
-    // Half a surrogate pair, an overlong slash, a lone continuation, a cut sequence, and a percent sign that begins nothing.
+    // Half a surrogate pair, an overlong slash, a lone continuation byte, a truncated sequence and incomplete percent escapes.
     texts.extend(["%ED%A0%80", "%C0%AF", "%80", "%E2%82", "%", "%zz", "%25%30%30", "%00"].map(str::to_owned));
     texts.extend([1_000, 4_000].map(|n| "a".repeat(n)));
     let mut dice = Dice(18);
     while texts.len() < TEXTS {
-        // Few different pieces make long runs of operators, many make a soup.
+        // A few different pieces give long runs of operators, many give a random mix.
         let kinds: Vec<&str> = (0..=dice.below(6)).map(|_| dice.piece()).collect();
         let length = 1 + dice.below(200);
         let text: String = (0..length).map(|_| kinds[dice.below(kinds.len())]).collect();
@@ -157,7 +157,7 @@ fn odd_texts() -> Vec<String> {
     texts
 }
 
-/// A caller whom the route lets in.
+/// A caller with access to the route.
 fn caller(route: &Route) -> Option<Principal> {
     match route.access {
         Access::Public => Some(holder(Plan::Data)),
@@ -166,12 +166,12 @@ fn caller(route: &Route) -> Option<Principal> {
     }
 }
 
-/// The path with `text` in each place, and what else the route needs to be asked at all.
+/// The route's path and query with the given segment or parameter, and valid values for everything else that is required.
 fn target(route: &Route, segment: Option<(&str, &str)>, query: Option<(&str, &str)>) -> String {
     let filled = |part: &'static str| match parameter_name(part) {
         None => part.to_owned(),
         Some(name) => {
-            segment.filter(|(asked, _)| *asked == name).map_or_else(|| usual(name), |(_, text)| text.to_owned())
+            segment.filter(|(asked, _)| *asked == name).map_or_else(|| valid_segment(name), |(_, text)| text.to_owned())
         }
     };
     let path: Vec<String> = route.path.split('/').map(filled).collect();
@@ -189,8 +189,8 @@ fn parameter_name(segment: &'static str) -> Option<&'static str> {
     segment.strip_prefix('{')?.strip_suffix('}')
 }
 
-/// What stands in a segment while another one is odd.
-fn usual(name: &str) -> String {
+/// A valid value for a segment that is not under test.
+fn valid_segment(name: &str) -> String {
     match name {
         "network" | "chain" => "ethereum",
         "chain_id" => "1",
@@ -200,26 +200,26 @@ fn usual(name: &str) -> String {
     .to_owned()
 }
 
-/// Where a request is put in.
+/// Where a request enters the service.
 #[derive(Clone, Copy)]
 enum At {
-    /// At the edge's door, signed, as everybody's is: about half a millisecond each in a debug build.
+    /// At the edge listener, signed. In a debug build a signature takes about half a millisecond.
     Listener,
-    /// Behind it, at the routes: parameters, gate, handler and answer.
+    /// Directly at the router: parameters, access check, handler and response.
     Routes,
 }
 
-/// Asks for every text; answers those that were not answered as they should be.
-async fn asked(test: &Arc<TestApp>, route: &'static Route, at: At, targets: Vec<String>) -> Vec<String> {
+/// Requests all targets and returns those that were answered with a server error other than 503.
+async fn requested(test: &Arc<TestApp>, route: &'static Route, at: At, targets: Vec<String>) -> Vec<String> {
     let Some(caller) = caller(route) else { return Vec::new() };
-    // A few at once: the pool has five connections.
+    // Four at a time, because the pool has five connections.
     let lanes = targets.chunks(targets.len().div_ceil(4).max(1)).map(|lane| {
         let (test, caller, lane) = (Arc::clone(test), caller.clone(), lane.to_vec());
         tokio::spawn(async move {
             let mut bad = Vec::new();
             for target in lane {
                 let status = match at {
-                    At::Listener => at_the_door(&test, &caller, &target).await,
+                    At::Listener => at_the_listener(&test, &caller, &target).await,
                     At::Routes => at_the_routes(&test, &caller, &target).await,
                 };
                 if status.is_server_error() && status != StatusCode::SERVICE_UNAVAILABLE {
@@ -236,38 +236,38 @@ async fn asked(test: &Arc<TestApp>, route: &'static Route, at: At, targets: Vec<
     bad
 }
 
-/// A request's way in, from an address of nobody's.
-fn through() -> Ingress {
+/// An entry through the edge listener, from a documentation address (RFC 5737).
+fn edge_ingress() -> Ingress {
     Ingress::new(Listener::Edge, "192.0.2.1".parse().unwrap())
 }
 
-async fn at_the_door(test: &TestApp, caller: &Principal, target: &str) -> StatusCode {
+async fn at_the_listener(test: &TestApp, caller: &Principal, target: &str) -> StatusCode {
     let request = signed_as(&caller.to_json(), "GET", target, "");
-    pipeline::answer(&test.app, through(), request).await.status()
+    pipeline::answer(&test.app, edge_ingress(), request).await.status()
 }
 
-/// A panic of a handler is one of the test here.
+/// A panic of a handler fails the test.
 async fn at_the_routes(test: &TestApp, caller: &Principal, target: &str) -> StatusCode {
     let (head, ()) = Request::builder().uri(target).body(()).unwrap().into_parts();
-    let mut trace = Trace::new(through());
+    let mut trace = Trace::new(edge_ingress());
     let matching = match_route(Some(Method::Get), head.uri.path());
     let result = router::route(&test.app, matching, caller.clone(), &head, Bytes::new(), &mut trace).await;
     respond(result, RequestId::from_random([7; 16]), trace.label, false).response.status()
 }
 
-/// Every so many-th text, so that there are about `count` of them.
-fn some(texts: &[String], count: usize) -> Vec<&String> {
+/// About `count` of the texts, evenly spaced.
+fn sample(texts: &[String], count: usize) -> Vec<&String> {
     texts.iter().step_by(texts.len().div_ceil(count).max(1)).collect()
 }
 
-/// Whether the origin answers it from a body of its own: streams do not end.
-fn is_asked(route: &Route) -> bool {
+/// Whether the test requests the route. A stream never ends, so streams are left out.
+fn is_tested(route: &Route) -> bool {
     route.method == Method::Get && !route.path.ends_with("/stream")
 }
 
-/// What a search of the feed asks the database with a text, for all of them in a few statements. Answers those that it failed on.
+/// Runs the database part of a feed search for all texts in a few statements, and returns the texts on which it failed.
 async fn failed_in_the_database(test: &TestApp, searches: &[String]) -> Vec<String> {
-    // Every search is evaluated, and compared with the events that there are.
+    // Each text is turned into a query and compared with all events.
     let sql = "SELECT count(*) FROM (SELECT event_query(asked) AS query FROM unnest($1::text[]) AS asked OFFSET 0) AS made \
                WHERE query IS NOT NULL AND (SELECT count(*) FROM event_feed WHERE search @@ query) >= 0";
     let is_made = async |searches: &[String]| {
@@ -287,28 +287,30 @@ async fn failed_in_the_database(test: &TestApp, searches: &[String]) -> Vec<Stri
     failed
 }
 
-/// All texts go through the routes that search the catalog. Of the events' feed, whose search is the database's, all are parsed, and what
-/// that leaves is made a query there and compared with the feed's rows, some hundreds in one statement; the text meets nothing else of
-/// it. A part of the texts goes the whole way, at the edge's door, to each route.
+/// All texts go through the routes that search the catalog. The events feed searches in the database, so its texts are parsed as the
+/// route would, and the valid ones run as database queries, hundreds in one statement. A sample of the texts goes through the edge
+/// listener to each route.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_search_answers_ten_thousand_odd_texts() {
     let test = Arc::new(TestApp::with_market().await);
     let texts = odd_texts();
     assert_eq!(texts.len(), TEXTS);
     let mut searched = 0;
-    for route in ROUTES.iter().filter(|route| is_asked(route)) {
+    for route in ROUTES.iter().filter(|route| is_tested(route)) {
         let Some(param) = route.query.iter().find(|param| param.name == "search") else { continue };
         let to = |text: &String| target(route, None, Some((param.name, text.as_str())));
         let mut bad = match route.id {
             RouteId::EventList => {
                 let parsed = |text: &String| Query::parse(route.query, &format!("{}={text}", param.name)).ok();
                 let searches: Vec<String> = texts.iter().filter_map(parsed).filter_map(text_of).collect();
-                assert!(searches.len() > TEXTS / 4, "most others hold what no text may: {}", searches.len());
+                assert!(searches.len() > TEXTS / 4, "too many texts are invalid: {}", searches.len());
                 failed_in_the_database(&test, &searches).await
             }
-            _ => asked(&test, route, At::Routes, texts.iter().map(to).collect()).await,
+            _ => requested(&test, route, At::Routes, texts.iter().map(to).collect()).await,
         };
-        bad.extend(asked(&test, route, At::Listener, some(&texts, WHOLE_WAY).into_iter().map(to).collect()).await);
+        bad.extend(
+            requested(&test, route, At::Listener, sample(&texts, END_TO_END_TEXTS).into_iter().map(to).collect()).await,
+        );
         assert!(bad.is_empty(), "{} texts, first {:?}", bad.len(), bad.first());
         searched += 1;
     }
@@ -326,15 +328,15 @@ fn text_of(query: Query) -> Option<String> {
 async fn every_other_text_that_a_route_takes_is_answered() {
     let test = Arc::new(TestApp::with_market().await);
     let all = odd_texts();
-    let texts: Vec<&String> = some(&all, FEWER);
+    let texts: Vec<&String> = sample(&all, TEXTS_PER_PARAMETER);
     let mut places = 0;
     let each = async |route, targets: Vec<String>| {
-        let some: Vec<String> = targets.iter().step_by(FEWER / AT_THE_DOOR).cloned().collect();
-        let mut bad = asked(&test, route, At::Listener, some).await;
-        bad.extend(asked(&test, route, At::Routes, targets).await);
+        let some: Vec<String> = targets.iter().step_by(TEXTS_PER_PARAMETER / SIGNED_TEXTS).cloned().collect();
+        let mut bad = requested(&test, route, At::Listener, some).await;
+        bad.extend(requested(&test, route, At::Routes, targets).await);
         assert!(bad.is_empty(), "{} texts, first {:?}", bad.len(), bad.first());
     };
-    for route in ROUTES.iter().filter(|route| is_asked(route)) {
+    for route in ROUTES.iter().filter(|route| is_tested(route)) {
         let is_text = |kind: Kind| {
             matches!(kind, Kind::Text { .. } | Kind::Names | Kind::Verbatim | Kind::Word(_) | Kind::Instant)
         };

@@ -1,4 +1,4 @@
-//! The OpenAPI document at the origin's doors: the committed bytes, under the version that health tells.
+//! The OpenAPI document at the origin's listeners: the committed bytes, with the version that `/v1/health` shows.
 
 use crate::testapp::{PEER, TestApp, signed};
 use axum::body::Body;
@@ -10,7 +10,7 @@ const COMMITTED: &str = include_str!("../../../openapi/openapi.json");
 const PATH: &str = "/v1/openapi.json";
 
 #[tokio::test]
-async fn it_is_served_to_the_edge_and_to_backends_and_says_the_version_that_health_says() {
+async fn it_is_served_to_the_edge_and_to_backends_with_the_version_that_health_shows() {
     let test = TestApp::new().await;
     let document = test.get(PATH).await;
     assert_eq!((document.status, document.text().as_str()), (StatusCode::OK, COMMITTED));
@@ -23,7 +23,7 @@ async fn it_is_served_to_the_edge_and_to_backends_and_says_the_version_that_heal
 }
 
 #[tokio::test]
-async fn whoever_has_it_is_told_that_it_stands() {
+async fn a_client_that_has_the_document_gets_304() {
     let test = TestApp::new().await;
     let etag = test.get(PATH).await.header("etag").unwrap().to_owned();
     let mut again = signed("GET", PATH, "");

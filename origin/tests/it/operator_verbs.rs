@@ -1,4 +1,4 @@
-//! The program as an operator runs it: by which clock its verbs go, what it says of its environment, and of what it leaves unsigned.
+//! The program as an operator runs it: which clock its commands use, what `doctor` reports about the environment, and what is left unsigned.
 
 use crate::baskets_world::World;
 use crate::market::{line, registries};
@@ -10,7 +10,7 @@ use rds_shared::wire::Timestamp;
 use serde_json::{Value, json};
 use std::process::{Command, Output};
 
-/// Runs the program with nothing in its environment but these variables.
+/// Runs the program with only these environment variables.
 async fn program(env: &[(&'static str, &str)], words: &[&str]) -> Output {
     let env: Vec<(&str, String)> = env.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
     let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
@@ -24,13 +24,13 @@ fn text(bytes: &[u8]) -> String {
 }
 
 #[tokio::test]
-async fn verbs_go_by_the_clock_of_a_service_with_a_test_clock() {
+async fn commands_use_the_clock_of_a_service_with_a_test_clock() {
     let test = TestApp::new().await;
     let url = test.facts.url.clone();
     test.ingest(&registries()).await;
     let moved = test.admin("PUT", "/clock", &json!({"now": "2031-05-05T00:00:00Z"}).to_string()).await;
     assert_eq!(moved.status, 200, "{}", moved.text());
-    // Years ahead of the machine: only by the service's clock is this not of the future.
+    // Years ahead of the machine's clock: only by the service's clock is this fact not in the future.
     let curator = line("curator", "2031-05-04T00:00:00Z", json!({"id": "later", "name": "Later"}));
     let file = std::env::temp_dir().join(format!("rds-operator-verbs-{}.ndjson", std::process::id()));
     std::fs::write(&file, curator).unwrap();
@@ -54,13 +54,13 @@ async fn verbs_go_by_the_clock_of_a_service_with_a_test_clock() {
 async fn a_clock_that_went_back_is_noticed() {
     let test = TestApp::with_market().await;
     let behind = async |at: &str| clock_check::behind(&test.app.db, Timestamp::parse(at).unwrap()).await.unwrap();
-    assert_eq!(behind("2026-11-20T23:58:00Z").await, None, "clocks differ by as much");
+    assert_eq!(behind("2026-11-20T23:58:00Z").await, None, "a normal difference between clocks");
     assert!(behind("2021-01-01T00:00:00Z").await.is_some());
     assert_eq!(behind("2030-01-01T00:00:00Z").await, None);
 }
 
 #[tokio::test]
-async fn a_doctor_goes_on_behind_a_fault_and_names_what_nothing_reads() {
+async fn doctor_continues_after_a_fault_and_names_unknown_variables() {
     let test = TestApp::new().await;
     let env = [
         ("DATABASE_URL", test.facts.url.as_str()),
@@ -79,7 +79,7 @@ async fn a_doctor_goes_on_behind_a_fault_and_names_what_nothing_reads() {
 }
 
 #[tokio::test]
-async fn a_doctor_tells_whose_word_counts_at_each_door_and_shouts_where_it_is_everybodys() {
+async fn doctor_lists_the_trusted_proxies_of_each_listener_and_warns_if_everybody_is_trusted() {
     let test = TestApp::new().await;
     let url = test.facts.url.as_str();
     let said = async |variable: &'static str, value: &'static str, check: &str| {
@@ -115,7 +115,7 @@ async fn a_doctor_tells_whose_word_counts_at_each_door_and_shouts_where_it_is_ev
 }
 
 #[tokio::test]
-async fn a_version_without_a_signature_is_said_to_have_none() {
+async fn a_rebalance_without_a_signer_says_that_the_version_is_unsigned() {
     let world = World::begun().await;
     let url = world.test.facts.url.clone();
     let env = [("DATABASE_URL", url.as_str())];
@@ -127,7 +127,7 @@ async fn a_version_without_a_signature_is_said_to_have_none() {
         "{}",
         text(&refused.stdout)
     );
-    assert_eq!(world.versions().await, ["dollars-v1"], "nothing was done");
+    assert_eq!(world.versions().await, ["dollars-v1"], "no version was created");
     let made = program(&env, &["baskets", "rebalance", "dollars", "--json"]).await;
     let value: Value = serde_json::from_slice(&made.stdout).unwrap();
     let basket = &value["baskets"][0];

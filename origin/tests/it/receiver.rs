@@ -1,4 +1,4 @@
-//! Receivers of webhooks on loopback, with certificates of an authority made here, that behave as badly as a test wants.
+//! Webhook receivers on loopback that misbehave as a test requires. Their certificates are issued by a test authority.
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use rustls::ServerConfig;
@@ -12,7 +12,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio_rustls::{TlsAcceptor, rustls};
 
-/// The authority that receivers' certificates are signed by.
+/// The authority that issues the receivers' certificates.
 static AUTHORITY: LazyLock<CertifiedIssuer<'static, KeyPair>> = LazyLock::new(|| issuer("receivers"));
 
 /// A certificate and its key.
@@ -35,18 +35,18 @@ pub fn authority_file() -> &'static str {
     &FILE
 }
 
-/// What a receiver presents.
+/// The certificate that a receiver presents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Certificate {
-    /// A good one for 127.0.0.1 and the names under partner.dev.
+    /// Valid for 127.0.0.1 and the names under partner.dev.
     Good,
-    /// Signed by itself.
+    /// Self-signed.
     SelfSigned,
     /// Signed by another authority.
     OtherAuthority,
-    /// Good until the year 2000.
+    /// Expired in the year 2000.
     Expired,
-    /// For another host.
+    /// Issued for another host.
     OtherHost,
 }
 
@@ -71,23 +71,23 @@ fn identity(certificate: Certificate) -> Identity {
 /// What a receiver does with a connection.
 #[derive(Debug, Clone)]
 pub enum Manner {
-    /// Answers with these bytes, and closes.
+    /// Answers with these bytes and closes.
     Says(Vec<u8>),
-    /// Answers with a head, and then with pieces of a body for ever, as fast as they are taken or as slowly as told.
+    /// Answers with a head and an endless body, with this pause after each piece. With a pause of zero it writes as fast as it can.
     Body(Vec<u8>, Duration),
-    /// Writes the bytes one by one, each after a moment, for ever over again.
+    /// Writes the bytes one by one, with this pause after each, over and over.
     Drips(&'static [u8], Duration),
-    /// Answers so many requests of a connection with 200; the next one it takes and closes without a word.
+    /// Answers this many requests of a connection with 200, reads the next one and closes without an answer.
     Keeps(usize),
-    /// Takes the request, and says nothing.
+    /// Reads the request and does not answer.
     Hangs,
-    /// Takes the connection, and says nothing, not even in TLS.
+    /// Accepts the connection and sends nothing, not even a TLS handshake.
     Silent,
-    /// Takes the connection and resets it.
+    /// Accepts the connection and resets it.
     Resets,
-    /// Speaks HTTP without TLS.
+    /// Answers in HTTP without TLS.
     Plain,
-    /// Speaks nothing but HTTP/2.
+    /// Offers only HTTP/2.
     OnlyHttp2,
 }
 
@@ -97,30 +97,28 @@ impl Manner {
         Manner::Says(format!("HTTP/1.1 {status} Because\r\ncontent-length: 0\r\n\r\n").into_bytes())
     }
 
-    /// Answers with these lines and an empty body.
+    /// Answers with these head lines and an empty body.
     pub fn head(lines: &str) -> Self {
         Manner::Says(format!("{lines}\r\ncontent-length: 0\r\n\r\n").into_bytes())
     }
 }
 
-/// A request as it came.
+/// A request as it was received.
 #[derive(Debug, Clone)]
 pub struct Seen {
-    /// `POST /hook HTTP/1.1`.
+    /// The request line, such as `POST /hook HTTP/1.1`.
     pub line: String,
     /// Headers by lower-case name.
     pub headers: BTreeMap<String, String>,
-    /// The body's bytes.
     pub body: Vec<u8>,
 }
 
 impl Seen {
-    /// A header's value.
+    /// A header's value, or an empty text.
     pub fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", String::as_str)
     }
 
-    /// The body as JSON.
     pub fn json(&self) -> serde_json::Value {
         serde_json::from_slice(&self.body).unwrap()
     }
@@ -134,20 +132,20 @@ struct State {
     most: AtomicUsize,
 }
 
-/// A receiver.
+/// A running receiver.
 pub struct Receiver {
-    /// Its port on 127.0.0.1.
+    /// Port on 127.0.0.1.
     pub port: u16,
     state: Arc<State>,
 }
 
 impl Receiver {
-    /// One with a good certificate.
+    /// A receiver with a valid certificate.
     pub async fn new(manner: Manner) -> Self {
         Self::presenting(Certificate::Good, manner).await
     }
 
-    /// One with any certificate.
+    /// A receiver with this certificate.
     pub async fn presenting(certificate: Certificate, manner: Manner) -> Self {
         let (chain, key) = identity(certificate);
         let mut config = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
@@ -184,17 +182,17 @@ impl Receiver {
         Receiver { port, state }
     }
 
-    /// Its address.
+    /// Its URL by address.
     pub fn url(&self) -> String {
         format!("https://127.0.0.1:{}/hook", self.port)
     }
 
-    /// Its address under a name.
+    /// Its URL by a host name.
     pub fn url_as(&self, name: &str) -> String {
         format!("https://{name}:{}/hook", self.port)
     }
 
-    /// From now on it behaves like this.
+    /// Changes its behaviour for later connections.
     pub fn behave(&self, manner: Manner) {
         *self.state.manner.lock().unwrap() = manner;
     }
@@ -204,19 +202,19 @@ impl Receiver {
         self.state.seen.borrow().clone()
     }
 
-    /// Waits until it has read so many requests.
+    /// Waits until it has read this many requests.
     pub async fn wait_for(&self, requests: usize) -> Vec<Seen> {
         let mut seen = self.state.seen.subscribe();
         let waited = tokio::time::timeout(Duration::from_secs(30), seen.wait_for(|seen| seen.len() >= requests)).await;
-        waited.unwrap_or_else(|_| panic!("{} of {requests} requests came", self.seen().len())).unwrap().clone()
+        waited.unwrap_or_else(|_| panic!("only {} of {requests} requests arrived", self.seen().len())).unwrap().clone()
     }
 
-    /// Connections that were made to it.
+    /// Number of connections made to it.
     pub fn connections(&self) -> usize {
         self.state.connections.load(Ordering::SeqCst)
     }
 
-    /// Connections that were open at once, at most.
+    /// Highest number of simultaneous connections.
     pub fn most_at_once(&self) -> usize {
         self.state.most.load(Ordering::SeqCst)
     }
@@ -226,7 +224,7 @@ async fn serve(state: &State, acceptor: TlsAcceptor, mut stream: TcpStream) {
     let manner = state.manner.lock().unwrap().clone();
     match manner {
         Manner::Silent => {
-            // Until the other side has had enough.
+            // Reads until the other side closes.
             let mut byte = [0];
             while stream.read(&mut byte).await.is_ok_and(|read| read > 0) {}
         }
@@ -257,7 +255,7 @@ async fn answer<S: AsyncRead + AsyncWrite + Unpin>(state: &State, stream: &mut S
             let piece = if pause.is_zero() { vec![b'x'; 64 * 1024] } else { vec![b'x'] };
             while going {
                 going = stream.write_all(&piece).await.is_ok() && stream.flush().await.is_ok();
-                rest(pause).await;
+                wait(pause).await;
             }
         }
         Manner::Drips(bytes, pause) => {
@@ -265,7 +263,7 @@ async fn answer<S: AsyncRead + AsyncWrite + Unpin>(state: &State, stream: &mut S
                 if stream.write_all(&[*byte]).await.is_err() || stream.flush().await.is_err() {
                     return;
                 }
-                rest(pause).await;
+                wait(pause).await;
             }
         }
         Manner::Keeps(answers) => {
@@ -284,8 +282,7 @@ async fn answer<S: AsyncRead + AsyncWrite + Unpin>(state: &State, stream: &mut S
     }
 }
 
-/// What a slow receiver does between two bytes.
-async fn rest(pause: Duration) {
+async fn wait(pause: Duration) {
     if !pause.is_zero() {
         tokio::time::sleep(pause).await;
     }

@@ -1,4 +1,4 @@
-//! Reference rates as holders of index tokens read them: exact, told from which vaults, and who does not count.
+//! Reference rates as holders of index tokens read them: exact, with the vaults they are computed from and those that are excluded.
 
 use crate::market::{SYNCED, VAULTS, line};
 use crate::testapp::TestApp;
@@ -12,12 +12,12 @@ async fn data(test: &TestApp, target: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_rate_is_what_the_open_vaults_pay_weighted_by_what_they_hold() {
+async fn a_rate_is_the_average_of_the_open_vaults_weighted_by_value() {
     let test = TestApp::with_market().await;
     let rates = data(&test, "/v1/rates").await;
     let symbols: Vec<&str> =
         rates.as_array().unwrap().iter().map(|row| row["asset_symbol"].as_str().unwrap()).collect();
-    assert_eq!(symbols, ["USDX", "XETH", "SOLX", "PAIR", "GRÖSSE"], "the most value first");
+    assert_eq!(symbols, ["USDX", "XETH", "SOLX", "PAIR", "GRÖSSE"], "highest value first");
     // (5 000 000 · 0.05 + 2 000 000 · 0.05 + 900 000 · 0.031 + 12 000 000 · 0.06) / 19 900 000, rewards included.
     let dollar = json!({"asset_symbol": "USDX", "methodology_version": "rate-1.0.0", "rate": 0.05517085, "tvl_usd": 19_900_000.0,
         "vaults": 5, "largest_share": 0.301508, "left_out": 2, "oldest_reading_at": "2026-11-20T23:50:00.000Z",
@@ -45,7 +45,7 @@ async fn a_rate_is_what_the_open_vaults_pay_weighted_by_what_they_hold() {
 }
 
 #[tokio::test]
-async fn what_is_old_or_under_review_counts_no_more() {
+async fn stale_vaults_and_vaults_under_review_are_excluded() {
     let test = TestApp::with_market().await;
     test.app.clock.advance(86_400);
     let fresh = "2026-11-22T00:00:00Z";
@@ -59,13 +59,17 @@ async fn what_is_old_or_under_review_counts_no_more() {
         (detail["rate"].clone(), detail["excluded"].as_array().unwrap().iter().map(reason).collect::<Vec<_>>())
     };
     let (_, before) = reasons().await;
-    assert_eq!(before, ["under_review", "closed", "unread"], "by id: {SYNCED} is not two days ago");
+    assert_eq!(
+        before,
+        ["under_review", "closed", "unread"],
+        "ordered by id; no vault is stale, because {SYNCED} is less than two days ago"
+    );
     test.app.clock.advance(86_400);
     let (rate, after) = reasons().await;
     assert_eq!(rate, json!(0.06));
     assert_eq!(after.iter().filter(|it| *it == "stale").count(), 4, "{after:?}");
     test.app.clock.advance(2 * 86_400);
-    assert_eq!(reasons().await.0, Value::Null, "no rate is not a rate of zero");
+    assert_eq!(reasons().await.0, Value::Null, "a missing rate is null, not zero");
 }
 
 #[tokio::test]

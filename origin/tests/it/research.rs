@@ -1,4 +1,4 @@
-//! Research lists: shapes, caps, gates, bad input, hidden records, withheld chains.
+//! Research lists: fields, limits, publication gates, bad input, hidden records and withheld chains.
 
 use crate::market::line;
 use crate::research_world::{self, id, rows};
@@ -23,7 +23,7 @@ fn names(row: &Value) -> BTreeSet<&str> {
 }
 
 #[tokio::test]
-async fn every_list_is_empty_before_anything_was_found_and_says_why() {
+async fn every_list_is_empty_and_says_why_before_the_first_findings() {
     let test = TestApp::with_market().await;
     for list in LISTS {
         let answer = test.json(&format!("/v1/research/{list}")).await;
@@ -33,7 +33,7 @@ async fn every_list_is_empty_before_anything_was_found_and_says_why() {
 }
 
 #[tokio::test]
-async fn every_row_has_its_fields_and_previews_say_that_they_are() {
+async fn every_row_has_its_fields_and_previews_are_marked() {
     let test = researched().await;
     let fields: [(&str, &str, bool); 6] = [
         (
@@ -77,7 +77,7 @@ async fn every_row_has_its_fields_and_previews_say_that_they_are() {
 }
 
 #[tokio::test]
-async fn limits_are_clamped_at_a_hundred_and_for_sources_at_five_hundred() {
+async fn limits_are_clamped_to_a_hundred_and_for_sources_to_five_hundred() {
     let test = researched().await;
     for list in LISTS {
         let most = if list == "sources" { 500 } else { 100 };
@@ -97,7 +97,7 @@ async fn limits_are_clamped_at_a_hundred_and_for_sources_at_five_hundred() {
 }
 
 #[tokio::test]
-async fn filters_keep_what_matches_and_name_what_they_do_not_take() {
+async fn filters_keep_matching_rows_and_name_an_invalid_value() {
     let test = researched().await;
     let version = "rds-1.0.0";
     assert_eq!(rows(&test, &format!("validation-reports?model_version={version}")).await.len(), 2);
@@ -138,7 +138,7 @@ async fn filters_keep_what_matches_and_name_what_they_do_not_take() {
 }
 
 #[tokio::test]
-async fn a_list_that_is_empty_for_what_was_asked_does_not_say_that_too_little_is_known() {
+async fn a_list_that_is_empty_because_of_its_filters_says_so() {
     let test = researched().await;
     for target in ["claims?level=beta", "backtests?model_version=rds-0.9.0", "predictions?outcome=loss"] {
         let answer = test.json(&format!("/v1/research/{target}")).await;
@@ -147,7 +147,7 @@ async fn a_list_that_is_empty_for_what_was_asked_does_not_say_that_too_little_is
 }
 
 #[tokio::test]
-async fn the_claim_about_caps_is_about_published_scores_too_but_for_a_dwell_and_the_step() {
+async fn the_claim_about_caps_covers_published_scores_and_allows_for_the_dwell_and_the_minimum_step() {
     let test = research_world::test_app(1).await;
     let statement = "No vault's raw score is above its weighted sum";
     let violations = async |set: &str| {
@@ -159,14 +159,14 @@ async fn the_claim_about_caps_is_about_published_scores_too_but_for_a_dwell_and_
         claim.map(|claim| claim["violations"].clone())
     };
     let raw = "(provenance->>'raw_score')::numeric * 1000";
-    assert_eq!(violations(&format!("score = {raw} + 40")).await, Some(json!(0)), "a move of less is not published");
-    assert_eq!(violations(&format!("score = {raw} + 50")).await, None, "contradicted, so not shown");
+    assert_eq!(violations(&format!("score = {raw} + 40")).await, Some(json!(0)), "a smaller change is not published");
+    assert_eq!(violations(&format!("score = {raw} + 50")).await, None, "a contradicted claim is not shown");
     let dwelling = "provenance = jsonb_set(provenance::jsonb, '{dwell}', '{\"tier\": \"Edge\"}')::json";
-    assert_eq!(violations(dwelling).await, Some(json!(0)), "a lower tier waits");
+    assert_eq!(violations(dwelling).await, Some(json!(0)), "a lower tier waits for its dwell");
 }
 
 #[tokio::test]
-async fn what_lacks_losses_stays_a_draft_and_the_report_names_it_all_the_same() {
+async fn a_backtest_with_too_few_losses_stays_a_draft_but_the_report_names_it() {
     let test = researched().await;
     let shown = rows(&test, "backtests").await;
     let keys: Vec<(&str, &str, &str)> = shown
@@ -183,10 +183,10 @@ async fn what_lacks_losses_stays_a_draft_and_the_report_names_it_all_the_same() 
         let key = (one["signal"].as_str().unwrap(), one["outcome"].as_str().unwrap(), one["horizon"].as_str().unwrap());
         assert_eq!(one["unmet"] == json!([]), keys.contains(&key), "{one}");
     }
-    // Nothing was published when the windows began, so the claim that everybody would like to read is not made.
+    // No score was published when the windows began, so the claim at level `beta` is not made.
     assert!(rows(&test, "claims?level=beta").await.is_empty());
     assert_eq!(rows(&test, "claims").await.len(), 3);
-    // The database itself refuses to promote what has not passed, and to change what was written.
+    // The database itself refuses to promote a record that has not passed its gate, and to change a stored record.
     let columns = "SELECT column_name::text FROM information_schema.columns WHERE table_name = 'research_record'";
     let columns: Vec<String> = sqlx::query_scalar(columns).fetch_all(&test.facts.db.pool).await.unwrap();
     let may_change = ["superseded_at", "is_client_visible", "hidden_reason"];
@@ -200,7 +200,7 @@ async fn what_lacks_losses_stays_a_draft_and_the_report_names_it_all_the_same() 
         "made_at" | "promoted_at" => "now()",
         "chain_ids" => "'{7}'",
         "unmet" => "'{}'",
-        other => panic!("{other} is tried with nothing"),
+        other => panic!("no changed value for the column {other}"),
     };
     let guarded = columns.iter().filter(|column| !may_change.contains(&column.as_str()));
     let changes = guarded.map(|column| format!("UPDATE research_record SET {column} = {}", another(column)));
@@ -225,7 +225,7 @@ async fn a_hidden_record_is_gone_and_stays_so_in_later_runs_until_it_is_shown() 
     };
     set(Some("under review")).await;
     assert!(!rows(&test, "backtests").await.iter().any(is_named));
-    // New prices make another record of the same key: it is hidden too.
+    // New prices produce another record with the same key, which is hidden too.
     test.ingest(&research_world::reading(0, 0, 0.5)).await;
     test.app.clock.advance(86_400);
     research::run(db, &test.app.clock).await.unwrap();
@@ -241,7 +241,7 @@ async fn a_hidden_record_is_gone_and_stays_so_in_later_runs_until_it_is_shown() 
 }
 
 #[tokio::test]
-async fn a_prediction_can_be_hidden_by_itself() {
+async fn a_single_prediction_can_be_hidden() {
     let test = researched().await;
     let of = format!("predictions?vault_id={}", id(2));
     let named = rows(&test, &of).await[1]["id"].as_str().unwrap().to_owned();
@@ -262,7 +262,7 @@ async fn a_prediction_can_be_hidden_by_itself() {
 }
 
 #[tokio::test]
-async fn nothing_is_told_of_a_withheld_chain_and_a_new_run_is_about_the_others() {
+async fn nothing_is_shown_of_a_withheld_chain_and_a_new_run_covers_the_other_chains() {
     let test = researched().await;
     let withheld = |chain: u64, slug: &str, is_served: bool, at: &str| {
         let fields = json!({"chain_id": chain, "slug": slug, "name": slug, "namespace": "evm", "is_settlement": true, "is_served": is_served});
@@ -273,12 +273,16 @@ async fn nothing_is_told_of_a_withheld_chain_and_a_new_run_is_about_the_others()
     assert_eq!(rows(&test, "predictions?limit=100").await.len(), 100);
 
     test.ingest(&withheld(8453, "base", false, "2026-11-20T00:00:00Z")).await;
-    // Figures cannot be taken apart: what counted the chain's vaults is kept back as a whole.
+    // A figure that counts the chain's vaults cannot be split, so its record is withheld as a whole.
     for list in ["validation-reports", "claims", "sources", "backtests", "model-health"] {
         assert!(rows(&test, list).await.is_empty(), "{list}");
     }
-    assert_eq!(rows(&test, "predictions?limit=100").await.len(), 100, "none of them is about that chain");
-    // The service finds that a run is due, for the chains are others.
+    assert_eq!(
+        rows(&test, "predictions?limit=100").await.len(),
+        100,
+        "none of these predictions is about the withheld chain"
+    );
+    // A run is due because the set of served chains has changed.
     let run = research::run_due(&test.facts.db, &test.app.clock).await.unwrap();
     assert!(run.is_some_and(|run| run.records > 0));
     assert_eq!(samples(&test).await, Some(json!(40)));

@@ -1,4 +1,4 @@
-//! Research from elsewhere: findings and predictions that an operator's sources bring.
+//! External research: findings and predictions that come from an operator's sources.
 
 use crate::market::line;
 use crate::research_world::{self, days_ago, id, reading, rows};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 const OBSERVED: &str = "2026-11-20T23:00:00Z";
 const VERSION: &str = "lab-2.1";
 
-/// A record's line.
+/// The ingest line of an external research record.
 fn record(record: &str, key: &str, body: &Value) -> String {
     at(OBSERVED, record, key, body)
 }
@@ -49,8 +49,8 @@ fn health() -> Value {
     json!({"name": "reviews_in_time", "count": 3, "of": 4, "method": "By the calendar."})
 }
 
-/// A prediction's line.
-fn foretold(number: u32, observed_at: &str, score: f64) -> String {
+/// The ingest line of an external prediction.
+fn prediction(number: u32, observed_at: &str, score: f64) -> String {
     let fields = json!({"vault_id": id(number), "horizon": "7d", "model_version": VERSION, "score": score});
     line("research_prediction", observed_at, fields)
 }
@@ -66,13 +66,13 @@ async fn refused(test: &TestApp, lines: &str) -> Vec<Fault> {
     }
 }
 
-/// The rows of a list that are of the source of these tests.
+/// The rows of a list that come from the source of these tests.
 async fn given(test: &TestApp, target: &str) -> Vec<Value> {
     rows(test, target).await.into_iter().filter(|row| row["provided_by"] == "fixture").collect()
 }
 
 #[tokio::test]
-async fn what_was_found_elsewhere_is_listed_beside_what_was_found_here_and_says_whose_it_is() {
+async fn external_findings_are_listed_beside_the_services_own_and_name_their_provider() {
     let test = research_world::test_app(1).await;
     research::run(&test.facts.db, &test.app.clock).await.unwrap();
     let lists = [
@@ -93,12 +93,12 @@ async fn what_was_found_elsewhere_is_listed_beside_what_was_found_here_and_says_
         let (theirs, ours): (Vec<&Value>, Vec<&Value>) = all.iter().partition(|row| row["provided_by"] == "fixture");
         assert_eq!((theirs.len(), ours), (1, own.iter().collect::<Vec<_>>()), "{list}");
         let names = |row: &Value| row.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
-        assert_eq!(names(theirs[0]), names(&own[0]), "{list}: the same fields");
+        assert_eq!(names(theirs[0]), names(&own[0]), "{list}: external rows have the same fields");
         assert_eq!(theirs[0]["model_version"], VERSION);
         for (field, said) in body.as_object().unwrap() {
             let shown = &theirs[0][field];
             match field.as_str() {
-                // Asked for by the gate, and not shown.
+                // The gate needs this field, but the list does not show it.
                 "distinct_values" => assert!(shown.is_null()),
                 "figures" => assert_eq!(
                     *shown,
@@ -120,7 +120,7 @@ async fn what_was_found_elsewhere_is_listed_beside_what_was_found_here_and_says_
     assert_eq!(given(&test, "model-health").await[0]["share"], 0.75);
     assert_eq!(given(&test, &format!("backtests?model_version={VERSION}")).await.len(), 1);
     assert_eq!(given(&test, "claims?surface=vaults").await.len(), 1);
-    // A run of the service's own takes none of them away, and counts their source.
+    // The service's own run removes none of them and counts their source.
     research::run(&test.facts.db, &test.app.clock).await.unwrap();
     for (list, _, _) in &lists {
         assert_eq!(given(&test, list).await.len(), 1, "{list}");
@@ -133,13 +133,13 @@ async fn what_was_found_elsewhere_is_listed_beside_what_was_found_here_and_says_
 }
 
 #[tokio::test]
-async fn a_repeated_finding_changes_nothing_and_a_later_one_takes_its_place() {
+async fn a_repeated_finding_changes_nothing_and_a_later_one_replaces_it() {
     let test = research_world::test_app(1).await;
     let first = record("claim", "names", &claim(0));
     taken(&test, &first).await;
     let shown = given(&test, "claims").await;
     assert!(taken(&test, &first).await.changed.is_empty());
-    // Said again later, it is the same record.
+    // The same content observed later is the same record.
     taken(&test, &at("2026-11-20T23:10:00Z", "claim", "names", &claim(0))).await;
     assert_eq!(given(&test, "claims").await, shown);
     let another = json!({"statement": "Nearly every name is a name."});
@@ -149,11 +149,11 @@ async fn a_repeated_finding_changes_nothing_and_a_later_one_takes_its_place() {
     let now = given(&test, "claims").await;
     assert_eq!((now.len(), &now[0]["statement"]), (1, &another["statement"]));
     assert_ne!(now[0]["id"], shown[0]["id"]);
-    // An earlier word changes nothing, and whoever sent it is told.
+    // An earlier observation changes nothing, and the report lists it as ignored.
     let late = taken(&test, &first).await;
     assert_eq!((late.changed.len(), late.ignored.by_kind.get("research_record")), (0, Some(&1)));
     assert_eq!(given(&test, "claims").await, now);
-    // Another source's record of the same name is another record; so is each reading of the model's health.
+    // A record of another source with the same key is another record. So is each reading of the model's health.
     let other = first.replace("\"fixture\"", "\"another-lab\"");
     taken(&test, &other).await;
     assert_eq!(rows(&test, "claims").await.len(), 2);
@@ -165,7 +165,7 @@ async fn a_repeated_finding_changes_nothing_and_a_later_one_takes_its_place() {
 }
 
 #[tokio::test]
-async fn findings_from_elsewhere_stand_before_the_same_gates_and_operators_hide_them_alike() {
+async fn external_findings_pass_the_same_gates_and_operators_can_hide_them() {
     let test = research_world::test_app(1).await;
     let mut few = backtest();
     few["loss_groups"] = json!(9);
@@ -181,7 +181,7 @@ async fn findings_from_elsewhere_stand_before_the_same_gates_and_operators_hide_
     let id = given(&test, "validation-reports").await[0]["id"].as_str().unwrap().to_owned();
     assert!(research::set_visible(&test.facts.db, &id, Some("in doubt")).await.unwrap());
     assert!(given(&test, "validation-reports").await.is_empty());
-    // Withheld with the chain that it counts.
+    // The record is withheld with the chain that it counts.
     assert!(research::set_visible(&test.facts.db, &id, None).await.unwrap());
     let chain = json!({"chain_id": 1, "slug": "ethereum", "name": "Ethereum", "namespace": "evm", "is_settlement": true, "is_served": false});
     test.ingest(&line("chain", "2026-11-20T23:40:00Z", chain)).await;
@@ -189,7 +189,7 @@ async fn findings_from_elsewhere_stand_before_the_same_gates_and_operators_hide_
 }
 
 #[tokio::test]
-async fn a_finding_that_contradicts_itself_is_refused_by_field() {
+async fn a_contradictory_finding_is_refused_and_the_field_is_named() {
     let test = research_world::test_app(1).await;
     let with = |body: Value, field: &str, value: Value| {
         let mut body = body;
@@ -229,17 +229,17 @@ async fn a_finding_that_contradicts_itself_is_refused_by_field() {
     assert_eq!(refused(&test, &elsewhere).await[0].field.as_deref(), Some("chain_ids[1]"));
     let twice = record("claim", "lab", &claim(0)).replace("[1]", "[1,1]");
     assert_eq!(refused(&test, &twice).await[0].field.as_deref(), Some("chain_ids"));
-    assert!(rows(&test, "claims").await.is_empty(), "nothing of a refused batch is kept");
+    assert!(rows(&test, "claims").await.is_empty(), "a refused batch stores nothing");
 }
 
 #[tokio::test]
-async fn what_is_foretold_elsewhere_is_taken_before_anything_is_known_and_settled_here() {
+async fn an_external_prediction_is_accepted_within_an_hour_and_settled_by_the_services_prices() {
     let test = research_world::test_app(1).await;
     let (db, clock) = (&test.facts.db, &test.app.clock);
     let made = "2026-11-20T23:30:00.5Z";
-    let lines = foretold(3, made, 6.25);
+    let lines = prediction(3, made, 6.25);
     assert_eq!(taken(&test, &lines).await.changed.get("research_prediction"), Some(&1));
-    assert!(taken(&test, &lines).await.changed.is_empty(), "once");
+    assert!(taken(&test, &lines).await.changed.is_empty(), "a repeated prediction changes nothing");
     let of = async |number: u32| given(&test, &format!("predictions?vault_id={}", id(number))).await;
     let row = of(3).await.remove(0);
     assert_eq!(
@@ -253,31 +253,39 @@ async fn what_is_foretold_elsewhere_is_taken_before_anything_is_known_and_settle
             &json!("2026-11-27T23:30:00.500Z")
         )
     );
-    // The service's own are made all the same, and say so.
+    // The service still makes its own predictions, with its own model version.
     research::run(db, clock).await.unwrap();
     let own = rows(&test, &format!("predictions?vault_id={}&horizon=7d", id(3))).await;
     let own: Vec<&Value> = own.iter().filter(|row| row["provided_by"].is_null()).collect();
     assert_eq!((own.len(), &own[0]["model_version"]), (1, &json!("rds-1.0.0")));
 
     let field = async |lines: &str| refused(&test, lines).await.remove(0).field.unwrap_or_default();
-    assert_eq!(field(&foretold(3, made, 6.5)).await, "observed_at", "it stands as it is");
-    assert_eq!(field(&foretold(3, "2026-11-20T23:30:00.7Z", 6.25)).await, "observed_at", "ids tell seconds");
-    let both = [foretold(5, made, 1.0), foretold(5, made, 2.0)].concat();
-    assert_eq!(field(&both).await, "observed_at", "which of them?");
-    assert_eq!(field(&foretold(5, "2026-11-20T22:59:59Z", 1.0)).await, "observed_at", "hindsight");
-    assert_eq!(field(&foretold(5, "2026-11-21T00:06:00Z", 1.0)).await, "observed_at", "the future");
-    assert_eq!(field(&foretold(5, made, 1.0).replace("\"7d\"", "\"8d\"")).await, "horizon");
-    assert_eq!(field(&foretold(5, made, 11.0)).await, "score");
-    assert_eq!(field(&foretold(999, made, 1.0)).await, "vault_id", "unknown");
+    assert_eq!(field(&prediction(3, made, 6.5)).await, "observed_at", "a stored prediction cannot be changed");
+    assert_eq!(
+        field(&prediction(3, "2026-11-20T23:30:00.7Z", 6.25)).await,
+        "observed_at",
+        "ids have a precision of seconds"
+    );
+    let both = [prediction(5, made, 1.0), prediction(5, made, 2.0)].concat();
+    assert_eq!(field(&both).await, "observed_at", "two predictions with the same id in one batch");
+    assert_eq!(
+        field(&prediction(5, "2026-11-20T22:59:59Z", 1.0)).await,
+        "observed_at",
+        "more than an hour ago, possibly in hindsight"
+    );
+    assert_eq!(field(&prediction(5, "2026-11-21T00:06:00Z", 1.0)).await, "observed_at", "made in the future");
+    assert_eq!(field(&prediction(5, made, 1.0).replace("\"7d\"", "\"8d\"")).await, "horizon");
+    assert_eq!(field(&prediction(5, made, 11.0)).await, "score");
+    assert_eq!(field(&prediction(999, made, 1.0)).await, "vault_id", "unknown vault");
     let still = research_world::VAULTS + research_world::ELSEWHERE;
     let prices = [research_world::vault(still), reading(still, 2, 1.0), reading(still, 1, 1.0)].concat();
-    let unread = [prices.clone(), foretold(still, made, 1.0)].concat();
-    assert_eq!(field(&unread).await, "vault_id", "a price that only repeats shows nothing");
-    // A price that comes with it is read.
-    let read = [prices, reading(still, 3, 1.5), foretold(still, made, 1.0)].concat();
+    let unread = [prices.clone(), prediction(still, made, 1.0)].concat();
+    assert_eq!(field(&unread).await, "vault_id", "a price that only repeats is no evidence");
+    // A price in the same batch counts.
+    let read = [prices, reading(still, 3, 1.5), prediction(still, made, 1.0)].concat();
     assert_eq!(taken(&test, &read).await.changed.get("research_prediction"), Some(&1));
 
-    // It is settled by the prices that are read here, and repeating it later is no fault.
+    // The prediction is settled by the service's own prices. Repeating it later is not an error.
     clock.advance(8 * 86_400);
     test.ingest(&[reading(3, -1, 0.5), reading(3, -6, 0.5)].concat()).await;
     assert!(days_ago(-7) < clock.now());

@@ -1,4 +1,4 @@
-//! Research runs: every figure follows from rows, nothing of later enters, predictions stand before their window.
+//! Research runs: every figure follows from stored rows, later readings change nothing, and predictions are made before their window.
 
 use crate::db::TestDb;
 use crate::events_feed::event;
@@ -54,10 +54,10 @@ async fn researched(until: i64) -> TestApp {
 }
 
 #[tokio::test]
-async fn the_losses_are_those_that_the_prices_were_made_with() {
+async fn the_losses_found_are_those_in_the_generated_prices() {
     let test = researched(1).await;
     let stored = samples(&test, "history_vector", 7).await;
-    // Windows end where the prices do, a day before now.
+    // The last window ends with the last price, a day before now.
     let instants: BTreeSet<i64> = stored.iter().map(|row| row.at).collect();
     let expected: BTreeSet<i64> = (1..)
         .map(|back| back * 7 + 1)
@@ -82,14 +82,14 @@ async fn a_backtest_s_figures_follow_from_its_samples() {
         let (lossy, others): (Vec<&Stored>, Vec<&Stored>) = told.iter().partition(|one| one.lost == Some(true));
         assert_eq!(row["samples"], told.len(), "{horizon}");
         assert_eq!((&row["losses"], &row["unobserved"]), (&json!(lossy.len()), &json!(stored.len() - told.len())));
-        // Every pair, one by one.
+        // The AUC by comparing every pair.
         let mut halves = 0;
         for low in &lossy {
             halves += others.iter().map(|other| 1 + i64::from((other.value - low.value).signum())).sum::<i64>();
         }
         let auc = halves as f64 / (2 * lossy.len() * others.len()) as f64;
         assert!((row["auc"].as_f64().unwrap() - auc).abs() < 1e-6, "{auc} for {row}");
-        assert!(auc > 0.7 && row["verdict"] == "lower_values_lost_more", "the young ones fall: {row}");
+        assert!(auc > 0.7 && row["verdict"] == "lower_values_lost_more", "the young vaults fall: {row}");
         let lost: BTreeSet<&str> = lossy.iter().map(|one| one.vault.as_str()).collect();
         assert_eq!(row["loss_vaults"], lost.len());
         let line =
@@ -100,12 +100,12 @@ async fn a_backtest_s_figures_follow_from_its_samples() {
 }
 
 #[tokio::test]
-async fn prices_that_only_repeat_and_series_that_leap_are_no_evidence_and_are_counted_beside_it() {
+async fn repeated_prices_and_broken_series_are_not_used_and_are_counted_separately() {
     let test = research_world::test_app(1).await;
     let (still, leaping) = (VAULTS + research_world::ELSEWHERE, 3);
     let mut lines = research_world::vault(still);
     (1..=DAYS).rev().for_each(|day| lines.push_str(&reading(still, day, 1.02)));
-    // Nobody's shares gain nine times overnight.
+    // A share price that multiplies overnight makes the series broken.
     lines.push_str(&reading(leaping, 0, 9.5));
     test.ingest(&lines).await;
     research::run(&test.facts.db, &test.app.clock).await.unwrap();
@@ -129,7 +129,7 @@ async fn prices_that_only_repeat_and_series_that_leap_are_no_evidence_and_are_co
 
 #[tokio::test]
 async fn nothing_that_came_later_changes_what_was_known() {
-    // The same world, seen a week earlier, and with an incident in the week that only one of them has.
+    // The same vaults seen a week apart. Only the later database has the incident of that week.
     let (early, late) = (research_world::test_app(8).await, research_world::test_app(1).await);
     let incident = json!({"event_type": "Incident", "vault_ids": [id(1)], "severity": "Critical", "incident_severity": "major", "title": "Drained"});
     late.ingest(&event("drained", 3, incident)).await;
@@ -149,19 +149,19 @@ async fn nothing_that_came_later_changes_what_was_known() {
     assert_eq!(
         sqlx::query_scalar::<_, i64>(sql).fetch_one(&late.facts.db.pool).await.unwrap(),
         1,
-        "the window that it fell into"
+        "only the window in which the incident happened"
     );
 }
 
 #[tokio::test]
-async fn running_again_finds_nothing_new_but_another_reading_of_the_model_s_health() {
+async fn a_second_run_adds_only_another_reading_of_the_model_s_health() {
     let test = researched(1).await;
     let db = &test.facts.db;
     let standing = records::standing(db).await.unwrap();
     let figures = standing.iter().filter(|record| record.kind == RecordKind::ModelHealth).count() as u64;
     let again = research::run(db, &test.app.clock).await.unwrap();
     assert_eq!((again.records, again.predicted, again.resolved), (figures, 0, 0));
-    // Two at once take turns, and neither makes a second current record of a key.
+    // Two concurrent runs take turns, and neither makes a second current record for a key.
     let (one, other) = tokio::join!(research::run(db, &test.app.clock), research::run(db, &test.app.clock));
     assert_eq!((one.unwrap().predicted, other.unwrap().predicted), (0, 0));
     let twice = "SELECT count(*) FROM (SELECT FROM research_record WHERE superseded_at IS NULL AND kind <> 'model_health' \
@@ -182,7 +182,7 @@ async fn the_model_s_health_is_counted_from_the_vaults() {
         .collect();
     let figure =
         |name: &str| (health[name]["count"].clone(), health[name]["of"].clone(), health[name]["share"].clone());
-    // The vaults elsewhere have no deposit asset that is scored.
+    // The vaults on the second chain have no scored deposit asset.
     assert_eq!(figure("score_coverage"), (json!(40), json!(45), json!(0.888889)));
     assert_eq!(figure("missing:deposit_score"), (json!(5), json!(45), json!(0.111111)));
     assert_eq!(figure("exposure_coverage"), (json!(0), json!(40), json!(0)));
@@ -194,7 +194,7 @@ async fn the_model_s_health_is_counted_from_the_vaults() {
 }
 
 #[tokio::test]
-async fn a_prediction_stands_before_its_window_and_is_settled_once_by_what_was_read() {
+async fn a_prediction_is_made_before_its_window_and_settled_once_by_observed_prices() {
     let test = researched(1).await;
     let (db, clock) = (&test.facts.db, &test.app.clock);
     let of = async |number: u32| rows(&test, &format!("predictions?vault_id={}&horizon=7d", id(number))).await;
@@ -206,7 +206,7 @@ async fn a_prediction_stands_before_its_window_and_is_settled_once_by_what_was_r
     let listed = test.json(&format!("/v1/vaults/{}", id(2))).await["data"]["vault"].clone();
     assert_eq!((&made[0]["score"], &made[0]["tier"]), (&listed["total_score"], &listed["risk_tier"]));
 
-    // One falls within the week, one is read to its end, one is read only at its beginning.
+    // Vault 2 falls within the week, vault 3 is read until its end, vault 4 only at its beginning.
     let last: f64 = sqlx::query_scalar("SELECT base_price FROM research_prediction WHERE vault_id = $1 LIMIT 1")
         .bind(id(2))
         .fetch_one(&db.pool)
@@ -221,14 +221,14 @@ async fn a_prediction_stands_before_its_window_and_is_settled_once_by_what_was_r
         (first["outcome"].clone(), first["drawdown"].clone())
     };
     let (outcome, fall) = settled(2).await;
-    // Five percent, but for the basis point that a price's last digit can take.
+    // Five percent, minus up to one basis point from rounding the price.
     assert!(outcome == "loss" && (0.0499..=0.05).contains(&fall.as_f64().unwrap()), "{outcome} {fall}");
     assert_eq!(settled(3).await, (json!("no_loss"), json!(0)));
     assert_eq!(settled(4).await, (json!("pending"), Value::Null), "readings may be late");
     clock.advance(7 * DAY);
     research::run(db, clock).await.unwrap();
     assert_eq!(settled(4).await, (json!("unobserved"), json!(0)));
-    // What was settled is history, and so is what was written down.
+    // Neither the outcome nor the prediction itself can be changed afterwards.
     let changes = [
         "outcome = 'no_loss', resolved_at = now()",
         "drawdown_bp = 1",
@@ -243,14 +243,14 @@ async fn a_prediction_stands_before_its_window_and_is_settled_once_by_what_was_r
         let refused = sqlx::query(&format!("{sql} WHERE outcome = 'loss'")).execute(&db.pool).await.unwrap_err();
         assert!(refused.to_string().contains("never changed"), "{sql}: {refused}");
     }
-    // A vault without a price of the last days gets no new one: nobody could see what becomes of it.
+    // A vault without a recent price gets no new prediction, because its outcome could not be observed.
     assert_eq!(of(5).await.len(), 1);
 }
 
-/// Of the real prices most repeat the one before, ten series are broken, and few vaults lost: nothing is promoted on them, and the
-/// report tells what was tried.
+/// Most real prices repeat the one before, ten series are broken, and few vaults lost value. So no backtest is promoted, and the report
+/// lists what was tried.
 #[tokio::test]
-async fn the_real_prices_carry_no_backtest_and_the_report_says_what_they_lack() {
+async fn the_real_prices_support_no_backtest_and_the_report_says_why() {
     let Some(dir) = real_data() else { return };
     let facts = TestDb::new().await;
     import(&facts, &dir, None).await.unwrap();
@@ -273,9 +273,9 @@ async fn the_real_prices_carry_no_backtest_and_the_report_says_what_they_lack() 
     assert_eq!(sqlx::query_scalar::<_, i32>(sql).fetch_one(&test.facts.db.pool).await.unwrap(), 10);
 }
 
-/// Prices of the demo move, so that what is foretold of its vaults can be seen to come true or not.
+/// The demo's prices move, so the outcomes of predictions about its vaults can be observed.
 #[tokio::test]
-async fn a_simulated_market_is_foretold() {
+async fn a_simulated_market_gets_predictions() {
     let facts = TestDb::new().await;
     let clock = Clock::held(Timestamp::parse(NOW).unwrap());
     simulate::run(&facts.db, &clock, Options { seed: 1, vaults: 60, hours: 24 }, None, &mut |_: &str| ())
@@ -287,7 +287,7 @@ async fn a_simulated_market_is_foretold() {
 }
 
 #[tokio::test]
-async fn an_empty_database_is_no_fault() {
+async fn a_run_on_an_empty_database_finds_nothing() {
     let facts = TestDb::new().await;
     let clock = Clock::held(Timestamp::parse(NOW).unwrap());
     let run = research::run(&facts.db, &clock).await.unwrap();

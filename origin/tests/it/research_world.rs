@@ -1,4 +1,4 @@
-//! Vaults with a history of prices that is known to the day: half of them are young and fall once in thirty days.
+//! Vaults with a known daily price history: half of them are young and fall once in thirty days.
 
 use crate::market::{DOLLAR, address, line, registries};
 use crate::testapp::{NOW, TestApp};
@@ -9,18 +9,18 @@ use serde_json::{Value, json};
 pub const VAULTS: u32 = 40;
 /// Vaults on another chain, whose prices never fall.
 pub const ELSEWHERE: u32 = 5;
-/// Days of prices, the last of them the day before the tests' now.
+/// Days of prices. The last one is the day before the tests' now.
 pub const DAYS: i64 = 95;
-/// What a fall takes: 3 percent.
+/// Price factor of a fall of 3 percent.
 const FALL: f64 = 0.97;
 const DAY: i64 = 86_400;
 
-/// The midnight so many days before the tests' now.
+/// Midnight, this many days before the tests' now.
 pub fn days_ago(days: i64) -> Timestamp {
     Timestamp::parse(NOW).unwrap().plus_seconds(-days * DAY)
 }
 
-/// A numbered vault's id.
+/// A vault's id, by its number.
 pub fn id(number: u32) -> String {
     format!("harbor-{}-{}", chain(number), address(1_000 + number))
 }
@@ -33,12 +33,12 @@ fn is_young(number: u32) -> bool {
     number < VAULTS && number.is_multiple_of(2)
 }
 
-/// Whether the vault's price falls on the day that is so many days before the tests' now.
+/// Whether the vault's price falls on the day that is `days_ago` days before the tests' now.
 pub fn falls(number: u32, days_ago: i64) -> bool {
     is_young(number) && days_ago.rem_euclid(30) == i64::from(number) % 30
 }
 
-/// What the vault is: identity and a state that scores.
+/// The vault's identity and a state that can be scored.
 pub fn vault(number: u32) -> String {
     let deployed = if is_young(number) { "2026-06-01T00:00:00Z" } else { "2022-01-01T00:00:00Z" };
     line(
@@ -58,7 +58,7 @@ pub fn reading(number: u32, days_ago: i64, price: f64) -> String {
     line("vault_state", &self::days_ago(days_ago).to_string(), fields)
 }
 
-/// Everything, with prices up to the day that is `until` days before the tests' now.
+/// All lines, with prices up to `until` days before the tests' now.
 pub fn lines(until: i64) -> String {
     let mut out = registries();
     for number in 0..VAULTS + ELSEWHERE {

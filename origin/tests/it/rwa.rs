@@ -1,4 +1,4 @@
-//! Real-world assets: identities that are signed for, totals that never count zero for missing, sources and their state.
+//! Real-world assets: identities need a signed review, totals never count a missing value as zero, and sources have a state.
 
 use crate::assets::{data_holder, keyed};
 use crate::db::TestDb;
@@ -13,7 +13,7 @@ use rds_shared::wire::Timestamp;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// The demo of three days, as of the tests' own instant.
+/// The demo with three days of data, at the tests' present time.
 pub async fn demo() -> TestApp {
     let facts = TestDb::new().await;
     let clock = Clock::held(Timestamp::parse(NOW).unwrap());
@@ -33,9 +33,8 @@ fn row<'a>(rows: &'a [Value], slug: &str) -> &'a Value {
     rows.iter().find(|row| row["slug"] == slug).unwrap()
 }
 
-/// Summing the included rows gives the day's total, and the rows say why the others are not in it.
 #[tokio::test]
-async fn the_rows_add_up_to_the_total_and_say_why_they_are_not_in_it() {
+async fn included_rows_add_up_to_the_total_and_the_others_say_why_they_are_excluded() {
     let test = demo().await;
     let rows = rows(&test).await;
     let (mut sum, mut included) = (0.0, 0);
@@ -47,7 +46,7 @@ async fn the_rows_add_up_to_the_total_and_say_why_they_are_not_in_it() {
         sum += aum["value_usd"].as_f64().unwrap_or(0.0);
         included += u64::from(is_in);
         let verified = row["identity_status"] == "verified";
-        assert_eq!(row["product_id"].is_string(), verified, "a product only after a signed review: {row}");
+        assert_eq!(row["product_id"].is_string(), verified, "a product requires a signed review: {row}");
     }
     let history = keyed(&test, "/v1/rwa/stats/history").await.json();
     let last = history["data"].as_array().unwrap().last().unwrap();
@@ -85,14 +84,14 @@ async fn the_demo_shows_every_status_of_real_world_assets() {
     assert_eq!(
         queue,
         BTreeSet::from(["BRCH", "MLDW", "THSL"]),
-        "no decided one, and none of a source that is switched off"
+        "neither decided candidates nor those of a disabled source"
     );
     assert_eq!(coverage["market_catalog"]["matched"]["present"], 2);
     assert_eq!(row(&rows, "dtb")["canonical_aum"]["source_id"], "ledgerlight");
 }
 
 #[tokio::test]
-async fn a_derived_headline_is_the_lists_alone() {
+async fn a_derived_score_appears_only_in_the_list() {
     let test = demo().await;
     let rows = rows(&test).await;
     let derived = row(&rows, "nimbus");
@@ -111,7 +110,7 @@ async fn a_derived_headline_is_the_lists_alone() {
 }
 
 #[tokio::test]
-async fn a_real_world_asset_is_withheld_and_opened_like_any_other() {
+async fn a_real_world_asset_has_the_same_restricted_fields_as_any_other() {
     let test = demo().await;
     let listed = rows(&test).await;
     let treasury = row(&listed, "dtb");
@@ -122,7 +121,7 @@ async fn a_real_world_asset_is_withheld_and_opened_like_any_other() {
     assert_eq!(open["restricted_fields"].as_array().unwrap().len(), 3);
     assert_eq!((&open["attestation_history"], &open["risk_score_breakdown"]), (&json!([]), &Value::Null));
     let attestations = told["attestation_history"].as_array().unwrap();
-    assert_eq!(attestations.len(), 2, "one a review");
+    assert_eq!(attestations.len(), 2, "one per review");
     assert!(attestations.iter().all(|it| it["product_id"] == "devnet-treasury-fund" && it["signature_valid"] == true));
     assert_eq!(told["discovery"]["source_slug"], "almanac");
     assert_eq!((&told["product_id"], &told["canonical_aum"]), (&open["product_id"], &open["canonical_aum"]));
@@ -136,7 +135,7 @@ async fn a_real_world_asset_is_withheld_and_opened_like_any_other() {
 }
 
 #[tokio::test]
-async fn a_market_catalog_is_as_fresh_as_what_it_surfaced_last() {
+async fn a_market_catalog_is_as_fresh_as_its_newest_candidate() {
     let test = TestApp::with_market().await;
     let source = json!({ "id": "bazaar", "name": "Bazaar", "source_type": "market_catalog", "priority": 90, "max_age_seconds": 3_600 });
     test.ingest(&line("rwa_source", "2026-11-20T20:00:00Z", source)).await;
@@ -158,7 +157,7 @@ async fn a_market_catalog_is_as_fresh_as_what_it_surfaced_last() {
 }
 
 #[tokio::test]
-async fn a_detail_that_only_grows_older_keeps_its_tag() {
+async fn a_detail_of_which_only_the_age_changes_keeps_its_etag() {
     let test = demo().await;
     let target = format!("/v1/rwa/{}", row(&rows(&test).await, "dtb")["asset_id"].as_str().unwrap());
     let first = test.get(&target).await;
@@ -166,11 +165,11 @@ async fn a_detail_that_only_grows_older_keeps_its_tag() {
     assert!(test.app.clock.advance(60));
     let again = test.get(&target).await;
     assert_eq!(first.header("etag"), again.header("etag"));
-    assert_ne!(first.json()["data"]["canonical_aum"], again.json()["data"]["canonical_aum"], "and tells its age");
+    assert_ne!(first.json()["data"]["canonical_aum"], again.json()["data"]["canonical_aum"], "the shown age changes");
 }
 
 #[tokio::test]
-async fn sources_go_stale_by_the_clock_and_a_figure_is_not_carried_for_ever() {
+async fn sources_go_stale_with_time_and_a_figure_is_carried_forward_only_so_long() {
     let test = demo().await;
     let state = |coverage: &Value, id: &str| {
         let sources = coverage["data"]["sources"].as_array().unwrap();
@@ -194,7 +193,7 @@ async fn sources_go_stale_by_the_clock_and_a_figure_is_not_carried_for_ever() {
 }
 
 #[tokio::test]
-async fn a_mapping_whose_signature_broke_leaves_no_product() {
+async fn a_mapping_with_a_broken_signature_gives_no_product() {
     let test = demo().await;
     sqlx::query("UPDATE attestation SET signature = repeat('0', 128) WHERE asset_id = 'dtb'")
         .execute(&test.facts.db.pool)
@@ -205,11 +204,15 @@ async fn a_mapping_whose_signature_broke_leaves_no_product() {
     let treasury = row(&rows, "dtb");
     assert_eq!((&treasury["product_id"], &treasury["identity_status"]), (&Value::Null, &json!("candidate")));
     assert_eq!(treasury["canonical_aum"]["exclusion_reason"], "identity_unverified");
-    assert_eq!(row(&rows, "dtb-vale")["canonical_aum"]["included"], false, "its sibling stated no figure of the fund");
+    assert_eq!(
+        row(&rows, "dtb-vale")["canonical_aum"]["included"],
+        false,
+        "the other deployment has no figure of the fund"
+    );
 }
 
 #[tokio::test]
-async fn bad_lines_of_sources_are_named() {
+async fn faulty_lines_of_sources_are_refused_by_line_and_field() {
     let test = demo().await;
     let stated = |field: &str, value: Value| {
         let mut fields = json!({ "source_id": "ledgerlight", "publication_id": "x", "asset_id": "dtb", "published_at": "2026-11-20T00:00:00Z",
@@ -256,7 +259,7 @@ async fn bad_lines_of_sources_are_named() {
 }
 
 #[tokio::test]
-async fn the_history_knows_days_and_callers() {
+async fn an_empty_history_is_served_and_responses_differ_by_caller() {
     let test = TestApp::new().await;
     let empty = keyed(&test, "/v1/rwa/stats/history").await.json();
     assert_eq!(empty, json!({ "data": [], "meta": { "range": "30d", "breakdown": "chain", "points": 0 } }));

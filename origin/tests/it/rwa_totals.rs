@@ -1,4 +1,4 @@
-//! The totals of days: what they are made of, and which days a figure that comes late restates.
+//! Daily totals of real-world assets: what they consist of, and which days a late figure restates.
 
 use crate::assets::keyed;
 use crate::market::line;
@@ -44,7 +44,7 @@ async fn a_day_is_revised_when_a_figure_of_it_is_corrected_and_earlier_revisions
     assert_eq!(
         (&yesterday["snapshot_date"], &yesterday["revision"]),
         (&json!("2026-11-20"), &json!(2)),
-        "the demo corrects it"
+        "the demo corrects this day once"
     );
     let correct = |publication: &str, published: &str, usd: f64| {
         let fields = json!({ "source_id": "ledgerlight", "publication_id": publication, "asset_id": "dtb", "published_at": published,
@@ -55,7 +55,7 @@ async fn a_day_is_revised_when_a_figure_of_it_is_corrected_and_earlier_revisions
     let again = keyed(&test, "/v1/rwa/stats/history?range=7d").await.json();
     let on = |days: &Value, place: usize| days["data"][place]["value_usd"].as_f64().unwrap();
     assert!(on(&again, 3) > on(&days, 3) + 5e8);
-    assert_eq!((on(&again, 4), on(&again, 2)), (on(&days, 4), on(&days, 2)), "only that day moved");
+    assert_eq!((on(&again, 4), on(&again, 2)), (on(&days, 4), on(&days, 2)), "only that day changed");
     assert_eq!(again["data"][3]["revision"], days["data"][3]["revision"].as_u64().unwrap() + 1);
     let kept: i64 = sqlx::query_scalar("SELECT count(*) FROM rwa_aum_snapshot WHERE snapshot_date = '2026-11-18'")
         .fetch_one(&test.facts.db.pool)
@@ -84,10 +84,10 @@ async fn month(test: &TestApp) -> Vec<(String, Value, Value)> {
 }
 
 #[tokio::test]
-async fn a_late_figure_restates_only_the_days_that_it_speaks_for_whatever_was_mapped_since() {
+async fn a_late_figure_restates_only_the_days_it_covers_whatever_was_mapped_since() {
     let test = demo().await;
     let before = month(&test).await;
-    // The mapping of a product is gone, as it would be with its chain; then a figure of ten days ago comes in.
+    // The product's mapping becomes invalid, as it would with its chain. Then a figure of ten days ago arrives.
     let unmapped = "UPDATE attestation SET signature = repeat('0', 128) WHERE asset_id = 'dtb'";
     sqlx::query(unmapped).execute(&test.facts.db.pool).await.unwrap();
     let late = |usd: f64, observed_at: &str| {
@@ -102,12 +102,12 @@ async fn a_late_figure_restates_only_the_days_that_it_speaks_for_whatever_was_ma
         let pairs = before.iter().zip(after).filter(|(before, after)| before != after);
         pairs.map(|(before, _)| before.0.clone()).collect::<Vec<_>>()
     };
-    // A figure is carried for a week; today is always of today.
+    // A figure is carried forward for a week. Today's total is always recomputed.
     let mut week: Vec<String> = (11..=17).map(|day| format!("2026-11-{day}")).collect();
     week.push("2026-11-21".to_owned());
     assert_eq!(moved(&before, &after), week);
 
-    // Mapped again, and the same figure told once more beside something new: only today is worked out again.
+    // The same figure again, together with a new source, changes no day's total.
     let other = line(
         "rwa_source",
         "2026-11-21T00:00:01Z",

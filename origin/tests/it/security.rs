@@ -1,4 +1,4 @@
-//! The security registry: who publishes what, what leaves with it, and what it touches.
+//! The security registry: who publishes a row, what subscribers get, and which tracked vaults, assets, markets and protocols it touches.
 
 use crate::market::{BASE58, VAULTS, address, line};
 use crate::testapp::TestApp;
@@ -11,7 +11,7 @@ use rds_shared::model::security::RegistryState::{self, *};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// When the registry was read.
+/// When the registry was observed.
 pub const SEEN: &str = "2026-11-20T22:00:00Z";
 
 /// A report that touches nothing tracked, with some fields different.
@@ -35,7 +35,7 @@ pub fn id(key: &str) -> i64 {
     security_event_id("fixture", key)
 }
 
-/// An editor's verb, as the running service takes it up.
+/// Runs an editor's command and refreshes the service.
 pub async fn edit(test: &TestApp, key: &str, state: RegistryState) -> Edited {
     let edited = editing::run(&test.facts.db, &test.app.clock, id(key), state, Some("said so")).await.unwrap();
     refresh::refresh(&test.app).await.unwrap();
@@ -54,7 +54,7 @@ pub async fn listed(test: &TestApp, query: &str) -> Vec<String> {
     body["data"].as_array().unwrap().iter().map(|row| row["sourceId"].as_str().unwrap().to_owned()).collect()
 }
 
-/// What was captured, oldest first: family or stream operation, and the body.
+/// The captured operations, oldest first: event type and stream operation, and the body.
 async fn operations(test: &TestApp) -> Vec<(String, Value)> {
     let rows: Vec<(String, Vec<u8>)> = sqlx::query_as(
         "SELECT concat_ws(' ', family, stream_op), body FROM push_operation \
@@ -75,7 +75,7 @@ fn moved(edited: Edited) -> bool {
 }
 
 #[tokio::test]
-async fn a_draft_is_not_served_until_an_editor_publishes_it_and_leaves_as_it_is_served() {
+async fn a_draft_is_served_only_after_publication_and_is_captured_as_served() {
     let test = TestApp::with_market().await;
     test.ingest(&report(
         "one",
@@ -96,11 +96,11 @@ async fn a_draft_is_not_served_until_an_editor_publishes_it_and_leaves_as_it_is_
     assert_eq!(operations(&test).await, [("security_event.published".to_owned(), row.clone())]);
 
     assert_eq!(edit(&test, "one", Published).await, Edited::Already);
-    assert_eq!(said(&test).await.len(), 1, "what is there already leaves nothing");
+    assert_eq!(said(&test).await.len(), 1, "publishing again captures nothing");
 }
 
 #[tokio::test]
-async fn every_state_but_published_is_kept_back_and_leads_only_where_it_may() {
+async fn only_published_rows_are_served_and_only_allowed_transitions_are_accepted() {
     let test = TestApp::with_market().await;
     let keys = ["draft", "published", "dismissed", "retracted", "removed", "purged"];
     test.ingest(&keys.map(|key| report(key, json!({}))).concat()).await;
@@ -128,7 +128,7 @@ async fn every_state_but_published_is_kept_back_and_leads_only_where_it_may() {
         assert!(moved(edit(&test, key, Published).await), "{key}");
     }
     assert_eq!(listed(&test, "").await.len(), 4);
-    // A newer observation changes what a row says, and not where it stands.
+    // A newer observation changes a row's content but not its state.
     let newer = report("purged", json!({ "title": "Again" })) + &report("published", json!({ "title": "Told anew" }));
     test.ingest(&newer.replace(SEEN, "2026-11-20T23:00:00Z")).await;
     let titles = listed(&test, "search=told%20anew").await;
@@ -136,7 +136,7 @@ async fn every_state_but_published_is_kept_back_and_leads_only_where_it_may() {
 }
 
 #[tokio::test]
-async fn the_pass_publishes_fifty_of_the_oldest_and_leaves_the_rest_for_the_next() {
+async fn each_pass_publishes_the_fifty_oldest_due_rows() {
     let test = TestApp::with_market().await;
     let day = |number: u32| format!("2026-{:02}-{:02}T00:00:00Z", 1 + number / 28, 1 + number % 28);
     let rows: String =
@@ -155,7 +155,7 @@ async fn the_pass_publishes_fifty_of_the_oldest_and_leaves_the_rest_for_the_next
 }
 
 #[tokio::test]
-async fn two_processes_that_pass_at_once_publish_each_row_once() {
+async fn two_processes_with_a_pass_at_the_same_time_publish_each_row_once() {
     let test = TestApp::with_market().await;
     let rows: String = (0..120).map(|number| on_vault(&format!("r{number}"), json!({}))).collect();
     test.ingest(&rows).await;
@@ -202,7 +202,7 @@ async fn a_row_touches_vaults_assets_markets_and_protocols_on_its_own_chain() {
 }
 
 #[tokio::test]
-async fn a_row_comes_to_touch_what_is_tracked_later_and_is_promoted_then() {
+async fn a_row_is_promoted_when_its_victim_becomes_tracked_later() {
     let test = TestApp::with_market().await;
     let late = address(0xbeef);
     test.ingest(&(report("waits", json!({ "victims": [late] })) + &report("public", json!({ "victims": [late] }))))
@@ -221,7 +221,7 @@ async fn a_row_comes_to_touch_what_is_tracked_later_and_is_promoted_then() {
 }
 
 #[tokio::test]
-async fn a_promoted_row_takes_its_event_along_when_it_is_retracted_and_published_again() {
+async fn the_event_of_a_promoted_row_is_retracted_and_published_again_with_it() {
     let test = TestApp::with_market().await;
     test.ingest(&on_vault("one", json!({ "loss_usd": 5 }))).await;
     let scored = "SELECT score, provenance::text FROM vault_score ORDER BY vault_id";
@@ -246,11 +246,11 @@ async fn a_promoted_row_takes_its_event_along_when_it_is_retracted_and_published
     assert_eq!(row["published_by"], "admin");
     let (_, body) = operations(&test).await.pop().unwrap();
     assert_eq!(body, row, "the body is the row with its event");
-    assert!(scores().await == before, "no report of a registry moves a score");
+    assert!(scores().await == before, "a registry report does not change a score");
 }
 
 #[tokio::test]
-async fn an_incident_that_was_reported_by_itself_is_the_rows_event_and_outlives_it() {
+async fn an_incident_reported_separately_is_the_rows_event_and_outlives_it() {
     let test = TestApp::with_market().await;
     let incident = line(
         "incident_link",
@@ -268,7 +268,7 @@ async fn an_incident_that_was_reported_by_itself_is_the_rows_event_and_outlives_
 }
 
 #[tokio::test]
-async fn an_event_that_was_made_of_a_row_gives_way_to_the_incident_itself() {
+async fn an_event_made_from_a_row_is_replaced_by_the_incident_itself() {
     let test = TestApp::with_market().await;
     test.ingest(&on_vault("One", json!({}))).await;
     let incident = line(
@@ -285,7 +285,7 @@ async fn an_event_that_was_made_of_a_row_gives_way_to_the_incident_itself() {
 }
 
 #[tokio::test]
-async fn a_case_with_a_loss_makes_its_row_due_and_nothing_less_does() {
+async fn only_a_case_with_a_loss_makes_its_row_due() {
     let test = TestApp::with_market().await;
     let case = |key: &str, changed: Value| {
         let mut fields = json!({ "case_id": key, "source_id": key, "title": key, "loss_usd": 10, "loss_basis": "stated",
@@ -326,5 +326,5 @@ async fn a_withheld_chain_publishes_nothing_and_shows_nothing() {
     assert_eq!(edit(&test, "late", Published).await, Edited::Withheld);
     assert_eq!(pass(&test).await.waiting, 0);
     test.ingest(&chain(true, 11)).await;
-    assert_eq!(listed(&test, "").await.len(), 2, "what waited for the chain is published with it");
+    assert_eq!(listed(&test, "").await.len(), 2, "rows that waited for the chain are published with it");
 }

@@ -1,4 +1,4 @@
-//! The security registry's list and its reports: filters, what is forgiven, and faults that are named.
+//! The security registry's list and its reports: filters, tolerated input, and refused reports.
 
 use crate::security::{listed, report};
 use crate::testapp::{Reply, TestApp, holder};
@@ -11,7 +11,7 @@ use rds_shared::model::security::RegistryState::Published;
 use serde_json::json;
 
 #[tokio::test]
-async fn the_list_takes_every_filter_and_forgives_what_the_interface_forgives() {
+async fn the_list_takes_every_filter_and_tolerates_the_documented_deviations() {
     let test = TestApp::with_market().await;
     let rows = [
         report(

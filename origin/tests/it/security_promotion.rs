@@ -1,4 +1,4 @@
-//! What the events feed says of the security registry: at once, as the rows say it now, and nothing once they touch nothing.
+//! Events made from the security registry: they follow the rows at once, and are retracted when a row no longer touches anything tracked.
 
 use crate::events_feed::{feed, titles};
 use crate::market::{VAULTS, address, line};
@@ -14,7 +14,7 @@ use rds_shared::model::security::RegistryState::{Published, Retracted};
 use rds_shared::route::Tag;
 use serde_json::{Value, json};
 
-/// A newer word of the same source.
+/// The same report, observed later.
 fn newer(report: &str) -> String {
     report.replace(SEEN, "2026-11-20T23:00:00Z")
 }
@@ -23,14 +23,14 @@ fn made(key: &str) -> i64 {
     event_id(&format!("security-{}", id(key)))
 }
 
-/// The row that a key names, as it is served.
+/// The served row with this key.
 async fn row(test: &TestApp, key: &str) -> Value {
     let rows = test.json("/v1/security-events?limit=100").await["data"].clone();
     rows.as_array().unwrap().iter().find(|row| row["sourceId"] == key).cloned().unwrap_or(Value::Null)
 }
 
-/// What subscribers were told of an event, oldest first.
-async fn told(test: &TestApp, event: i64) -> Vec<String> {
+/// The stream operations of an event, oldest first.
+async fn stream_operations(test: &TestApp, event: i64) -> Vec<String> {
     sqlx::query_scalar("SELECT stream_op FROM push_operation WHERE event_id = $1 AND stream_op IS NOT NULL ORDER BY id")
         .bind(event.to_string())
         .fetch_all(&test.facts.db.pool)
@@ -38,7 +38,7 @@ async fn told(test: &TestApp, event: i64) -> Vec<String> {
         .unwrap()
 }
 
-/// The vaults that an event names, by their names.
+/// The names of the vaults that an event affects.
 async fn affected(test: &TestApp, event: i64) -> Vec<String> {
     let detail = test.json(&format!("/v1/events/{event}")).await;
     let vaults = detail["data"]["affected_vaults"].as_array().unwrap();
@@ -51,7 +51,7 @@ async fn verb(test: &TestApp, event: i64, verb: Verb) {
 }
 
 #[tokio::test]
-async fn a_batch_that_promotes_makes_the_feeds_copies_too_old() {
+async fn a_batch_that_promotes_an_event_raises_the_tag_of_the_feed() {
     let test = TestApp::with_market().await;
     let before = newest(&test).await;
     let reply = test.ingest(&on_vault("one", json!({}))).await.json();
@@ -60,7 +60,7 @@ async fn a_batch_that_promotes_makes_the_feeds_copies_too_old() {
     assert_eq!(raised(&before, &after), [Tag::Events, Tag::Security]);
     assert_eq!(feed(&test, "eventType=securityevent").await, ["Attack on one"]);
 
-    // A vault that comes to be tracked makes a draft due.
+    // A draft becomes due when its victim becomes a tracked vault.
     let late = address(0xbeef);
     test.ingest(&report("two", json!({ "victims": [late] }))).await;
     let before = newest(&test).await;
@@ -86,14 +86,14 @@ async fn a_corrected_report_corrects_the_event_that_was_made_of_it() {
     let vault = |number: usize| format!("/v1/vault/ethereum/{}/events", VAULTS[number].address());
     assert!(!titles(&test.json(&vault(0)).await).iter().any(|title| title.contains("ttack")), "no longer a victim");
     assert!(titles(&test.json(&vault(2)).await).contains(&"A larger attack"));
-    assert_eq!(told(&test, made("one")).await, ["promoted"], "a correction is told to nobody");
-    // What says the same already is left alone.
+    assert_eq!(stream_operations(&test, made("one")).await, ["promoted"], "a correction is not sent to subscribers");
+    // A second pass finds nothing to correct.
     let again = auto_publish::run(&test.facts.db, &test.app.clock).await.unwrap();
     assert_eq!((again.promoted, again.published.len()), (0, 0));
 }
 
 #[tokio::test]
-async fn an_event_names_the_victims_that_come_to_be_tracked_later() {
+async fn an_event_names_victims_that_become_tracked_later() {
     let test = TestApp::with_market().await;
     let late = address(0xbeef);
     test.ingest(&on_vault("one", json!({ "victims": [VAULTS[0].address(), late] }))).await;
@@ -103,7 +103,7 @@ async fn an_event_names_the_victims_that_come_to_be_tracked_later() {
 }
 
 #[tokio::test]
-async fn a_report_that_touches_nothing_any_longer_takes_its_event_back_until_it_does_again() {
+async fn an_event_is_retracted_while_its_report_touches_nothing_tracked() {
     let test = TestApp::with_market().await;
     test.ingest(&on_vault("one", json!({}))).await;
     test.ingest(&newer(&report("one", json!({})))).await;
@@ -111,16 +111,16 @@ async fn a_report_that_touches_nothing_any_longer_takes_its_event_back_until_it_
     assert_eq!((&served["affectsTrackedUniverse"], &served["promotedEventId"]), (&json!(false), &Value::Null));
     assert_eq!(test.get(&format!("/v1/events/{}", made("one"))).await.status, StatusCode::NOT_FOUND);
     assert!(feed(&test, "eventType=securityevent").await.is_empty());
-    assert_eq!(told(&test, made("one")).await, ["promoted", "retracted"]);
+    assert_eq!(stream_operations(&test, made("one")).await, ["promoted", "retracted"]);
 
     test.ingest(&on_vault("one", json!({})).replace(SEEN, "2026-11-20T23:30:00Z")).await;
     assert_eq!(feed(&test, "eventType=securityevent").await, ["Attack on one"]);
     assert_eq!(row(&test, "one").await["promotedEventId"], json!(made("one").to_string()));
-    assert_eq!(told(&test, made("one")).await, ["promoted", "retracted", "published", "promoted"]);
+    assert_eq!(stream_operations(&test, made("one")).await, ["promoted", "retracted", "published", "promoted"]);
 }
 
 #[tokio::test]
-async fn a_row_names_its_event_only_while_that_can_be_read() {
+async fn a_row_names_its_event_only_while_the_event_is_served() {
     let test = TestApp::with_market().await;
     test.ingest(&on_vault("one", json!({}))).await;
     let named = async || row(&test, "one").await["promotedEventId"].clone();
@@ -129,7 +129,7 @@ async fn a_row_names_its_event_only_while_that_can_be_read() {
     verb(&test, made("one"), Verb::Retract { reason: None }).await;
     assert!(raised(&before, &newest(&test).await).contains(&Tag::Security));
     assert_eq!(named().await, Value::Null);
-    // An editor's word stands, whatever is observed of the row.
+    // A newer observation does not undo an editor's retraction.
     test.ingest(&newer(&on_vault("one", json!({ "title": "Told anew" })))).await;
     assert_eq!((named().await, feed(&test, "eventType=securityevent").await.len()), (Value::Null, 0));
     verb(&test, made("one"), Verb::Publish).await;
@@ -163,7 +163,7 @@ async fn a_row_names_no_event_of_a_chain_that_is_withheld() {
     assert_eq!(named().await, number);
     test.ingest(&base(false, "2026-11-20T10:00:00Z")).await;
     assert_eq!(named().await, Value::Null);
-    // The same where the event comes to stand on a chain that is served.
+    // The row names the event again when the event moves to a served chain.
     let before = newest(&test).await;
     test.ingest(&incident(1, "2026-11-20T23:00:00Z")).await;
     assert!(raised(&before, &newest(&test).await).contains(&Tag::Security));

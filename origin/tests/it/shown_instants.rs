@@ -1,4 +1,4 @@
-//! Instants are kept in microseconds and mostly shown in milliseconds: given back as an upper bound, one means the row that showed it.
+//! Instants are stored in microseconds and mostly shown in milliseconds. A shown instant used as an upper bound includes the row that showed it.
 
 use crate::baskets_world::World as Baskets;
 use crate::http_holders::snapshot;
@@ -33,7 +33,7 @@ async fn score_history_up_to_a_point_as_it_was_shown_ends_with_that_point() {
 }
 
 #[tokio::test]
-async fn holders_up_to_a_look_as_it_was_shown_end_with_that_look() {
+async fn holders_up_to_a_snapshot_as_it_was_shown_end_with_that_snapshot() {
     let test = TestApp::with_market().await;
     test.ingest(&snapshot("2026-11-20T21:00:00.123456Z", json!({}))).await;
     let history = format!("/v1/vault/ethereum/{}/holders/history", VAULTS[0].address());
@@ -44,7 +44,7 @@ async fn holders_up_to_a_look_as_it_was_shown_end_with_that_look() {
 }
 
 #[tokio::test]
-async fn a_replay_up_to_a_delivery_as_it_was_shown_takes_it_in() {
+async fn a_replay_up_to_a_delivery_as_it_was_shown_includes_it() {
     let world = Webhooks::new().await;
     let receiver = Receiver::new(Manner::status(200)).await;
     let (id, _) = world.subscribed(&receiver).await;

@@ -1,4 +1,4 @@
-//! Signals: whom they touch, for how much, and how they are found.
+//! Signals: which vaults they affect, the exposure of these, and the list's filters.
 
 use crate::market::{DOLLAR, VAULTS, line};
 use crate::testapp::TestApp;
@@ -34,7 +34,7 @@ async fn detail(test: &TestApp, key: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_signal_touches_the_vaults_of_its_entities_each_once_and_adds_them_up_to_the_cent() {
+async fn a_signal_counts_each_affected_vault_once_and_sums_exposure_to_the_cent() {
     let test = TestApp::with_market().await;
     let vault = VAULTS[0].id();
     let key = format!("1:{}", VAULTS[0].address().to_uppercase().replace("0X", "0x"));
@@ -136,7 +136,7 @@ async fn markets_and_feeds_lead_to_the_vaults_of_their_reserves() {
 }
 
 #[tokio::test]
-async fn what_the_source_computed_itself_stands() {
+async fn values_computed_by_the_source_itself_are_kept() {
     let test = TestApp::with_market().await;
     let given = json!([
         { "vault_id": VAULTS[0].id(), "exposure_usd": 12.345, "share": 0.5 },
@@ -156,7 +156,7 @@ async fn what_the_source_computed_itself_stands() {
     );
     let sum = detail(&test, "sum").await;
     assert_eq!((&sum["exposureUsd"], &sum["affectedVaultCount"]), (&json!("7.50"), &json!(0)));
-    // A newer word replaces what was found before it.
+    // A newer observation replaces the earlier one.
     let newer = signal("own", &[("curator", "north")], json!({})).replace(SEEN, "2026-11-20T23:56:00Z");
     test.ingest(&newer).await;
     assert_eq!(detail(&test, "own").await["exposureUsd"], "10000000.00");
@@ -203,7 +203,7 @@ async fn the_list_looks_back_thirty_days_and_takes_every_filter() {
     let mut seen = titles(&test, "limit=1&page=2").await;
     seen.extend(titles(&test, "limit=1&page=3").await);
     seen.sort();
-    assert_eq!(seen, ["same-a", "same-b"], "equal times neither overlap nor skip");
+    assert_eq!(seen, ["same-a", "same-b"], "pages of rows with equal times neither overlap nor skip");
     for bad in ["severity=high", "vault=nothing", "vault=1:0x12", "since=yesterday", "limit=0", "entity=%00"] {
         assert_eq!(test.get(&format!("/v1/signals?{bad}")).await.code(), "INVALID_PARAMETER", "{bad}");
     }
@@ -214,7 +214,7 @@ async fn the_list_looks_back_thirty_days_and_takes_every_filter() {
 }
 
 #[tokio::test]
-async fn a_withheld_chain_takes_its_signals_and_its_vaults_out() {
+async fn a_withheld_chain_hides_its_signals_and_its_vaults() {
     let test = TestApp::with_market().await;
     let lines = [
         signal("of-base", &[("chain", "8453")], json!({})),
@@ -243,7 +243,7 @@ async fn a_withheld_chain_takes_its_signals_and_its_vaults_out() {
 }
 
 #[tokio::test]
-async fn a_withheld_chain_keeps_its_signals_back_by_whatever_they_name_it() {
+async fn signals_of_a_withheld_chain_are_hidden_however_they_name_it() {
     let test = TestApp::with_market().await;
     let asset = json!({ "id": "based", "chain_id": 8453, "address": crate::market::address(0xba), "symbol": "BASED",
                         "category": "fiat_backed_stablecoin" });
@@ -313,6 +313,6 @@ async fn a_signal_names_the_graph_that_was_current_when_its_impact_was_found() {
         (signal["graphSnapshotId"].clone(), signal["evidence"]["snapshotId"].clone())
     };
     assert_eq!(shown("late").await, (json!(snapshot), json!(snapshot)));
-    assert_eq!(shown("early").await, (Value::Null, Value::Null), "there was none yet");
-    assert_eq!(shown("given").await, (Value::Null, json!("their-own")), "the source found that out itself");
+    assert_eq!(shown("early").await, (Value::Null, Value::Null), "no graph existed yet");
+    assert_eq!(shown("given").await, (Value::Null, json!("their-own")), "the source supplied its own snapshot");
 }

@@ -19,16 +19,16 @@ const BUILT: [(&str, &str); 6] = [
     ("store/vaults/days/signals.rs", "vault_days"),
 ];
 
-/// What begins a statement, after comments. Fragments begin with something else, or are used in statements that are checked whole.
+/// The first word of a statement, after comments. A fragment begins with another word, or is part of a statement that is checked as a whole.
 const VERBS: [&str; 9] = ["SELECT ", "INSERT ", "UPDATE ", "DELETE ", "WITH ", "LOCK ", "LISTEN ", "TRUNCATE ", "DROP "];
 
-/// Keywords that are no names of tables, columns or functions.
+/// SQL keywords that are not also names of tables, columns or functions.
 const KEYWORDS: [&str; 15] = [
     "select", "from", "where", "join", "insert", "into", "update", "delete", "returning", "values", "order", "group", "exists", "distinct",
     "null",
 ];
 
-/// The statement behind the comments that name it.
+/// The statement without the comments before it.
 fn without_comments(text: &str) -> &str {
     let text = text.trim_start();
     let behind = match text.split_at_checked(2) {
@@ -39,7 +39,7 @@ fn without_comments(text: &str) -> &str {
     behind.map_or(text, without_comments)
 }
 
-/// The keywords of a statement that are in lower case. Quoted texts may have any words.
+/// The keywords of a statement that are in lower case. Quoted texts are not checked.
 fn lower_case_keywords(sql: &str) -> BTreeSet<&str> {
     let plain = without_comments(sql).split('\'').step_by(2);
     let words = plain.flat_map(|part| part.split(|char: char| !char.is_alphanumeric() && char != '_'));
@@ -55,7 +55,7 @@ fn is_statement(text: &str) -> bool {
 /// A string literal in a source file.
 struct Literal {
     line: usize,
-    /// The source in front of it, back to the end of the previous statement.
+    /// The source before it, back to the end of the previous statement.
     before: String,
     text: String,
 }
@@ -65,7 +65,7 @@ impl Literal {
         self.before.trim_end().ends_with("format!(")
     }
 
-    /// The constant or variable that it is the value of.
+    /// The name of the constant or variable that it is assigned to.
     fn name(&self) -> Option<&str> {
         let (name, _) = self.before.rsplit_once('=')?;
         let name = name.split(": &").next()?.trim_end();
@@ -127,7 +127,7 @@ fn placeholders(text: &str) -> BTreeSet<String> {
     inside.map(|(name, _)| name.split(':').next().unwrap_or_default().to_owned()).collect()
 }
 
-/// Statements of one file, with their lines, and the placeholders that no literal explains.
+/// Statements of one file with their lines, and the placeholders that no literal resolves.
 fn statements(file: &[Literal], elsewhere: &BTreeMap<String, String>) -> (Vec<(usize, String)>, BTreeSet<String>) {
     let here: BTreeMap<&str, &str> =
         file.iter().filter(|one| !one.is_format()).filter_map(|one| Some((one.name()?, one.text.as_str()))).collect();

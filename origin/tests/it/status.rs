@@ -1,4 +1,4 @@
-//! The status feed: every component from what the service holds, one that cannot be read, and what is remembered of minutes.
+//! The status feed: each component from the service's state, a component that cannot be read, and the samples of past minutes.
 
 use crate::chaos::ChaosProxy;
 use crate::db::TestDb;
@@ -31,7 +31,7 @@ pub async fn status_of(test: &TestApp, name: &str) -> String {
     component(test, name).await.0
 }
 
-/// The signals, once the database is heard again: connections from before it was cut off are found out one by one.
+/// The signals, once the database answers again. Each broken connection in the pool is discovered only when it is used.
 async fn signals(test: &TestApp) -> Value {
     for _ in 0..20 {
         let signals = test.json("/v1/status").await["signals"].clone();
@@ -47,7 +47,7 @@ async fn sample(test: &TestApp, link: Option<&Arc<EdgeLink>>) {
 }
 
 #[tokio::test]
-async fn a_service_that_does_well_says_so_and_may_be_kept_for_a_minute() {
+async fn a_healthy_service_says_so_and_its_status_may_be_cached_for_a_minute() {
     let test = TestApp::with_market().await;
     let reply = test.get("/v1/status").await;
     let feed = reply.json();
@@ -77,21 +77,21 @@ async fn without_its_database_the_service_is_down_and_still_answers() {
         assert!(row["detail"].is_string(), "{row}");
     }
     let unknown = json!({"error_rate_15m": null, "requests_15m": null, "external_down_samples": null});
-    assert_eq!(feed["signals"], unknown, "a zero would be a claim");
+    assert_eq!(feed["signals"], unknown, "an unknown count is null, not zero");
     assert!(
         sampler::sample(&test.app, None, test.app.clock.now()).await.is_err(),
-        "nothing is made up for this minute"
+        "no sample is invented for this minute"
     );
     wire.mend();
     assert_eq!(test.json("/v1/status").await["status"], "operational");
 }
 
 #[tokio::test]
-async fn a_part_that_cannot_be_read_costs_its_row_and_no_other() {
+async fn a_component_that_cannot_be_read_degrades_only_its_own_row() {
     let test = TestApp::with_market().await;
     let rows = async || {
         let feed = test.json("/v1/status").await;
-        assert_eq!(feed["status"], "operational", "none of these leads");
+        assert_eq!(feed["status"], "operational", "none of these components decides the overall status");
         let rows = feed["components"].as_array().unwrap().iter();
         let unwell: Vec<_> = rows.filter(|row| row["status"] != "operational").cloned().collect();
         unwell.iter().map(|row| format!("{}: {}", row["name"], row["detail"])).collect::<Vec<_>>()
@@ -105,7 +105,7 @@ async fn a_part_that_cannot_be_read_costs_its_row_and_no_other() {
         assert_eq!(rows().await, [format!("\"{name}\": \"could not be read in time\"")]);
         renamed("away", table).await;
     }
-    // One that is there and does not answer costs the same, and the feed waits no longer than a second for it.
+    // A table that is locked has the same effect, and the feed waits at most a second for it.
     let mut busy = test.app.db.pool.begin().await.unwrap();
     sqlx::query("lock table webhook_attempt in access exclusive mode").execute(&mut *busy).await.unwrap();
     assert_eq!(rows().await, ["\"webhooks\": \"could not be read in time\""]);
@@ -114,12 +114,12 @@ async fn a_part_that_cannot_be_read_costs_its_row_and_no_other() {
 }
 
 #[tokio::test]
-async fn a_process_whose_door_accepts_nobody_is_down_whatever_its_database_says() {
+async fn a_process_whose_listener_accepts_no_connection_is_down_even_with_its_database() {
     let test = TestApp::with_market().await;
     let listeners = Listeners::bind(&test.config).await.unwrap();
     let relay = listeners.addresses().unwrap().relay;
     assert!(test.app.heartbeat.set(Heartbeat::through(relay).unwrap()).is_ok());
-    assert_eq!(status_of(&test, "api").await, "down", "it is bound, and nobody takes connections");
+    assert_eq!(status_of(&test, "api").await, "down", "the listener is bound, but nothing accepts connections");
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let serving = tokio::spawn(listeners.serve(test.app.clone(), async move {
         let _ = stopped.await;
@@ -127,11 +127,11 @@ async fn a_process_whose_door_accepts_nobody_is_down_whatever_its_database_says(
     assert_eq!(status_of(&test, "api").await, "operational");
     stop.send(()).unwrap();
     serving.await.unwrap();
-    assert_eq!(status_of(&test, "api").await, "down", "it went away");
+    assert_eq!(status_of(&test, "api").await, "down", "the listener was closed");
 }
 
 #[tokio::test]
-async fn what_is_withheld_on_purpose_is_not_counted_and_our_faults_meanwhile_are() {
+async fn answers_withheld_by_fail_safe_mode_do_not_count_as_errors_but_internal_errors_do() {
     let facts = TestDb::new().await;
     let wire = ChaosProxy::before(&facts.url).await;
     let test = TestApp::over(facts, Wish { database: Some(wire.url()), ..Wish::default() }).await;
@@ -159,20 +159,20 @@ async fn errors_are_counted_over_all_processes_and_a_quarter_of_an_hour() {
         (0..99).for_each(|_| app.traffic.answered(now, false));
         app.traffic.answered(now, true);
     }
-    assert_eq!(status_of(&test, "errors").await, "operational", "a hundred answers say nothing");
+    assert_eq!(status_of(&test, "errors").await, "operational", "a hundred answers are too few for an error rate");
     sampler::share(&other.app, now).await.unwrap();
     let feed = test.json("/v1/status").await;
     assert_eq!(feed["status"], "degraded");
     assert_eq!(feed["signals"], json!({"error_rate_15m": 0.01, "requests_15m": 200, "external_down_samples": null}));
-    // What answers for itself is not counted, however often it is asked.
+    // Requests for the status feed itself are not counted.
     assert_eq!(test.json("/v1/status").await["signals"]["requests_15m"], 200);
     test.app.clock.advance(900);
     let none = json!({"error_rate_15m": null, "requests_15m": 0, "external_down_samples": null});
-    assert_eq!(test.json("/v1/status").await["signals"], none, "of no answers there is no rate");
+    assert_eq!(test.json("/v1/status").await["signals"], none, "without answers there is no rate");
 }
 
 #[tokio::test]
-async fn faults_of_ours_count_and_those_of_callers_do_not() {
+async fn internal_errors_count_and_errors_of_callers_do_not() {
     let facts = TestDb::new().await;
     let wire = ChaosProxy::before(&facts.url).await;
     let test = TestApp::over(facts, Wish { database: Some(wire.url()), ..Wish::default() }).await;
@@ -187,7 +187,7 @@ async fn faults_of_ours_count_and_those_of_callers_do_not() {
 }
 
 #[tokio::test]
-async fn an_overflow_and_old_readings_degrade_the_parts_they_belong_to_and_nothing_else() {
+async fn an_overflow_and_old_readings_degrade_only_their_own_components() {
     let test = TestApp::with_market().await;
     sqlx::query("insert into stream_overflow (at) values ($1::timestamptz)")
         .bind("2026-11-20T23:50:00Z")
@@ -197,7 +197,7 @@ async fn an_overflow_and_old_readings_degrade_the_parts_they_belong_to_and_nothi
     assert_eq!(status_of(&test, "events_stream").await, "degraded");
     test.app.clock.advance(301);
     assert_eq!(status_of(&test, "events_stream").await, "operational");
-    // The newest reading is of ten minutes before the start.
+    // The newest reading is ten minutes older than the start.
     test.app.clock.advance(80 * 60 - 301);
     assert_eq!(status_of(&test, "data_freshness").await, "operational");
     test.app.clock.advance(1);
@@ -206,7 +206,7 @@ async fn an_overflow_and_old_readings_degrade_the_parts_they_belong_to_and_nothi
     assert_eq!(component(&test, "data_freshness").await.1.as_deref(), Some("the newest vault sync is 90 minutes old"));
 }
 
-/// Something at an address that answers what it is told to.
+/// A server in the edge's place that answers with the given status.
 async fn outside(status: Arc<AtomicU16>) -> Arc<EdgeLink> {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -222,7 +222,7 @@ async fn outside(status: Arc<AtomicU16>) -> Arc<EdgeLink> {
 }
 
 #[tokio::test]
-async fn three_samples_from_outside_in_a_row_that_fail_mean_down() {
+async fn three_failed_samples_from_outside_in_a_row_mean_down() {
     let test = TestApp::with_market().await;
     assert!(component(&test, "reachability").await.1.unwrap().starts_with("not sampled"));
     let status = Arc::new(AtomicU16::new(200));
@@ -231,7 +231,7 @@ async fn three_samples_from_outside_in_a_row_that_fail_mean_down() {
     for answer in [200, 503, 502, 503, 200] {
         status.store(answer, Relaxed);
         sample(&test, Some(&link)).await;
-        // A process that comes second in this minute does not ask again.
+        // A second process in the same minute does not sample again.
         status.store(500, Relaxed);
         sample(&test, Some(&link)).await;
         let feed = test.json("/v1/status").await;
@@ -242,13 +242,13 @@ async fn three_samples_from_outside_in_a_row_that_fail_mean_down() {
     assert_eq!(seen, expected.map(|(status, failed)| (status.to_owned(), failed)));
     test.app.clock.advance(16 * 60);
     let said = component(&test, "reachability").await.1.unwrap();
-    assert_eq!(said, "not sampled from outside within 15 minutes", "what is old says nothing, and nobody knows why");
+    assert_eq!(said, "not sampled from outside within 15 minutes", "old samples do not count");
 }
 
 #[tokio::test]
-async fn uptime_is_told_once_samples_reach_back_and_a_minute_without_one_was_down() {
+async fn uptime_is_shown_once_samples_cover_the_period_and_a_minute_without_a_sample_counts_as_down() {
     let test = TestApp::with_market().await;
-    // Every minute of the day before, but for three that nobody sampled and one that was down.
+    // Every minute until the day before, except three without a sample and one that was down.
     let fill = "insert into status_sample (minute, is_up)
         select at, at <> '2026-11-20T12:00:00Z' from generate_series($1::timestamptz, '2026-11-20T23:59:00Z', interval '1 minute') at
         where at not between '2026-11-20T06:00:00Z' and '2026-11-20T06:02:00Z'";
@@ -266,7 +266,7 @@ async fn uptime_is_told_once_samples_reach_back_and_a_minute_without_one_was_dow
         .fetch_one(&test.app.db.pool)
         .await
         .unwrap();
-    assert_eq!(oldest, test.app.clock.now().as_seconds() - 31 * 86_400, "what nobody looks at is forgotten");
+    assert_eq!(oldest, test.app.clock.now().as_seconds() - 31 * 86_400, "samples older than 31 days are deleted");
     assert_eq!(test.json("/v1/status").await["uptime"]["24h"], 0.0);
 }
 
@@ -287,7 +287,7 @@ async fn one_process_that_found_the_service_up_is_enough() {
 }
 
 #[tokio::test]
-async fn backends_at_the_relay_have_sixty_a_minute() {
+async fn backends_at_the_relay_may_send_sixty_requests_a_minute() {
     let test = TestApp::with_market().await;
     for left in (0..60).rev() {
         let request = Request::builder().uri("/v1/status").body(Body::empty()).unwrap();
@@ -299,7 +299,7 @@ async fn backends_at_the_relay_have_sixty_a_minute() {
 }
 
 #[tokio::test]
-async fn health_names_who_signs_decisions_here() {
+async fn health_names_the_decision_signer() {
     let key = "1111111111111111111111111111111111111111111111111111111111111111";
     let test = TestApp::with(Wish { env: vec![("RDS_SIGNING_KEY", key)], ..Wish::default() }).await;
     let signer = async || test.json("/v1/health").await["evidenceSigner"].clone();
@@ -316,7 +316,7 @@ async fn health_names_who_signs_decisions_here() {
 }
 
 #[tokio::test]
-async fn health_calls_no_slow_count_an_outage() {
+async fn a_slow_count_degrades_health_but_is_not_an_outage() {
     let test = TestApp::new().await;
     let mut busy = test.app.db.pool.begin().await.unwrap();
     let lock = "lock table exposure in access exclusive mode";
@@ -337,7 +337,7 @@ async fn health_calls_no_slow_count_an_outage() {
     let counts =
         "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
     let waiting: i64 = sqlx::query_scalar(counts).fetch_one(&mut *busy).await.unwrap();
-    assert_eq!(waiting, 1, "one count at a time, however often is asked");
+    assert_eq!(waiting, 1, "only one count runs at a time");
     busy.rollback().await.unwrap();
     assert_eq!(test.json("/v1/health").await["status"], "ok");
 }

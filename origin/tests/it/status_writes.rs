@@ -1,4 +1,4 @@
-//! A database that refuses writes: noticed by a write, told everywhere, and no reason to stop reading.
+//! A database that refuses writes: detected by a test write and reported everywhere, while reads continue.
 
 use crate::chaos::ChaosProxy;
 use crate::db::TestDb;
@@ -9,7 +9,7 @@ use rds_origin::status::writes;
 use serde_json::json;
 use sqlx::Connection;
 
-/// Has every write of the probe fail as on a full disk, or succeed again.
+/// Makes every test write fail as on a full disk, or succeed again.
 async fn disk_is_full(test: &TestApp, full: bool) {
     let sql = match full {
         true => {
@@ -20,12 +20,12 @@ async fn disk_is_full(test: &TestApp, full: bool) {
         false => "drop function refuse_write cascade",
     };
     sqlx::raw_sql(sql).execute(&test.app.db.pool).await.unwrap();
-    // As if nobody had written for long.
+    // As if the last test write were long ago.
     sqlx::query("update write_probe set written_at = to_timestamp(0)").execute(&test.app.db.pool).await.unwrap();
 }
 
 #[tokio::test]
-async fn a_database_that_refuses_writes_is_told_everywhere_and_takes_no_process_out_of_service() {
+async fn a_database_that_refuses_writes_is_reported_everywhere_and_takes_no_process_out_of_service() {
     let test = TestApp::with_market().await;
     let metric = async || test.admin("GET", "/metrics", "").await.text().contains("\nrds_db_writes_refused 1\n");
     writes::look(&test.app).await;
@@ -42,7 +42,7 @@ async fn a_database_that_refuses_writes_is_told_everywhere_and_takes_no_process_
         (ready.status, &ready.json()["writes"], &ready.json()["db"]),
         (StatusCode::OK, &json!("failing"), &json!("up"))
     );
-    assert_eq!(test.json("/v1/status").await["status"], "operational", "reads go on");
+    assert_eq!(test.json("/v1/status").await["status"], "operational", "reads continue");
     assert_eq!(test.get("/v1/vaults").await.status, StatusCode::OK);
 
     disk_is_full(&test, false).await;
@@ -51,19 +51,19 @@ async fn a_database_that_refuses_writes_is_told_everywhere_and_takes_no_process_
 }
 
 #[tokio::test]
-async fn a_database_that_takes_no_writes_for_now_is_noticed_and_one_that_is_away_refuses_none() {
+async fn a_read_only_database_is_noticed_and_an_unreachable_one_does_not_count_as_refusing_writes() {
     let facts = TestDb::new().await;
     let wire = ChaosProxy::before(&facts.url).await;
     let test = TestApp::over(facts, Wish { database: Some(wire.url()), ..Wish::default() }).await;
     wire.cut();
     writes::look(&test.app).await;
-    assert!(!test.app.writes.are_refused(), "nobody has said so");
+    assert!(!test.app.writes.are_refused(), "an unreachable database has not refused a write");
     wire.mend();
     let mut one = sqlx::PgConnection::connect(&test.facts.url).await.unwrap();
     let read_only = "do $$ begin execute 'alter database ' || current_database() || ' set default_transaction_read_only = on'; end $$";
     sqlx::query(read_only).execute(&mut one).await.unwrap();
     for _ in 0..20 {
-        // Connections from before are found out one by one.
+        // Each broken connection in the pool is discovered only when it is used.
         writes::look(&test.app).await;
         let sql = "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()";
         sqlx::query(sql).execute(&mut one).await.unwrap();
@@ -72,7 +72,7 @@ async fn a_database_that_takes_no_writes_for_now_is_noticed_and_one_that_is_away
         }
         let _ = sqlx::query("update write_probe set written_at = to_timestamp(0)").execute(&mut one).await;
     }
-    panic!("it was not noticed");
+    panic!("the read-only database was not noticed");
 }
 
 #[tokio::test]
@@ -87,7 +87,7 @@ async fn one_process_writes_and_the_others_see_it() {
     let first = written().await;
     assert!(first.len() == 1 && first[0].ends_with("65536"), "{first:?}");
     writes::look(&test.app).await;
-    assert_eq!(written().await, first, "it was a moment ago");
+    assert_eq!(written().await, first, "the last test write is recent");
     sqlx::query("update write_probe set written_at = written_at - interval '16 seconds'")
         .execute(&test.app.db.pool)
         .await

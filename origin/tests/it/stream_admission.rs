@@ -1,4 +1,4 @@
-//! Who may hold a stream open, and how many: counted over all processes, exactly, whatever dies.
+//! Who may open a stream, and how many: counted exactly over all processes, even if one of them dies.
 //!
 //! The cases S10 and S11 of the fault list.
 
@@ -15,11 +15,11 @@ use serde_json::Value;
 
 const STREAM: &str = "/v1/events/stream";
 
-async fn places(test: &TestApp) -> i64 {
+async fn leases(test: &TestApp) -> i64 {
     sqlx::query_scalar("SELECT count(*) FROM stream_lease").fetch_one(&test.app.db.pool).await.unwrap()
 }
 
-/// A refusal, as the interface promises it.
+/// Checks a refusal as the API documents it, and returns its message.
 async fn refused(client: &mut Client) -> String {
     assert_eq!(client.status(), 429);
     assert_eq!(client.header("retry-after"), Some("10"));
@@ -57,7 +57,7 @@ async fn s10_the_two_hundred_and_first_stream_of_a_key_is_refused_over_two_proce
     another.opened(&serving).await;
     here.truncate(119);
     let mut last = None;
-    eventually("the place is free", async || {
+    eventually("the lease is released", async || {
         let client = ask.at(&other).await;
         let open = client.status() == 200;
         last = Some(client);
@@ -66,12 +66,12 @@ async fn s10_the_two_hundred_and_first_stream_of_a_key_is_refused_over_two_proce
     .await;
     refused(&mut ask.at(&serving).await).await;
     drop((here, there, last));
-    eventually("all places are given back", async || places(&test).await == 0).await;
+    eventually("all leases are released", async || leases(&test).await == 0).await;
     eventually("the gauge says so", async || test.app.streams.open() == 0).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn s10_racing_for_the_last_places_no_more_than_these_are_given() {
+async fn s10_a_race_for_the_last_ten_streams_admits_exactly_ten() {
     let (test, serving) = service().await;
     let (_second, other) = beside(&test).await;
     let ask = Ask::with(&key(&test).await);
@@ -87,19 +87,19 @@ async fn s10_racing_for_the_last_places_no_more_than_these_are_given() {
         clients.push(client.unwrap());
     }
     assert_eq!(clients.iter().filter(|client| client.status() == 200).count(), 10);
-    assert_eq!(places(&test).await, 200);
+    assert_eq!(leases(&test).await, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn s10_the_places_of_a_process_that_was_killed_are_free_once_it_counts_as_dead() {
+async fn s10_the_leases_of_a_killed_process_are_released_once_it_counts_as_dead() {
     let (test, serving) = service().await;
     let (_second, other) = beside(&test).await;
     let ask = Ask::with(&key(&test).await);
     let _killed = many(&ask, &other, 150).await;
     let _held = many(&ask, &serving, 50).await;
     other.kill().await;
-    // As on SIGKILL: nobody gives anything back.
-    assert_eq!(places(&test).await, 200);
+    // As after SIGKILL, no lease was released.
+    assert_eq!(leases(&test).await, 200);
     refused(&mut ask.at(&serving).await).await;
     let sql = "UPDATE stream_process SET alive_until = clock_timestamp() WHERE id = \
                (SELECT process FROM stream_lease GROUP BY process HAVING count(*) = 150)";
@@ -112,11 +112,11 @@ async fn s10_the_places_of_a_process_that_was_killed_are_free_once_it_counts_as_
         open
     })
     .await;
-    assert_eq!(places(&test).await, 51);
+    assert_eq!(leases(&test).await, 51);
 }
 
 #[tokio::test]
-async fn a_process_that_was_taken_for_dead_ends_the_streams_whose_places_are_gone() {
+async fn a_process_that_was_considered_dead_ends_the_streams_whose_leases_are_gone() {
     let (test, serving) = service().await;
     let ask = Ask::with(&key(&test).await);
     let mut clients = many(&ask, &serving, 3).await;
@@ -137,7 +137,7 @@ async fn a_process_that_was_taken_for_dead_ends_the_streams_whose_places_are_gon
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn s11_thousands_that_come_and_go_leave_nothing_behind() {
+async fn s11_thousands_of_clients_that_come_and_go_leave_nothing_behind() {
     let (test, serving) = service().await;
     let ask = Ask::with(&key(&test).await);
     let port = serving.doors.relay.port();
@@ -158,11 +158,11 @@ async fn s11_thousands_that_come_and_go_leave_nothing_behind() {
     while let Some(done) = coming.join_next().await {
         done.unwrap();
     }
-    eventually("all are gone", async || places(&test).await == 0 && test.app.streams.open() == 0).await;
+    eventually("all are gone", async || leases(&test).await == 0 && test.app.streams.open() == 0).await;
     eventually("sockets are closed", async || connections(port) == 0).await;
 }
 
-/// TCP connections whose local end is `port` and still has a socket: neither the listener nor those in TIME_WAIT.
+/// Number of TCP connections at the local `port` that still have a socket, without the listener and those in TIME_WAIT.
 fn connections(port: u16) -> usize {
     let table = std::fs::read_to_string("/proc/self/net/tcp").unwrap();
     let local = format!(":{port:04X}");
@@ -171,7 +171,7 @@ fn connections(port: u16) -> usize {
 }
 
 #[tokio::test]
-async fn five_of_an_end_viewer_are_admitted_and_of_another_key_five_more() {
+async fn an_end_viewer_may_have_five_streams_for_each_key() {
     let (test, serving) = service().await;
     let (one, other) = (Ask::with(&key(&test).await), Ask::with(&key(&test).await));
     let viewer = |ask: &Ask, ip: &str| ask.clone().header("x-service-client-ip", ip);
@@ -194,7 +194,7 @@ async fn five_of_an_end_viewer_are_admitted_and_of_another_key_five_more() {
 }
 
 #[tokio::test]
-async fn without_a_key_there_is_no_stream_until_it_is_rolled_out() {
+async fn without_a_key_there_is_no_stream_unless_anonymous_streams_are_enabled() {
     let (test, serving) = service().await;
     let mut client = Ask::default().at(&serving).await;
     assert_eq!(client.status(), 401);
@@ -204,17 +204,17 @@ async fn without_a_key_there_is_no_stream_until_it_is_rolled_out() {
     assert_eq!(
         (wrong.status(), wrong.header("x-ratelimit-limit")),
         (401, Some("10")),
-        "a rejected key costs its address"
+        "a rejected key counts against the caller's address"
     );
     assert!(wrong.rest().await.contains("invalid_api_key"));
-    assert_eq!(places(&test).await, 0);
+    assert_eq!(leases(&test).await, 0);
 }
 
 #[tokio::test]
-async fn while_it_is_rolled_out_an_address_without_a_key_may_have_five() {
+async fn with_anonymous_streams_enabled_an_address_may_have_five() {
     let (test, serving) = service_as(vec![("RDS_STREAM_ANONYMOUS", "1")]).await;
     let mut held = many(&Ask::default(), &serving, 5).await;
-    // What a stranger reports about itself means nothing.
+    // A client address that an untrusted caller reports is ignored.
     refused(&mut Ask::default().header("x-service-client-ip", "203.0.113.9").at(&serving).await).await;
     publish(&test, ["to all"]).await;
     assert_eq!(held[4].operation().await.title(), "to all");
@@ -222,7 +222,7 @@ async fn while_it_is_rolled_out_an_address_without_a_key_may_have_five() {
     assert_eq!(wrong.status(), 401, "a rejected key is never anonymous access");
     assert!(wrong.rest().await.contains("invalid_api_key"));
 
-    // Behind the edge the edge says whose it is.
+    // For requests through the edge, the edge reports the client address.
     let ask = |ip: &str| {
         let mut request = signed("GET", STREAM, "");
         request.headers_mut().insert("x-service-client-ip", ip.parse().unwrap());
@@ -243,7 +243,7 @@ async fn at_the_edge(test: &TestApp, request: Request) -> axum::response::Respon
 }
 
 #[tokio::test]
-async fn at_the_edges_door_the_callers_plan_decides() {
+async fn at_the_edge_listener_the_callers_plan_decides() {
     let (test, _serving) = service().await;
     let reply: Reply = test.get(STREAM).await;
     assert_eq!(
@@ -262,7 +262,7 @@ async fn at_the_edges_door_the_callers_plan_decides() {
 }
 
 #[tokio::test]
-async fn a_revoked_keys_streams_end_wherever_they_are_and_others_go_on() {
+async fn streams_of_a_revoked_key_end_in_every_process_and_others_continue() {
     let (test, serving) = service().await;
     let (_second, other) = beside(&test).await;
     let (revoked, kept) = (key(&test).await, key(&test).await);
@@ -270,10 +270,10 @@ async fn a_revoked_keys_streams_end_wherever_they_are_and_others_go_on() {
     let mut mine = Ask::with(&kept).opened(&other).await;
     keys::revoke(&test.app.db, &test.app.clock, revoked.id).await.unwrap();
     for client in &mut theirs {
-        assert!(client.has_ended().await, "without a word: the next request says 401");
+        assert!(client.has_ended().await, "the stream ends without a frame, and the next request gets 401");
     }
     assert_eq!(Ask::with(&revoked).at(&serving).await.status(), 401);
     publish(&test, ["on"]).await;
     assert_eq!(mine.operation().await.title(), "on");
-    eventually("their places are given back", async || places(&test).await == 1).await;
+    eventually("their leases are released", async || leases(&test).await == 1).await;
 }

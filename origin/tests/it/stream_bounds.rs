@@ -1,4 +1,4 @@
-//! What bounds a stream: bytes at a time, how far it is searched for, a hole in the journal, the end of its key.
+//! What bounds a stream: bytes per read, the length of a filtered search, a hole in the journal, and the revocation of its key.
 
 use crate::stream_client::{Ask, Client};
 use crate::streaming::{eventually, key, operation, publish_rows, published, service, vault};
@@ -9,14 +9,14 @@ use rds_origin::store::push::journal::read::ReadLimits;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-/// Longer than the service waits before it takes a client for one that does not read (`STALLED` in `stream/delivery.rs`).
+/// Longer than the service waits before it considers a client to be not reading (`STALLED_MICROS` in `stream/delivery.rs`).
 const STALLED: Duration = Duration::from_millis(200);
 
 fn numbers(range: std::ops::RangeInclusive<u64>) -> Vec<String> {
     range.map(|number| number.to_string()).collect()
 }
 
-/// Removes operations by hand, as nothing in the service does.
+/// Deletes operations directly, which the service itself never does.
 async fn removed(test: &TestApp, title: &str) {
     for sql in [
         "ALTER TABLE push_operation DISABLE TRIGGER USER".to_owned(),
@@ -36,7 +36,7 @@ async fn hole(client: &mut Client, from: u64, to: u64) {
 }
 
 #[tokio::test]
-async fn what_is_numbered_and_not_there_any_more_is_a_gap_and_what_follows_comes() {
+async fn a_numbered_operation_that_is_missing_is_a_gap_and_later_operations_follow() {
     let (test, serving) = service().await;
     let key = key(&test).await;
     published(&test, numbers(1..=6)).await;
@@ -51,7 +51,7 @@ async fn what_is_numbered_and_not_there_any_more_is_a_gap_and_what_follows_comes
     let mut from_within = Ask::with(&key).after("v2:3").opened(&serving).await;
     hole(&mut from_within, 3, 4).await;
 
-    // Numbered, and gone before anybody read it.
+    // An operation that was numbered and deleted before anybody read it.
     let mut live = Ask::with(&key).opened(&serving).await;
     let sql = "WITH state AS (UPDATE journal_state SET head = head + 1 RETURNING head) \
                INSERT INTO journal (seq, operation_id, recorded_at, at) SELECT head, 0, $1, $1 FROM state";
@@ -60,11 +60,11 @@ async fn what_is_numbered_and_not_there_any_more_is_a_gap_and_what_follows_comes
     hole(&mut live, 6, 7).await;
     published(&test, ["8"]).await;
     assert_eq!(live.titles(1).await, ["8"]);
-    assert_eq!(replayed.next().await.event, "gap", "whoever replays to its end is told too");
+    assert_eq!(replayed.next().await.event, "gap", "a client that replays up to the hole gets the gap too");
 }
 
 #[tokio::test]
-async fn one_read_of_the_journal_brings_no_more_bytes_than_it_may() {
+async fn one_read_of_the_journal_returns_at_most_its_byte_limit() {
     let (test, _serving) = service().await;
     let text = "x".repeat(100_000);
     published(&test, (0..10).map(|_| &text)).await;
@@ -73,13 +73,17 @@ async fn one_read_of_the_journal_brings_no_more_bytes_than_it_may() {
         (found.entries.len(), found.entries.iter().filter(|entry| entry.told.is_some()).count(), found.more)
     };
     assert_eq!(read(250_000, None).await, (3, 3, true));
-    assert_eq!(read(1, None).await, (1, 1, true), "one is always brought");
+    assert_eq!(read(1, None).await, (1, 1, true), "at least one operation is returned");
     assert_eq!(read(2_000_000, None).await, (10, 10, false));
-    assert_eq!(read(250_000, Some("another")).await, (10, 0, false), "what is passed over brings nothing");
+    assert_eq!(
+        read(250_000, Some("another")).await,
+        (10, 0, false),
+        "filtered operations do not count towards the limit"
+    );
 }
 
 #[tokio::test]
-async fn what_one_vault_is_told_is_looked_for_in_turns() {
+async fn a_filtered_replay_that_scans_too_many_operations_is_truncated_and_can_be_resumed() {
     let (test, serving) = service().await;
     let (key, mine) = (key(&test).await, vault(1));
     of_others(&test, 60_000).await;
@@ -97,7 +101,7 @@ async fn what_one_vault_is_told_is_looked_for_in_turns() {
     assert_eq!(again.operation().await.title(), "mine");
 }
 
-/// Others' operations, so many that whole pages of the journal bring nothing for one vault.
+/// Commits operations about no vault, so that whole pages of the journal contain nothing for a client of one vault.
 async fn of_others(test: &TestApp, count: i32) {
     let sql = "INSERT INTO push_operation (recorded_at, stream_op, event_id, vault_ids, chain_ids, body) \
                SELECT $1, 'published', 'x', '{}', '{1}', '{}' FROM generate_series(1, $2)";
@@ -107,7 +111,7 @@ async fn of_others(test: &TestApp, count: i32) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_that_does_not_read_is_told_so_though_pages_bring_nothing_for_its_vault() {
+async fn a_client_that_does_not_read_gets_queue_overflow_even_if_pages_contain_nothing_for_its_vault() {
     let (test, serving) = service().await;
     let (key, mine) = (key(&test).await, vault(1));
     let ask = Ask { receive_buffer: 4_096, ..Ask::with(&key).query(&format!("vaultId={mine}")) };
@@ -115,39 +119,39 @@ async fn a_client_that_does_not_read_is_told_so_though_pages_bring_nothing_for_i
     let text = "x".repeat(20_000);
     let own = |text: &str| operation(text, std::slice::from_ref(&mine));
     publish_rows(&test, (0..40).map(|_| own(&text)).collect()).await;
-    // One it reads, and then nothing: its delivery has begun, and stands.
+    // The client reads one operation and then stops, so its delivery has begun and is blocked.
     assert_eq!(deaf.operation().await.number(), 1);
     let blocked = Stopwatch::start();
     of_others(&test, 2_500).await;
     eventually("all are read", async || test.app.journal.ring.tail() == 2_540).await;
-    // The ring moves on: what the client has not read of these is in the journal only.
+    // The ring moves on, so these operations are in the journal only.
     test.app.journal.begin_after(2_540);
     publish_rows(&test, (0..150).map(|_| own("after")).collect()).await;
     eventually("all are read", async || test.app.journal.ring.tail() == 2_690).await;
-    // A fast machine gets here before the service takes the client for one that does not read.
-    eventually("the write has waited too long for a burst", async || blocked.elapsed() > STALLED).await;
+    // A fast machine gets here before the service considers the client to be not reading.
+    eventually("the write has been blocked longer than a burst allows", async || blocked.elapsed() > STALLED).await;
     let frames = deaf.all().await;
     let (gap, operations) = frames.split_last().unwrap();
     let told = gap.json();
     assert_eq!((gap.event.as_str(), told["reason"].as_str()), ("gap", Some("queue_overflow")));
     let numbers: Vec<u64> = operations.iter().filter(|it| it.event == "published").map(|it| it.number()).collect();
     assert!(numbers.starts_with(&(2..=40).collect::<Vec<_>>()), "{numbers:?}");
-    // As many as its queue holds: it was not the bound on what is fetched that ended it.
+    // The client got as many as its queue contains, so the overflow ended the stream and not the limit on fetched operations.
     assert!(numbers.len() >= 100, "{numbers:?}");
     assert!(numbers[39..].iter().copied().eq(2_541..2_541 + numbers.len() as u64 - 39), "{numbers:?}");
     assert_eq!(told["cursor"], format!("v2:{}", numbers.last().unwrap()));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_revoked_key_gets_nothing_more_however_slowly_it_reads() {
+async fn a_client_with_a_revoked_key_gets_nothing_more_however_slowly_it_reads() {
     let (test, serving) = service().await;
     let key = key(&test).await;
     let mut slow = Ask { receive_buffer: 4_096, ..Ask::with(&key) }.opened(&serving).await;
     let text = "x".repeat(20_000);
     published(&test, (0..200).map(|_| &text)).await;
     rds_origin::keys::revoke(&test.app.db, &test.app.clock, key.id).await.unwrap();
-    eventually("it is known", async || test.app.streams.meters.revoked.load(Relaxed) == 1).await;
+    eventually("the revocation is noticed", async || test.app.streams.meters.revoked.load(Relaxed) == 1).await;
     let frames = slow.all().await;
-    assert!(frames.iter().all(|frame| frame.event == "published"), "without a word");
-    assert!(frames.len() < 20, "{} frames: what was on its way, and no more", frames.len());
+    assert!(frames.iter().all(|frame| frame.event == "published"), "the stream ends without a gap frame");
+    assert!(frames.len() < 20, "{} frames, but only those already under way are allowed", frames.len());
 }

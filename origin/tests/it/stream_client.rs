@@ -1,4 +1,4 @@
-//! Clients that read a stream byte by byte, as fast or as slowly as a test wants.
+//! Stream clients that read as fast or as slowly as a test requires.
 
 use crate::streaming::{PATIENCE, Serving, key};
 use crate::testapp::TestApp;
@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::timeout;
 
-/// A frame as a client understands it.
+/// A parsed frame of a stream (server-sent events).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Frame {
     /// The `id` line.
@@ -19,7 +19,7 @@ pub struct Frame {
     pub data: String,
     /// The `retry` line.
     pub retry: Option<String>,
-    /// A comment.
+    /// The text of a comment frame.
     pub comment: Option<String>,
 }
 
@@ -39,17 +39,17 @@ impl Frame {
         frame
     }
 
-    /// The body.
+    /// The data as JSON.
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.data).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
-    /// What the operation's body says.
+    /// The title in the operation's body.
     pub fn title(&self) -> String {
         self.json()["title"].as_str().unwrap().to_owned()
     }
 
-    /// Its number.
+    /// The sequence number in its id.
     pub fn number(&self) -> u64 {
         self.id.as_ref().unwrap().strip_prefix("v2:").unwrap().parse().unwrap()
     }
@@ -66,45 +66,45 @@ pub struct Client {
     ended: bool,
 }
 
-/// What a client asks with.
+/// A request for a stream.
 #[derive(Debug, Clone, Default)]
 pub struct Ask {
-    /// Behind the path, with its `?`.
+    /// Query string with its `?`.
     pub query: String,
     /// Header lines.
     pub headers: Vec<(String, Vec<u8>)>,
-    /// How much the client's kernel takes for it; the system's default at 0.
+    /// Receive buffer of the client's socket in bytes; 0 is the system's default.
     pub receive_buffer: u32,
-    /// GET unless another is named.
+    /// `None` means GET.
     pub method: Option<&'static str>,
-    /// HTTP/1.0.
+    /// Uses HTTP/1.0.
     pub old: bool,
 }
 
 impl Ask {
-    /// With a key.
+    /// A request with a key.
     pub fn with(key: &Minted) -> Self {
         Ask::default().header("authorization", format!("Bearer {}", key.key))
     }
 
-    /// And a header.
+    /// Adds a header.
     pub fn header(mut self, name: &str, value: impl Into<Vec<u8>>) -> Self {
         self.headers.push((name.to_owned(), value.into()));
         self
     }
 
-    /// And where to go on.
+    /// Adds the cursor to resume after.
     pub fn after(self, cursor: impl Into<Vec<u8>>) -> Self {
         self.header("last-event-id", cursor)
     }
 
-    /// And a query.
+    /// Sets the query string.
     pub fn query(mut self, query: &str) -> Self {
         self.query = format!("?{query}");
         self
     }
 
-    /// At the relay's door.
+    /// Sends the request to the relay listener and reads the head of the response.
     pub async fn at(&self, serving: &Serving) -> Client {
         let socket = TcpSocket::new_v4().unwrap();
         if self.receive_buffer > 0 {
@@ -127,7 +127,7 @@ impl Ask {
         client
     }
 
-    /// The same, which must be admitted; the `ready` frame has been read.
+    /// Like [`Ask::at`], but the stream must be admitted. Reads its `ready` frame.
     pub async fn opened(&self, serving: &Serving) -> Client {
         let mut client = self.at(serving).await;
         if client.status() != 200 {
@@ -138,7 +138,7 @@ impl Ask {
     }
 }
 
-/// A thousand clients, as many as five keys may have.
+/// Opens a thousand streams, as many as five keys may have.
 pub async fn a_thousand(test: &TestApp, serving: &Serving) -> Vec<Client> {
     let mut clients = Vec::with_capacity(1_000);
     for _ in 0..5 {
@@ -174,7 +174,7 @@ impl Client {
 
     async fn read_some(&mut self) -> bool {
         let mut piece = [0; 16 << 10];
-        match timeout(PATIENCE, self.stream.read(&mut piece)).await.expect("something comes") {
+        match timeout(PATIENCE, self.stream.read(&mut piece)).await.expect("bytes or the end within PATIENCE") {
             Ok(0) | Err(_) => {
                 self.ended = true;
                 false
@@ -186,7 +186,7 @@ impl Client {
         }
     }
 
-    /// Moves whole chunks from the wire to the body.
+    /// Moves complete chunks from `raw` to `body`.
     fn unpack(&mut self) {
         if !self.chunked {
             self.body.push_str(&String::from_utf8(std::mem::take(&mut self.raw)).unwrap());
@@ -214,14 +214,14 @@ impl Client {
             if self.ended || !self.read_some().await {
                 self.unpack();
                 if !self.body.contains("\n\n") {
-                    assert_eq!(self.body, "", "no frame is cut off");
+                    assert_eq!(self.body, "", "the last frame is incomplete");
                     return None;
                 }
             }
         }
     }
 
-    /// The next frame that is no comment.
+    /// The next frame that is not a comment.
     pub async fn next(&mut self) -> Frame {
         loop {
             let frame = self.frame().await.expect("the stream goes on");
@@ -231,7 +231,7 @@ impl Client {
         }
     }
 
-    /// The next operation frame; cursors are passed over, and nothing else may come.
+    /// The next operation frame. Skips cursor frames and fails on any other.
     pub async fn operation(&mut self) -> Frame {
         loop {
             let frame = self.next().await;
@@ -261,7 +261,7 @@ impl Client {
         frames
     }
 
-    /// A finite answer's body.
+    /// The body of a response that is not a stream.
     pub async fn rest(&mut self) -> String {
         if self.chunked {
             return String::from("(a stream)");
@@ -271,7 +271,7 @@ impl Client {
         String::from_utf8(self.raw.clone()).unwrap()
     }
 
-    /// Whether nothing more comes and the connection is closed.
+    /// Whether the connection is closed and no more frames arrive.
     pub async fn has_ended(&mut self) -> bool {
         self.frame().await.is_none()
     }

@@ -1,4 +1,4 @@
-//! Where a stream begins: every position, every spelling, and what each gap promises.
+//! Where a stream begins: every cursor position, every spelling of a cursor, and what each gap promises.
 //!
 //! The cases S1 to S6 of the fault list.
 
@@ -15,10 +15,10 @@ fn numbers(range: std::ops::RangeInclusive<u64>) -> Vec<String> {
     range.map(|number| number.to_string()).collect()
 }
 
-/// The gap, the position that replaces the client's own, and what follows them.
+/// Reads a gap frame and the cursor frame after it. Returns the new position.
 async fn gap(client: &mut Client, reason: &str) -> String {
     let gap = client.next().await;
-    assert_eq!((gap.event.as_str(), gap.id), ("gap", None), "a gap moves nobody's cursor");
+    assert_eq!((gap.event.as_str(), gap.id), ("gap", None), "a gap frame has no id, so it does not move the cursor");
     assert_eq!(serde_json::from_str::<serde_json::Value>(&gap.data).unwrap()["reason"], reason);
     let cursor = client.next().await;
     assert_eq!((cursor.event.as_str(), cursor.data.as_str()), ("cursor", "{}"));
@@ -26,7 +26,7 @@ async fn gap(client: &mut Client, reason: &str) -> String {
 }
 
 #[tokio::test]
-async fn ready_says_what_the_interface_says() {
+async fn the_ready_frame_and_the_headers_are_as_documented() {
     let (test, serving) = service().await;
     let key = key(&test).await;
     published(&test, ["1", "2"]).await;
@@ -65,13 +65,13 @@ async fn s1_resumed_at_any_position_a_client_gets_exactly_the_rest() {
             let rest = usize::try_from(40 - at).unwrap();
             assert_eq!(client.titles(rest).await, numbers(at + 1..=40), "round {round}, after {at}");
         }
-        // The second time from the journal instead of from the ring.
+        // The second round reads from the journal instead of the ring.
         test.app.journal.ring.begin_after(head(&test.app.db).await);
     }
 }
 
 #[tokio::test]
-async fn s2_resumed_right_after_a_restart_everything_missed_comes_before_anything_new() {
+async fn s2_a_client_that_resumes_right_after_a_restart_first_gets_everything_it_missed() {
     let (test, serving) = service().await;
     let key = key(&test).await;
     published(&test, numbers(1..=5)).await;
@@ -82,11 +82,11 @@ async fn s2_resumed_right_after_a_restart_everything_missed_comes_before_anythin
     let mut fresh = Ask::with(&key).opened(&serving).await;
     published(&test, ["6"]).await;
     assert_eq!(client.operation().await.id.as_deref(), Some("v2:6"));
-    assert_eq!(fresh.operation().await.id.as_deref(), Some("v2:6"), "who names no cursor begins at the tail");
+    assert_eq!(fresh.operation().await.id.as_deref(), Some("v2:6"), "a client without a cursor begins at the tail");
 }
 
 #[tokio::test]
-async fn s3_a_long_history_is_sought_by_number_and_not_searched() {
+async fn s3_a_position_in_a_long_history_is_found_by_its_number_without_a_scan() {
     let (test, serving) = service().await;
     let key = key(&test).await;
     for _ in 0..10 {
@@ -97,7 +97,7 @@ async fn s3_a_long_history_is_sought_by_number_and_not_searched() {
     sqlx::query("ANALYZE journal, push_operation").execute(&test.app.db.pool).await.unwrap();
     let mut client = Ask::with(&key).after("v2:9997").opened(&serving).await;
     assert_eq!(client.titles(3).await, ["997", "998", "999"]);
-    // The same question on a connection whose reading is counted.
+    // The same query on a connection whose row reads are counted.
     let mut one = sqlx::PgConnection::connect(&test.facts.url).await.unwrap();
     let mut tx = one.begin().await.unwrap();
     let most = ReadLimits { rows: 128, bytes: 1 << 20 };
@@ -108,7 +108,7 @@ async fn s3_a_long_history_is_sought_by_number_and_not_searched() {
 }
 
 #[tokio::test]
-async fn s4_more_than_a_thousand_behind_comes_in_thousands_that_add_up() {
+async fn s4_a_client_more_than_a_thousand_behind_gets_everything_in_replays_of_a_thousand() {
     let (test, serving) = service().await;
     let key = key(&test).await;
     publish_rows(&test, (1..=2_300).map(|number| operation(&number.to_string(), &[])).collect()).await;
@@ -137,7 +137,7 @@ async fn s4_more_than_a_thousand_behind_comes_in_thousands_that_add_up() {
 }
 
 #[tokio::test]
-async fn s4_exactly_a_thousand_is_not_too_many_and_goes_on_live() {
+async fn s4_a_client_exactly_a_thousand_behind_gets_them_all_and_continues_live() {
     let (test, serving) = service().await;
     let key = key(&test).await;
     publish_rows(&test, (1..=1_000).map(|number| operation(&number.to_string(), &[])).collect()).await;
@@ -149,7 +149,7 @@ async fn s4_exactly_a_thousand_is_not_too_many_and_goes_on_live() {
 }
 
 #[tokio::test]
-async fn s4_only_what_a_filter_lets_through_counts_and_it_is_told_how_far_it_is() {
+async fn s4_only_operations_that_pass_the_filter_count_and_the_cursor_advances() {
     let (test, serving) = service().await;
     let (key, mine, theirs) = (key(&test).await, vault(1), vault(2));
     let rows = (1..=3_000).map(|number| {
@@ -162,21 +162,21 @@ async fn s4_only_what_a_filter_lets_through_counts_and_it_is_told_how_far_it_is(
     let mut client =
         Ask::with(&key).query(&format!("vaultId={}", mine.to_uppercase())).after("v2:0").opened(&serving).await;
     let hundreds: Vec<String> = (1..=30).map(|hundred| (hundred * 100).to_string()).collect();
-    assert_eq!(client.titles(30).await, hundreds, "the case of an address means nothing");
+    assert_eq!(client.titles(30).await, hundreds, "the case of an address does not matter");
     published(&test, ["theirs"]).await;
     let cursor = client.next().await;
-    assert_eq!((cursor.event.as_str(), cursor.number()), ("cursor", 3_001), "hidden, and passed over");
+    assert_eq!((cursor.event.as_str(), cursor.number()), ("cursor", 3_001), "filtered operations advance the cursor");
 }
 
 #[tokio::test]
-async fn s5_a_cursor_older_than_a_day_is_told_and_the_window_is_replayed() {
+async fn s5_a_cursor_older_than_a_day_gets_a_gap_and_the_window_is_replayed() {
     let (test, serving) = service().await;
     let key = key(&test).await;
     for hour in 0..3 {
         published(&test, [format!("hour {hour}")]).await;
         test.app.clock.advance(HOUR);
     }
-    // The first is a day and a second old, the second younger than a day.
+    // The first operation is a day and a second old, the second is younger than a day.
     test.app.clock.advance(21 * HOUR + 1);
     for old in ["v2:0"] {
         let mut client = Ask::with(&key).after(old).opened(&serving).await;
@@ -184,7 +184,7 @@ async fn s5_a_cursor_older_than_a_day_is_told_and_the_window_is_replayed() {
         assert_eq!(client.titles(2).await, ["hour 1", "hour 2"]);
     }
     let mut client = Ask::with(&key).after("v2:1").opened(&serving).await;
-    assert_eq!(client.titles(2).await, ["hour 1", "hour 2"], "nothing that it misses is out of reach");
+    assert_eq!(client.titles(2).await, ["hour 1", "hour 2"], "everything that it missed is still in the window");
     test.app.clock.advance(48 * HOUR);
     let mut client = Ask::with(&key).after("v2:1").opened(&serving).await;
     assert_eq!(gap(&mut client, "cursor_expired").await, "v2:3");
@@ -192,8 +192,8 @@ async fn s5_a_cursor_older_than_a_day_is_told_and_the_window_is_replayed() {
     assert_eq!(client.titles(1).await, ["new"]);
 }
 
-/// Asks with `id` as the header and as the parameter, which mean the same.
-async fn told(serving: &crate::streaming::Serving, key: &Minted, id: &[u8], reason: &str) {
+/// Sends `id` as the header and as the query parameter, which mean the same, and expects a gap with this reason.
+async fn assert_gap(serving: &crate::streaming::Serving, key: &Minted, id: &[u8], reason: &str) {
     let encoded: String = id.iter().map(|byte| format!("%{byte:02X}")).collect();
     let header_can_say_it =
         !id.iter().any(|byte| matches!(byte, 0 | b'\n' | b'\r')) && id.trim_ascii() == id && !id.is_empty();
@@ -213,15 +213,15 @@ async fn told(serving: &crate::streaming::Serving, key: &Minted, id: &[u8], reas
 }
 
 #[tokio::test]
-async fn s6_whatever_is_sent_as_a_cursor_is_classified_and_never_an_error_page() {
+async fn s6_every_text_sent_as_a_cursor_is_classified_and_causes_no_error_page() {
     let (test, serving) = service().await;
     let key = key(&test).await;
     published(&test, numbers(1..=3)).await;
     for unknown in ["v2:4", "v2:9223372036854775807", "v2:9223372036854775808", "v2:18446744073709551615"] {
-        told(&serving, &key, unknown.as_bytes(), "cursor_unknown").await;
+        assert_gap(&serving, &key, unknown.as_bytes(), "cursor_unknown").await;
     }
     for legacy in ["0", "2", "18446744073709551616", "2026-11-21T00:00:00.000Z", "1795219200000"] {
-        told(&serving, &key, legacy.as_bytes(), "cursor_legacy").await;
+        assert_gap(&serving, &key, legacy.as_bytes(), "cursor_legacy").await;
     }
     let long = "7".repeat(1_500);
     for invalid in [
@@ -247,13 +247,13 @@ async fn s6_whatever_is_sent_as_a_cursor_is_classified_and_never_an_error_page()
         b"v2:1\r\nid: 9",
         long.as_bytes(),
     ] {
-        told(&serving, &key, invalid, "cursor_invalid").await;
+        assert_gap(&serving, &key, invalid, "cursor_invalid").await;
     }
     let huge = Ask::with(&key).after(vec![b'9'; 1 << 20]).at(&serving).await;
-    assert_eq!(huge.status(), 431, "a head that no request may have");
+    assert_eq!(huge.status(), 431, "the request's head exceeds the limit");
     let mut empty = Ask::with(&key).after("").opened(&serving).await;
     published(&test, ["4"]).await;
-    assert_eq!(empty.titles(1).await, ["4"], "an event source writes an empty id when it has none");
+    assert_eq!(empty.titles(1).await, ["4"], "an EventSource sends an empty id when it has none");
     let ahead = test.app.streams.meters.ahead.load(std::sync::atomic::Ordering::Relaxed);
-    assert!(ahead >= 4, "{ahead} times a cursor above the head: an alarm");
+    assert!(ahead >= 4, "cursors above the head are counted for an alarm: {ahead}");
 }

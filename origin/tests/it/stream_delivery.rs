@@ -1,4 +1,4 @@
-//! What a stream delivers: everything once, in order, as it was captured, to those it concerns.
+//! What a stream delivers: every operation once, in order and as captured, to the clients that it concerns.
 //!
 //! The cases S7, S8, S12, S14, S15, S17 and S18 of the fault list.
 
@@ -17,7 +17,7 @@ fn numbers(range: std::ops::RangeInclusive<u64>) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn operations_come_as_they_were_captured_under_the_name_of_what_happened() {
+async fn operations_arrive_as_captured_with_the_operation_as_event_name() {
     let (test, serving) = service().await;
     let key = key(&test).await;
     let mut client = Ask::with(&key).opened(&serving).await;
@@ -38,7 +38,7 @@ async fn operations_come_as_they_were_captured_under_the_name_of_what_happened()
 }
 
 #[tokio::test]
-async fn what_a_filter_hides_moves_the_cursor_and_shows_nothing() {
+async fn filtered_operations_advance_the_cursor_and_are_not_shown() {
     let (test, serving) = service().await;
     let (key, mine, theirs) = (key(&test).await, vault(1), vault(2));
     let mut client = Ask::with(&key).query(&format!("vaultId={mine}")).opened(&serving).await;
@@ -51,11 +51,11 @@ async fn what_a_filter_hides_moves_the_cursor_and_shows_nothing() {
     assert_eq!(client.next().await.title(), "both");
     let cursor = client.next().await;
     assert_eq!((cursor.event.as_str(), cursor.number(), cursor.data.as_str()), ("cursor", 3, "{}"));
-    // Kept as a checkpoint it works like an operation's.
+    // A client can resume after this cursor as after an operation's.
     publish_rows(&test, vec![operation("mine", std::slice::from_ref(&mine))]).await;
     let mut again = Ask::with(&key).query(&format!("vaultId={mine}")).after(cursor.id.unwrap()).opened(&serving).await;
     assert_eq!(again.next().await.title(), "mine");
-    // While others keep publishing, the cursor still comes.
+    // The cursor frame also comes while others keep publishing.
     let busy = Arc::new(AtomicBool::new(true));
     let publishing = {
         let (busy, pool, now) = (busy.clone(), test.app.db.clone(), test.app.clock.now());
@@ -78,7 +78,7 @@ async fn what_a_filter_hides_moves_the_cursor_and_shows_nothing() {
 }
 
 #[tokio::test]
-async fn a_withheld_chain_is_never_shown_whenever_it_was_withheld() {
+async fn operations_of_a_withheld_chain_are_never_shown_even_if_captured_before() {
     let (test, serving) = service().await;
     let key = key(&test).await;
     let chain = |id: i64, served: bool| {
@@ -93,22 +93,22 @@ async fn a_withheld_chain_is_never_shown_whenever_it_was_withheld() {
     publish_rows(&test, vec![on("withheld", 2), on("served", 1)]).await;
     assert_eq!(live.operation().await.title(), "served");
     sqlx::query("UPDATE chain SET is_served = false WHERE chain_id = 1").execute(&test.app.db.pool).await.unwrap();
-    eventually("the ring is read anew", async || test.app.journal.ring.size().0 == 0).await;
+    eventually("the ring is reloaded", async || test.app.journal.ring.size().0 == 0).await;
     publish_rows(&test, vec![on("also withheld", 1), on("elsewhere", 3)]).await;
     let mut late = Ask::with(&key).after("v2:0").opened(&serving).await;
-    assert_eq!(late.operation().await.title(), "elsewhere", "what was captured before is hidden too");
+    assert_eq!(late.operation().await.title(), "elsewhere", "operations captured before are hidden too");
     assert_eq!(live.operation().await.title(), "elsewhere");
 }
 
 #[tokio::test]
-async fn a_chain_that_was_withheld_while_the_tailer_had_no_connection_is_shown_to_nobody_who_resumes() {
+async fn a_chain_withheld_while_the_tailer_was_disconnected_is_hidden_from_clients_that_resume() {
     let (test, serving) = service().await;
     let key = key(&test).await;
     let sql = "INSERT INTO chain (chain_id, slug, name, namespace, is_settlement, source, observed_at, content_hash, is_served) \
                VALUES (1, 'one', 'One', 'evm', false, 'test', now(), '\\x00', true)";
     sqlx::query(sql).execute(&test.app.db.pool).await.unwrap();
     published(&test, ["withheld"]).await;
-    // What it asks next it asks on another connection, and finds the chain withheld from the start.
+    // The tailer reconnects and finds the chain already withheld.
     let mut tx = test.app.db.pool.begin().await.unwrap();
     for sql in [
         "UPDATE chain SET is_served = false WHERE chain_id = 1",
@@ -117,7 +117,7 @@ async fn a_chain_that_was_withheld_while_the_tailer_had_no_connection_is_shown_t
         sqlx::query(sql).execute(&mut *tx).await.unwrap();
     }
     tx.commit().await.unwrap();
-    eventually("the ring begins anew", async || test.app.journal.ring.size().0 == 0).await;
+    eventually("the ring is reloaded", async || test.app.journal.ring.size().0 == 0).await;
     publish_rows(&test, vec![OperationRow { chain_ids: vec![3], ..operation("elsewhere", &[]) }]).await;
     let mut resumed = Ask::with(&key).after("v2:0").opened(&serving).await;
     assert_eq!(resumed.operation().await.title(), "elsewhere");
@@ -145,7 +145,7 @@ async fn s15_no_text_breaks_out_of_its_frame() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn s7_attaching_while_operations_come_in_loses_none_and_repeats_none() {
+async fn s7_a_client_that_attaches_while_operations_are_published_misses_and_repeats_none() {
     let (test, serving) = service().await;
     let (test, serving) = (Arc::new(test), Arc::new(serving));
     let key = key(&test).await;
@@ -160,13 +160,13 @@ async fn s7_attaching_while_operations_come_in_loses_none_and_repeats_none() {
                 number += batch.len() as u64;
                 publish(&test, batch).await;
                 if number % 50 == 0 {
-                    // A late reader: what it asks for is in the journal only.
+                    // The operations so far are in the journal only, as for a late reader.
                     test.app.journal.ring.begin_after(test.app.journal.ring.tail());
                 }
             }
         })
     };
-    // Connections are what takes long: each client attaches, reads over the seam, and lets go.
+    // Connections take most of the time. Each client attaches, reads across the change from replay to live delivery, and disconnects.
     const ATTACHED: u64 = 2_500;
     let attached = Arc::new(AtomicU64::new(0));
     let mut clients = tokio::task::JoinSet::new();
@@ -191,7 +191,7 @@ async fn s7_attaching_while_operations_come_in_loses_none_and_repeats_none() {
     publishing.await.unwrap();
 }
 
-/// The frames of a client that stopped reading and began again: operations in order, then how it ended.
+/// Checks that the operations after `from` are in order. Returns the last number and the frame that ended the stream.
 fn split(frames: Vec<crate::stream_client::Frame>, from: u64) -> (u64, crate::stream_client::Frame) {
     let (last, operations) = frames.split_last().unwrap();
     for (frame, expected) in operations.iter().filter(|frame| frame.comment.is_none()).zip(from + 1..) {
@@ -201,7 +201,7 @@ fn split(frames: Vec<crate::stream_client::Frame>, from: u64) -> (u64, crate::st
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn s8_a_client_that_does_not_read_gets_its_queue_the_gap_and_the_end_and_nobody_else_notices() {
+async fn s8_a_client_that_does_not_read_gets_its_queue_a_gap_and_the_end_and_others_are_unaffected() {
     let (test, serving) = service().await;
     let key = key(&test).await;
     let text = "x".repeat(2_000);
@@ -222,19 +222,19 @@ async fn s8_a_client_that_does_not_read_gets_its_queue_the_gap_and_the_end_and_n
         (Some(&*format!("v2:{received}")), told["from"].as_str())
     );
     assert_eq!(told["to"], "v2:1000");
-    // What the kernels and the connection held, and a hundred: far from all.
+    // The contents of the socket buffers and the connection, plus a queue of a hundred: far from all.
     assert!((100..600).contains(&received), "{received}");
     assert_eq!(test.app.streams.meters.gaps(GapReason::QueueOverflow), 1);
     let now = test.app.clock.now();
     assert!(rds_origin::stream::maintenance::overflowed_within(&test.app, now, 900).await.unwrap());
     assert!(!rds_origin::stream::maintenance::overflowed_within(&test.app, now.plus_seconds(901), 900).await.unwrap());
-    // The recovery that the interface promises.
+    // The documented recovery.
     let mut again = Ask::with(&key).after(format!("v2:{received}")).opened(&serving).await;
     assert_eq!(again.operation().await.number(), received + 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn s8_a_burst_is_no_reason_to_drop_a_client_that_reads() {
+async fn s8_a_client_that_reads_is_not_dropped_for_a_burst() {
     let (test, serving) = service().await;
     let key = key(&test).await;
     let mut client = Ask::with(&key).opened(&serving).await;
@@ -260,7 +260,7 @@ async fn s8_clients_that_never_read_cost_a_bounded_amount_of_memory() {
     }
     eventually("all are read", async || test.app.journal.ring.tail() == 1_000).await;
     let grown = resident().saturating_sub(before);
-    // 20 MB of operations lie in the ring once; a hundred queues of a hundred of them would be 200 MB.
+    // The ring contains the 20 MB of operations once. A hundred queues with copies of a hundred each would be 200 MB.
     assert!(grown < 90 << 20, "{} MB", grown >> 20);
 }
 
@@ -270,7 +270,7 @@ fn resident() -> usize {
 }
 
 #[tokio::test]
-async fn s12_a_heartbeat_comes_after_twenty_seconds_of_silence_and_is_put_off_by_data() {
+async fn s12_a_heartbeat_comes_after_twenty_seconds_of_silence_and_is_delayed_by_data() {
     let (test, serving) = service().await;
     let key = key(&test).await;
     let mut client = Ask::with(&key).opened(&serving).await;
@@ -283,12 +283,12 @@ async fn s12_a_heartbeat_comes_after_twenty_seconds_of_silence_and_is_put_off_by
     assert_eq!(silent(19, &mut client).await, None);
     published(&test, ["data"]).await;
     assert_eq!(client.operation().await.title(), "data");
-    assert_eq!(silent(19, &mut client).await, None, "put off by data");
+    assert_eq!(silent(19, &mut client).await, None, "delayed by data");
     assert!(silent(2, &mut client).await.unwrap().comment.is_some());
 }
 
 #[tokio::test]
-async fn s14_head_old_clients_and_clients_that_want_it_packed_are_served_as_they_can_be() {
+async fn s14_head_requests_http_1_0_clients_and_clients_that_accept_compression_are_served() {
     let (test, serving) = service().await;
     let key = key(&test).await;
     let mut head = Ask { method: Some("HEAD"), ..Ask::with(&key) }.at(&serving).await;
@@ -325,7 +325,7 @@ async fn s17_s18_what_one_process_publishes_another_delivers_and_a_client_moves_
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_thousand_streams_get_every_frame_from_one_encoding() {
+async fn a_thousand_streams_share_one_encoding_of_each_frame() {
     let (test, serving) = service().await;
     let mut clients = a_thousand(&test, &serving).await;
     assert_eq!(test.app.streams.open(), 1_000);
@@ -335,10 +335,10 @@ async fn a_thousand_streams_get_every_frame_from_one_encoding() {
             assert_eq!(client.titles(20).await, numbers(1..=20));
         }
     };
-    tokio::time::timeout(PATIENCE, reading).await.expect("all of them");
-    // Every frame that was sent is one of the ring's twenty, which are shared and not copied.
+    tokio::time::timeout(PATIENCE, reading).await.expect("all clients finish in time");
+    // All sent frames are the ring's twenty, which are shared and not copied.
     assert_eq!((test.app.journal.ring.size().0, test.app.streams.meters.pages.load(Relaxed)), (20, 0));
-    eventually("all are counted", async || test.app.streams.meters.frames.load(Relaxed) == 20_000).await;
+    eventually("all frames are counted", async || test.app.streams.meters.frames.load(Relaxed) == 20_000).await;
     let encoded =
         || test.app.journal.ring.after(0, None, 20).unwrap().frames.into_iter().map(|(_, frame)| frame.as_ptr());
     assert!(encoded().eq(encoded()));

@@ -1,4 +1,4 @@
-//! Streams when something breaks, and when the service goes.
+//! Streams during faults, and when the service stops.
 //!
 //! The cases S16 and F13 of the fault list, and `replay_failed`.
 
@@ -12,7 +12,7 @@ use sqlx::Connection;
 use std::time::Duration;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn s16_a_service_that_stops_tells_its_streams_and_ends_them_one_after_the_other() {
+async fn s16_a_stopping_service_sends_draining_to_its_streams_and_ends_them_one_after_the_other() {
     let (test, serving) = service().await;
     let clients = a_thousand(&test, &serving).await;
     let mut reading = tokio::task::JoinSet::new();
@@ -24,7 +24,7 @@ async fn s16_a_service_that_stops_tells_its_streams_and_ends_them_one_after_the_
         });
     }
     let began = rds_origin::clock::Clock::system().wall();
-    tokio::time::timeout(Duration::from_secs(5), serving.stop()).await.expect("in five seconds");
+    tokio::time::timeout(Duration::from_secs(5), serving.stop()).await.expect("the service stops within five seconds");
     let mut ends = Vec::new();
     while let Some(read) = reading.join_next().await {
         let (frames, at) = read.unwrap();
@@ -40,18 +40,18 @@ async fn s16_a_service_that_stops_tells_its_streams_and_ends_them_one_after_the_
 }
 
 #[tokio::test]
-async fn a_client_that_does_not_read_does_not_hold_a_service_that_stops() {
+async fn a_client_that_does_not_read_does_not_delay_a_stopping_service() {
     let (test, serving) = service().await;
     let key = key(&test).await;
     let _deaf = Ask { receive_buffer: 4_096, ..Ask::with(&key) }.opened(&serving).await;
     let text = "x".repeat(50_000);
     publish(&test, (0..40).map(|_| text.clone())).await;
     eventually("all are read", async || test.app.journal.ring.tail() == 40).await;
-    tokio::time::timeout(Duration::from_secs(8), serving.stop()).await.expect("not for long");
+    tokio::time::timeout(Duration::from_secs(8), serving.stop()).await.expect("the service stops within eight seconds");
 }
 
 #[tokio::test]
-async fn while_it_stops_nobody_new_is_admitted() {
+async fn a_stopping_service_admits_no_new_stream() {
     let (test, _serving) = service().await;
     let key = key(&test).await;
     test.app.begin_draining();
@@ -61,7 +61,7 @@ async fn while_it_stops_nobody_new_is_admitted() {
 }
 
 #[tokio::test]
-async fn a_journal_that_cannot_be_read_is_a_gap_behind_a_known_cursor_and_an_answer_before_one() {
+async fn an_unreadable_journal_is_a_gap_in_an_open_stream_and_a_503_for_a_new_one() {
     let (test, serving, wire) = service_over_a_wire().await;
     let key = key(&test).await;
     let text = "x".repeat(4_000);
@@ -86,10 +86,10 @@ async fn a_journal_that_cannot_be_read_is_a_gap_behind_a_known_cursor_and_an_ans
     let body: Value = serde_json::from_str(&refused.rest().await).unwrap();
     assert_eq!(body["error"]["code"], "SERVICE_UNAVAILABLE");
 
-    // Who had all there was loses nothing, and need not even reconnect.
+    // A client that had read everything loses nothing and does not have to reconnect.
     wire.mend();
     let mut again = None;
-    eventually("it is back", async || {
+    eventually("the database is back", async || {
         let client = Ask::with(&key).after(last.clone()).at(&serving).await;
         let open = client.status() == 200;
         again = Some(client);
@@ -118,11 +118,11 @@ async fn a_journal_that_does_not_answer_is_a_gap_and_not_a_silence() {
     sqlx::query("LOCK TABLE push_operation").execute(&mut *held).await.unwrap();
     let frames = replaying.all().await;
     assert_eq!(frames.last().unwrap().json()["reason"], "replay_failed");
-    assert_eq!(test.app.streams.open(), 0, "its place is free");
+    assert_eq!(test.app.streams.open(), 0, "its lease is released");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_revocation_is_noticed_though_an_answer_of_the_database_was_lost() {
+async fn a_revocation_is_noticed_even_if_an_answer_of_the_database_was_lost() {
     let (test, serving, wire) = service_over_a_wire().await;
     let key = key(&test).await;
     let mut client = Ask::with(&key).opened(&serving).await;
@@ -132,7 +132,7 @@ async fn a_revocation_is_noticed_though_an_answer_of_the_database_was_lost() {
     );
     let mut held = one.begin().await.unwrap();
     sqlx::query("LOCK TABLE api_key").execute(&mut *held).await.unwrap();
-    eventually("it is being asked", async || {
+    eventually("the query for revoked keys is waiting", async || {
         let sql = "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' \
                    AND query LIKE '%revoked_among%')";
         sqlx::query_scalar::<_, bool>(sql).fetch_one(&mut watch).await.unwrap()
@@ -146,7 +146,7 @@ async fn a_revocation_is_noticed_though_an_answer_of_the_database_was_lost() {
 }
 
 #[tokio::test]
-async fn no_statement_of_the_service_takes_for_ever_and_an_operators_may() {
+async fn statements_of_the_service_have_a_timeout_and_those_of_operators_do_not() {
     let test = TestApp::new().await;
     let limit =
         async |db: &Db| -> String { sqlx::query_scalar("SHOW statement_timeout").fetch_one(&db.pool).await.unwrap() };
@@ -155,7 +155,7 @@ async fn no_statement_of_the_service_takes_for_ever_and_an_operators_may() {
 }
 
 #[tokio::test]
-async fn the_scrape_tells_of_journal_ring_streams_and_gaps() {
+async fn a_scrape_shows_journal_ring_streams_and_gaps() {
     let (test, serving) = service().await;
     let key = key(&test).await;
     let _open = Ask::with(&key).after("nonsense").opened(&serving).await;
@@ -179,7 +179,7 @@ async fn the_scrape_tells_of_journal_ring_streams_and_gaps() {
     assert!(page.contains("rds_journal_lag_seconds "));
 }
 
-/// Has a setting hold for everybody who connects from now on, and everybody connect anew.
+/// Applies a database setting to all new connections and terminates the existing ones.
 async fn set_for_all(test: &TestApp, setting: &str) {
     let mut one = sqlx::PgConnection::connect(&test.facts.url).await.unwrap();
     for sql in [
@@ -193,7 +193,7 @@ async fn set_for_all(test: &TestApp, setting: &str) {
 }
 
 #[tokio::test]
-async fn f13_a_database_that_takes_no_writes_refuses_newcomers_keeps_streams_and_recovers_by_itself() {
+async fn f13_a_read_only_database_refuses_new_streams_keeps_open_ones_and_recovers_by_itself() {
     let (test, serving) = service().await;
     let key = key(&test).await;
     published(&test, ["before"]).await;
@@ -204,9 +204,9 @@ async fn f13_a_database_that_takes_no_writes_refuses_newcomers_keeps_streams_and
         let mut client = Ask::with(&key).at(&serving).await;
         (client.status(), client.header("retry-after").is_some(), client.rest().await.contains("SERVICE_UNAVAILABLE"))
     };
-    eventually("newcomers are refused", async || refused().await == (503, true, true)).await;
+    eventually("new streams are refused", async || refused().await == (503, true, true)).await;
     set_for_all(&test, "RESET default_transaction_read_only").await;
-    eventually("newcomers are admitted", async || Ask::with(&key).at(&serving).await.status() == 200).await;
+    eventually("new streams are admitted", async || Ask::with(&key).at(&serving).await.status() == 200).await;
     published(&test, ["after"]).await;
-    assert_eq!(kept.operation().await.title(), "after", "nobody had to connect anew");
+    assert_eq!(kept.operation().await.title(), "after", "the open stream did not have to reconnect");
 }

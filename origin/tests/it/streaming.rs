@@ -1,4 +1,4 @@
-//! A service whose doors are open and whose jobs run, and operations that are published in it.
+//! A running service with open listeners and jobs, and operations that are published in it.
 
 use crate::chaos::ChaosProxy;
 use crate::db::TestDb;
@@ -21,19 +21,19 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-/// Where a step made here and now may land.
+/// The random input of a step taken now.
 pub fn draw() -> Draw {
     rds_origin::journal::draw(&Clock::system())
 }
 
-/// How long a test waits for what must come.
+/// Longest time that a test waits for something that must happen.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
 /// One process of the service.
 pub struct Serving {
     /// The service.
     pub app: Arc<App>,
-    /// Its doors.
+    /// Addresses of its listeners.
     pub doors: Addresses,
     stop: Option<oneshot::Sender<()>>,
     served: JoinHandle<()>,
@@ -41,12 +41,12 @@ pub struct Serving {
 }
 
 impl Serving {
-    /// Opens the doors of `test`, and starts its jobs.
+    /// Opens the listeners of `test` and starts its jobs.
     pub async fn of(test: &TestApp) -> Self {
         Self::beside_an_edge(test, None).await
     }
 
-    /// The same with a way to an edge.
+    /// The same with a link to an edge.
     pub async fn beside_an_edge(test: &TestApp, link: Option<Arc<EdgeLink>>) -> Self {
         let jobs = Jobs::start(&test.app, link);
         let listeners = Listeners::bind(&test.config).await.unwrap();
@@ -64,23 +64,23 @@ impl Serving {
         serving
     }
 
-    /// Waits until the tailer has found its place.
+    /// Waits until the tailer follows the journal.
     async fn is_following(&self) {
         eventually("the journal is followed", async || {
-            // The first signal is that the ring has begun.
+            // The first signal means that the ring has its starting position.
             *self.app.journal.signals().borrow() > 0
         })
         .await;
     }
 
-    /// Stops as on SIGTERM, and waits for the doors to close.
+    /// Stops as on SIGTERM, and waits until the listeners are closed.
     pub async fn stop(mut self) {
         let _ = self.stop.take().unwrap().send(());
         self.served.await.unwrap();
         self.jobs.take().unwrap().stop().await;
     }
 
-    /// Stops as on SIGKILL: nothing is said to anybody.
+    /// Stops as on SIGKILL, without draining.
     pub async fn kill(mut self) {
         self.jobs.take().unwrap().stop().await;
         self.served.abort();
@@ -88,12 +88,12 @@ impl Serving {
     }
 }
 
-/// A service over a fresh database, with its doors open.
+/// A service over a fresh database, with open listeners.
 pub async fn service() -> (TestApp, Serving) {
     service_as(Vec::new()).await
 }
 
-/// The same with more variables.
+/// The same with more environment variables.
 pub async fn service_as(mut env: Vec<(&'static str, &'static str)>) -> (TestApp, Serving) {
     env.push(("RDS_SCORE_EVERY_SECONDS", "0"));
     let test = TestApp::with(Wish { env, ..Wish::default() }).await;
@@ -101,7 +101,7 @@ pub async fn service_as(mut env: Vec<(&'static str, &'static str)>) -> (TestApp,
     (test, serving)
 }
 
-/// A service that reaches its database over a wire which a test may cut.
+/// A service whose connection to the database a test can cut.
 pub async fn service_over_a_wire() -> (TestApp, Serving, ChaosProxy) {
     let facts = TestDb::new().await;
     let wire = ChaosProxy::before(&facts.url).await;
@@ -111,7 +111,7 @@ pub async fn service_over_a_wire() -> (TestApp, Serving, ChaosProxy) {
     (test, serving, wire)
 }
 
-/// Another process over the same database, with a clock of its own that stands at the same time.
+/// Another process over the same database, with a clock of its own that is set to the same time.
 pub async fn beside(test: &TestApp) -> (TestApp, Serving) {
     let facts = TestDb::guest(&test.facts).await;
     let env = vec![("RDS_SCORE_EVERY_SECONDS", "0")];
@@ -120,18 +120,18 @@ pub async fn beside(test: &TestApp) -> (TestApp, Serving) {
     (test, serving)
 }
 
-/// A key of plan `data` that may ask as often as a test likes.
+/// A key of plan `data` with a practically unlimited rate.
 pub async fn key(test: &TestApp) -> Minted {
     let wish = KeyWish { rpm: Some(1_000_000), ..wish("Acme", Plan::Data) };
     keys::mint(&test.app.db, &test.app.clock, &wish).await.unwrap()
 }
 
-/// A vault's id, one a number.
+/// A vault's id, by its number.
 pub fn vault(number: u32) -> String {
     format!("aave-1-0x{number:040x}")
 }
 
-/// An operation about `vaults`, whose body says `text`.
+/// An operation about `vaults` with the title `text`.
 pub fn operation(text: &str, vaults: &[String]) -> OperationRow {
     OperationRow {
         family: Some(EventType::EventPublished),
@@ -143,7 +143,7 @@ pub fn operation(text: &str, vaults: &[String]) -> OperationRow {
     }
 }
 
-/// Commits operations whose bodies say `texts`, about no vault.
+/// Commits operations about no vault, with these titles.
 pub async fn publish(test: &TestApp, texts: impl IntoIterator<Item = impl AsRef<str>>) {
     publish_rows(test, texts.into_iter().map(|text| operation(text.as_ref(), &[])).collect()).await;
 }
@@ -156,13 +156,13 @@ pub async fn publish_rows(test: &TestApp, rows: Vec<OperationRow>) {
     test.app.journal.committed();
 }
 
-/// The journal's head.
+/// The journal's highest sequence number.
 pub async fn head(db: &Db) -> u64 {
     let head: i64 = sqlx::query_scalar("SELECT head FROM journal_state").fetch_one(&db.pool).await.unwrap();
     head.unsigned_abs()
 }
 
-/// Commits operations and waits until they have their numbers, and this process has read them.
+/// Commits operations, and waits until they are numbered and this process has read them.
 pub async fn published(test: &TestApp, texts: impl IntoIterator<Item = impl AsRef<str>>) {
     let before = head(&test.app.db).await;
     let texts: Vec<String> = texts.into_iter().map(|text| text.as_ref().to_owned()).collect();
@@ -178,10 +178,10 @@ pub async fn eventually(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     });
-    assert!(waited.await.is_ok(), "in vain: {what}");
+    assert!(waited.await.is_ok(), "timed out while waiting until {what}");
 }
 
-/// The same service started anew over the same database.
+/// The same service restarted over the same database.
 pub async fn again(test: TestApp) -> (TestApp, Serving) {
     let now = test.app.clock.now();
     let again =

@@ -1,4 +1,4 @@
-//! Versions of tags: raised with the facts or not at all, in the order of commits, and told with every answer.
+//! Tag versions: raised together with the facts or not at all, in the order of commits, and named in every response.
 
 use crate::db::TestDb;
 use crate::market::{self, line};
@@ -15,7 +15,7 @@ use rds_shared::wire::{Timestamp, headers};
 use serde_json::json;
 use std::collections::BTreeSet;
 
-/// Says that facts of `tags` changed, in a transaction of its own; answers their versions.
+/// Raises the versions of `tags` in a transaction of its own and returns them.
 pub async fn touch(db: &Db, tags: &'static [Tag]) -> TagVersions {
     db.run_tx("touch", |tx| Box::pin(async move { tags::touch(tx, tags).await })).await.unwrap()
 }
@@ -24,12 +24,12 @@ pub async fn newest(test: &TestApp) -> TagVersions {
     tags::newest(&test.app.db).await.unwrap().1
 }
 
-/// Which tags are newer than they were.
+/// The tags whose version was raised.
 pub fn raised(before: &TagVersions, after: &TagVersions) -> Vec<Tag> {
     Tag::ALL.into_iter().filter(|tag| after.of(*tag) > before.of(*tag)).collect()
 }
 
-/// The facts that an answer names, without the platform's mode, which it names with them.
+/// The tag versions that a response names, without that of the fail-safe mode, which every response names.
 fn made_of(reply: &Reply) -> TagVersions {
     let named = TagVersions::parse(reply.header(headers::TAGS).unwrap());
     assert!(named.fail_safe().is_some());
@@ -43,7 +43,7 @@ async fn get_knowing(test: &TestApp, target: &str, known: &TagVersions) -> Reply
     test.ask(request).await
 }
 
-/// A batch committed by another process: this one has not looked yet.
+/// Commits a batch as another process would: this process has not refreshed yet.
 async fn committed_elsewhere(test: &TestApp, lines: &str) {
     ingest::commit(&test.app.db, &test.app.clock, Batch::read(lines.as_bytes()).unwrap()).await.unwrap();
 }
@@ -58,7 +58,7 @@ async fn a_touch_raises_its_tags_when_it_commits_and_no_others() {
     let before = newest(&test).await;
     assert!(
         Tag::ALL.into_iter().all(|tag| before.of(tag) > 1_795_000_000_000 / 2),
-        "above what an older database gave"
+        "above the versions of an older database"
     );
     let touched = touch(&test.app.db, &[Tag::Security, Tag::Events]).await;
     let after = newest(&test).await;
@@ -75,7 +75,7 @@ async fn a_touch_raises_its_tags_when_it_commits_and_no_others() {
 }
 
 #[tokio::test]
-async fn the_platforms_figures_follow_whatever_they_count() {
+async fn platform_statistics_name_the_tags_of_everything_they_count() {
     let test = TestApp::with_market().await;
     let versions = made_of(&test.get("/v1/stats").await);
     let told: Vec<Tag> = Tag::ALL.into_iter().filter(|tag| versions.of(*tag) > 0).collect();
@@ -83,7 +83,7 @@ async fn the_platforms_figures_follow_whatever_they_count() {
 }
 
 #[tokio::test]
-async fn the_first_batch_of_a_day_raises_the_tag_of_the_days_total_whatever_it_brings() {
+async fn the_first_batch_of_a_day_raises_the_tag_of_the_days_total_whatever_it_contains() {
     let facts = TestDb::new().await;
     let clock = Clock::held(Timestamp::parse(NOW).unwrap());
     simulate::run(&facts.db, &clock, Options { seed: 1, vaults: 1, hours: 1 }, None, &mut |_: &str| ()).await.unwrap();
@@ -98,7 +98,7 @@ async fn the_first_batch_of_a_day_raises_the_tag_of_the_days_total_whatever_it_b
 }
 
 #[tokio::test]
-async fn versions_become_visible_in_their_own_order() {
+async fn versions_become_visible_in_ascending_order() {
     let test = TestApp::new().await;
     let mut first = test.app.db.pool.begin().await.unwrap();
     let ours = tags::touch(&mut first, &[Tag::Events]).await.unwrap();
@@ -109,14 +109,14 @@ async fn versions_become_visible_in_their_own_order() {
     while !sqlx::query_scalar::<_, bool>(waiting).fetch_one(&test.app.db.pool).await.unwrap() {
         tokio::task::yield_now().await;
     }
-    assert!(newest(&test).await.of(Tag::Events) < ours.of(Tag::Events), "nobody is ahead of a commit");
+    assert!(newest(&test).await.of(Tag::Events) < ours.of(Tag::Events), "a version is not visible before its commit");
     first.commit().await.unwrap();
     let theirs = other.await.unwrap();
     assert!(theirs.of(Tag::Events) > ours.of(Tag::Events));
 }
 
 #[tokio::test]
-async fn writers_with_the_same_tags_in_any_order_all_get_through_and_no_version_twice() {
+async fn writers_that_touch_tags_in_any_order_all_succeed_with_distinct_versions() {
     let test = TestApp::new().await;
     let orders: [&[Tag]; 3] =
         [&[Tag::Events, Tag::Security, Tag::Vaults], &[Tag::Vaults, Tag::Security, Tag::Events], &[Tag::Events]];
@@ -142,7 +142,7 @@ async fn writers_with_the_same_tags_in_any_order_all_get_through_and_no_version_
 }
 
 #[tokio::test]
-async fn a_batch_raises_the_tags_of_what_it_changed_and_a_repeated_one_none() {
+async fn a_batch_raises_the_tags_of_what_it_changed_and_a_repeated_batch_raises_none() {
     let test = TestApp::with_market().await;
     let before = newest(&test).await;
     test.ingest(&market::lines()).await;
@@ -155,14 +155,14 @@ async fn a_batch_raises_the_tags_of_what_it_changed_and_a_repeated_one_none() {
 }
 
 #[tokio::test]
-async fn a_vault_that_moves_rows_of_the_feed_raises_the_feeds_tag() {
+async fn a_vault_change_that_alters_rows_of_the_feed_raises_the_feeds_tag() {
     let test = TestApp::with_market().await;
     let again = |vault: &market::Vault, at: &str| vault.identity().replace("2026-11-01T00:00:00Z", at);
     let before = newest(&test).await;
     test.ingest(&again(&market::VAULTS[1], "2026-11-02T00:00:00Z")).await;
     let same = newest(&test).await;
     assert_eq!(raised(&before, &same), [Tag::Vaults]);
-    // An incident of this vault is in the feed, and shows who curates it.
+    // The feed contains an incident of this vault and shows its curator.
     let handed_over = market::VAULTS[1].curated_by("tide");
     test.ingest(&again(&handed_over, "2026-11-03T00:00:00Z")).await;
     assert_eq!(raised(&same, &newest(&test).await), [Tag::Vaults, Tag::Events]);
@@ -182,7 +182,7 @@ async fn a_batchs_report_names_every_tag_that_it_raised() {
 }
 
 #[tokio::test]
-async fn an_answer_says_what_it_is_made_of_and_a_process_that_is_behind_says_so() {
+async fn a_response_names_the_tag_versions_it_was_made_from_even_if_the_process_lags() {
     let test = TestApp::with_market().await;
     let before = newest(&test).await;
     for (target, tags) in [
@@ -204,13 +204,17 @@ async fn an_answer_says_what_it_is_made_of_and_a_process_that_is_behind_says_so(
     assert_eq!((unchanged.status.as_u16(), made_of(&unchanged)), (304, before.only(&[Tag::Vaults])));
 
     committed_elsewhere(&test, &renamed()).await;
-    assert_eq!(made_of(&test.get("/v1/curators").await), before.only(&[Tag::Vaults]), "it has not looked yet");
+    assert_eq!(
+        made_of(&test.get("/v1/curators").await),
+        before.only(&[Tag::Vaults]),
+        "the process has not refreshed yet"
+    );
     refresh::refresh(&test.app).await.unwrap();
     assert_eq!(made_of(&test.get("/v1/curators").await), newest(&test).await.only(&[Tag::Vaults]));
 }
 
 #[tokio::test]
-async fn an_answer_waits_for_a_change_that_the_edge_has_heard_of() {
+async fn a_response_waits_for_a_change_that_the_edge_already_knows() {
     let test = TestApp::with_market().await;
     committed_elsewhere(&test, &renamed()).await;
     let wanted = newest(&test).await;
@@ -223,7 +227,7 @@ async fn an_answer_waits_for_a_change_that_the_edge_has_heard_of() {
 }
 
 #[tokio::test]
-async fn a_version_that_never_was_holds_an_answer_up_for_one_look_at_the_database() {
+async fn a_version_that_never_existed_delays_a_response_by_only_one_refresh() {
     let test = TestApp::with_market().await;
     let (known, mut beyond) = (newest(&test).await, TagVersions::default());
     beyond.raise(Tag::Vaults, i64::MAX);
@@ -232,6 +236,6 @@ async fn a_version_that_never_was_holds_an_answer_up_for_one_look_at_the_databas
         refresh::refresh(&test.app).await.unwrap();
     });
     assert_eq!((reply.status.as_u16(), made_of(&reply)), (200, known.only(&[Tag::Vaults])));
-    // Other facts are none of this route's.
+    // This route does not depend on the tag with the unknown version.
     assert_eq!(get_knowing(&test, "/v1/oracle", &beyond).await.status, 200);
 }

@@ -1,4 +1,4 @@
-//! Changed facts on their way to the edge: one message at a time, acknowledged before a command answers, whoever tells them.
+//! Tag versions on their way to the edge: one message at a time, acknowledged before a command answers, whichever process sends them.
 
 use crate::chaos::ChaosProxy;
 use crate::edge_peer::{EdgePeer, Mood, link};
@@ -19,17 +19,17 @@ use tokio::net::TcpListener;
 const EVENTS: &[Tag] = &[Tag::Events];
 const MINUTE: Duration = Duration::from_secs(60);
 
-async fn is_told(test: &TestApp) -> bool {
+async fn is_acknowledged(test: &TestApp) -> bool {
     tags::standing(&test.app.db).await.unwrap().waiting.is_empty()
 }
 
-/// Lets the lease of a message, or the pause of one that failed, be over now.
+/// Ends the lease of a message, or the retry delay of a failed one.
 async fn lease_ends(test: &TestApp) {
     sqlx::query("update edge_tag_message set not_before = to_timestamp(0)").execute(&test.app.db.pool).await.unwrap();
 }
 
 #[tokio::test]
-async fn a_storm_of_changes_is_one_message_under_way_and_one_after() {
+async fn changes_made_while_a_message_is_under_way_are_sent_together_in_the_next() {
     let test = TestApp::new().await;
     let db = &test.app.db;
     let claimed = tags::claim(db, MINUTE).await.unwrap().unwrap();
@@ -37,31 +37,35 @@ async fn a_storm_of_changes_is_one_message_under_way_and_one_after() {
         touch(db, EVENTS).await;
         touch(db, &[Tag::Vaults, Tag::Security]).await;
     }
-    assert_eq!(tags::claim(db, MINUTE).await.unwrap(), None, "one is under way");
+    assert_eq!(tags::claim(db, MINUTE).await.unwrap(), None, "a message is under way");
     tags::acknowledged(db, &claimed).await.unwrap();
     let next = tags::claim(db, MINUTE).await.unwrap().unwrap();
     assert_eq!(next.versions, newest(&test).await.only(&[Tag::Vaults, Tag::Events, Tag::Security]));
     tags::acknowledged(db, &next).await.unwrap();
     assert_eq!(tags::claim(db, MINUTE).await.unwrap(), None);
-    assert!(is_told(&test).await);
+    assert!(is_acknowledged(&test).await);
 }
 
 #[tokio::test]
-async fn what_fails_is_told_again_and_what_was_acknowledged_is_not() {
+async fn a_failed_message_is_sent_again_and_an_acknowledged_one_is_not() {
     let test = TestApp::new().await;
     let edge = EdgePeer::knowing(EDGE_KEY).await;
-    let way = edge.link(EDGE_KEY);
+    let to_edge = edge.link(EDGE_KEY);
     edge.is(Mood::Fails);
-    let failed = tell_due(&test.app.db, &way).await.unwrap();
+    let failed = tell_due(&test.app.db, &to_edge).await.unwrap();
     assert!(matches!(&failed, Round::Failed(why) if why.contains("answered 503")), "{failed:?}");
-    assert_eq!(tell_due(&test.app.db, &way).await.unwrap(), Round::Nothing, "not at once");
+    assert_eq!(
+        tell_due(&test.app.db, &to_edge).await.unwrap(),
+        Round::Nothing,
+        "a failed message is not retried at once"
+    );
     edge.is(Mood::Acknowledges);
     lease_ends(&test).await;
-    assert!(matches!(tell_due(&test.app.db, &way).await.unwrap(), Round::Acknowledged(_)));
-    assert_eq!(tell_due(&test.app.db, &way).await.unwrap(), Round::Nothing);
+    assert!(matches!(tell_due(&test.app.db, &to_edge).await.unwrap(), Round::Acknowledged(_)));
+    assert_eq!(tell_due(&test.app.db, &to_edge).await.unwrap(), Round::Nothing);
     let touched = touch(&test.app.db, EVENTS).await;
-    assert!(matches!(tell_due(&test.app.db, &way).await.unwrap(), Round::Acknowledged(_)));
-    assert_eq!(edge.acknowledged_tags().last(), Some(&touched), "and only what is new");
+    assert!(matches!(tell_due(&test.app.db, &to_edge).await.unwrap(), Round::Acknowledged(_)));
+    assert_eq!(edge.acknowledged_tags().last(), Some(&touched), "only the new version is sent");
 
     let stranger = edge.link(&EDGE_KEY.replacen("00112233", "99112233", 1));
     touch(&test.app.db, EVENTS).await;
@@ -70,7 +74,7 @@ async fn what_fails_is_told_again_and_what_was_acknowledged_is_not() {
 }
 
 #[tokio::test]
-async fn a_message_whose_sender_died_is_told_when_its_lease_ends_and_its_holder_alone_gives_it_back() {
+async fn a_message_whose_sender_died_is_sent_when_its_lease_ends_and_only_its_holder_can_release_it() {
     let test = TestApp::new().await;
     let db = &test.app.db;
     let dead = tags::claim(db, MINUTE).await.unwrap().unwrap();
@@ -78,26 +82,26 @@ async fn a_message_whose_sender_died_is_told_when_its_lease_ends_and_its_holder_
     lease_ends(&test).await;
     let ours = tags::claim(db, MINUTE).await.unwrap().unwrap();
     tags::failed(db, dead.attempt, Duration::ZERO, "late").await.unwrap();
-    assert_eq!(tags::claim(db, MINUTE).await.unwrap(), None, "it is ours");
-    // A late acknowledgement is one all the same: versions mean what they mean whoever brings them.
+    assert_eq!(tags::claim(db, MINUTE).await.unwrap(), None, "the second sender has the lease");
+    // A late acknowledgement counts, because the versions mean the same whichever process sent them.
     tags::acknowledged(db, &dead).await.unwrap();
-    assert!(is_told(&test).await);
+    assert!(is_acknowledged(&test).await);
     assert_eq!(ours.versions, dead.versions);
 }
 
 #[tokio::test]
-async fn two_processes_tell_every_change_between_them_and_neither_holds_the_other_up() {
+async fn two_processes_together_send_every_change_and_do_not_delay_each_other() {
     let test = TestApp::new().await;
     let edge = EdgePeer::knowing(EDGE_KEY).await;
     let process = || {
-        let (url, way) = (test.facts.url.clone(), edge.link(EDGE_KEY));
+        let (url, to_edge) = (test.facts.url.clone(), edge.link(EDGE_KEY));
         tokio::spawn(async move {
             let db = Db::connect(&url, 2).await.unwrap();
             for _ in 0..20 {
                 touch(&db, EVENTS).await;
-                tell_due(&db, &way).await.unwrap();
+                tell_due(&db, &to_edge).await.unwrap();
             }
-            until_shown(&db, Some(&way), EVENTS, PATIENCE).await.unwrap()
+            until_shown(&db, Some(&to_edge), EVENTS, PATIENCE).await.unwrap()
         })
     };
     let (one, other) = (process(), process());
@@ -112,12 +116,12 @@ async fn two_processes_tell_every_change_between_them_and_neither_holds_the_othe
 }
 
 #[tokio::test]
-async fn a_command_answers_when_an_edge_that_was_away_and_failed_has_acknowledged() {
+async fn a_command_answers_when_an_edge_that_was_unreachable_and_failing_acknowledges() {
     let test = TestApp::new().await;
     let address = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
-    let way = Arc::new(link(&format!("http://{address}"), EDGE_KEY).within(Duration::from_millis(400)));
+    let to_edge = Arc::new(link(&format!("http://{address}"), EDGE_KEY).within(Duration::from_millis(400)));
     touch(&test.app.db, EVENTS).await;
-    let shown = async |patience: Duration| until_shown(&test.app.db, Some(&way), EVENTS, patience).await.unwrap();
+    let shown = async |patience: Duration| until_shown(&test.app.db, Some(&to_edge), EVENTS, patience).await.unwrap();
     let Shown::CopiesFor { seconds, why } = shown(Duration::from_millis(1)).await else { panic!("there is no edge") };
     assert!((1..=60).contains(&seconds));
     assert!(why.unwrap().contains("cannot be reached"));
@@ -134,25 +138,27 @@ async fn a_command_answers_when_an_edge_that_was_away_and_failed_has_acknowledge
 }
 
 #[tokio::test]
-async fn a_command_that_loses_the_database_after_its_commit_goes_on_when_it_is_back() {
+async fn a_command_that_loses_the_database_after_its_commit_continues_when_it_is_back() {
     let test = TestApp::new().await;
     let edge = EdgePeer::knowing(EDGE_KEY).await;
     touch(&test.app.db, EVENTS).await;
     let wire = ChaosProxy::before(&test.facts.url).await;
     wire.cut();
-    let (db, way) = (Db::connect_lazy(&wire.url(), 2).unwrap(), edge.link(EDGE_KEY));
-    let shown = async |patience| until_shown(&db, Some(&way), EVENTS, patience).await.unwrap();
-    let Shown::CopiesFor { why, .. } = shown(Duration::from_millis(1)).await else { panic!("nobody could be told") };
+    let (db, to_edge) = (Db::connect_lazy(&wire.url(), 2).unwrap(), edge.link(EDGE_KEY));
+    let shown = async |patience| until_shown(&db, Some(&to_edge), EVENTS, patience).await.unwrap();
+    let Shown::CopiesFor { why, .. } = shown(Duration::from_millis(1)).await else {
+        panic!("no message could be sent")
+    };
     assert!(why.unwrap().starts_with("the database is unavailable"));
     wire.mend();
     assert_eq!(shown(Duration::from_secs(60)).await, Shown::Everywhere);
 }
 
 #[tokio::test]
-async fn without_a_way_to_the_edge_a_command_waits_for_the_service_that_has_one() {
+async fn a_command_without_an_edge_link_waits_for_the_service_that_has_one() {
     let test = TestApp::new().await;
     let shown = async || until_shown(&test.app.db, None, EVENTS, PATIENCE).await.unwrap();
-    assert_eq!(shown().await, Shown::NoEdge, "nobody says that there is an edge");
+    assert_eq!(shown().await, Shown::NoEdge, "nothing indicates that an edge exists");
 
     let edge = EdgePeer::knowing(EDGE_KEY).await;
     let jobs = Jobs::start(&test.app, Some(edge.link(EDGE_KEY)));
@@ -161,7 +167,7 @@ async fn without_a_way_to_the_edge_a_command_waits_for_the_service_that_has_one(
     assert_eq!(shown().await, Shown::Everywhere);
     assert_eq!(edge.acknowledged_tags().last(), Some(&touched));
     let scrape = async || test.admin("GET", "/metrics", "").await.text();
-    // They are counted behind the commit that a command waits for.
+    // The counter is raised after the commit that a command waits for.
     eventually("both are counted", async || scrape().await.contains("rds_edge_tags_acknowledged_total 2")).await;
     let scrape = scrape().await;
     let lag = scrape.lines().find_map(|line| line.strip_prefix("rds_edge_tags_lag_seconds ")).unwrap();
@@ -170,7 +176,7 @@ async fn without_a_way_to_the_edge_a_command_waits_for_the_service_that_has_one(
 }
 
 #[tokio::test]
-async fn the_ingest_command_answers_when_what_it_took_in_shows() {
+async fn the_ingest_command_answers_when_its_changes_are_visible() {
     let test = TestApp::new().await;
     let edge = EdgePeer::knowing(EDGE_KEY).await;
     let file = std::env::temp_dir().join(format!("rds-tags-told-{}.ndjson", std::process::id()));

@@ -1,4 +1,4 @@
-//! The service under test: the real router over a real database, asked by an edge that signs, an operator, or a stranger.
+//! The service under test: the real router over a real database, called by an edge that signs, by an operator, or by a stranger.
 
 use crate::db::TestDb;
 use axum::body::Body;
@@ -21,18 +21,17 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What operators present in tests.
+/// The operators' token in tests.
 pub const ADMIN_TOKEN: &str = "an-admin-token-for-tests";
-/// What the edge signs with in tests.
+/// The edge assertion key in tests.
 pub const EDGE_KEY: &str = "k1:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
-/// Where tests ask from.
+/// The peer address of requests in tests.
 pub const PEER: &str = "192.0.2.1";
-/// When tests begin: the clock stands here until one moves it.
+/// The time at which tests begin. The clock stands still until a test moves it.
 pub const NOW: &str = "2026-11-21T00:00:00Z";
 
-/// The service, with nothing listening and no job running: a test calls and refreshes it itself.
+/// The service without open listeners and without running jobs. A test calls and refreshes it directly.
 pub struct TestApp {
-    /// What answers.
     pub app: Arc<App>,
     /// Its configuration, for tests that open sockets.
     pub config: Config,
@@ -40,21 +39,21 @@ pub struct TestApp {
     pub facts: TestDb,
 }
 
-/// How a test deviates from the usual service.
+/// Deviations from the default service under test.
 #[derive(Default)]
 pub struct Wish {
-    /// More variables of the environment.
+    /// More environment variables.
     pub env: Vec<(&'static str, &'static str)>,
-    /// Another address of the database.
+    /// Another URL of the database.
     pub database: Option<String>,
-    /// The real clock instead of one that stands.
+    /// Uses the real clock instead of one that stands still.
     pub real_clock: bool,
-    /// Another way into the world for webhooks.
+    /// Another egress for webhooks.
     pub outward: Option<Egress>,
 }
 
 impl TestApp {
-    /// A service without facts; its catalog is built, and empty.
+    /// A service without facts. Its catalog is built and empty.
     pub async fn new() -> Self {
         Self::with(Wish::default()).await
     }
@@ -66,12 +65,12 @@ impl TestApp {
         test
     }
 
-    /// A service as wished for.
+    /// A service with these deviations.
     pub async fn with(wish: Wish) -> Self {
         Self::over(TestDb::new().await, wish).await
     }
 
-    /// The same over a database that is there already.
+    /// The same over an existing database.
     pub async fn over(facts: TestDb, wish: Wish) -> Self {
         let url = wish.database.unwrap_or_else(|| facts.url.clone());
         let mut env = BTreeMap::from([
@@ -92,7 +91,7 @@ impl TestApp {
         TestApp { app, config, facts }
     }
 
-    /// Takes in observations through the operators' door, and shows them.
+    /// Ingests observations through the admin listener and refreshes the catalog.
     pub async fn ingest(&self, lines: &str) -> Reply {
         let reply = self.admin("POST", "/ingest", lines).await;
         assert_eq!(reply.status, StatusCode::OK, "{}", reply.text());
@@ -100,7 +99,7 @@ impl TestApp {
         reply
     }
 
-    /// An anonymous caller's GET, vouched for by the edge.
+    /// A GET of an anonymous caller, with an edge assertion.
     pub async fn get(&self, target: &str) -> Reply {
         self.ask(signed("GET", target, "")).await
     }
@@ -112,22 +111,22 @@ impl TestApp {
         reply.json()
     }
 
-    /// An anonymous caller's POST of JSON, vouched for by the edge.
+    /// A POST of JSON by an anonymous caller, with an edge assertion.
     pub async fn post(&self, target: &str, body: &str) -> Reply {
         self.ask(signed("POST", target, body)).await
     }
 
-    /// A GET of the holder of a key, vouched for by the edge.
+    /// A GET of a key's holder, with an edge assertion.
     pub async fn get_as(&self, caller: &Principal, target: &str) -> Reply {
         self.ask(signed_as(&caller.to_json(), "GET", target, "")).await
     }
 
-    /// A message of the edge's own.
+    /// A message from the edge itself.
     pub async fn message(&self, path: &str, body: &impl Serialize) -> Reply {
         self.ask(signed_as(link::EDGE, "POST", path, &serde_json::to_string(body).unwrap())).await
     }
 
-    /// Any request at the edge's door.
+    /// Any request at the edge listener.
     pub async fn ask(&self, request: Request) -> Reply {
         self.at(Listener::Edge, request).await
     }
@@ -139,7 +138,7 @@ impl TestApp {
         self.at(Listener::Admin, request.body(Body::from(body.to_owned())).unwrap()).await
     }
 
-    /// Any request at any door.
+    /// Any request at any listener.
     pub async fn at(&self, door: Listener, request: Request) -> Reply {
         self.from(PEER, door, request).await
     }
@@ -152,7 +151,7 @@ impl TestApp {
     }
 }
 
-/// The holder of a key of `plan` that is in no database.
+/// The holder of a key of `plan`. The key is not in the database.
 pub fn holder(plan: Plan) -> Principal {
     Principal::Key { id: 1, org_id: 1, plan }
 }
@@ -172,7 +171,7 @@ pub fn signed_at(method: &str, target: &str, body: &str, seconds: i64) -> Reques
     sign(EDGE_KEY, &Principal::Anonymous.to_json(), (method, target, body), seconds)
 }
 
-/// A request signed with any key, at any time, for anybody: method, target and body.
+/// A request signed with any key, at any time, for any caller. The tuple is method, target and body.
 pub fn sign(key: &str, principal: &str, (method, target, body): (&str, &str, &str), seconds: i64) -> Request {
     let key = AssertionKey::parse(key).unwrap();
     let covered = SignedRequest { method, target, body: body.as_bytes(), principal };
@@ -187,14 +186,11 @@ pub fn sign(key: &str, principal: &str, (method, target, body): (&str, &str, &st
         .unwrap()
 }
 
-/// An answer, read to its end.
+/// A complete response.
 #[derive(Debug)]
 pub struct Reply {
-    /// The status.
     pub status: StatusCode,
-    /// The headers.
     pub headers: HeaderMap,
-    /// The body.
     pub body: Vec<u8>,
 }
 
@@ -207,7 +203,7 @@ impl Reply {
         reply
     }
 
-    /// What holds for every answer, whatever was asked.
+    /// Checks what every response must have.
     fn check(&self, method: &Method) {
         let id = self.header("x-request-id").expect("every answer has a request id");
         assert!(id.len() == 32 && id.bytes().all(|b| b.is_ascii_hexdigit()), "{id}");

@@ -1,4 +1,4 @@
-//! Transactions of the pool, and whoever gives one up.
+//! Transactions of the connection pool, and callers that abandon one.
 
 use crate::db::TestDb;
 use rds_origin::store::Db;
@@ -6,14 +6,14 @@ use std::future::{Future, poll_fn};
 use std::task::Poll;
 
 #[tokio::test]
-async fn a_transaction_that_was_given_up_as_it_began_leaves_no_connection_in_one() {
+async fn a_transaction_abandoned_while_it_begins_leaves_no_connection_in_a_transaction() {
     let facts = TestDb::new().await;
     let db = Db::connect(&facts.url, 1).await.unwrap();
     for round in 0..20 {
-        // Asked for, and not waited for: the database hears of it all the same.
+        // The caller stops waiting after BEGIN was sent, so the database still executes it.
         let mut begun = Box::pin(db.begin("BEGIN"));
         let asked = poll_fn(|context| Poll::Ready(begun.as_mut().poll(context).is_pending())).await;
-        assert!(asked, "it takes an answer");
+        assert!(asked, "BEGIN waits for the database");
         drop(begun);
         sqlx::query(&format!("CREATE TABLE kept_{round} ()")).execute(&db.pool).await.unwrap();
         let seen: bool = sqlx::query_scalar("SELECT to_regclass($1) IS NOT NULL")
@@ -21,6 +21,6 @@ async fn a_transaction_that_was_given_up_as_it_began_leaves_no_connection_in_one
             .fetch_one(&facts.db.pool)
             .await
             .unwrap();
-        assert!(seen, "what was answered is committed, round {round}");
+        assert!(seen, "the statement was not committed, round {round}");
     }
 }

@@ -1,4 +1,4 @@
-//! Daily sums of readings: they say what the readings say, whoever writes these and in whatever order, and a run reads what changed.
+//! Daily sums always agree with the stored readings, whoever writes these and in whatever order, and a run reads only what changed.
 
 use crate::db::TestDb;
 use crate::facts_market::{VAULT, clock, dump, evenly, ingest, market, observed, registry, start, state};
@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, HashMap};
 
 pub const HOUR: i64 = 3_600;
 pub const DAY: i64 = 24 * HOUR;
-/// Chunks that fill every vault of a test at once.
+/// A chunk size that fills every vault of a test at once.
 pub const EVERY: u32 = 1_000;
 
 /// Numbers that look random and are the same in every run.
@@ -30,7 +30,7 @@ impl Dice {
     }
 }
 
-/// A reading, as it stands in the table.
+/// A reading as stored in the table.
 #[derive(Clone, Copy)]
 pub struct Reading {
     pub at: i64,
@@ -40,7 +40,7 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Few different prices, so that some are equal; now and then one that is none, and one that is a leap.
+    /// Prices have few different values, so that some are equal. Now and then a price is missing or is a leap.
     fn any(dice: &mut Dice, at: i64) -> Self {
         let price = match dice.below(60) {
             0..6 => None,
@@ -59,7 +59,7 @@ impl Reading {
     }
 }
 
-/// Writes readings as somebody does who knows nothing of daily sums.
+/// Writes readings directly, without regard to daily sums.
 pub async fn write(pool: &PgPool, vault: &str, readings: &[Reading]) {
     sqlx::query(
         "INSERT INTO vault_snapshot (vault_id, observed_at, tvl_usd, utilization, incentives, price_per_share, content_hash) \
@@ -78,7 +78,7 @@ pub async fn write(pool: &PgPool, vault: &str, readings: &[Reading]) {
     .unwrap();
 }
 
-/// Four vaults of which nothing was read yet.
+/// Four vaults without readings.
 pub async fn vaults() -> (TestDb, Vec<String>) {
     let test = TestDb::new().await;
     let mut lines = registry();
@@ -105,7 +105,7 @@ fn said(signals: &HashMap<String, Signals>) -> BTreeMap<&str, Said> {
     signals.iter().map(|(id, of)| (id.as_str(), said(of))).collect()
 }
 
-/// Asks the sums, as a run does and as research does, and asks the readings.
+/// Asserts that the sums, as a run and as research use them, give the same signals as the readings.
 async fn assert_as_from_scratch(test: &TestDb, ids: &[String], now: i64, earlier: i64, step: &str) {
     let at = |seconds| At(Timestamp::from_seconds(seconds));
     let mut tx = test.db.begin("BEGIN").await.unwrap();
@@ -119,11 +119,11 @@ async fn assert_as_from_scratch(test: &TestDb, ids: &[String], now: i64, earlier
         assert_eq!(said(&from_sums), said(&from_readings), "{step}, as of {then}");
     }
     let left: i64 = sqlx::query_scalar("SELECT count(*) FROM vault_day_change").fetch_one(&mut *tx).await.unwrap();
-    assert_eq!(left, 0, "{step}: everything that changed was summed");
+    assert_eq!(left, 0, "{step}: some changes were not summed");
     tx.commit().await.unwrap();
 }
 
-/// What research reads of prices, with the sums that there are.
+/// The prices as research reads them, with the existing sums.
 async fn researched(tx: &mut Tx<'_>, now: i64) -> String {
     let end = Timestamp::from_seconds(now);
     let mut broken: Vec<String> = broken_series(tx, At(end)).await.unwrap().into_iter().collect();
@@ -144,7 +144,7 @@ async fn assert_researched_as_from_scratch(test: &TestDb, now: i64, step: &str) 
     sqlx::query("DELETE FROM vault_day").execute(&mut *tx).await.unwrap();
     sqlx::query("DELETE FROM vault_sums").execute(&mut *tx).await.unwrap();
     let from_readings = researched(&mut tx, now).await;
-    assert!(from_sums.len() > 1_000, "{step}: there is something to compare");
+    assert!(from_sums.len() > 1_000, "{step}: too little to compare");
     for (summed, read) in from_sums.lines().zip(from_readings.lines()) {
         assert_eq!(summed, read, "{step}");
     }
@@ -153,13 +153,13 @@ async fn assert_researched_as_from_scratch(test: &TestDb, now: i64, step: &str) 
 }
 
 #[tokio::test]
-async fn sums_say_what_the_readings_say_however_these_came_and_went() {
+async fn sums_agree_with_the_readings_however_these_came_and_went() {
     let (test, ids) = vaults().await;
     let pool = &test.db.pool;
     let mut dice = Dice(11);
     let mut now = start().as_seconds() + 400 * DAY + 17;
     for id in &ids[..3] {
-        // Read every few hours, then hourly; some on the hour and some on the very midnight.
+        // Readings every few hours, then hourly. Some are on the hour and some exactly at midnight.
         let old = (0..1_500).map(|number| now - 17 - 10 * DAY - number * 6 * HOUR);
         let new = (0..240).map(|number| now - 17 - number * HOUR);
         let readings: Vec<Reading> = old.chain(new).map(|at| Reading::any(&mut dice, at)).collect();
@@ -174,7 +174,7 @@ async fn sums_say_what_the_readings_say_however_these_came_and_went() {
         let at = now - 17 - back / HOUR * HOUR;
         let what = match dice.below(8) {
             0..3 => {
-                // What comes next; the clock of a source may be ahead of ours.
+                // The next reading. The clock of a source may be ahead of ours.
                 let ahead = [0, 0, 0, 400][dice.below(4) as usize];
                 write(pool, id, &[Reading::any(&mut dice, now + ahead)]).await;
                 "the next reading"
@@ -233,12 +233,12 @@ async fn a_fall_leaves_the_year_at_the_same_instant_as_its_peak() {
     assert_eq!(drawdown(peak + 50 * DAY).await, Some(2_500));
     assert_eq!(drawdown(peak + 365 * DAY - 1).await, Some(2_500), "in the year's last second");
     assert_eq!(drawdown(peak + 365 * DAY).await, Some(0));
-    assert_eq!(drawdown(peak + 366 * DAY).await, None, "of one price nobody knows how far it fell");
+    assert_eq!(drawdown(peak + 366 * DAY).await, None, "a single price shows no drawdown");
     assert_eq!(drawdown(peak + 364 * DAY).await, Some(2_500), "a clock that was set back");
 }
 
 #[tokio::test]
-async fn vaults_are_summed_a_few_at_a_time_and_scored_alike_meanwhile() {
+async fn vaults_are_summed_a_few_at_a_time_and_have_the_same_signals_meanwhile() {
     let (test, ids) = vaults().await;
     let (now, mut dice) = (start().as_seconds() + 30 * DAY, Dice(5));
     for id in &ids {
@@ -254,7 +254,7 @@ async fn vaults_are_summed_a_few_at_a_time_and_scored_alike_meanwhile() {
         assert_eq!(sum(&test.db, 3).await, expected);
     }
     assert_as_from_scratch(&test, &ids, now, now - 9 * DAY, "all are summed").await;
-    // Thrown away, they are made again.
+    // Sums that are removed together with their readings are made again.
     sqlx::query("TRUNCATE vault_snapshot").execute(&test.db.pool).await.unwrap();
     let left = "SELECT (SELECT count(*) FROM vault_sums) + (SELECT count(*) FROM vault_day)";
     assert_eq!(sqlx::query_scalar::<_, i64>(left).fetch_one(&test.db.pool).await.unwrap(), 0);
@@ -262,13 +262,13 @@ async fn vaults_are_summed_a_few_at_a_time_and_scored_alike_meanwhile() {
 }
 
 #[tokio::test]
-async fn a_reading_that_is_committed_late_is_not_forgotten() {
+async fn a_reading_that_is_committed_late_is_not_missed() {
     let (test, ids) = vaults().await;
     let now = start().as_seconds() + 30 * DAY + 5 * HOUR;
     let price = |at, price| Reading { at, price: Some(price), utilization: None, tvl: None };
     write(&test.db.pool, &ids[0], &[price(now - 3 * HOUR, 2.0), price(now - 2 * HOUR, 2.0)]).await;
     sum(&test.db, EVERY).await;
-    // A change of the day is noted already when another writer begins, who holds no turn and has not committed when the day is summed.
+    // A change of the day is already recorded when another writer begins. That writer holds no lock and commits after the day is summed.
     write(&test.db.pool, &ids[0], &[price(now - 90 * 60, 2.0)]).await;
     let mut other = test.db.begin("BEGIN").await.unwrap();
     let sql = "INSERT INTO vault_snapshot (vault_id, observed_at, incentives, price_per_share, content_hash) \
@@ -282,7 +282,7 @@ async fn a_reading_that_is_committed_late_is_not_forgotten() {
     assert_eq!(signals[&ids[0]].drawdown_bp, Some(5_000));
 }
 
-/// What is published and what is served of it.
+/// The tables of published scores.
 const PUBLISHED: [&str; 3] = ["vault_score", "score_history", "score_run"];
 
 #[tokio::test]
@@ -294,9 +294,9 @@ async fn scores_are_the_same_with_daily_sums_and_without() {
     for step in 0..26 {
         let (hours, lines) = match step {
             0 => (1, market()),
-            // Hourly, over a midnight, with a fall.
+            // Hourly readings across a midnight, with a fall.
             1..13 => {
-                // Nobody reads it in the twentieth hour.
+                // There is no reading in the twentieth hour.
                 let hour = 14 + i64::from(step) + i64::from(step > 5);
                 (
                     hour,
@@ -306,14 +306,14 @@ async fn scores_are_the_same_with_daily_sums_and_without() {
                     )],
                 )
             }
-            // Late, and lower.
+            // A late reading with a lower price.
             13 => (30, vec![state(20, json!({"price_per_share": 1.55}))]),
             14..20 => {
                 let hour = 30 + 24 * (i64::from(step) - 13);
                 (hour, vec![state(hour, json!({"price_per_share": 1.7, "tvl_usd": 9e6}))])
             }
             20 => (400, vec![state(400, json!({"price_per_share": 1.7, "tvl_usd": 4e6}))]),
-            // Nothing is read of the vault any more, and the year goes by. A review keeps the run from being one of stale inputs alone.
+            // The vault gets no more readings while the year passes. A review keeps the run from having only stale inputs.
             _ => {
                 let hour = 365 * 24 + 10 + 8 * (i64::from(step) - 20);
                 let review = json!({"asset_id": "usdx", "review_status": "reviewed", "dimensions": evenly(9.0)});
@@ -331,11 +331,11 @@ async fn scores_are_the_same_with_daily_sums_and_without() {
             sqlx::query_scalar::<_, Option<String>>(drawdown).bind(VAULT).fetch_one(&summed.db.pool).await.unwrap(),
         );
     }
-    // 1.6 to 1.55 by a late reading; it counts until its peak is a year old.
+    // The late reading makes a fall from 1.6 to 1.55. It counts until its peak is a year old.
     let published = |step: usize| seen[step].as_deref();
     assert_eq!([published(1), published(12), published(13)], [Some("0"), Some("0.0062"), Some("0.0312")], "{seen:?}");
     assert_eq!(published(21), Some("0.0312"));
     assert_eq!(published(25), Some("0"), "{seen:?}");
     let sums: i64 = sqlx::query_scalar("SELECT count(*) FROM vault_sums").fetch_one(&plain.db.pool).await.unwrap();
-    assert_eq!(sums, 0, "the other one never had any");
+    assert_eq!(sums, 0, "the other database never had sums");
 }

@@ -1,4 +1,4 @@
-//! What a score run reads of the histories, and what research finds, with daily sums and without.
+//! Rows that a score run reads from the histories, and findings of research, with daily sums and without.
 
 use crate::db::TestDb;
 use crate::facts_market::{dump, start};
@@ -13,18 +13,18 @@ use rds_origin::store::vaults::days;
 use rds_origin::store::{At, Tx};
 use rds_shared::wire::Timestamp;
 
-/// Rows of readings and of their sums that were read so far on the connection of `tx`, as far as the database has not put them into its
-/// totals, which it does between transactions and not after each: what is read meanwhile is the difference of two calls.
+/// Rows of readings and sums that the connection of `tx` has read and that the database has not yet added to its totals. It adds them
+/// only between transactions, so the difference of two calls within one is the number of rows read in between.
 async fn rows_read(tx: &mut Tx<'_>) -> i64 {
     let sql = "SELECT coalesce(sum(seq_tup_read + coalesce(idx_tup_fetch, 0)), 0)::bigint FROM pg_stat_xact_user_tables \
                WHERE relname IN ('vault_snapshot', 'vault_day', 'vault_sums', 'vault_day_change')";
     sqlx::query_scalar(sql).fetch_one(&mut **tx).await.unwrap()
 }
 
-/// How many rows a run over everything reads of the histories at `now`.
+/// Number of rows that a run over all vaults reads from the histories at `now`.
 async fn rows_of_a_run(test: &TestDb, now: Timestamp) -> i64 {
     let mut tx = test.db.begin("BEGIN").await.unwrap();
-    // The tables are small: without this Postgres would rather read all of one than use its index.
+    // The tables are small: without this setting Postgres would scan them instead of using an index.
     sqlx::query("SET LOCAL enable_seqscan = off").execute(&mut *tx).await.unwrap();
     publication::take_turn(&mut tx).await.unwrap();
     let before = rows_read(&mut tx).await;
@@ -35,7 +35,7 @@ async fn rows_of_a_run(test: &TestDb, now: Timestamp) -> i64 {
     read
 }
 
-/// Rows that are read by a run after `days` of hourly readings: from readings, of all days, when nothing changed, and after one reading.
+/// Rows read by a run after `days` of hourly readings: from readings, from the sums of all days, without a change, and after one reading.
 async fn costs(days: i64) -> [i64; 4] {
     let (test, ids) = vaults().await;
     let now = start().as_seconds() + DAY + 30;
@@ -53,15 +53,19 @@ async fn costs(days: i64) -> [i64; 4] {
 }
 
 #[tokio::test]
-async fn a_run_reads_what_changed_and_not_the_year() {
+async fn a_run_reads_only_what_changed_and_not_the_whole_history() {
     let (month, year) = (costs(30).await, costs(300).await);
     let [month_of_readings, month_of_days, month_unchanged, month_changed] = month;
     let [year_of_readings, year_of_days, year_unchanged, year_changed] = year;
     assert!(month_of_readings > 4 * 30 * 24 && year_of_readings > 4 * 300 * 24, "{month:?} {year:?}");
     assert!(year_of_days < 4 * 300 + 4 * 60 && month_of_days < 4 * 30 + 4 * 60, "{month:?} {year:?}");
-    assert_eq!((month_unchanged, month_changed), (year_unchanged, year_changed), "the history's length costs nothing");
-    assert!(year_unchanged <= 4 * 12, "a few rows a vault: {year:?}");
-    assert!(year_changed - year_unchanged <= 3 * 24, "and the changed day: {year:?}");
+    assert_eq!(
+        (month_unchanged, month_changed),
+        (year_unchanged, year_changed),
+        "the cost depends on the history's length"
+    );
+    assert!(year_unchanged <= 4 * 12, "more than a few rows per vault: {year:?}");
+    assert!(year_changed - year_unchanged <= 3 * 24, "more than the changed day: {year:?}");
 }
 
 #[tokio::test]
@@ -83,7 +87,7 @@ async fn research_finds_the_same_with_daily_sums_and_without() {
 }
 
 #[tokio::test]
-async fn a_leap_between_two_days_is_found_by_its_day() {
+async fn a_leap_between_two_days_is_found_on_the_later_day() {
     let (test, ids) = vaults().await;
     let midnight = start().as_seconds() + 10 * DAY;
     let price = |at, price| Reading { at, price: Some(price), utilization: None, tvl: None };
@@ -104,12 +108,12 @@ async fn a_leap_between_two_days_is_found_by_its_day() {
     };
     let now = midnight + DAY;
     assert_eq!(broken(now).await, 0);
-    // The day before is corrected: the leap is in the day after it, of which no reading changed.
+    // The day before is corrected. The leap is then in the later day, none of whose readings changed.
     write(&test.db.pool, &ids[0], &[price(midnight - HOUR, 0.1)]).await;
     assert_eq!((broken(now).await, broken(midnight + HOUR - 1).await), (1, 0));
     write(&test.db.pool, &ids[0], &[price(midnight - HOUR, 1.0)]).await;
     assert_eq!(broken(now).await, 0);
-    // Which days hold leaps is known: the prices are not read again.
+    // The days with leaps are known, so the prices are not read again.
     let mut tx = test.db.begin("BEGIN").await.unwrap();
     let prices = async |tx: &mut Tx<'_>| {
         let sql = "SELECT (seq_tup_read + idx_tup_fetch)::bigint FROM pg_stat_xact_user_tables WHERE relname = 'vault_snapshot'";

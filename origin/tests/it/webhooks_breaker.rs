@@ -1,5 +1,5 @@
-//! The states of a subscription as its owner sees them: paused and resumed, disabled and enabled, a key that is revoked, a
-//! secret that is rotated.
+//! The states of a subscription as its owner sees them: paused and resumed, disabled and enabled, after its key is revoked, and after its
+//! secret is rotated.
 
 use crate::receiver::{Manner, Receiver};
 use crate::webhooks_world::{MASTER_KEY, World};
@@ -20,7 +20,7 @@ async fn state(world: &World, id: i64) -> (String, Value, Value, u64) {
     (status, row["disabled_reason"].clone(), row["paused_until"].clone(), row["failure_count"].as_u64().unwrap())
 }
 
-/// Three attempts that fail within a minute and a bit.
+/// Makes three attempts within 70 seconds, which all fail.
 async fn fail_three_times(world: &World) {
     for delay in [0, 10, 60] {
         world.pass(delay);
@@ -29,7 +29,7 @@ async fn fail_three_times(world: &World) {
 }
 
 #[tokio::test]
-async fn three_failures_pause_an_hour_ends_that_and_the_third_pause_disables() {
+async fn three_failures_pause_for_an_hour_and_the_third_pause_disables() {
     let world = World::new().await;
     let receiver = Receiver::new(Manner::status(500)).await;
     let (id, _) = world.subscribed(&receiver).await;
@@ -43,12 +43,12 @@ async fn three_failures_pause_an_hour_ends_that_and_the_third_pause_disables() {
         (0, 0)
     );
     world.pass(1);
-    assert_eq!(state(&world, id).await.0, "active", "before anybody has noticed");
+    assert_eq!(state(&world, id).await.0, "active", "the pause ends even before upkeep runs");
     assert_eq!(upkeep::resume(&world.app().db, world.app().clock.now()).await.unwrap(), 1);
-    assert_eq!(upkeep::resume(&world.app().db, world.app().clock.now()).await.unwrap(), 0, "once");
+    assert_eq!(upkeep::resume(&world.app().db, world.app().clock.now()).await.unwrap(), 0, "resumed only once");
 
     for pause in ["second", "third"] {
-        // What is waiting and what is new fail at once, three of them.
+        // Waiting and new deliveries fail together, three of them.
         for number in 0..3 {
             world.happens("event.published", &number.to_string()).await;
         }
@@ -73,7 +73,7 @@ async fn three_failures_pause_an_hour_ends_that_and_the_third_pause_disables() {
     assert_eq!(
         world.count("select count(*) from webhook_delivery where state <> 'delivered'").await,
         0,
-        "what waited arrived"
+        "the waiting deliveries arrived"
     );
 }
 
@@ -88,12 +88,12 @@ async fn half_of_ten_final_outcomes_pause_too() {
     }
     let sql = "update webhook_delivery set state = 'failed_terminal' where id in (select id from webhook_delivery order by id limit 6)";
     sqlx::query(sql).execute(&world.app().db.pool).await.unwrap();
-    assert_eq!(state(&world, id).await.0, "active", "nine are not ten");
+    assert_eq!(state(&world, id).await.0, "active", "nine outcomes are too few");
     world.tell("the tenth").await;
     assert_eq!(state(&world, id).await.0, "paused");
     world.pass(3_600);
     world.tell("the eleventh").await;
-    assert_eq!(state(&world, id).await.0, "active", "what opened it once does not count again");
+    assert_eq!(state(&world, id).await.0, "active", "outcomes that opened the breaker do not count again");
 }
 
 /// W10: three processes see three failures at the same moment, and the breaker opens once.
@@ -122,7 +122,7 @@ async fn w10_three_processes_open_one_breaker_once_and_close_it_once() {
 }
 
 #[tokio::test]
-async fn a_delivered_event_ends_the_chain_of_failures() {
+async fn a_delivered_event_resets_the_failure_count() {
     let world = World::new().await;
     let receiver = Receiver::new(Manner::status(500)).await;
     let (id, _) = world.subscribed(&receiver).await;
@@ -137,7 +137,7 @@ async fn a_delivered_event_ends_the_chain_of_failures() {
 }
 
 #[tokio::test]
-async fn a_revoked_key_disables_what_it_delivers_for_and_another_takes_over() {
+async fn a_revoked_key_disables_its_webhook_and_another_key_can_enable_it() {
     let world = World::new().await;
     let receiver = Receiver::new(Manner::status(200)).await;
     let (id, secret) = world.subscribed(&receiver).await;
@@ -147,7 +147,7 @@ async fn a_revoked_key_disables_what_it_delivers_for_and_another_takes_over() {
     world.happens("event.published", "waiting").await;
     world.fan_out().await;
 
-    // Not the one without the other: a revocation that fails leaves the webhook as it is.
+    // Both or neither: a revocation that is rolled back leaves the webhook unchanged.
     let mut tx = world.app().db.pool.begin().await.unwrap();
     subscriptions::key_revoked(&mut tx, first, world.app().clock.now()).await.unwrap();
     tx.rollback().await.unwrap();
@@ -169,24 +169,24 @@ async fn a_revoked_key_disables_what_it_delivers_for_and_another_takes_over() {
     assert_eq!(
         world.count("select created_by_key_id from webhook_subscription").await,
         first,
-        "the audit record stays"
+        "the creating key remains on record"
     );
     assert_eq!(world.deliver().await, 1);
     let seen = &receiver.seen()[0];
     secret.verify(seen.header("x-service-signature"), &seen.body, world.app().clock.wall()).unwrap();
     keys::revoke(&world.app().db, &world.app().clock, second).await.unwrap();
-    assert_eq!(state(&world, id).await.1, json!("key_revoked"), "now it hangs on the second key");
+    assert_eq!(state(&world, id).await.1, json!("key_revoked"), "the webhook now depends on the second key");
 }
 
 /// W12: during the overlap both secrets verify, on retries too; after it only the new one does.
 #[tokio::test]
-async fn w12_a_rotation_overlaps_for_as_long_as_the_operator_said() {
+async fn w12_a_rotation_overlaps_for_the_time_that_the_operator_chose() {
     let world = World::new().await;
     let receiver = Receiver::new(Manner::status(500)).await;
     let (id, old) = world.subscribed(&receiver).await;
     let sealer = Arc::new(Sealer::new(&MASTER_KEY.to_owned().into()).unwrap());
     world.tell("rotated").await;
-    // The command's clock is not the service's: the overlap begins when a service sees it.
+    // The command's clock may differ from the service's, so the overlap begins when a service sees the rotation.
     let long_ago = rds_shared::wire::Timestamp::from_seconds(0);
     let new = subscriptions::rotate(&world.app().db, &sealer, id, 3_600, long_ago).await.unwrap().unwrap();
     secrets::keep_overlaps(&world.app().db, world.app().clock.now()).await.unwrap();
@@ -212,7 +212,7 @@ async fn w12_a_rotation_overlaps_for_as_long_as_the_operator_said() {
 }
 
 #[tokio::test]
-async fn another_master_key_takes_the_place_of_the_first_and_receivers_notice_nothing() {
+async fn the_master_key_can_be_replaced_without_receivers_noticing() {
     let world = World::new().await;
     let receiver = Receiver::new(Manner::status(200)).await;
     let (id, old) = world.subscribed(&receiver).await;
@@ -223,22 +223,22 @@ async fn another_master_key_takes_the_place_of_the_first_and_receivers_notice_no
     let row = |resealed, unopenable| Resealed { webhooks: 1, resealed, unopenable };
 
     let alone = reseal(db, &sealer(&next_key)).await.unwrap();
-    assert_eq!(alone, row(0, vec![id]), "without the key that they are under nothing is touched");
+    assert_eq!(alone, row(0, vec![id]), "without the present master key no secret is changed");
     let there = sealer(&format!("{next_key},{MASTER_KEY}"));
     assert_eq!(reseal(db, &there).await.unwrap(), row(1, vec![]));
-    assert_eq!(reseal(db, &there).await.unwrap(), row(0, vec![]), "once is enough");
+    assert_eq!(reseal(db, &there).await.unwrap(), row(0, vec![]), "nothing is left to reseal");
     assert_eq!(
         reseal(db, &sealer(&next_key)).await.unwrap(),
         row(0, vec![]),
-        "the key before it is not needed any more"
+        "the previous key is not needed any more"
     );
 
-    // The service still has the key before it alone: such a process spends no attempt on what it cannot open.
+    // The service still has only the previous key. Such a process uses no attempt on a secret that it cannot open.
     world.tell("early").await;
     assert_eq!(receiver.seen().len(), 0);
     let back = sealer(&format!("{MASTER_KEY},{next_key}"));
     assert_eq!(reseal(db, &back).await.unwrap(), row(1, vec![]));
-    // It rests under its lease, which ends by the database's clock.
+    // The delivery waits until its lease ends by the database's clock.
     sqlx::query("update webhook_lease set until = '-infinity'").execute(&db.pool).await.unwrap();
     assert_eq!(world.deliver().await, 1);
     let seen = &receiver.seen()[0];

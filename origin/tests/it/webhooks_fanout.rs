@@ -1,4 +1,4 @@
-//! From the journal to deliveries: one of each event for each who wants it, whatever breaks or races.
+//! From the journal to deliveries: one delivery of each event for each subscription to its type, despite faults and races.
 
 use crate::receiver::{Manner, Receiver};
 use crate::webhooks_world::World;
@@ -10,7 +10,7 @@ use rds_shared::push::webhook::EventId;
 use rds_shared::wire::Timestamp;
 use serde_json::json;
 
-/// Whether anything of the chain is shown.
+/// Sets whether the chain is served.
 async fn serve_chain(world: &World, is_served: bool) {
     let sql = "insert into chain (chain_id, slug, name, namespace, is_settlement, is_served, source, observed_at, content_hash)
         values (99, 'quiet', 'Quiet', 'evm', true, $1, 'test', now(), '') on conflict (chain_id) do update set is_served = $1";
@@ -18,23 +18,23 @@ async fn serve_chain(world: &World, is_served: bool) {
 }
 
 #[tokio::test]
-async fn what_names_a_withheld_chain_rests_until_the_chain_is_served() {
+async fn deliveries_about_a_withheld_chain_wait_until_the_chain_is_served() {
     let world = World::new().await;
     let receiver = Receiver::new(Manner::status(500)).await;
     let (id, _) = world.subscribed(&receiver).await;
     serve_chain(&world, true).await;
     world.happens_on(&[1, 99], "event.published", "first").await;
-    assert_eq!((world.fan_out().await, world.deliver().await), (1, 1), "it failed once");
+    assert_eq!((world.fan_out().await, world.deliver().await), (1, 1), "the first attempt fails");
     serve_chain(&world, false).await;
     receiver.behave(Manner::status(200));
     world.pass(10);
-    assert_eq!(world.deliver().await, 0, "not the second attempt either");
-    assert!(world.deliveries(id).await.is_empty(), "nor is it listed with its body");
+    assert_eq!(world.deliver().await, 0, "the second attempt waits");
+    assert!(world.deliveries(id).await.is_empty(), "the delivery is not listed");
     world.happens_on(&[99], "event.published", "never").await;
     world.happens_on(&[1], "event.published", "another").await;
-    assert_eq!((world.fan_out().await, world.deliver().await), (1, 1), "others are told as ever");
+    assert_eq!((world.fan_out().await, world.deliver().await), (1, 1), "other deliveries are made as usual");
     serve_chain(&world, true).await;
-    assert_eq!(world.deliver().await, 0, "it is looked at once a minute");
+    assert_eq!(world.deliver().await, 0, "a waiting delivery is checked once a minute");
     world.pass(60);
     assert_eq!(world.deliver().await, 1);
     assert_eq!(world.deliveries(id).await.len(), 2);
@@ -42,7 +42,7 @@ async fn what_names_a_withheld_chain_rests_until_the_chain_is_served() {
 }
 
 #[tokio::test]
-async fn large_bodies_come_in_several_steps_and_short_lists() {
+async fn large_bodies_are_fanned_out_in_several_steps_and_listed_up_to_a_limit() {
     let world = World::new().await;
     let receiver = Receiver::new(Manner::status(200)).await;
     let (id, _) = world.subscribed(&receiver).await;
@@ -51,11 +51,15 @@ async fn large_bodies_come_in_several_steps_and_short_lists() {
         world.happens("event.published", &format!("{number}{long}")).await;
     }
     assert_eq!((world.fan_out().await, world.fan_out().await, world.fan_out().await), (3, 1, 0));
-    assert_eq!(world.deliveries(id).await.len(), 2, "the newest up to four megabytes, and the one that reaches it");
+    assert_eq!(
+        world.deliveries(id).await.len(),
+        2,
+        "the newest up to four megabytes, including the one that reaches the limit"
+    );
 }
 
 #[tokio::test]
-async fn everybody_is_told_of_the_families_they_asked_for_in_the_journals_order() {
+async fn each_subscription_gets_its_event_types_in_the_journals_order() {
     let world = World::new().await;
     let (one, two) = (Receiver::new(Manner::status(200)).await, Receiver::new(Manner::status(200)).await);
     world.subscribe_to(&one.url(), &["event.published", "rating.changed"]).await;
@@ -72,7 +76,7 @@ async fn everybody_is_told_of_the_families_they_asked_for_in_the_journals_order(
         world.happens(family, title).await;
     }
     assert_eq!(world.fan_out().await, 6);
-    assert_eq!(world.fan_out().await, 0, "once");
+    assert_eq!(world.fan_out().await, 0, "fanned out only once");
     assert_eq!(world.deliver().await, 6);
     let told = |receiver: &Receiver| {
         let mut told: Vec<_> =
@@ -97,7 +101,7 @@ async fn the_envelope_carries_the_row_as_it_was_captured() {
     world.subscribed(&two).await;
     assert_eq!(world.tell("a \"quoted\" title").await, 2);
     let (one, two) = (&one.seen()[0], &two.seen()[0]);
-    assert_eq!(one.body, two.body, "the same bytes for everybody");
+    assert_eq!(one.body, two.body, "every subscription gets the same bytes");
     let id = one.header("x-service-event-id");
     assert!(EventId::parse(id).is_some(), "{id}");
     assert_eq!(
@@ -121,11 +125,14 @@ async fn the_envelope_carries_the_row_as_it_was_captured() {
     let (seconds, signature) = (one.header("webhook-timestamp"), one.header("webhook-signature"));
     let at = Timestamp::from_seconds(seconds.parse().unwrap());
     assert_eq!(signature, SigningSecrets::new(secret.clone()).sign_standard(id, &one.body, at));
-    assert!(secret.verify(two.header("x-service-signature"), &two.body, now).is_err(), "each with its own secret");
+    assert!(
+        secret.verify(two.header("x-service-signature"), &two.body, now).is_err(),
+        "each subscription has its own secret"
+    );
 }
 
 #[tokio::test]
-async fn who_subscribes_later_or_is_disabled_is_not_told_and_who_is_paused_is_told_later() {
+async fn later_and_disabled_subscriptions_get_nothing_and_paused_ones_get_it_later() {
     let world = World::new().await;
     let receiver = Receiver::new(Manner::status(200)).await;
     let (disabled, _) = world.subscribed(&receiver).await;
@@ -145,9 +152,9 @@ async fn who_subscribes_later_or_is_disabled_is_not_told_and_who_is_paused_is_to
     }
 }
 
-/// W2: a crash between the event's commit and its fan-out, at any statement, loses nothing and doubles nothing.
+/// W2: a crash between the event's commit and its fan-out, at any statement, loses nothing and repeats nothing.
 #[tokio::test]
-async fn w2_a_crash_during_fan_out_loses_nothing_and_doubles_nothing() {
+async fn w2_a_crash_during_fan_out_loses_nothing_and_repeats_nothing() {
     let world = World::new().await;
     let receiver = Receiver::new(Manner::status(200)).await;
     world.subscribed(&receiver).await;
@@ -155,9 +162,9 @@ async fn w2_a_crash_during_fan_out_loses_nothing_and_doubles_nothing() {
     world.happens("event.published", "two").await;
     let now = world.app().clock.now();
     for _ in 0..2 {
-        // What the database makes of the transaction of a process that dies before its commit.
+        // The effect of a process that dies before its commit: the transaction is rolled back.
         let mut tx = world.app().db.pool.begin().await.unwrap();
-        let after = webhook_fanout::take_turn(&mut tx).await.unwrap().expect("the turn is free again");
+        let after = webhook_fanout::take_turn(&mut tx).await.unwrap().expect("the lock is free again");
         let families = webhook_fanout::wanted(&mut tx).await.unwrap().families;
         let stretch = webhook_fanout::behind(&mut tx, after, 10, &families).await.unwrap();
         assert_eq!((stretch.operations.len(), stretch.lost), (2, 0));
@@ -165,7 +172,7 @@ async fn w2_a_crash_during_fan_out_loses_nothing_and_doubles_nothing() {
         tx.rollback().await.unwrap();
     }
     assert_eq!(fanout::step(&world.app().db, now).await.unwrap().enqueued, 2);
-    // A restore of the reader's place alone: the same events, under the same ids.
+    // Only the consumer's position is restored: the same events are read again, under the same ids.
     sqlx::query("update journal_consumer set position = 0").execute(&world.app().db.pool).await.unwrap();
     assert_eq!(world.fan_out().await, 0);
     assert_eq!(world.count("select count(*) from webhook_event").await, 2);
@@ -192,7 +199,7 @@ async fn racing_processes_fan_each_event_out_once() {
 }
 
 #[tokio::test]
-async fn nothing_is_kept_of_what_nobody_wants() {
+async fn an_event_without_subscriptions_is_not_stored() {
     let world = World::new().await;
     world.happens("event.published", "alone").await;
     assert_eq!(world.fan_out().await, 0);

@@ -1,4 +1,4 @@
-//! Receivers that misbehave: each costs its own attempt and nothing else, and none of them gets us anywhere.
+//! Receivers that misbehave: each costs its own attempt and nothing else, and none makes the service connect elsewhere.
 
 use crate::receiver::{Certificate, Manner, Receiver};
 use crate::streaming::eventually;
@@ -19,7 +19,7 @@ fn outcome(row: &Value) -> (&Value, &Value) {
     (&row["error"], &row["response_status"])
 }
 
-/// W3: every bad way to answer is one failed attempt within the deadline, and all of them together take no longer than one.
+/// W3: every bad answer is one failed attempt within the deadline, and all attempts run at the same time.
 #[tokio::test]
 async fn w3_whatever_a_receiver_does_costs_one_attempt_within_the_deadline() {
     let world = World::patient_for(IMPATIENT).await;
@@ -68,9 +68,9 @@ async fn w3_whatever_a_receiver_does_costs_one_attempt_within_the_deadline() {
     assert_eq!(outcome(&world.deliveries(nobody).await[0]), (&json!("delivery_error"), &Value::Null));
 }
 
-/// W3: a body without end, and one that would unpack to anything: the status counts, and the rest is let go.
+/// W3: with an endless or a compressed body the status counts, and the rest is not read.
 #[tokio::test]
-async fn w3_a_flood_behind_a_good_status_is_let_go_unread() {
+async fn w3_an_endless_body_after_a_good_status_is_not_read() {
     let world = World::patient_for(Duration::from_secs(10)).await;
     for head in [
         "HTTP/1.1 200 OK\r\ncontent-length: 10000000000\r\n\r\n",
@@ -82,7 +82,7 @@ async fn w3_a_flood_behind_a_good_status_is_let_go_unread() {
         let begun = Stopwatch::start();
         world.tell("flood").await;
         assert_eq!(world.deliveries(id).await[0]["status"], "delivered", "{head}");
-        assert!(elapsed(begun) < Duration::from_secs(8), "it was not read to an end that never comes");
+        assert!(elapsed(begun) < Duration::from_secs(8), "the endless body was read");
         world.ask("DELETE", &format!("/v1/webhooks/{id}")).await;
     }
 }
@@ -107,7 +107,7 @@ async fn w4_a_redirect_is_not_followed() {
     }
 }
 
-/// W5: a name that was public when it was registered and leads home afterwards is not connected to.
+/// W5: a name that resolved to a public address at its registration and to a private one later is not connected to.
 #[tokio::test]
 async fn w5_a_name_that_is_rebound_is_refused_before_anything_is_sent() {
     let world = World::new().await;
@@ -138,7 +138,7 @@ async fn w5_a_name_that_is_rebound_is_refused_before_anything_is_sent() {
 }
 
 #[tokio::test]
-async fn a_fault_of_ours_spends_no_attempt_and_counts_against_nobody() {
+async fn an_internal_fault_uses_no_attempt_and_counts_against_no_receiver() {
     let world = World::new().await;
     let receiver = Receiver::new(Manner::status(200)).await;
     world.names.lead("ours.partner.dev", &[&["127.0.0.1"]]);
@@ -151,7 +151,7 @@ async fn a_fault_of_ours_spends_no_attempt_and_counts_against_nobody() {
         (&json!(1), &Value::Null, &json!("pending"))
     );
     assert_eq!(world.subscription(id).await["failure_count"], 0);
-    assert_eq!(world.deliver().await, 0, "it rests for a moment");
+    assert_eq!(world.deliver().await, 0, "the delivery waits until its lease ends");
     world.names.lead("ours.partner.dev", &[&["127.0.0.1"]]);
     let sql = "update webhook_lease set until = clock_timestamp()";
     sqlx::query(sql).execute(&world.app().db.pool).await.unwrap();
@@ -177,7 +177,7 @@ async fn an_attempt_that_cannot_be_signed_is_counted_like_any_other() {
     assert_eq!(counted(), "1");
 }
 
-/// W8: only a good certificate for the URL's own host will do, and TLS asks for that host.
+/// W8: only a valid certificate for the URL's host is accepted, and TLS names that host.
 #[tokio::test]
 async fn w8_a_bad_certificate_is_a_failed_attempt() {
     let world = World::new().await;
@@ -194,7 +194,7 @@ async fn w8_a_bad_certificate_is_a_failed_attempt() {
             (&json!("delivery_error"), &Value::Null),
             "{certificate:?}"
         );
-        assert!(receiver.seen().is_empty(), "{certificate:?}: nothing was said");
+        assert!(receiver.seen().is_empty(), "{certificate:?}: no request was sent");
         world.ask("DELETE", &format!("/v1/webhooks/{id}")).await;
     }
     let receiver = Receiver::new(Manner::status(200)).await;
@@ -206,37 +206,37 @@ async fn w8_a_bad_certificate_is_a_failed_attempt() {
     assert_eq!(receiver.seen()[0].header("host"), format!("hooks.partner.dev:{}", receiver.port));
 }
 
-/// W9: however many endpoints hang at once, one that answers is told before the first of those gives up.
+/// W9: however many endpoints hang at once, one that answers gets its delivery before the first of those attempts times out.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn w9_a_crowd_of_endpoints_that_hang_delays_nobody_else() {
-    const CROWD: usize = 80;
-    const EACH: usize = 8;
+async fn w9_many_hanging_endpoints_delay_no_other_endpoint() {
+    const HANGING_SUBSCRIPTIONS: usize = 80;
+    const EVENTS_BEFORE: usize = 8;
     let patience = Duration::from_secs(20);
     let world = World::patient_for(patience).await;
     let (hanging, healthy) = (Receiver::new(Manner::Silent).await, Receiver::new(Manner::status(200)).await);
-    for _ in 0..CROWD {
+    for _ in 0..HANGING_SUBSCRIPTIONS {
         world.subscribed(&hanging).await;
     }
-    for number in 0..EACH {
+    for number in 0..EVENTS_BEFORE {
         world.happens("event.published", &number.to_string()).await;
     }
     world.fan_out().await;
     let deliveries = Deliveries::start(world.app());
     let begun = Stopwatch::start();
-    eventually("the crowd holds more than a process begins at once", async || hanging.connections() > 512).await;
+    eventually("more connections hang than a process starts at once", async || hanging.connections() > 512).await;
     world.subscribed(&healthy).await;
     world.happens("event.published", "for somebody who answers").await;
     world.fan_out().await;
     world.app().webhooks.due();
     healthy.wait_for(1).await;
     let took = elapsed(begun);
-    assert!(took < patience, "it waited for the crowd: {took:?}");
+    assert!(took < patience, "the delivery waited for the hanging endpoints: {took:?}");
     deliveries.stop().await;
 }
 
-/// W9: endpoints that hang hold their own places only: everybody else has everything before the first of those gives up.
+/// W9: hanging endpoints use only their own slots: all others get all deliveries before the first of those attempts times out.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn w9_endpoints_that_hang_delay_nobody_else() {
+async fn w9_hanging_endpoints_use_only_their_own_slots() {
     const EVENTS: usize = 12;
     let world = World::patient_for(Duration::from_secs(10)).await;
     let (hanging, healthy) = (Receiver::new(Manner::Hangs).await, Receiver::new(Manner::status(200)).await);
@@ -253,8 +253,8 @@ async fn w9_endpoints_that_hang_delay_nobody_else() {
     healthy.wait_for(8 * EVENTS).await;
     let took = elapsed(begun);
     assert!(took < Duration::from_secs(10), "the healthy ones waited for the hanging ones: {took:?}");
-    assert!(hanging.most_at_once() <= 16, "two subscriptions, eight places each");
+    assert!(hanging.most_at_once() <= 16, "two subscriptions with eight slots each");
     deliveries.stop().await;
     assert_eq!(world.count("select count(*) from webhook_delivery where state = 'delivered'").await, 8 * EVENTS as i64);
-    assert_eq!(world.count("select count(*) from webhook_lease").await, 0, "what was under way was written down");
+    assert_eq!(world.count("select count(*) from webhook_lease").await, 0, "attempts under way were recorded");
 }

@@ -1,4 +1,4 @@
-//! Webhooks as their owner manages them: who may, what is refused, what is shown and what never is.
+//! Webhooks as their owner manages them: access, refused requests, and what is shown or never shown.
 
 use crate::http_vaults::with_header;
 use crate::receiver::{Manner, Receiver};
@@ -23,7 +23,7 @@ fn create(key: &Principal, name: &str, body: &str) -> axum::extract::Request {
 }
 
 #[tokio::test]
-async fn webhooks_are_for_decisioning_keys_and_their_paths_take_their_methods_only() {
+async fn webhooks_require_a_decisioning_key_and_each_path_has_its_own_methods() {
     let test = TestApp::new().await;
     let mut routes = 0;
     for route in
@@ -77,7 +77,7 @@ async fn a_subscription_shows_its_secret_once_and_belongs_to_its_organisation() 
 
     let stored: Vec<u8> =
         sqlx::query_scalar("select secret from webhook_subscription").fetch_one(&world.app().db.pool).await.unwrap();
-    assert!(!String::from_utf8_lossy(&stored).contains(&secret[6..20]), "nothing of it is readable at rest");
+    assert!(!String::from_utf8_lossy(&stored).contains(&secret[6..20]), "the stored secret is not readable");
 
     let colleague = world.other_key("Acme").await;
     assert_eq!(world.ask_as(&colleague, "GET", "/v1/webhooks", "").await.json()["data"], json!([created]));
@@ -111,7 +111,7 @@ async fn a_subscription_shows_its_secret_once_and_belongs_to_its_organisation() 
 }
 
 #[tokio::test]
-async fn a_faulty_wish_names_its_fields_and_makes_nothing() {
+async fn a_faulty_creation_names_its_fields_and_creates_nothing() {
     let world = World::new().await;
     let reply = world.ask_as(&world.key, "POST", "/v1/webhooks", r#"{"families":["webhook.test"],"name":1}"#).await;
     assert_eq!((reply.status, reply.code().as_str()), (StatusCode::BAD_REQUEST, "INVALID_BODY"));
@@ -132,7 +132,7 @@ async fn a_faulty_wish_names_its_fields_and_makes_nothing() {
     assert_eq!(world.count("select count(*) from webhook_subscription").await, 0);
 }
 
-/// W6: every spelling of an address that is not public is refused at creation, and nothing is connected to.
+/// W6: every spelling of an address that is not public is refused at creation, and no connection is made.
 #[tokio::test]
 async fn w6_a_target_that_is_not_public_is_refused_however_it_is_spelled() {
     let world = World::new().await;
@@ -177,14 +177,14 @@ async fn w6_a_target_that_is_not_public_is_refused_however_it_is_spelled() {
         );
     }
     assert_eq!(here.connections(), 0);
-    // The one opening, in another notation: it is understood before it is judged.
+    // The one allowed range, in another notation: an address is parsed before it is checked.
     let (id, _) = world.subscribe(&format!("https://0x7f.1:{}/hook", here.port)).await;
     assert_eq!(world.subscription(id).await["url"], here.url());
 }
 
-/// W5, at creation: a single address that is not public refuses the name; one that leads nowhere is refused too.
+/// W5, at creation: a name with a single address that is not public is refused, and so is a name without an address.
 #[tokio::test]
-async fn w5_a_name_is_judged_by_every_address_it_has() {
+async fn w5_every_address_of_a_name_is_checked() {
     let world = World::new().await;
     world.names.lead("mixed.partner.dev", &[&["93.184.216.34", "10.0.0.1"]]);
     world.names.lead("six.partner.dev", &[&["93.184.216.34", "::1"]]);
@@ -201,20 +201,24 @@ async fn w5_a_name_is_judged_by_every_address_it_has() {
     {
         assert_eq!(outcome(name).await, "WEBHOOK_URL_REJECTED", "{name}");
     }
-    assert_eq!(outcome("ours.partner.dev").await, "SERVICE_UNAVAILABLE", "what we could not find out is not its fault");
+    assert_eq!(
+        outcome("ours.partner.dev").await,
+        "SERVICE_UNAVAILABLE",
+        "a failure of our resolver does not reject the name"
+    );
     assert_eq!(outcome("MANY.partner.dev.").await, "");
     assert_eq!(world.ask("GET", "/v1/webhooks").await[0]["url"], "https://many.partner.dev/hook");
 }
 
 #[tokio::test]
-async fn a_creation_that_comes_again_makes_nothing_new() {
+async fn a_repeated_creation_creates_nothing_new() {
     let world = World::new().await;
     let first = world.test.ask(create(&world.key, "a-1", BODY)).await.json();
     let spelled = r#"{ "description": "ours", "families": ["event.published","event.published"], "url": "https://127.0.0.1:4443/hook" }"#;
     assert_eq!(
         world.test.ask(create(&world.key, "a-1", spelled)).await.json(),
         first,
-        "the secret too: the first answer may be lost"
+        "the secret is repeated, because the first response may be lost"
     );
     let other = world.test.ask(create(&world.key, "a-1", &BODY.replace("ours", "theirs"))).await;
     assert_eq!((other.status, other.code().as_str()), (StatusCode::CONFLICT, "IDEMPOTENCY_KEY_REUSED"));
@@ -226,7 +230,7 @@ async fn a_creation_that_comes_again_makes_nothing_new() {
     assert_ne!(
         world.test.ask(create(&world.key, "a-1", BODY)).await.json()["data"]["id"],
         first["data"]["id"],
-        "a day later"
+        "after a day the idempotency key is new again"
     );
 
     let id = world.test.ask(create(&world.key, "a-2", BODY)).await.json()["data"]["id"].as_i64().unwrap();
@@ -236,7 +240,7 @@ async fn a_creation_that_comes_again_makes_nothing_new() {
     assert_eq!(
         (again.status, again.code().as_str()),
         (StatusCode::CONFLICT, "CONFLICT"),
-        "a secret of later is not shown"
+        "a secret that was rotated later is not shown"
     );
 
     let mut racing = tokio::task::JoinSet::new();
@@ -256,7 +260,7 @@ async fn a_creation_that_comes_again_makes_nothing_new() {
 }
 
 #[tokio::test]
-async fn a_key_that_was_just_revoked_writes_nothing_more() {
+async fn a_key_that_was_just_revoked_can_no_longer_write() {
     let world = World::new().await;
     let Principal::Key { id, .. } = world.key else { panic!("a key") };
     let (webhook, _) = world.subscribe("https://127.0.0.1:4443/hook").await;
@@ -278,19 +282,19 @@ async fn a_key_that_was_just_revoked_writes_nothing_more() {
     }
     let other = world.other_key("Acme").await;
     let left = world.ask_as(&other, "GET", &its_own, "").await;
-    assert_eq!(left.status, StatusCode::OK, "it is still there");
+    assert_eq!(left.status, StatusCode::OK, "the webhook still exists");
     assert_eq!(world.ask_as(&other, "DELETE", &its_own, "").await.status, StatusCode::OK);
 }
 
 #[tokio::test]
-async fn without_a_master_key_no_webhook_is_made() {
+async fn without_a_master_key_no_webhook_is_created() {
     let test = TestApp::new().await;
     let reply = test.ask(signed_as(&holder(Plan::Decisioning).to_json(), "POST", "/v1/webhooks", BODY)).await;
     assert_eq!(reply.code(), "SERVICE_UNAVAILABLE");
 }
 
 #[tokio::test]
-async fn deliveries_are_listed_newest_first_with_a_request_to_repeat_and_nothing_of_the_answer() {
+async fn deliveries_are_listed_newest_first_with_a_repeatable_request_and_without_the_receivers_answer() {
     let world = World::new().await;
     let answer =
         Manner::Says(b"HTTP/1.1 500 Oops\r\nx-internal: s3cret-head\r\ncontent-length: 11\r\n\r\ns3cret-body".to_vec());
@@ -320,7 +324,10 @@ async fn deliveries_are_listed_newest_first_with_a_request_to_repeat_and_nothing
     let body = curl.split_once(" --data-binary '").unwrap().1.trim_end_matches('\'').replace("'\\''", "'");
     assert_eq!(serde_json::from_str::<Value>(&body).unwrap()["data"], json!({ "id": 7, "title": "it's" }));
     let signature = request["headers"]["x-service-signature"].as_str().unwrap();
-    assert!(secret.verify(signature, body.as_bytes(), world.app().clock.wall()).is_ok(), "it can be repeated as it is");
+    assert!(
+        secret.verify(signature, body.as_bytes(), world.app().clock.wall()).is_ok(),
+        "the shown request can be repeated unchanged"
+    );
     assert!(curl.contains(signature), "{curl}");
     let limited = world.ask("GET", &format!("/v1/webhooks/{id}/deliveries?limit=1")).await;
     assert_eq!(limited.as_array().unwrap().len(), 1);

@@ -1,12 +1,12 @@
-//! When attempts are made: the schedule under a moved clock, replays, leases and what a crash leaves.
+//! When attempts are made: the schedule under a moved clock, replays, leases, and the state after a crash.
 
 use crate::receiver::{Manner, Receiver};
 use crate::webhooks_world::{IMPATIENT, World};
 use rds_origin::store::webhooks::deliveries as table;
 use serde_json::json;
 
-/// Takes up what is due as a process would that then dies.
-async fn taken_up(world: &World) -> Vec<table::Claimed> {
+/// Claims the due deliveries, as a process does that then dies.
+async fn claim_and_die(world: &World) -> Vec<table::Claimed> {
     let (db, now) = (&world.app().db, world.app().clock.now());
     db.run_tx("claim", |tx| Box::pin(async move { table::claim(tx, now, table::Room::whole(10)).await })).await.unwrap()
 }
@@ -16,10 +16,10 @@ async fn leases_end(world: &World) {
     sqlx::query(sql).execute(&world.app().db.pool).await.unwrap();
 }
 
-/// W11, W16: a receiver that answers 410 is asked six times, at the stated distances, and not a second earlier. The breaker
-/// would stretch them, so it is told that its pauses are over.
+/// W11, W16: a receiver that answers 410 gets six attempts at the documented intervals, and none a second earlier. The breaker would
+/// lengthen the intervals, so the test ends its pauses.
 #[tokio::test]
-async fn w11_w16_six_attempts_at_their_distances_and_then_no_more() {
+async fn w11_w16_six_attempts_at_their_intervals_and_then_no_more() {
     let world = World::new().await;
     let receiver = Receiver::new(Manner::status(410)).await;
     let (id, secret) = world.subscribed(&receiver).await;
@@ -57,9 +57,9 @@ async fn w11_w16_six_attempts_at_their_distances_and_then_no_more() {
     }
 }
 
-/// W15: whatever a receiver says about when to come again, the schedule holds.
+/// W15: a receiver's `Retry-After` header does not change the schedule.
 #[tokio::test]
-async fn w15_a_retry_after_moves_nothing() {
+async fn w15_a_retry_after_does_not_change_the_schedule() {
     for retry_after in ["3600", "Fri, 21 Nov 2036 00:00:00 GMT", "-5", "1000000000000000000000", "soon"] {
         let world = World::new().await;
         let receiver =
@@ -74,9 +74,9 @@ async fn w15_a_retry_after_moves_nothing() {
     }
 }
 
-/// W14: a replay brings back what was given up, once, under the same event id, with six fresh attempts.
+/// W14: a replay enqueues failed deliveries once, under the same event id, with six new attempts.
 #[tokio::test]
-async fn w14_a_replay_enqueues_what_was_given_up_in_its_window_once() {
+async fn w14_a_replay_enqueues_the_failed_deliveries_of_its_window_once() {
     let world = World::new().await;
     let receiver = Receiver::new(Manner::status(200)).await;
     let (id, _) = world.subscribed(&receiver).await;
@@ -94,8 +94,8 @@ async fn w14_a_replay_enqueues_what_was_given_up_in_its_window_once() {
     };
     assert_eq!(replay("?from=2026-11-20T13:00:00Z&to=2026-11-20T14:00:00Z").await, 0);
     assert_eq!(replay("?from=2026-11-20T17:00:00Z").await, 1);
-    assert_eq!(replay("").await, 1, "the last day, without what was enqueued already");
-    assert_eq!(replay("").await, 0, "twice is once");
+    assert_eq!(replay("").await, 1, "the last day, without deliveries that are already enqueued");
+    assert_eq!(replay("").await, 0, "a second replay enqueues nothing");
     assert_eq!(replay("?from=2026-11-01").await, 1);
     assert_eq!(world.deliver().await, 3);
     let seen = receiver.seen();
@@ -106,8 +106,8 @@ async fn w14_a_replay_enqueues_what_was_given_up_in_its_window_once() {
     assert_eq!((seen.len(), ids.len()), (7, 4), "three of them twice, each under its own id");
 }
 
-/// W1: a process dies after it has sent and before it has written that down. The receiver gets the same event once more, with
-/// the same attempt's number: a crash of ours is no outcome.
+/// W1: a process dies after it has sent and before it has recorded the result. The receiver gets the same event once more with the same
+/// attempt number, because a crash of the sender is not an outcome.
 #[tokio::test]
 async fn w1_a_crash_after_sending_sends_the_same_once_more() {
     let world = World::new().await;
@@ -115,9 +115,9 @@ async fn w1_a_crash_after_sending_sends_the_same_once_more() {
     let (id, _) = world.subscribed(&receiver).await;
     world.happens("event.published", "twice").await;
     world.fan_out().await;
-    let dying = taken_up(&world).await;
+    let dying = claim_and_die(&world).await;
     assert_eq!((dying.len(), dying[0].attempt.get()), (1, 1));
-    assert_eq!(world.deliver().await, 0, "its lease holds");
+    assert_eq!(world.deliver().await, 0, "the lease is still valid");
     leases_end(&world).await;
     assert_eq!(world.deliver().await, 1);
     let again = &receiver.seen()[0];
@@ -126,7 +126,7 @@ async fn w1_a_crash_after_sending_sends_the_same_once_more() {
     assert_eq!(world.deliveries(id).await[0]["status"], "delivered");
 }
 
-/// W18: a worker whose lease has ended comes back late, and changes nothing.
+/// W18: a worker that returns after its lease has ended changes nothing.
 #[tokio::test]
 async fn w18_a_worker_that_comes_back_late_is_fenced_out() {
     let world = World::patient_for(IMPATIENT).await;
@@ -139,14 +139,14 @@ async fn w18_a_worker_that_comes_back_late_is_fenced_out() {
     receiver.wait_for(1).await;
     leases_end(&world).await;
     receiver.behave(Manner::status(200));
-    assert_eq!(world.deliver().await, 1, "somebody else takes it up");
+    assert_eq!(world.deliver().await, 1, "another worker claims it");
     assert_eq!(world.deliveries(id).await[0]["status"], "delivered");
     assert_eq!(late.await.unwrap(), 1);
     let row = &world.deliveries(id).await[0];
     assert_eq!(
         (&row["status"], &row["response_status"]),
         (&json!("delivered"), &json!(200)),
-        "the late one wrote nothing"
+        "the late worker recorded nothing"
     );
     assert_eq!(world.subscription(id).await["failure_count"], 0);
     assert_eq!(world.count("select count(*) from webhook_attempt").await, 1);
@@ -160,16 +160,16 @@ async fn a_delivery_that_always_kills_its_worker_is_given_up() {
     world.happens("event.published", "poison").await;
     world.fan_out().await;
     for _ in 0..21 {
-        assert_eq!(taken_up(&world).await.len(), 1);
+        assert_eq!(claim_and_die(&world).await.len(), 1);
         leases_end(&world).await;
     }
     assert_eq!(world.deliver().await, 1);
     assert_eq!((receiver.connections(), &world.deliveries(id).await[0]["status"]), (0, &json!("failed_terminal")));
 }
 
-/// No more than eight of one subscription are under way at once, however many processes take up, and one while it fails.
+/// At most eight deliveries of one subscription are under way at once over all processes, and only one while it fails.
 #[tokio::test]
-async fn an_endpoint_has_eight_places_and_one_while_it_fails() {
+async fn a_subscription_has_eight_slots_and_one_while_it_fails() {
     let world = World::new().await;
     let receiver = Receiver::new(Manner::status(200)).await;
     let (id, _) = world.subscribed(&receiver).await;
@@ -177,7 +177,7 @@ async fn an_endpoint_has_eight_places_and_one_while_it_fails() {
         world.happens("event.published", &number.to_string()).await;
     }
     world.fan_out().await;
-    let (one, two, three) = tokio::join!(taken_up(&world), taken_up(&world), taken_up(&world));
+    let (one, two, three) = tokio::join!(claim_and_die(&world), claim_and_die(&world), claim_and_die(&world));
     assert_eq!(one.len() + two.len() + three.len(), 8);
     leases_end(&world).await;
     sqlx::query("update webhook_subscription set failure_count = 1").execute(&world.app().db.pool).await.unwrap();
@@ -187,7 +187,7 @@ async fn an_endpoint_has_eight_places_and_one_while_it_fails() {
     assert!(receiver.most_at_once() <= 8, "{}", receiver.most_at_once());
 }
 
-/// W13: what is deleted while an attempt is under way is not attempted again.
+/// W13: a subscription that is deleted during an attempt gets no further attempt.
 #[tokio::test]
 async fn w13_a_subscription_deleted_in_flight_gets_nothing_more() {
     let world = World::patient_for(IMPATIENT).await;

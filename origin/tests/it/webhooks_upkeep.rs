@@ -1,4 +1,4 @@
-//! What operators see of webhooks, and what time removes.
+//! What operators see of webhooks, and when old rows are deleted.
 
 use crate::receiver::{Manner, Receiver};
 use crate::webhooks_world::World;
@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 #[tokio::test]
-async fn a_scrape_tells_attempts_by_what_they_came_to_and_how_much_waits() {
+async fn a_scrape_shows_attempts_by_outcome_and_the_waiting_deliveries() {
     let world = World::new().await;
     let (good, bad) = (Receiver::new(Manner::status(200)).await, Receiver::new(Manner::status(500)).await);
     world.subscribed(&good).await;
@@ -47,10 +47,10 @@ async fn a_scrape_tells_attempts_by_what_they_came_to_and_how_much_waits() {
     }
 }
 
-/// W17: processes measure their clocks by the database's, which they share; one that is off is seen before receivers, who refuse
-/// what is five minutes old, refuse everything.
+/// W17: processes compare their clocks with the database's, which they share. So a wrong clock is noticed before receivers, which refuse
+/// messages that are five minutes old, refuse everything.
 #[tokio::test]
-async fn w17_a_clock_that_is_ten_minutes_off_is_told() {
+async fn w17_a_clock_that_is_ten_minutes_off_is_shown() {
     let world = World::new().await;
     for (ahead, told) in [(600, -600.0), (-600, 600.0)] {
         world.test.facts.set_databases_clock(ahead).await;
@@ -71,7 +71,7 @@ async fn w17_a_clock_that_is_ten_minutes_off_is_told() {
 }
 
 #[tokio::test]
-async fn the_status_feed_can_ask_how_the_last_hour_went() {
+async fn the_status_feed_gets_the_outcomes_of_the_last_hour() {
     let world = World::new().await;
     let (good, bad) = (Receiver::new(Manner::status(200)).await, Receiver::new(Manner::status(500)).await);
     world.subscribed(&good).await;
@@ -87,7 +87,7 @@ async fn the_status_feed_can_ask_how_the_last_hour_went() {
 }
 
 #[tokio::test]
-async fn what_came_to_an_end_long_ago_is_removed_and_what_waits_is_not() {
+async fn old_finished_deliveries_are_deleted_and_waiting_ones_are_kept() {
     let world = World::new().await;
     let (good, bad) = (Receiver::new(Manner::status(200)).await, Receiver::new(Manner::status(500)).await);
     let (delivered, _) = world.subscribed(&good).await;

@@ -1,4 +1,4 @@
-//! The service with subscribers: an organisation with keys, names that lead where a test says, a journal that moves on command.
+//! The service with subscribers: an organisation with keys, host names that resolve as a test says, and a journal that advances on command.
 
 use crate::keys_operators::wish;
 use crate::receiver::{Receiver, authority_file};
@@ -19,28 +19,28 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// What secrets are sealed under in tests.
+/// The master key that encrypts secrets in tests.
 pub const MASTER_KEY: &str = "0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a69788796a5b4c3d2e1f0";
-/// How long an attempt may take in tests about receivers that do not answer.
+/// The attempt deadline in tests about receivers that do not answer.
 pub const IMPATIENT: Duration = Duration::from_millis(1_500);
 
-/// What a look-up is told.
+/// The result of a look-up.
 type Answer = Result<Vec<IpAddr>, LookupError>;
 
-/// Name servers that say what a test tells them: each name its answers in turn, the last one again and again.
+/// A resolver with scripted answers: each name gives its answers in turn, and the last one again and again.
 #[derive(Debug, Default)]
 pub struct Names {
     answers: Mutex<HashMap<String, Vec<Answer>>>,
 }
 
 impl Names {
-    /// From now on `name` leads to these addresses, one list a look-up.
+    /// From now on `name` resolves to these addresses, one list per look-up.
     pub fn lead(&self, name: &str, turns: &[&[&str]]) {
         let read = |turn: &&[&str]| Ok(turn.iter().map(|address| address.parse().unwrap()).collect());
         self.answers.lock().unwrap().insert(name.to_owned(), turns.iter().map(read).collect());
     }
 
-    /// From now on there is no answer for `name`.
+    /// From now on the look-up of `name` fails.
     pub fn fail(&self, name: &str, error: LookupError) {
         self.answers.lock().unwrap().insert(name.to_owned(), vec![Err(error)]);
     }
@@ -56,23 +56,22 @@ impl Resolve for Names {
     }
 }
 
-/// The world.
+/// The service under test with its resolver and a key.
 pub struct World {
-    /// The service.
     pub test: TestApp,
-    /// What names lead to.
+    /// The resolver.
     pub names: Arc<Names>,
-    /// The key that subscriptions are made with.
+    /// The key that creates the subscriptions.
     pub key: Principal,
 }
 
 impl World {
-    /// A service with the interface's deadline.
+    /// A service with the documented deadline.
     pub async fn new() -> Self {
         Self::patient_for(Duration::from_secs(10)).await
     }
 
-    /// A service that waits so long for receivers.
+    /// A service with this deadline for receivers.
     pub async fn patient_for(deadline: Duration) -> Self {
         let names = Arc::new(Names::default());
         let outward = Egress { resolver: names.clone(), deadline };
@@ -87,12 +86,11 @@ impl World {
         World { test, names, key }
     }
 
-    /// The running service.
     pub fn app(&self) -> &Arc<App> {
         &self.test.app
     }
 
-    /// Another key of the organisation, or one of another organisation.
+    /// Another key, of the organisation with this name.
     pub async fn other_key(&self, org: &str) -> Principal {
         minted(&self.test, org, Plan::Embedded).await
     }
@@ -102,7 +100,7 @@ impl World {
         self.test.ask(signed_as(&key.to_json(), method, target, body)).await
     }
 
-    /// A request of the usual key, which must succeed; its `data`.
+    /// A request of the default key, which must succeed. Returns its `data`.
     pub async fn ask(&self, method: &str, target: &str) -> Value {
         let reply = self.ask_as(&self.key, method, target, "").await;
         assert_eq!(reply.status, StatusCode::OK, "{target}: {}", reply.text());
@@ -110,12 +108,12 @@ impl World {
         reply.json()["data"].clone()
     }
 
-    /// A subscription of `url` to published events: its number and its secret.
+    /// Subscribes `url` to published events. Returns the subscription's id and secret.
     pub async fn subscribe(&self, url: &str) -> (i64, Secret) {
         self.subscribe_to(url, &["event.published"]).await
     }
 
-    /// The same to these families.
+    /// Subscribes `url` to these event types.
     pub async fn subscribe_to(&self, url: &str, families: &[&str]) -> (i64, Secret) {
         let body = json!({ "url": url, "families": families }).to_string();
         let reply = self.ask_as(&self.key, "POST", "/v1/webhooks", &body).await;
@@ -124,17 +122,17 @@ impl World {
         (data["id"].as_i64().unwrap(), Secret::parse(data["secret"].as_str().unwrap()).unwrap())
     }
 
-    /// A receiver's subscription.
+    /// Subscribes a receiver to published events.
     pub async fn subscribed(&self, receiver: &Receiver) -> (i64, Secret) {
         self.subscribe(&receiver.url()).await
     }
 
-    /// Captures one operation of `family`, and numbers it; its row.
+    /// Captures one operation of the event type `family` and numbers it.
     pub async fn happens(&self, family: &str, title: &str) {
         self.happens_on(&[], family, title).await;
     }
 
-    /// The same, of these chains.
+    /// The same, about these chains.
     pub async fn happens_on(&self, chains: &[i64], family: &str, title: &str) {
         let row = OperationRow {
             family: Some(family.parse().unwrap()),
@@ -156,23 +154,23 @@ impl World {
         self.number().await;
     }
 
-    /// Gives what was captured its numbers.
+    /// Numbers the captured operations.
     pub async fn number(&self) {
         let mut connection = self.app().db.pool.acquire().await.unwrap();
         journal::tick(&mut connection, self.app().clock.now()).await.unwrap();
     }
 
-    /// Fans out whatever the journal holds; how many deliveries there are more.
+    /// Fans out the journal's new operations. Returns the number of new deliveries.
     pub async fn fan_out(&self) -> u64 {
         fanout::step(&self.app().db, self.app().clock.now()).await.unwrap().enqueued
     }
 
-    /// Makes every attempt that is due; how many there were.
+    /// Makes every attempt that is due. Returns their number.
     pub async fn deliver(&self) -> usize {
         deliver::round(self.app()).await.unwrap()
     }
 
-    /// An event happens and every attempt at it is made.
+    /// Captures an event and makes every attempt that is due. Returns the number of attempts.
     pub async fn tell(&self, title: &str) -> usize {
         self.happens("event.published", title).await;
         self.fan_out().await;
@@ -189,12 +187,12 @@ impl World {
         self.ask("GET", &format!("/v1/webhooks/{id}/deliveries")).await.as_array().unwrap().clone()
     }
 
-    /// Time passes.
+    /// Advances the clock.
     pub fn pass(&self, seconds: i64) {
         self.app().clock.advance(seconds);
     }
 
-    /// One number that the database has.
+    /// One number from the database.
     pub async fn count(&self, sql: &str) -> i64 {
         sqlx::query_scalar(sql).fetch_one(&self.app().db.pool).await.unwrap()
     }

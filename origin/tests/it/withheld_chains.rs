@@ -1,4 +1,4 @@
-//! A chain that is withheld is nowhere: every public read is asked, with its real names, for anything of the chain.
+//! A withheld chain is not shown anywhere: every public read, with the names of existing rows, is searched for anything of the chain.
 
 use crate::assets::keyed;
 use crate::db::TestDb;
@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 
 const SEEN: &str = "2026-11-20T23:55:00Z";
 
-/// A chain that is shown or withheld, and how it would give itself away.
+/// A chain that is served or withheld, and the names that would reveal it.
 struct Chain {
     id: u64,
     slug: &'static str,
@@ -39,7 +39,7 @@ impl Chain {
         [slug, self.name, &id.to_string()].contains(&text) || ids.iter().any(|part| text.contains(part.as_str()))
     }
 
-    /// Where an answer names the chain. Who a row is from is no place.
+    /// The places where a response names the chain. The source of a row does not count.
     fn traces(&self, at: &str, value: &Value, found: &mut Vec<String>) {
         match value {
             Value::Number(number) if number.as_u64() == Some(self.id) => found.push(format!("{at} {number}")),
@@ -54,8 +54,8 @@ impl Chain {
         }
     }
 
-    /// What all targets say of the chain, to anybody and to the holder of a key, or to the holder of an index token.
-    async fn asked(&self, test: &TestApp, targets: &[String]) -> Vec<String> {
+    /// The places where the targets name the chain, for an anonymous caller and a key's holder, or for an index token's holder.
+    async fn find_traces(&self, test: &TestApp, targets: &[String]) -> Vec<String> {
         let mut found = Vec::new();
         for target in targets {
             let is_index = target.starts_with("/v1/indices") || target.starts_with("/v1/rates");
@@ -71,7 +71,7 @@ impl Chain {
     }
 }
 
-/// The targets whose answers name the chain.
+/// The targets whose responses name the chain.
 fn naming(traces: &[String]) -> BTreeSet<String> {
     traces.iter().filter_map(|trace| Some(trace.split_once([' ', '?', '.'])?.0.to_owned())).collect()
 }
@@ -80,15 +80,15 @@ async fn texts(test: &TestApp, sql: &str) -> Vec<String> {
     sqlx::query_scalar(sql).fetch_all(&test.facts.db.pool).await.unwrap()
 }
 
-/// Every public read of the table, each with everything that it can be asked for.
+/// Every public read of the route table, with the names of existing rows.
 async fn every_read(test: &TestApp) -> Vec<String> {
     let mut targets = BTreeSet::new();
-    // A subscription is its organisation's, and holds nothing of any chain; the documentation and its examples are of the program, and
-    // of no facts. What a stream tells of a chain has its own tests: it never ends.
+    // Not tested here: subscriptions contain nothing about a chain, the documentation and its examples contain no facts, and streams,
+    // which never end, have tests of their own.
     let left_out = ["/webhooks", "/v1/docs", "/v1/openapi.json"];
     let is_walked = |route: &&Route| !route.streams() && !left_out.iter().any(|part| route.path.contains(part));
     for route in ROUTES.iter().filter(|route| route.method == Method::Get).filter(is_walked) {
-        // Of each path the names of what there is, at most so many that the walk stays short.
+        // The names of existing rows for each path, limited so that the test stays short.
         let names = match route.path {
             path if !path.contains('{') => "",
             "/v1/vaults/{id}" => "SELECT id FROM vault ORDER BY 1 LIMIT 30",
@@ -125,7 +125,7 @@ async fn every_read(test: &TestApp) -> Vec<String> {
                 "SELECT basket_id || '/version/' || version_id FROM basket_version ORDER BY 1"
             }
             path if path.starts_with("/v1/baskets/{id}") => "SELECT id FROM basket ORDER BY 1",
-            path => panic!("nothing of {path} is asked for"),
+            path => panic!("no query for the names of {path}"),
         };
         let (start, rest) = match route.path.split_once('{') {
             None => (route.path, ""),
@@ -144,13 +144,13 @@ async fn every_read(test: &TestApp) -> Vec<String> {
         };
         targets.extend(found.iter().map(|name| {
             let mut encoded = String::new();
-            // What stands between two parameters is no part of a name.
+            // The separator between two parameters is not part of a name.
             let between: &[u8] = if route.path.matches('{').count() > 1 { b"/" } else { b"" };
             percent::encode_into(name, between, &mut encoded);
             format!("{start}{encoded}{rest}{query}")
         }));
     }
-    // A key that no database knows has no record.
+    // The test's key is not in the database, so it has no record.
     targets.remove("/v1/me");
     targets.into_iter().collect()
 }
@@ -165,12 +165,12 @@ async fn nothing_of_a_withheld_chain_is_served_on_any_route() {
     graph_world::build(&test).await;
     let chain = Chain { id: 31337, slug: "devnet", name: "Devnet" };
     let targets = every_read(&test).await;
-    let before = naming(&chain.asked(&test, &targets).await);
-    assert!(before.len() > 60, "the chain is named by many answers while it is served: {before:?}");
+    let before = naming(&chain.find_traces(&test, &targets).await);
+    assert!(before.len() > 60, "too few responses name the chain while it is served: {before:?}");
 
     test.ingest(&chain.served(false, "2026-11-21T00:00:00Z")).await;
     graph_world::build(&test).await;
-    assert_eq!(chain.asked(&test, &targets).await, Vec::<String>::new());
+    assert_eq!(chain.find_traces(&test, &targets).await, Vec::<String>::new());
     for empty in
         ["/v1/vaults", "/v1/assets", "/v1/assets/enriched", "/v1/rwa", "/v1/oracle", "/v1/markets", "/v1/chains"]
     {
@@ -185,7 +185,7 @@ async fn nothing_of_a_withheld_chain_is_served_on_any_route() {
     let coverage = test.json("/v1/rwa/coverage").await["data"].clone();
     assert_eq!((&coverage["universe"]["deployments"], &coverage["discovery"]["open"]), (&json!(0), &json!(0)));
     assert_eq!(test.json("/v1/stats").await["data"]["vault_count"], 0);
-    // When it was read last tells of it too.
+    // The time of its last reading would reveal the chain, too.
     assert_eq!(test.json("/v1/health").await["lastSync"], Value::Null);
 
     let history = keyed(&test, "/v1/rwa/stats/history").await.json();
@@ -199,13 +199,13 @@ async fn nothing_of_a_withheld_chain_is_served_on_any_route() {
 
     test.ingest(&chain.served(true, "2026-11-21T00:00:01Z")).await;
     graph_world::build(&test).await;
-    let again = naming(&chain.asked(&test, &targets).await);
-    assert!(before.is_subset(&again), "not back: {:?}", before.difference(&again));
+    let again = naming(&chain.find_traces(&test, &targets).await);
+    assert!(before.is_subset(&again), "not shown again: {:?}", before.difference(&again));
 }
 
-/// Chains hold each other's assets, lend to each other's vaults, and administer each other's markets.
+/// Vaults of one chain hold assets and shares of another, and a market is administered from another chain.
 #[tokio::test]
-async fn what_others_hold_on_a_withheld_chain_keeps_its_share_and_loses_its_name() {
+async fn holdings_on_a_withheld_chain_keep_their_share_and_lose_their_name() {
     let test = TestApp::with_market().await;
     let chain = Chain { id: 8453, slug: "base", name: "Base" };
     let parts = json!([{"vault_id": VAULTS[3].id(), "share": 0.5}, {"asset_id": "pebble", "share": 0.3}, {"asset_id": "dollar", "share": 0.2}]);
@@ -238,7 +238,7 @@ async fn what_others_hold_on_a_withheld_chain_keeps_its_share_and_loses_its_name
     ];
     test.ingest(&lines.concat()).await;
     let targets = every_read(&test).await;
-    assert!(chain.asked(&test, &targets).await.len() > 20);
+    assert!(chain.find_traces(&test, &targets).await.len() > 20);
     let told =
         [format!("/v1/vault/ethereum/{}/events", VAULTS[0].address()), "/v1/vaults/with-critical-incidents".to_owned()];
     for target in &told {
@@ -246,7 +246,7 @@ async fn what_others_hold_on_a_withheld_chain_keeps_its_share_and_loses_its_name
     }
 
     test.ingest(&chain.served(false, "2026-11-20T23:56:00Z")).await;
-    assert_eq!(chain.asked(&test, &targets).await, Vec::<String>::new());
+    assert_eq!(chain.find_traces(&test, &targets).await, Vec::<String>::new());
     for target in &told {
         assert!(!test.get(target).await.text().contains("The chain halted"), "{target}");
     }

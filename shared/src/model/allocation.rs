@@ -1,6 +1,5 @@
-//! The lending markets that a curated vault's deposits are spread over.
-//!
-//! Source: interface, "Vault detail", `/markets`, which leaves the shape open. Shares are fractions of the vault's value.
+//! The lending markets that a curated vault's deposits are allocated to. The interface leaves the shape open. Shares are fractions of the vault's
+//! value.
 
 use alloc::{string::String, vec::Vec};
 use serde::Serialize;
@@ -20,75 +19,76 @@ use crate::wire::time::Timestamp;
 pub struct MarketAllocation {
     /// Id of the vault, `<protocol_id>-<chain_id>-<address>`.
     pub vault_id: VaultId,
-    /// `unavailable` where the allocation could not be read: then there are no markets, and the shares are null.
+    /// `unavailable` if the allocation was not observed: `markets` is then empty, and both shares and `idle_usd` are null.
     pub status: EvidenceStatus,
-    /// What is lent: the deposit asset.
+    /// Symbol of the deposit asset, which the vault lends; null if unknown.
     pub loan_asset_symbol: Option<String>,
     /// Address of the loan asset's contract; null if unknown.
     pub loan_asset_address: Option<Address>,
-    /// The vault's value; null when it was not read.
+    /// Supplied value of the vault, in USD; null if it was not read.
     #[serde(serialize_with = "crate::model::money::usd")]
     pub tvl_usd: Option<f64>,
-    /// How many markets there are.
+    /// Number of rows in `markets`.
     pub market_count: u64,
-    /// Lent to markets.
+    /// Fraction of the vault that is lent to the markets; null if `status` is `unavailable`.
     pub allocated_share: Option<Ppm>,
-    /// The rest: not lent, or not accounted for.
+    /// 1 minus `allocated_share`, at least 0: the part that is not lent or not accounted for; null if `status` is `unavailable`.
     pub idle_share: Option<Ppm>,
-    /// The same in USD.
+    /// `idle_share` of `tvl_usd`, in USD; null if either is null.
     #[serde(serialize_with = "crate::model::money::usd")]
     pub idle_usd: Option<f64>,
-    /// All markets' collateral together.
+    /// Summary of the collateral in all markets.
     pub collateral: CollateralSummary,
-    /// Market by market, largest first.
+    /// One row per market, largest share first.
     pub markets: Vec<AllocatedMarket>,
-    /// Who saw the allocation.
+    /// Name of the source of the observation; null if there was none.
     pub source: Option<String>,
     /// Instant of the observation; null if there was none.
     pub observed_at: Option<Timestamp>,
 }
 
-/// One market of a vault.
+/// One lending market of a vault.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AllocatedMarket {
-    /// Of the vault.
+    /// Fraction of the vault that is lent to this market.
     pub share: Ppm,
-    /// The same in USD; null when the vault's value was not read.
+    /// `share` of the vault's supplied value, in USD; null if that value was not read.
     #[serde(serialize_with = "crate::model::money::usd")]
     pub allocated_usd: Option<f64>,
     /// Liquidation loan-to-value, a fraction; null if unknown.
     pub lltv: Option<Ppm>,
-    /// Where the collateral's price comes from.
+    /// Kind of source of the collateral's price.
     pub oracle: Oracle,
-    /// Collateral and loan track one reference.
+    /// True if the collateral and the loan asset track the same reference, such as the US dollar.
     pub same_peg: bool,
-    /// What is lent against.
+    /// The market's collateral.
     pub collateral: Collateral,
 }
 
-/// The collateral of a market: an asset, or another vault's shares.
+/// The collateral of a market: an asset, or the shares of another vault. Collateral on a withheld chain is not identified: all its fields are null or
+/// empty.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Collateral {
-    /// The asset; null for a vault.
+    /// Slug of the asset; null if the collateral is a vault.
     pub asset_id: Option<String>,
-    /// The vault; null for an asset.
+    /// Id of the vault whose shares are the collateral, `<protocol_id>-<chain_id>-<address>`; null if it is an asset.
     pub vault_id: Option<String>,
-    /// Symbol of the asset; null if unknown.
+    /// Symbol of the asset or share token; null if unknown.
     pub symbol: Option<String>,
-    /// Name, for display; null if unknown.
+    /// Name of the asset or vault, for display; null if unknown.
     pub name: Option<String>,
-    /// Contract; null for a native coin.
+    /// Address of the asset or share token; null for a native coin.
     pub address: Option<Address>,
-    /// What an asset is scored as.
+    /// Category that the asset is scored as; null for a vault.
     pub category: Option<AssetCategory>,
-    /// How far its review has come.
+    /// Status of the newest review of the asset; null for a vault and for an asset without a review.
     pub review_status: Option<ReviewStatus>,
-    /// The published score.
+    /// Published score of the asset or vault, 0 to 10; null if it is unscored.
     pub risk_score: Option<MilliPoints>,
-    /// Published tier; null if unknown.
+    /// Published tier of the asset or vault; null if it is unscored.
     pub risk_tier: Option<Tier>,
-    /// What it is warned of.
+    /// Hard-fail flags of the asset; empty for a vault.
     pub hard_fail_flags: Vec<String>,
 }

@@ -1,9 +1,7 @@
-//! Assets: the enriched row, the detail and the facets.
+//! Assets: the list row and the detail.
 //!
-//! Source: interface, "Enriched asset (GET /v1/assets/enriched)" and "Assets". Instants of this family have six
-//! fractional digits. Per-dimension values, the breakdown and attestations belong to callers with a key: everybody else
-//! gets the same fields emptied, and `restricted_fields` names them. Ours, because the interface leaves them open: `slug`,
-//! `quality`, and the shapes of `dependency_chain[]` and `underlying_asset`.
+//! Timestamps have six fractional digits. Dimensions, the breakdown and attestations need a key; for other callers these fields are empty and
+//! `restricted_fields` names them. The interface leaves these open: `slug`, `quality`, and the shapes of `dependency_chain[]` and `underlying_asset`.
 
 use alloc::{string::String, vec::Vec};
 use serde::Serialize;
@@ -18,165 +16,166 @@ use crate::scoring::number::Decimal;
 use crate::scoring::{METHODOLOGY_VERSION, MilliPoints, named_enum};
 use crate::wire::time::{Micros, Timestamp};
 
-/// What of a row is emptied for callers without a key.
+/// Fields of a row that are emptied for callers without a key.
 pub const RESTRICTED_IN_ROWS: &[&str] = &["dimensions"];
-/// What of a detail is emptied for callers without a key.
+/// Fields of a detail that are emptied for callers without a key.
 pub const RESTRICTED_IN_DETAIL: &[&str] = &["dimensions", "attestation_history", "risk_score_breakdown"];
 
 named_enum! {
     /// Who may hold the asset.
     pub enum KycGate {
-        /// Anybody.
+        /// Anybody may hold the asset.
         Permissionless = "permissionless",
-        /// Whoever was identified.
+        /// Only identified holders may hold the asset.
         KycRequired = "kyc_required",
-        /// Accredited investors.
+        /// Only accredited investors may hold the asset.
         Accredited = "accredited",
-        /// Qualified purchasers.
+        /// Only qualified purchasers may hold the asset.
         QualifiedPurchaser = "qualified_purchaser",
-        /// Professional investors.
+        /// Only professional investors may hold the asset.
         ProfessionalInvestor = "professional_investor",
-        /// Institutions.
+        /// Only institutions may hold the asset.
         InstitutionalOnly = "institutional_only",
     }
 }
 
-/// Who issues the asset; every part may be unknown but the name.
+/// The issuer of an asset.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Issuer {
-    /// The registry's id.
+    /// Id in the issuer registry; null if unknown.
     pub id: Option<String>,
     /// Name, for display.
     pub name: String,
-    /// Where it is incorporated.
+    /// Country or state of incorporation; null if unknown.
     pub jurisdiction: Option<String>,
-    /// For example `asset_manager`.
+    /// Kind of issuer, for example `asset_manager`; null if unknown.
     #[serde(rename = "type")]
     pub kind: Option<String>,
     /// URL of the website; null if unknown.
     pub website_url: Option<String>,
 }
 
-/// What stands behind an asset, in percent; the parts sum to about 100.
+/// Composition of an asset's backing, in percent; the four shares sum to about 100.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BackingProfile {
-    /// Claims and cash outside any chain.
+    /// Share of claims and cash outside any chain, in percent.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub offchain_pct: f64,
-    /// Crypto assets independent of the issuer.
+    /// Share of crypto assets that are independent of the issuer, in percent.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub crypto_exogenous_pct: f64,
-    /// Crypto assets that depend on the issuer.
+    /// Share of crypto assets that depend on the issuer, in percent.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub crypto_endogenous_pct: f64,
-    /// Share of hedged positions in the backing, in percent.
+    /// Share of delta-hedged positions, in percent.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub delta_hedge_pct: f64,
 }
 
-/// How the asset is wrapped, held and audited. Null is "not known".
+/// Legal wrapper, custody, audit and figures of an institutional asset. A null field is unknown.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Institutional {
-    /// The legal form, for example `reg_d_fund`.
+    /// Legal form, for example `reg_d_fund`; null if unknown.
     pub regulatory_wrapper: Option<String>,
-    /// The law it is under.
+    /// Jurisdiction whose law governs the asset; null if unknown.
     pub regulatory_jurisdiction: Option<String>,
-    /// Who may hold it.
+    /// Who may hold the asset; null if unknown.
     pub kyc_gate: Option<KycGate>,
-    /// Who keeps the backing.
+    /// Name of the custodian of the backing; null if unknown.
     pub custodian_name: Option<String>,
-    /// Who audits it.
+    /// Name of the auditor; null if unknown.
     pub auditor_name: Option<String>,
-    /// How often reserves are attested.
+    /// How often the issuer attests its reserves; null if unknown.
     pub attestation_cadence: Option<AttestationCadence>,
-    /// How long a redemption takes, for example `T+1`.
+    /// Duration of a redemption as text, for example `T+1`; null if unknown.
     pub redemption_window: Option<String>,
-    /// USD of this deployment, as its review stated it. Kept for old clients; sum `canonical_aum` instead.
+    /// Assets under management of this deployment in USD, as its review states them; null if unknown. Kept for older clients; for totals, sum
+    /// `canonical_aum.value_usd` of the RWA routes instead.
     #[serde(serialize_with = "crate::model::money::usd")]
     pub aum_usd: Option<f64>,
-    /// Yield in percent.
+    /// Annual yield, in percent; null if unknown.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub yield_pct: Option<f64>,
-    /// Duration of the backing in days.
+    /// Duration of the backing, in days; null if unknown.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub duration_days: Option<f64>,
-    /// Currency of the fund.
+    /// Base currency of the fund; null if unknown.
     pub currency: Option<String>,
-    /// Value in that currency.
+    /// Assets under management in `currency`; null if unknown.
     pub aum_native: Option<f64>,
-    /// USD for one unit of that currency.
+    /// USD per unit of `currency`; null if unknown.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub fx_rate_used: Option<f64>,
-    /// When that rate was taken.
+    /// Instant of `fx_rate_used`; null if unknown.
     pub fx_rate_at: Option<Micros>,
-    /// Where `aum_usd` comes from.
+    /// Source of `aum_usd`; null if unknown.
     pub aum_usd_source: Option<String>,
-    /// How the yield is counted, for example `sec_7_day`.
+    /// How `yield_pct` was computed, for example `sec_7_day`; null if unknown.
     pub yield_basis: Option<String>,
 }
 
-/// One document behind a review.
+/// A document that a review is based on.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Provenance {
-    /// For example `issuer_disclosure`.
+    /// Kind of source, for example `issuer_disclosure`.
     pub source_type: String,
-    /// Where it was read.
+    /// URL of the document; null if unknown.
     pub source_url: Option<String>,
     /// Instant at which the source was read; null if unknown.
     pub retrieved_at: Option<Micros>,
-    /// SHA-256 of what was read, in hex.
+    /// SHA-256 of the document, in hex; null if unknown.
     pub document_hash: Option<String>,
-    /// Notes of the source, as plain text; null if unknown.
+    /// Notes on the source, as plain text; null if there are none.
     pub notes: Option<String>,
 }
 
-/// Another asset that this one stands on, with the score that bounds it.
+/// An asset that another asset wraps or depends on. Its score can cap the score of that other asset.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AssetLink {
-    /// Id of the asset.
+    /// Id of the asset: a number, as text.
     pub asset_id: String,
-    /// Its slug: what overlay ids such as `dependency:<slug>` name.
+    /// Slug of the asset, as it occurs in overlay ids such as `dependency:<slug>`.
     pub slug: String,
     /// Symbol of the asset.
     pub symbol: String,
-    /// Its published score; null while unscored.
+    /// Published score, 0 to 10; null if the asset is unscored.
     pub risk_score: Option<MilliPoints>,
-    /// Published tier; null if unknown.
+    /// Published tier; null if the asset is unscored.
     pub risk_tier: Option<Tier>,
 }
 
-/// How old the evidence is.
+/// Age of an asset's evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Freshness {
-    /// When the evidence was last renewed.
+    /// Instant at which the evidence was last renewed; null if it never was.
     pub last_refresh_at: Option<Micros>,
-    /// Hours since then, to the hundredth, rounded down.
+    /// Hours since `last_refresh_at`, rounded down to two decimals; 0 if it is in the future, null if it is null.
     pub age_hours: Option<Decimal>,
-    /// The age against the asset's cadence.
+    /// Class of the age, in multiples of the asset's cadence; null if `last_refresh_at` is null.
     pub status: Option<FreshnessStatus>,
-    /// What `status` was just before the latest renewal; null after a first one.
+    /// Value of `status` just before the latest renewal; null before the second renewal.
     pub last_status: Option<FreshnessStatus>,
 }
 
-/// What [`Freshness`] is worked out from.
+/// Inputs of [`Freshness`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Renewal {
     /// The latest renewal of the evidence.
     pub at: Option<Timestamp>,
-    /// The one before.
+    /// The renewal before `at`.
     pub before: Option<Timestamp>,
     /// How often the evidence should be renewed, in seconds.
     pub cadence_seconds: i64,
 }
 
 impl Renewal {
-    /// The freshness as it reads at `now`.
+    /// The freshness at `now`.
     pub fn freshness(&self, now: Timestamp) -> Freshness {
         Freshness {
             last_refresh_at: self.at.map(Micros),
@@ -186,7 +185,7 @@ impl Renewal {
         }
     }
 
-    /// The age at `now` against the cadence; null before the first renewal.
+    /// The status at `now`; `None` before the first renewal.
     pub fn status(&self, now: Timestamp) -> Option<FreshnessStatus> {
         self.at.map(|at| self.status_between(at, now))
     }
@@ -196,22 +195,22 @@ impl Renewal {
     }
 }
 
-/// Hours from `at` to `now`, to the hundredth, rounded down; 0 for what lies ahead.
+/// Hours from `at` to `now`, rounded down to two decimals; 0 if `at` is in the future.
 pub fn age_hours(at: Timestamp, now: Timestamp) -> Decimal {
     Decimal { units: now.seconds_since(at).max(0) / 36, scale: 2 }
 }
 
-/// How much of what the category asks is answered. In lists only with `include_quality=true`.
+/// How much evidence a review has for the dimensions of the asset's category. Lists include it only with `include_quality=true`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Quality {
-    /// Dimensions that the category weighs.
+    /// Number of dimensions that have a weight in the asset's category.
     pub weighted_dimensions: u32,
-    /// How many of them have evidence.
+    /// Number of those dimensions that have evidence.
     pub answered_dimensions: u32,
-    /// The weight of those, as a fraction.
+    /// Combined weight of the dimensions that have evidence, as a fraction from 0 to 1.
     pub evidence_coverage: Decimal,
-    /// Documents behind the review.
+    /// Number of documents in `data_provenance`.
     pub provenance_documents: u32,
 }
 
@@ -219,115 +218,117 @@ pub struct Quality {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AssetRow {
-    /// A number, as text; given on first sight and never changed.
+    /// Id of the asset: a number as text, assigned when the asset is first seen and never changed.
     pub asset_id: String,
-    /// The newest version of its review; null before the first.
+    /// Id of the newest version of the asset's review; null before the first review.
     pub asset_version_id: Option<String>,
-    /// The token; null for the chain's native coin.
+    /// Address of the token contract; null for the chain's native coin.
     pub address: Option<Address>,
     /// Number of the chain; `/v1/chains` lists them.
     pub chain_id: ChainId,
     /// Symbol of the asset.
     pub symbol: String,
-    /// Name; null unless it is a real-world asset.
+    /// Name, for display; null if it is unknown or the asset is not a real-world asset.
     pub name: Option<String>,
-    /// What it is scored as.
+    /// Category that the asset is scored as.
     pub category: AssetCategory,
-    /// How far the newest review has come.
+    /// Status of the newest review; `unreviewed` if there is none.
     pub review_status: ReviewStatus,
-    /// 0 to 10; null while unscored.
+    /// Published score, 0 to 10; null if the asset is unscored.
     pub risk_score: Option<MilliPoints>,
-    /// The tier of `risk_score`.
+    /// Tier of `risk_score`; null if that is null.
     pub risk_tier: Option<Tier>,
-    /// Null unless it is a real-world asset.
+    /// Issuer; null if it is unknown or the asset is not a real-world asset.
     pub issuer: Option<Issuer>,
-    /// Whether it is a constituent of the first published basket.
+    /// Whether the asset is in the current version of the first published basket of assets.
     pub in_basket_a: bool,
-    /// All sixteen; null where there is no evidence or the category does not ask.
+    /// All sixteen dimensions, 0 to 10. A dimension is null if there is no evidence for it or the category does not use it; without a key all are null.
     pub dimensions: Dimensions,
     /// Traits that can lower the score, whether or not they do: `yield-bearing`, `lockup`.
     pub risk_overlays: Vec<&'static str>,
-    /// What it legally is, for example `money_market_fund`.
+    /// Legal form of the instrument, for example `money_market_fund`; null if unknown.
     pub instrument_type: Option<String>,
-    /// Active and cooling-down flags, the gravest first.
+    /// Hard-fail flags that are active or in cooldown, lowest cap first.
     pub hard_fail_flags: Vec<HardFailFlag>,
-    /// Ids of the caps that lowered the score, in order.
+    /// Ids of the caps that lowered the score, in the order in which they were applied.
     pub caps_applied: Vec<String>,
-    /// What stands behind it; null where the category has no backing or nobody looked.
+    /// Composition of the backing; null if it is unknown or the category has no backing.
     pub backing_profile: Option<BackingProfile>,
-    /// The asset it is a yield-bearing form of.
+    /// The asset that this asset is a yield-bearing form of; null if there is none.
     pub underlying_asset: Option<AssetLink>,
-    /// How it is wrapped, held and audited.
+    /// Legal wrapper, custody, audit and figures.
     pub institutional: Institutional,
     /// The documents behind the newest review.
     pub data_provenance: Vec<Provenance>,
-    /// The organisation that reviewed.
+    /// Organisation that made the newest review; null if unknown.
     pub reviewed_by: Option<String>,
-    /// The person or desk that reviewed.
+    /// Person or desk that made the newest review; null if unknown.
     pub reviewer: Option<String>,
-    /// When the newest version was recorded.
+    /// Instant at which the newest version of the review was recorded; null before the first review.
     pub recorded_at: Option<Micros>,
-    /// How old the evidence is.
+    /// Age of the evidence.
     pub freshness: Freshness,
-    /// Assets it depends on, most important first.
+    /// Assets that this asset depends on, most important first.
     pub dependency_chain: Vec<AssetLink>,
-    /// The rules that made the score.
+    /// Version of the scoring methodology.
     pub methodology_version: &'static str,
-    /// What its chain costs it; null on a settlement layer and on a chain that nobody profiled.
+    /// How the asset's chain lowers its score; null if it does not: on a settlement layer, on a chain without a profile, and on one whose sub-scores
+    /// are all 10.
     pub chain_overlay: Option<ChainOverlay>,
-    /// The registry's slug.
+    /// Slug of the asset in the registry.
     pub slug: String,
-    /// In lists null unless asked for.
+    /// How much evidence the review has; null in lists unless `include_quality=true`.
     pub quality: Option<Quality>,
-    /// Fields that were emptied for want of a key.
+    /// Names of the fields that are empty because the request had no key; empty for a request with a key.
     pub restricted_fields: &'static [&'static str],
 }
 
 impl AssetRow {
-    /// The rules in force.
+    /// The methodology version in force.
     pub const METHODOLOGY: &'static str = METHODOLOGY_VERSION;
 
-    /// The row without what needs a key.
+    /// The row for callers without a key: no dimensions, and `restricted_fields` names what is missing.
     pub fn withheld(self, restricted_fields: &'static [&'static str]) -> Self {
         AssetRow { dimensions: Dimensions::default(), restricted_fields, ..self }
     }
 }
 
-/// One published version of an asset's review.
+/// One version of an asset's review.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VersionPoint {
-    /// Id of the asset's version.
+    /// Id of the version.
     pub asset_version_id: String,
-    /// When it was recorded.
+    /// Instant at which the version was recorded.
     pub recorded_at: Micros,
-    /// The score it led to, last published under it; null while unscored.
+    /// Score that was last published under this version, 0 to 10; null if the asset was unscored.
     pub risk_score: Option<MilliPoints>,
-    /// The tier of that score.
+    /// Tier of `risk_score`; null if that is null.
     pub risk_tier: Option<Tier>,
-    /// How far the review had come.
+    /// Status of the review in this version.
     pub review_status: ReviewStatus,
-    /// As that version stated it.
+    /// Assets under management in USD, as this version states them; null if unknown.
     #[serde(serialize_with = "crate::model::money::usd")]
     pub aum_usd: Option<f64>,
-    /// As that version stated it.
+    /// Annual yield in percent, as this version states it; null if unknown.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub yield_pct: Option<f64>,
 }
 
-/// What surfaced the asset.
+/// The source that discovered an asset.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Discovery {
-    /// The registry or feed.
+    /// Slug of the registry or feed.
     pub source_slug: String,
-    /// When it first named the asset.
+    /// Instant at which the source first named the asset.
     pub discovered_at: Micros,
-    /// When it last did.
+    /// Instant at which the source last named the asset.
     pub last_seen_at: Micros,
 }
 
-/// What a detail has beside the row. `B` is the stored breakdown.
+/// Fields that only a detail has.
+// `B` is the stored breakdown.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "AssetHistory"))]
@@ -336,22 +337,22 @@ pub struct AssetHistory<B> {
     pub version_history: Vec<VersionPoint>,
     /// The newest 50 attestations whose signature verifies, newest first; empty without a key.
     pub attestation_history: Vec<Attestation>,
-    /// What surfaced the asset.
+    /// The source that discovered the asset; null if unknown.
     pub discovery: Option<Discovery>,
-    /// Everything that recomputing the score takes; null for unscored assets and without a key.
+    /// Everything that is needed to recompute the score; null if the asset is unscored or the request had no key.
     pub risk_score_breakdown: Option<B>,
 }
 
-/// `data` of `GET /v1/assets/{chain_id}/{address}` and of `GET /v1/rwa/{asset_id}`. `R` is the row, `H` an
-/// [`AssetHistory`].
+/// `data` of `GET /v1/assets/{chain_id}/{address}` and of `GET /v1/rwa/{asset_id}`.
+// `R` is the row, `H` an `AssetHistory`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(inline))]
 pub struct AssetDetail<R, H> {
-    /// The row.
+    /// The fields of the list row.
     #[serde(flatten)]
     pub row: R,
-    /// What a row has not.
+    /// The fields that only a detail has.
     #[serde(flatten)]
     pub history: H,
 }
@@ -361,7 +362,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn freshness_tells_the_age_now_and_before_the_latest_renewal() {
+    fn freshness_has_the_status_now_and_the_status_before_the_latest_renewal() {
         let renewal = Renewal {
             at: Some(Timestamp::from_seconds(10_000)),
             before: Some(Timestamp::from_seconds(7_000)),
@@ -373,7 +374,7 @@ mod tests {
             r#"{"last_refresh_at":"1970-01-01T02:46:40.000000Z","age_hours":0.27,"status":"fresh","last_status":"stale"}"#
         );
         assert!(read(11_001).contains(r#""status":"aging""#));
-        assert!(read(9_000).contains(r#""age_hours":0,"#), "a renewal ahead of the clock has no negative age");
+        assert!(read(9_000).contains(r#""age_hours":0,"#), "a renewal in the future has age 0");
         let never = serde_json::to_string(&Renewal::default().freshness(Timestamp::from_seconds(0))).unwrap();
         assert_eq!(never, r#"{"last_refresh_at":null,"age_hours":null,"status":null,"last_status":null}"#);
     }

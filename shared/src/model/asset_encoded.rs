@@ -1,7 +1,7 @@
-//! An asset row's JSON, encoded once, with holes for what depends on the hour and on who asks.
+//! An asset row's JSON, encoded once, with slots for the values that depend on the time and on the caller.
 //!
-//! The catalog encodes a row when it changes. Serving it copies the bytes between the holes and fills those: ages and status
-//! from the clock, the dimensions by the caller's class, the quality by the request.
+//! The catalog encodes a row when it changes. Serving the row copies the bytes between the slots and fills the slots: ages and status
+//! depend on the clock, dimensions on whether the caller has a key, quality on the request.
 
 use alloc::{boxed::Box, vec::Vec};
 use core::ops::Range;
@@ -12,34 +12,34 @@ use super::asset::{RESTRICTED_IN_ROWS, Renewal, age_hours};
 use crate::scoring::asset::Dimensions;
 use crate::wire::time::Timestamp;
 
-/// How a list is served.
+/// How a list is served: at which time, to which caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct View {
-    /// The instant of the answer.
+    /// Time of the response.
     pub now: Timestamp,
     /// Whether the caller has a key.
     pub is_keyed: bool,
-    /// Whether rows tell their quality.
+    /// Whether rows include their quality.
     pub with_quality: bool,
-    /// The dimensions of a caller without a key: all of them null.
+    /// JSON of the dimensions for a caller without a key: all null.
     withheld: Vec<u8>,
-    /// What such a caller is told to be missing.
+    /// JSON of `restricted_fields` for a caller without a key.
     restricted: Vec<u8>,
 }
 
 impl View {
-    /// A list as of `now`.
+    /// The view of a list at `now`.
     pub fn new(now: Timestamp, is_keyed: bool, with_quality: bool) -> Self {
-        // Names and nulls: serialising them cannot fail.
+        // Serialising names and nulls cannot fail.
         let withheld = serde_json::to_vec(&Dimensions::default()).unwrap_or_default();
         let restricted = serde_json::to_vec(&RESTRICTED_IN_ROWS).unwrap_or_default();
         View { now, is_keyed, with_quality, withheld, restricted }
     }
 }
 
-/// What a hole is filled with.
+/// A value in a row that depends on the time or on the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Hole {
+enum Slot {
     Dimensions,
     Age,
     Status,
@@ -48,25 +48,24 @@ enum Hole {
     AumAge,
 }
 
-impl Hole {
-    /// In the order in which they stand in a row.
-    const ALL: [Hole; 6] =
-        [Hole::Dimensions, Hole::Age, Hole::Status, Hole::Quality, Hole::RestrictedFields, Hole::AumAge];
+impl Slot {
+    /// In the order in which they occur in a row.
+    const ALL: [Slot; 6] =
+        [Slot::Dimensions, Slot::Age, Slot::Status, Slot::Quality, Slot::RestrictedFields, Slot::AumAge];
 
-    /// The keys that lead to the value which is left open. A quote inside a JSON string is always escaped, so no text can
-    /// spell one.
+    /// The keys that lead to the value, in order. A quote inside a JSON string is escaped, so a string cannot contain a key.
     const fn path(self) -> &'static [&'static [u8]] {
         match self {
-            Hole::Dimensions => &[b"\"dimensions\":"],
-            Hole::Age => &[b"\"freshness\":", b"\"age_hours\":"],
-            Hole::Status => &[b"\"status\":"],
-            Hole::Quality => &[b"\"quality\":"],
-            Hole::RestrictedFields => &[b"\"restricted_fields\":"],
-            Hole::AumAge => &[b"\"age_hours\":"],
+            Slot::Dimensions => &[b"\"dimensions\":"],
+            Slot::Age => &[b"\"freshness\":", b"\"age_hours\":"],
+            Slot::Status => &[b"\"status\":"],
+            Slot::Quality => &[b"\"quality\":"],
+            Slot::RestrictedFields => &[b"\"restricted_fields\":"],
+            Slot::AumAge => &[b"\"age_hours\":"],
         }
     }
 
-    /// Where the value stands in `bytes`, looked for behind `from`; none when the row has no such field.
+    /// The range of the value in `bytes`, searched from `from` on; `None` if the row has no such field.
     fn find(self, bytes: &[u8], from: usize) -> Option<Range<usize>> {
         let mut start = from;
         for key in self.path() {
@@ -75,9 +74,10 @@ impl Hole {
         Some(start..start + Self::value_len(bytes.get(start..)?))
     }
 
-    /// Bytes of the value that stands there: flat objects and arrays whose texts hold no bracket, else up to a comma.
+    /// Length of the value at the start of `value`. An object or array must be flat, and its strings must not contain brackets; any
+    /// other value ends at the next comma or brace.
     fn value_len(value: &[u8]) -> usize {
-        let ends_at = |end: u8| value.iter().position(|byte| *byte == end).map_or(0, |place| place + 1);
+        let ends_at = |end: u8| value.iter().position(|byte| *byte == end).map_or(0, |last| last + 1);
         match value.first() {
             Some(b'{') => ends_at(b'}'),
             Some(b'[') => ends_at(b']'),
@@ -85,27 +85,27 @@ impl Hole {
         }
     }
 
-    /// Whether its value moves without a change of the row.
+    /// Whether the value can change without a change of the row.
     const fn is_volatile(self) -> bool {
-        matches!(self, Hole::Age | Hole::Status | Hole::RestrictedFields | Hole::AumAge)
+        matches!(self, Slot::Age | Slot::Status | Slot::RestrictedFields | Slot::AumAge)
     }
 }
 
-/// One row of an asset list, ready to be filled in.
+/// One encoded row of an asset list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EncodedAsset {
-    /// The whole row as a caller with a key sees it, quality included: one piece of memory, read from front to back.
+    /// The whole row for a caller with a key, quality included.
     bytes: Box<[u8]>,
-    /// Where the value of each of [`Hole::ALL`] stands in them.
-    holes: [Option<Range<usize>>; Hole::ALL.len()],
+    /// The range of each of [`Slot::ALL`] in `bytes`.
+    slots: [Option<Range<usize>>; Slot::ALL.len()],
     renewal: Renewal,
     aum_of: Option<Timestamp>,
     version: u64,
 }
 
 impl EncodedAsset {
-    /// Encodes `row`: an asset or RWA row as a caller with a key sees it, quality included. Ages count from `renewal`, which
-    /// the row's freshness is of, and, in RWA rows, from `aum_of`.
+    /// Encodes `row`, an asset or RWA row for a caller with a key, quality included. The age of the evidence counts from `renewal`; the
+    /// age of an RWA row's AUM figure counts from `aum_of`.
     pub fn encode<T: Serialize>(
         row: &T,
         renewal: Renewal,
@@ -113,10 +113,10 @@ impl EncodedAsset {
     ) -> Result<Self, serde_json::Error> {
         let bytes = serde_json::to_vec(row)?.into_boxed_slice();
         let (mut digest, mut copied) = (Sha256::new(), 0);
-        let holes = Hole::ALL.map(|hole| {
-            let found = hole.find(&bytes, copied)?;
+        let slots = Slot::ALL.map(|slot| {
+            let found = slot.find(&bytes, copied)?;
             digest.update(bytes.get(copied..found.start)?);
-            if !hole.is_volatile() {
+            if !slot.is_volatile() {
                 digest.update(bytes.get(found.clone())?);
             }
             copied = found.end;
@@ -124,43 +124,42 @@ impl EncodedAsset {
         });
         digest.update(bytes.get(copied..).unwrap_or_default());
         let version = digest.finalize().iter().take(8).fold(0, |version, &byte| version << 8 | u64::from(byte));
-        Ok(EncodedAsset { bytes, holes, renewal, aum_of, version })
+        Ok(EncodedAsset { bytes, slots, renewal, aum_of, version })
     }
 
-    /// Identifies what is served at `now`, ages apart: evidence that has gone stale is another answer, evidence that is an hour
-    /// older is not.
+    /// Identifies the content served at `now`, for ETags. A change of the freshness status changes it; a change of an age does not.
     pub fn version(&self, now: Timestamp) -> u64 {
         self.version.wrapping_add(self.renewal.status(now).map_or(0, |status| status as u64 + 1))
     }
 
     /// An upper bound of the bytes one [`write`](Self::write) appends.
     pub fn max_len(&self) -> usize {
-        const FILLED: usize = 640;
-        self.bytes.len() + FILLED
+        const MAX_SLOT_BYTES: usize = 640;
+        self.bytes.len() + MAX_SLOT_BYTES
     }
 
-    /// Appends the row as `view` reads it.
+    /// Appends the row for `view`.
     pub fn write(&self, view: &View, out: &mut Vec<u8>) {
         let mut copied = 0;
-        for (hole, place) in Hole::ALL.into_iter().zip(&self.holes) {
-            let Some(place) = place else { continue };
-            // What stands there already is copied with its surroundings.
-            let stands = match hole {
-                Hole::Dimensions | Hole::RestrictedFields => view.is_keyed,
-                Hole::Quality => view.with_quality,
-                Hole::Age | Hole::Status | Hole::AumAge => false,
+        for (slot, range) in Slot::ALL.into_iter().zip(&self.slots) {
+            let Some(range) = range else { continue };
+            // A value that is already right is copied with the bytes around it.
+            let is_right = match slot {
+                Slot::Dimensions | Slot::RestrictedFields => view.is_keyed,
+                Slot::Quality => view.with_quality,
+                Slot::Age | Slot::Status | Slot::AumAge => false,
             };
-            if stands {
+            if is_right {
                 continue;
             }
-            out.extend_from_slice(self.bytes.get(copied..place.start).unwrap_or_default());
-            match hole {
-                Hole::Dimensions => out.extend_from_slice(&view.withheld),
-                Hole::RestrictedFields => out.extend_from_slice(&view.restricted),
-                Hole::Quality => out.extend_from_slice(b"null"),
-                Hole::Age => write_age(self.renewal.at, view.now, out),
-                Hole::AumAge => write_age(self.aum_of, view.now, out),
-                Hole::Status => match self.renewal.status(view.now) {
+            out.extend_from_slice(self.bytes.get(copied..range.start).unwrap_or_default());
+            match slot {
+                Slot::Dimensions => out.extend_from_slice(&view.withheld),
+                Slot::RestrictedFields => out.extend_from_slice(&view.restricted),
+                Slot::Quality => out.extend_from_slice(b"null"),
+                Slot::Age => write_age(self.renewal.at, view.now, out),
+                Slot::AumAge => write_age(self.aum_of, view.now, out),
+                Slot::Status => match self.renewal.status(view.now) {
                     Some(status) => {
                         out.push(b'"');
                         out.extend_from_slice(status.as_str().as_bytes());
@@ -169,7 +168,7 @@ impl EncodedAsset {
                     None => out.extend_from_slice(b"null"),
                 },
             }
-            copied = place.end;
+            copied = range.end;
         }
         out.extend_from_slice(self.bytes.get(copied..).unwrap_or_default());
     }

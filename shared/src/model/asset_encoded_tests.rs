@@ -1,4 +1,4 @@
-//! Served bytes are the row serialised at that instant, for that caller.
+//! The served bytes equal the row serialised for the caller at that time.
 
 use super::super::asset::{AssetRow, Institutional, Quality};
 use super::super::ids::ChainId;

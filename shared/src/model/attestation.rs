@@ -1,43 +1,43 @@
-//! Reviewers, and what they have signed.
+//! Reviewers and their attestations.
 //!
-//! Source: interface, "Enriched asset", `attestation_history`; `GET /v1/reviewers` is named there without a shape. An
-//! attestation carries the exact text that was signed, so that anybody can check it with any Ed25519 library.
+//! An attestation carries the exact text that was signed, so that anybody can verify it with any Ed25519 library (RFC 8032). The interface
+//! names `GET /v1/reviewers` without a shape.
 
 use alloc::{string::String, vec::Vec};
 use serde::Serialize;
 
 use crate::wire::time::Micros;
 
-/// The one signature algorithm, by its name on the wire.
+/// Name of the only signature algorithm, as served.
 pub const ALGORITHM: &str = "Ed25519";
 
-/// A reviewer's signature under one version of a review.
+/// A reviewer's signature on one version of a review.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Attestation {
-    /// A number, as text.
+    /// Id of the attestation: a number, as text.
     pub attestation_id: String,
-    /// The version that was signed.
+    /// Id of the review version that was signed.
     pub asset_version_id: String,
     /// Id of the reviewer who signed.
     pub reviewer_id: String,
     /// Name of the reviewer, for display.
     pub reviewer_name: String,
-    /// Which of the reviewer's keys.
+    /// Id of the reviewer's key that signed.
     pub key_id: String,
     /// Signature algorithm, always `Ed25519`.
     pub algorithm: &'static str,
-    /// 32 bytes in hex.
+    /// Public key that verifies `signature`: 32 bytes in hex.
     pub public_key: String,
-    /// When it was signed.
+    /// Instant of the signature; part of the signed text.
     pub signed_at: Micros,
-    /// The product that the reviewer maps the deployment to, if any.
+    /// Id of the product that the reviewer maps the deployment to; null if there is none.
     pub product_id: Option<String>,
-    /// The text whose UTF-8 bytes were signed: canonical JSON of the version.
+    /// The signed text: canonical JSON (RFC 8785) of the review version. The signature covers its UTF-8 bytes.
     pub message: String,
-    /// 64 bytes in hex.
+    /// Ed25519 signature of `message`: 64 bytes in hex.
     pub signature: String,
-    /// Checked while this answer was made: others are not listed.
+    /// Always true: the signature is verified for each response, and attestations that fail are left out.
     pub signature_valid: bool,
 }
 
@@ -49,17 +49,17 @@ pub struct ReviewerRow {
     pub reviewer_id: String,
     /// Name, for display.
     pub name: String,
-    /// The organisation, where it differs from the name.
+    /// Organisation of the reviewer; null if it is the same as `name` or unknown.
     pub organisation: Option<String>,
     /// URL of the website; null if unknown.
     pub website_url: Option<String>,
-    /// Whether a key of theirs can sign now.
+    /// True if at least one of the reviewer's keys is valid now.
     pub is_active: bool,
-    /// Every key, past ones included: old signatures are checked with them.
+    /// All keys of the reviewer, including expired ones, which verify older signatures.
     pub keys: Vec<ReviewerKey>,
-    /// Attestations that are on record.
+    /// Number of the reviewer's recorded attestations.
     pub attestation_count: u64,
-    /// The newest of them.
+    /// Instant of the reviewer's newest signature; null if there is none.
     pub last_attested_at: Option<Micros>,
 }
 
@@ -67,14 +67,14 @@ pub struct ReviewerRow {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReviewerKey {
-    /// Its name; unique among the reviewer's.
+    /// Id of the key, unique within the reviewer.
     pub key_id: String,
     /// Signature algorithm, always `Ed25519`.
     pub algorithm: &'static str,
-    /// 32 bytes in hex.
+    /// Ed25519 public key: 32 bytes in hex.
     pub public_key: String,
-    /// Signatures count from here …
+    /// Start of the validity, inclusive; earlier signatures are not accepted.
     pub valid_from: Micros,
-    /// … up to, not including, here; null is open.
+    /// End of the validity, exclusive; later signatures are not accepted. Null means no end.
     pub valid_until: Option<Micros>,
 }

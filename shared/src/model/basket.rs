@@ -1,9 +1,7 @@
 //! Baskets as the API serves them: the list, a version in full, and the histories of versions, changes and rules.
 //!
-//! What a version's content hash covers is served as it is hashed: `effective_from` has six fractional digits, scores and
-//! weights are integers beside the numbers for readers.
-//!
-//! Source: interface, "Basket"; the shapes of constituents and analytics are ours.
+//! Content that a version's hash covers is served as it is hashed: `effective_from` has six fractional digits, and scores and weights are also given as
+//! integers. The interface leaves the shapes of constituents and analytics open.
 
 use crate::model::content_hash::ContentHash;
 use crate::model::version_signature::VersionSignature;
@@ -21,104 +19,107 @@ use serde::Serialize;
 use serde::ser::{SerializeStruct, Serializer};
 
 named_enum! {
-    /// What a basket is made of.
+    /// Kind of a basket's constituents.
     pub enum ConstituentType {
+        /// The constituents are vaults.
         Vault = "vault",
+        /// The constituents are assets.
         Asset = "asset",
     }
 }
 
 named_enum! {
-    /// Whether a version is still to be relied on. That another one is in force takes nothing away from it.
+    /// Whether a basket version should still be used. A version that a newer one has succeeded keeps its status.
     pub enum SupportStatus {
+        /// The version is supported.
         Current = "current",
-        /// It will be retired.
+        /// The version is still served, but will be retired.
         Deprecated = "deprecated",
-        /// Its address answers 410, and so does an instant at which it was in force.
+        /// The version is no longer served: its URL answers 410, and so does a query for an instant at which it was in force.
         Retired = "retired",
     }
 }
 
-/// A basket with its version in force.
+/// A basket with its current version.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BasketRow {
     /// Id of the basket, as used in paths.
     pub id: String,
-    /// For display; where a version's address or an instant is asked for, as it was called when the version was made.
+    /// Name, for display. For a version URL or a query for an instant, the name that the basket had when the version was made.
     pub name: String,
-    /// What it is made of.
+    /// Kind of the basket's constituents.
     pub constituent_type: ConstituentType,
     /// Id of the basket version, such as `prime-vaults-v2`.
     pub version_id: String,
-    /// From when that is in force, this instant included.
+    /// Instant from which the version is in force, inclusive.
     pub effective_from: Micros,
-    /// The SHA-256 of what the version is.
+    /// SHA-256 of the canonical JSON of the version: its basket, constituents, `effective_from`, methodology version and predecessor.
     pub content_hash: ContentHash,
-    /// When a rebalance last made another version: this one. One that reproduces what is in force moves nothing that is shown.
+    /// Instant of the rebalance that made this version, equal to `effective_from`. A rebalance that reproduces the current version does not change it.
     pub last_rebalanced_at: Timestamp,
 }
 
 /// One version of a basket in full.
 ///
-/// At a version's own address everything is as it was when the version was made, so that the answer never changes: what became of its
-/// support since is told by the basket's versions.
+/// The response at a version's own URL never changes: it shows the version as it was made. Later changes of its support status are in the list of the
+/// basket's versions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BasketDetail {
-    /// The basket, as listed, with this version.
+    /// The fields of the list row, for this version.
     #[serde(flatten)]
     pub basket: BasketRow,
-    /// What asked for it.
+    /// Trigger of the rebalance that made the version.
     pub trigger_reason: Trigger,
-    /// The version before it; null for the first.
+    /// Id of the previous version; null for the first.
     pub prior_version_id: Option<String>,
-    /// The rules it was made by.
+    /// Name of the methodology version that the version was made under.
     pub methodology_version: String,
-    /// Who signed it.
+    /// The version's signature.
     #[serde(flatten)]
     pub signed: VersionSignature,
-    /// When it was made.
+    /// Instant at which the version was made.
     pub created_at: Timestamp,
-    /// The rules themselves.
+    /// The rules of that methodology version.
     pub methodology: Methodology,
-    /// Who is in, by id.
+    /// The constituents with their weights, in ascending order of id.
     pub constituents: Vec<Shown>,
     /// How the weights are spread.
     pub analytics: Analytics,
-    /// Whether it is still to be relied on; always `current` at the version's own address.
+    /// Whether the version should still be used; always `current` at the version's own URL.
     pub support_status: SupportStatus,
-    /// When it was deprecated; null at the version's own address.
+    /// Instant of the deprecation; null if the version is not deprecated, and always null at the version's own URL.
     pub deprecated_at: Option<Timestamp>,
-    /// When it was retired; null wherever the version is shown in full, for a retired one answers 410.
+    /// Always null here, because a retired version answers 410.
     pub retired_at: Option<Timestamp>,
-    /// What follows it, where that was said; null at the version's own address.
+    /// Id of the version to use instead; null if none was named, and always null at the version's own URL.
     pub successor_version_id: Option<String>,
 }
 
-/// Rules as they are served.
+/// The rules of a basket in one methodology version.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "BasketMethodology"))]
 pub struct Methodology {
     /// The rules in one paragraph of plain text.
     pub summary: String,
-    /// Who may be in.
+    /// Conditions that a constituent must meet.
     pub eligibility_rule: EligibilityRule,
-    /// How they are weighed.
+    /// How the weights are computed.
     pub weighting_rule: WeightingRule,
-    /// When that is asked again.
+    /// When the basket is rebalanced.
     pub refresh_rule: RefreshRule,
-    /// The bounds of a weight.
+    /// Largest weight of a name and of an issuer, and smallest weight of a name.
     pub caps: Caps,
     /// Name of the methodology version.
     pub version: String,
-    /// Where it is written down.
+    /// URL of the methodology document; null if there is none.
     pub doc_url: Option<String>,
 }
 
 impl Methodology {
-    /// The rules of `definition` with what is said of them.
+    /// The rules of `definition`, with their summary and the URL of their document.
     pub fn new(definition: &Definition, summary: String, doc_url: Option<String>) -> Self {
         let Weighting { pivot, caps, min_constituents } = definition.weighting;
         Methodology {
@@ -133,34 +134,34 @@ impl Methodology {
     }
 }
 
-/// How the eligible are weighed.
+/// How the eligible constituents are weighted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WeightingRule {
     /// What the weights are proportional to, always `score_above_pivot`.
     pub proportional_to: &'static str,
-    /// A name at or under it has no weight.
+    /// Score, 0 to 10; a candidate with this score or a lower one gets no weight.
     pub pivot: MilliPoints,
-    /// A basket of fewer names is not built.
+    /// Minimum number of constituents; a basket with fewer is not built.
     pub min_constituents: u32,
 }
 
-/// When a basket is asked for anew: the same for all.
+/// When a basket is rebalanced; the rule is the same for all baskets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RefreshRule {
     /// When the scheduled rebalances happen, as plain text.
     pub calendar: &'static str,
-    /// The reasons there are.
+    /// All triggers of a rebalance, most severe first.
     pub triggers: &'static [Trigger],
-    /// How far under its score of the last version a constituent falls, in points, before that asks.
+    /// Drop of a constituent's score since the last version, in points, that triggers a rebalance.
     pub score_down: Decimal,
-    /// How far above it rises; smaller rises are suppressed.
+    /// Rise of a constituent's score since the last version, in points, that triggers a rebalance; smaller rises do not.
     pub score_up: Decimal,
 }
 
 impl RefreshRule {
-    /// The rule.
+    /// The rule in force.
     pub const PUBLISHED: Self = RefreshRule {
         calendar: "16:00 UTC on the last Monday-to-Friday of each quarter",
         triggers: Trigger::ALL,
@@ -169,17 +170,17 @@ impl RefreshRule {
     };
 }
 
-/// A constituent as it is shown. One on a withheld chain keeps its weight and loses everything else.
+/// A constituent as served. For one on a withheld chain only the weight is shown; its other fields are null.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Shown {
-    /// As it is.
+    /// The constituent with all fields.
     Named(Constituent),
-    /// Only how much of the basket it is.
+    /// The weight only, as a fraction of the basket.
     Withheld(Ppm),
 }
 
 impl Shown {
-    /// These constituents, as far as they may be named.
+    /// The constituents as served; those for which `is_withheld` is true keep only their weight.
     pub fn all(constituents: &[Constituent], is_withheld: impl Fn(&str) -> bool) -> Vec<Shown> {
         let shown = |it: &Constituent| match is_withheld(&it.id) {
             true => Shown::Withheld(it.weight),
@@ -196,8 +197,8 @@ impl Serialize for Shown {
             Shown::Withheld(weight) => weight,
         };
         let mut withheld = serializer.serialize_struct("Constituent", 6)?;
-        for unnamed in ["id", "issuer", "score", "score_mp"] {
-            withheld.serialize_field(unnamed, &None::<&str>)?;
+        for field in ["id", "issuer", "score", "score_mp"] {
+            withheld.serialize_field(field, &None::<&str>)?;
         }
         withheld.serialize_field("weight", weight)?;
         withheld.serialize_field("weight_ppm", &weight.0)?;
@@ -205,7 +206,7 @@ impl Serialize for Shown {
     }
 }
 
-/// What a version is, apart from its constituents.
+/// A basket version without its constituents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BasketVersionRow {
@@ -213,43 +214,43 @@ pub struct BasketVersionRow {
     pub version_id: String,
     /// Id of the basket.
     pub basket_id: String,
-    /// From when it is in force, this instant included.
+    /// Instant from which the version is in force, inclusive.
     pub effective_from: Micros,
-    /// What asked for it.
+    /// Trigger of the rebalance that made the version.
     pub trigger_reason: Trigger,
-    /// The version before it; null for the first.
+    /// Id of the previous version; null for the first.
     pub prior_version_id: Option<String>,
-    /// The rules it was made by.
+    /// Name of the methodology version that the version was made under.
     pub methodology_version: String,
-    /// The SHA-256 of what it is.
+    /// SHA-256 of the canonical JSON of the version: its basket, constituents, `effective_from`, methodology version and predecessor.
     pub content_hash: ContentHash,
-    /// Who signed it.
+    /// The version's signature.
     #[serde(flatten)]
     pub signed: VersionSignature,
-    /// When it was made.
+    /// Instant at which the version was made.
     pub created_at: Timestamp,
 }
 
-/// A version in the list of a basket's versions, with what is said of it by now.
+/// A row of the list of a basket's versions: the version and its current support status.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ListedBasketVersion {
-    /// What it is.
+    /// The version without its constituents.
     #[serde(flatten)]
     pub version: BasketVersionRow,
-    /// Whether it is still to be relied on.
-    // Additive to the interface, as are the fields after it.
+    /// Whether the version should still be used.
+    // This field and those after it extend the interface.
     pub support_status: SupportStatus,
-    /// When it was deprecated.
+    /// Instant of the deprecation; null if the version was never deprecated.
     pub deprecated_at: Option<Timestamp>,
-    /// When it was retired.
+    /// Instant of the retirement; null if the version is not retired.
     pub retired_at: Option<Timestamp>,
-    /// What follows it, where that was said.
+    /// Id of the version to use instead; null if none was named.
     pub successor_version_id: Option<String>,
 }
 
 impl BasketVersionRow {
-    /// What the row's version is, with these constituents: what its content hash covers.
+    /// The content that `content_hash` covers, with these constituents.
     pub fn content(&self, constituents: Vec<Constituent>) -> BasketVersion {
         BasketVersion {
             basket_id: self.basket_id.clone(),
@@ -261,37 +262,37 @@ impl BasketVersionRow {
     }
 }
 
-/// What one version changed.
+/// Differences between one version of a basket and the previous one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BasketChangeRow {
     /// Id of the basket version, such as `prime-vaults-v2`.
     pub version_id: String,
-    /// The version before it; null for the first, in which everything is added.
+    /// Id of the previous version; null for the first, in which every constituent is added.
     pub prior_version_id: Option<String>,
-    /// From when it is in force.
+    /// Instant from which the version is in force, inclusive.
     pub effective_from: Micros,
-    /// What asked for it.
+    /// Trigger of the rebalance that made the version.
     pub trigger_reason: Trigger,
-    /// What differs.
+    /// The differences.
     #[serde(flatten)]
     pub changes: ShownChanges,
 }
 
-/// A [`ChangeSet`] as it is shown.
+/// Differences between two versions, as served.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ShownChanges {
-    /// In now and not before.
+    /// Constituents of this version that the previous one did not have.
     pub added: Vec<Shown>,
-    /// In before and not now, as they last were.
+    /// Constituents that only the previous version had, with the score and weight they had there.
     pub removed: Vec<Shown>,
-    /// In both, with another weight.
+    /// Constituents of both versions whose weight differs.
     pub weight_changed: Vec<ShownWeightChange>,
 }
 
 impl ShownChanges {
-    /// These changes, as far as they may be named.
+    /// The changes as served; constituents for which `is_withheld` is true are not named.
     pub fn new(changes: &ChangeSet, is_withheld: impl Fn(&str) -> bool) -> Self {
         let weight_changed = changes.weight_changed.iter().map(|WeightChange { id, previous_weight, weight }| {
             let id = (!is_withheld(id)).then(|| id.clone());
@@ -314,15 +315,15 @@ impl ShownChanges {
     }
 }
 
-/// A constituent whose weight moved; without its name on a withheld chain.
+/// A change of one constituent's weight.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ShownWeightChange {
-    /// Id of the constituent vault; null if its chain is withheld.
+    /// Id of the vault or asset; null if its chain is withheld.
     pub id: Option<String>,
-    /// Its weight in the version before.
+    /// Weight in the previous version, as a fraction of the basket.
     pub previous_weight: Ppm,
-    /// Its weight now.
+    /// Weight in this version, as a fraction of the basket.
     pub weight: Ppm,
 }
 
@@ -332,34 +333,34 @@ pub struct ShownWeightChange {
 pub struct BasketMethodologyRow {
     /// Name of the methodology version.
     pub version: String,
-    /// Where it is written down.
+    /// URL of the methodology document; null if there is none.
     pub doc_url: Option<String>,
-    /// The SHA-256 of the rules' canonical text.
+    /// SHA-256 of the canonical JSON of the rules.
     pub content_hash: ContentHash,
-    /// From when it is in force.
+    /// Instant from which the rules are in force.
     pub activated_at: Timestamp,
-    /// When another one took its place.
+    /// Instant at which a newer methodology version replaced the rules; null while they are in force.
     pub retired_at: Option<Timestamp>,
-    /// Whether rebalances go by it now.
+    /// Whether rebalances use the rules now.
     pub is_active: bool,
 }
 
-/// What subscribers are told of a version: `basket.rebalanced`, `basket.version.deprecated`, `basket.version.retired`.
+/// Payload of the webhook events `basket.rebalanced`, `basket.version.deprecated` and `basket.version.retired`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BasketNotice {
-    /// The version, as it is listed.
+    /// The version without its constituents.
     #[serde(flatten)]
     pub version: BasketVersionRow,
-    /// Whether it is still to be relied on.
+    /// Whether the version should still be used.
     pub support_status: SupportStatus,
-    /// When it was deprecated.
+    /// Instant of the deprecation; null if the version was never deprecated.
     pub deprecated_at: Option<Timestamp>,
-    /// When it was retired.
+    /// Instant of the retirement; null if the version is not retired.
     pub retired_at: Option<Timestamp>,
-    /// What follows it, where that was said.
+    /// Id of the version to use instead; null if none was named.
     pub successor_version_id: Option<String>,
-    /// What it changed: of a rebalance alone.
+    /// Differences from the previous version; null except in `basket.rebalanced`.
     pub changes: Option<ShownChanges>,
 }
 
@@ -368,7 +369,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_stands_on_a_withheld_chain_keeps_its_weight_and_nothing_else() {
+    fn a_constituent_on_a_withheld_chain_shows_its_weight_and_nothing_else() {
         let constituent = |id: &str| Constituent {
             id: id.into(),
             issuer: "x".into(),

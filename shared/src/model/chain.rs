@@ -1,6 +1,4 @@
-//! `GET /v1/chains`: the chains that vaults live on.
-//!
-//! The interface names the route and leaves its row open; this is what a client needs to pick a filter and link out.
+//! `GET /v1/chains`: the chains that have active vaults. The interface leaves the row open.
 
 use alloc::string::String;
 use serde::Serialize;
@@ -8,31 +6,31 @@ use serde::Serialize;
 use super::ids::{ChainId, Namespace};
 use crate::wire::time::Timestamp;
 
-/// One chain with its active vaults.
+/// A chain with totals of its active vaults.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ChainRow {
-    /// EIP-155 id, or the registry's number where there is none.
+    /// EIP-155 id of the chain, or a number from the registry if it has none.
     pub chain_id: ChainId,
-    /// The word that paths and filters take.
+    /// Slug of the chain, as paths and filters use it.
     pub slug: String,
     /// Name, for display.
     pub name: String,
-    /// How its addresses are written.
+    /// Format of the chain's addresses.
     pub namespace: Namespace,
-    /// Symbol of the native coin.
+    /// Symbol of the native coin; null if unknown.
     pub native_symbol: Option<String>,
-    /// Block explorer, without a trailing slash.
+    /// URL of a block explorer, without a trailing slash; null if unknown.
     pub explorer_url: Option<String>,
     /// Number of active vaults.
     pub vault_count: u64,
-    /// How many of them are scored.
+    /// Number of active vaults that have a published score.
     pub scored_vault_count: u64,
-    /// Protocols with an active vault here.
+    /// Number of protocols that have an active vault on the chain.
     pub protocol_count: u64,
-    /// Their supplied value.
+    /// Supplied value of the active vaults, in USD.
     #[serde(serialize_with = "crate::model::money::usd")]
     pub tvl_usd: f64,
-    /// The newest sync of any of them.
+    /// Instant of the newest sync of any of the active vaults; null before the first.
     pub last_synced_at: Option<Timestamp>,
 }

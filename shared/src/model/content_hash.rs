@@ -1,6 +1,4 @@
-//! Content addresses: the SHA-256 of a document's canonical text, so that the name of a thing proves what it says.
-//!
-//! Source: interface, "Conventions": hashes are 64 hex characters.
+//! Content hashes: the SHA-256 of a document's canonical text, which serves as its id and verifies its content.
 
 use crate::scoring::canonical::Canonical;
 use crate::wire::{hex, unhex};
@@ -14,7 +12,7 @@ use sha2::{Digest, Sha256};
 pub struct ContentHash([u8; 32]);
 
 impl ContentHash {
-    /// The hash of a value's one canonical text.
+    /// The hash of the value's canonical text.
     pub fn of(value: &Canonical) -> Self {
         let mut hash = Sha256::new();
         // Writing into a hash cannot fail.
@@ -27,12 +25,12 @@ impl ContentHash {
         ContentHash(Sha256::digest(text.as_bytes()).into())
     }
 
-    /// The hash that was computed elsewhere, piece by piece.
+    /// Wraps a hash that was computed elsewhere.
     pub const fn from_bytes(bytes: [u8; 32]) -> Self {
         ContentHash(bytes)
     }
 
-    /// Reads 64 hex characters of either case.
+    /// Parses 64 hex characters of either case.
     pub fn parse(text: &str) -> Option<Self> {
         unhex(text)?.try_into().ok().map(ContentHash)
     }
@@ -67,7 +65,7 @@ impl From<ContentHash> for Canonical {
     }
 }
 
-/// Text written into a hash: a document of any size is hashed without being held.
+/// Writes text into a hash, so that a document of any size is hashed without being kept in memory.
 pub(crate) struct Absorb<'a>(pub(crate) &'a mut Sha256);
 
 impl Write for Absorb<'_> {
@@ -91,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hash_reads_back_in_either_case_and_nothing_else_is_one() {
+    fn a_hash_is_parsed_in_either_case_and_other_text_is_refused() {
         let hash = ContentHash::of_text("a");
         assert_eq!(ContentHash::parse(&hash.to_hex()), Some(hash));
         assert_eq!(ContentHash::parse(&hash.to_hex().to_uppercase()), Some(hash));

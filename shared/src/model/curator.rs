@@ -1,6 +1,4 @@
-//! Curators: the list row, the detail and their events.
-//!
-//! Source: interface, "Curator and protocol". The shape of `chainDistribution[]` is ours.
+//! Curators: the list row, the detail and their events. The interface leaves the shape of `chainDistribution[]` open.
 
 use alloc::{string::String, vec::Vec};
 use serde::Serialize;
@@ -18,7 +16,7 @@ pub struct CuratorRow {
     pub id: String,
     /// Name, for display.
     pub name: String,
-    /// Who they are, in a sentence.
+    /// Description of the curator in one sentence; null if there is none.
     pub one_liner: Option<String>,
     /// URL of the logo; null if unknown.
     pub logo_url: Option<String>,
@@ -26,13 +24,13 @@ pub struct CuratorRow {
     pub website: Option<String>,
     /// Number of active vaults.
     pub vault_count: u64,
-    /// Their supplied value in USD.
+    /// Supplied value of the active vaults, in USD.
     #[serde(serialize_with = "crate::model::money::usd")]
     pub tvl_total: f64,
-    /// Mean net rate of the vaults that report one, weighted by TVL; null when none does.
+    /// Mean of `apr_net` over the active vaults that report it, weighted by TVL, as a fraction; null if no vault with a value reports it.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub avg_apr: Option<f64>,
-    /// When this service first listed the curator.
+    /// Instant at which this service first listed the curator.
     pub created_at: Timestamp,
 }
 
@@ -42,21 +40,21 @@ pub struct CuratorRow {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct CuratorPage<V = VaultRow> {
-    /// Who it is.
+    /// The curator's list row.
     pub curator: CuratorRow,
-    /// The asked page of its vaults, largest first.
+    /// The requested page of the curator's active vaults, largest first.
     pub vaults: Vec<V>,
-    /// How many vaults there are on all pages.
+    /// Number of the curator's active vaults on all pages.
     pub vault_total: u64,
-    /// Where its vaults are, largest value first.
+    /// The curator's active vaults by chain, largest value first.
     pub chain_distribution: Vec<ChainShare>,
-    /// The newest events of its vaults.
+    /// The newest events that affect the curator's vaults, at most 5.
     pub events: Vec<EventRow>,
-    /// How many events there are in all.
+    /// Number of all these events.
     pub events_total: u64,
 }
 
-/// A curator's presence on one chain.
+/// A curator's active vaults on one chain.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ChainShare {
@@ -64,12 +62,12 @@ pub struct ChainShare {
     pub chain_id: ChainId,
     /// Chain, for display.
     pub chain_name: String,
-    /// Active vaults there.
+    /// Number of active vaults on the chain.
     pub vault_count: u64,
-    /// Their supplied value.
+    /// Supplied value of these vaults, in USD.
     #[serde(serialize_with = "crate::model::money::usd")]
     pub tvl_usd: f64,
-    /// That value over the curator's total, 0 to 1; null when the total is 0.
+    /// `tvl_usd` divided by the curator's total, 0 to 1; null if the total is 0.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub share: Option<f64>,
 }
@@ -78,8 +76,8 @@ pub struct ChainShare {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CuratorEvents {
-    /// The asked slice, newest first.
+    /// The requested slice of the events, newest first.
     pub events: Vec<EventRow>,
-    /// How many there are in all.
+    /// Number of all events that affect the curator's vaults.
     pub total: u64,
 }

@@ -1,6 +1,6 @@
-//! A row's JSON, encoded once, with a hole for the one field that moves with time.
+//! A row's JSON, encoded once, with a slot for `freshness_seconds`, the only field that changes with time.
 //!
-//! The catalog encodes a row when it changes; serving it copies bytes and writes `freshness_seconds` between them.
+//! The catalog encodes a row when it changes. Serving the row copies the bytes and writes the current value into the slot.
 
 use alloc::{boxed::Box, vec::Vec};
 use serde::Serialize;
@@ -10,56 +10,55 @@ use super::vault::freshness_seconds;
 use crate::wire::page::write_u64;
 use crate::wire::time::Timestamp;
 
-/// The key whose value is left open. A quote inside a JSON string is always escaped, so no text of a row can spell it.
-const HOLE: &[u8] = b"\"freshness_seconds\":";
+/// The key of the slot. A quote inside a JSON string is escaped, so a string of the row cannot contain it.
+const SLOT_KEY: &[u8] = b"\"freshness_seconds\":";
 /// Digits of the largest `u64`.
 const DECIMAL_DIGITS: usize = 20;
 
-/// One row of a list, ready to be copied into an answer.
+/// One encoded row of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EncodedRow {
     bytes: Box<[u8]>,
-    hole: Option<usize>,
+    slot: Option<usize>,
     last_synced_at: Option<Timestamp>,
     version: u64,
 }
 
 impl EncodedRow {
-    /// Encodes `row`, whose freshness counts from `last_synced_at`. A row without `freshness_seconds` has no hole.
+    /// Encodes `row`, whose freshness counts from `last_synced_at`. A row without `freshness_seconds` has no slot.
     ///
-    /// The value the row itself carries for that field is dropped. Fails only when `row` cannot be JSON (a map with
-    /// keys that are no strings).
+    /// The row's own value of that field is ignored. Fails only if `row` cannot be JSON, such as a map whose keys are not strings.
     pub fn encode<T: Serialize>(row: &T, last_synced_at: Option<Timestamp>) -> Result<Self, serde_json::Error> {
         let mut bytes = serde_json::to_vec(row)?;
-        let hole = memchr::memmem::find(&bytes, HOLE).map(|key| key + HOLE.len());
-        if let Some(start) = hole {
+        let slot = memchr::memmem::find(&bytes, SLOT_KEY).map(|key| key + SLOT_KEY.len());
+        if let Some(start) = slot {
             let value = bytes.iter().skip(start).position(|byte| matches!(byte, b',' | b'}')).unwrap_or(0);
             bytes.drain(start..start + value);
         }
         let digest = Sha256::digest(&bytes);
         let version = digest.iter().take(8).fold(0, |version, &byte| version << 8 | u64::from(byte));
-        Ok(EncodedRow { bytes: bytes.into_boxed_slice(), hole, last_synced_at, version })
+        Ok(EncodedRow { bytes: bytes.into_boxed_slice(), slot, last_synced_at, version })
     }
 
-    /// Identifies the content, the volatile field apart: the first eight bytes, big-endian, of the SHA-256 of the
-    /// bytes around the hole.
+    /// Identifies the content without `freshness_seconds`: the first eight bytes, big-endian, of the SHA-256 of the bytes around the
+    /// slot.
     pub fn version(&self) -> u64 {
         self.version
     }
 
-    /// The sync that freshness counts from.
+    /// Time of the sync that freshness counts from.
     pub fn last_synced_at(&self) -> Option<Timestamp> {
         self.last_synced_at
     }
 
-    /// An upper bound of the bytes one [`write`](Self::write) appends, to size a buffer with.
+    /// An upper bound of the bytes that one [`write`](Self::write) appends.
     pub fn max_len(&self) -> usize {
         self.bytes.len() + DECIMAL_DIGITS
     }
 
-    /// Appends the row as it reads at `now`.
+    /// Appends the row as of `now`.
     pub fn write(&self, now: Timestamp, out: &mut Vec<u8>) {
-        let Some((head, tail)) = self.hole.and_then(|hole| self.bytes.split_at_checked(hole)) else {
+        let Some((head, tail)) = self.slot.and_then(|slot| self.bytes.split_at_checked(slot)) else {
             out.extend_from_slice(&self.bytes);
             return;
         };
@@ -71,7 +70,7 @@ impl EncodedRow {
         out.extend_from_slice(tail);
     }
 
-    /// Appends `rows` as a JSON array as it reads at `now`.
+    /// Appends `rows` as a JSON array, as of `now`.
     pub fn write_array<'a>(rows: impl IntoIterator<Item = &'a EncodedRow>, now: Timestamp, out: &mut Vec<u8>) {
         out.push(b'[');
         for (position, row) in rows.into_iter().enumerate() {

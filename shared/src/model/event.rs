@@ -1,6 +1,4 @@
-//! The event feed: its item, an event's detail, the events of a market, and vaults with critical incidents.
-//!
-//! Source: interface, "Event (feed item)", "Market event row" and "Vaults". Fields under "additive" are ours.
+//! The event feed: its row, an event's detail, the events of a market, and vaults with critical incidents.
 
 use alloc::{string::String, vec::Vec};
 use serde::Serialize;
@@ -12,96 +10,96 @@ use crate::wire::page::PageRequest;
 use crate::wire::time::Timestamp;
 
 named_enum! {
-    /// How far an event is published. Source: interface, "Event and security-event publication".
+    /// Publication state of an event.
     pub enum PublicationState {
         /// Not public yet.
         Draft = "draft",
         /// Public.
         Published = "published",
-        /// Was public, and was withdrawn.
+        /// Withdrawn after it was public.
         Retracted = "retracted",
     }
 }
 
-/// One event, with the repeated occurrences of the same underlying event folded into it.
+/// A row of the event feed. Repeated occurrences of the same underlying event share one row, which shows the newest that matches the filters.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EventRow {
-    /// The event's id.
+    /// Id of the event: a number, as text.
     pub id: String,
     /// `Incident`, `DepositabilityChange`, `AllocationChange`, `BadDebt`, and others as sources are added.
     pub event_type: String,
-    /// How much it matters.
+    /// Severity of the event.
     pub severity: Severity,
     /// Title, one line of plain text.
     pub title: String,
-    /// The whole story.
+    /// What happened, as plain text; null if unknown.
     pub description: Option<String>,
-    /// When it happened.
+    /// Instant of the event.
     pub occurred_at: Timestamp,
-    /// The protocol concerned.
+    /// Id of the affected protocol, the first if there are several; null if there is none.
     pub protocol_id: Option<String>,
-    /// Protocol, for display.
+    /// Protocol, for display; null if `protocol_id` is null.
     pub protocol_name: Option<String>,
-    /// The chain concerned.
+    /// Number of the affected chain, the first if there are several; null if there is none.
     pub chain_id: Option<ChainId>,
-    /// Chain, for display.
+    /// Chain, for display; null if `chain_id` is null.
     pub chain_name: Option<String>,
-    /// The curator concerned.
+    /// Id of the affected curator, the first if there are several; null if there is none.
     pub curator_id: Option<String>,
-    /// Curator, for display.
+    /// Curator, for display; null if `curator_id` is null.
     pub curator_name: Option<String>,
-    /// Size class of an incident.
+    /// Size class of an incident; null if the event is not an incident or its size was not assessed.
     pub incident_severity: Option<IncidentSeverity>,
-    /// What was lost.
+    /// Loss in USD; null if unknown.
     #[serde(serialize_with = "crate::model::money::usd")]
     pub loss_amount_usd: Option<f64>,
-    /// Whether it has been dealt with.
+    /// Whether the incident is resolved; null if unknown.
     pub remediation_status: Option<RemediationStatus>,
-    /// Where it is told.
+    /// Links to reports about the event.
     pub links: Vec<Link>,
-    /// How many public occurrences the group has, whichever of them a filter matches; 1 for an event that stands alone.
+    /// Number of public occurrences in the group, whichever of them a filter matches; 1 for an event without a group.
     pub occurrence_count: u64,
-    /// What the occurrences share; null for an event that stands alone.
+    /// Key that the occurrences of the group share; null for an event without a group.
     pub group_key: Option<String>,
-    /// Who reported it: what `excludeSource` takes.
-    // Additive to the interface, as is the field after it.
+    /// Name of the source that reported the event; the filter `excludeSource` takes it.
+    // This field and the next extend the interface.
     pub source: String,
-    /// When it last became public.
+    /// Instant at which the event last became public; null only for an event that never was.
     pub published_at: Option<Timestamp>,
 }
 
-/// One event with the vaults that it touches: what the detail serves and what subscribers are sent.
+/// One event with the vaults that it affects, as the detail route and subscribers receive it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EventDetail {
-    /// The list item.
+    /// The fields of the feed row.
     #[serde(flatten)]
     pub row: EventRow,
-    /// The vaults it names, and its protocol's where it counts against them; largest value first, at most 500.
+    /// The vaults that the event names and, if it counts against its protocol, all active vaults of the protocol; largest value first, at most 500.
     pub affected_vaults: Vec<AffectedVault>,
-    /// How many vaults that are in all.
-    // Additive to the interface, as are the fields after it.
+    /// Number of all affected vaults, including those beyond the first 500.
+    // This field and those after it extend the interface.
     pub affected_vault_count: u64,
-    /// The market it is about.
+    /// Id of the affected market; null if there is none.
     pub market_id: Option<String>,
     /// Hash of the transaction; null if unknown.
     pub tx_hash: Option<String>,
     /// Number of the block of the transaction; null if unknown.
     pub block_number: Option<u64>,
-    /// When this service learned of it.
+    /// Instant of the observation that the event's current content comes from.
     pub detected_at: Timestamp,
-    /// When it was promoted into the feed from a registry.
+    /// Instant at which the event was promoted into the feed from a registry; null if it was not.
     pub promoted_at: Option<Timestamp>,
-    /// When it was withdrawn; only in what subscribers are sent then.
+    /// Instant at which the event was withdrawn; null except in what subscribers receive about the withdrawal.
     pub retracted_at: Option<Timestamp>,
     /// Reason of the retraction; null if it is not retracted or no reason was given.
     pub retracted_reason: Option<String>,
-    /// Metrics that belong to the type of event.
+    /// Metrics specific to the event type.
     pub data: serde_json::Map<String, serde_json::Value>,
 }
 
-/// A vault that an event touches.
+/// A vault that an event affects.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AffectedVault {
@@ -109,16 +107,16 @@ pub struct AffectedVault {
     pub vault_id: VaultId,
     /// Name of the vault, for display.
     pub vault_name: String,
-    /// Its value at that time; null when it was not read.
+    /// Supplied value in USD when the response or message was made; null if it was not read.
     #[serde(serialize_with = "crate::model::money::usd")]
     pub tvl_usd: Option<f64>,
     /// Number of the chain; `/v1/chains` lists them.
     pub chain_id: ChainId,
-    /// The share token.
+    /// Address of the vault's share token.
     pub address: Address,
 }
 
-/// `meta` of the feed: there is no count of everything.
+/// `meta` of the event feed, which has no total.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FeedMeta {
@@ -138,55 +136,55 @@ impl FeedMeta {
     }
 }
 
-/// `{"data": [...], "meta": {page, limit, hasMore}}`: a page of the feed.
+/// A page of the event feed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(inline))]
 pub struct Feed<T> {
     /// The rows of this page.
     pub data: Vec<T>,
-    /// Where this page stands.
+    /// Number and size of this page.
     pub meta: FeedMeta,
 }
 
-/// Something that happened to one market.
+/// An event that affects one market.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MarketEvent {
-    /// The event's number.
+    /// Id of the event: a JSON number.
     pub id: i64,
     /// Id of the market.
     pub market_id: String,
     /// `Incident`, `BadDebt`, `LiquidationCascade`, and others as sources are added.
     pub event_type: String,
-    /// How much it matters.
+    /// Severity of the event.
     pub severity: Severity,
     /// Title, one line of plain text.
     pub title: String,
-    /// The whole story.
+    /// What happened, as plain text; null if unknown.
     pub description: Option<String>,
-    /// `protocol` for the market itself, `vault` for one of its vaults.
+    /// `vault` if the event names vaults, `protocol` otherwise.
     pub scope: String,
-    /// The vault; null for the market itself.
+    /// Id of an affected vault, one of the market's if there is one; null if the event names no vault.
     pub vault_id: Option<VaultId>,
-    /// What was lost.
+    /// Loss in USD; null if unknown.
     #[serde(serialize_with = "crate::model::money::usd")]
     pub loss_amount_usd: Option<f64>,
-    /// Whether it has been dealt with.
+    /// Whether the incident is resolved; null if unknown.
     pub remediation_status: Option<RemediationStatus>,
     /// Hash of the transaction; null if unknown.
     pub tx_hash: Option<String>,
     /// Number of the block of the transaction; null if unknown.
     pub block_number: Option<u64>,
-    /// When it happened.
+    /// Instant of the event.
     pub occurred_at: Timestamp,
-    /// When this service learned of it.
+    /// Instant of the observation that the event's current content comes from.
     pub detected_at: Timestamp,
-    /// Metrics that belong to the type of event.
+    /// Metrics specific to the event type.
     pub data: serde_json::Map<String, serde_json::Value>,
 }
 
-/// A vault with a critical incident in the last 365 days, told by the newest of them.
+/// A vault with a critical incident in the last 365 days. The incident fields describe the newest one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CriticalVault {
@@ -198,28 +196,28 @@ pub struct CriticalVault {
     pub chain_name: String,
     /// Protocol, for display.
     pub protocol_name: String,
-    /// Curator, for display.
+    /// Curator, for display; null if there is none.
     pub curator_name: Option<String>,
-    /// Its value; null when it was not read.
+    /// Supplied value in USD; null if it was not read.
     #[serde(serialize_with = "crate::model::money::usd")]
     pub tvl_usd: Option<f64>,
-    /// When the newest one happened.
+    /// Instant of the newest critical incident.
     pub last_incident_at: Timestamp,
-    /// Whole days since then.
+    /// Whole days since `last_incident_at`, rounded down.
     pub days_since_incident: u64,
     /// Title of the incident, one line of plain text.
     pub incident_title: String,
-    /// Its size class.
+    /// Size class of the incident; null if it was not assessed.
     pub incident_severity: Option<IncidentSeverity>,
-    /// How much it matters.
+    /// Severity of the event.
     pub event_severity: Severity,
 }
 
-/// Where an event is told.
+/// A link to a report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Link {
-    /// What the link shows.
+    /// Text of the link, for display.
     pub label: String,
     /// URL of the page.
     pub url: String,

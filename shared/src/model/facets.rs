@@ -1,6 +1,4 @@
-//! Facets: how many assets carry each value, over the whole universe.
-//!
-//! Source: interface, "RWA item", facet objects.
+//! Facets: the number of assets per value of a field, over all assets.
 
 use alloc::string::{String, ToString};
 use alloc::{collections::BTreeMap, vec::Vec};
@@ -9,9 +7,9 @@ use serde::{Serialize, Serializer};
 
 use super::ids::ChainId;
 
-/// What stands for a value that is not known.
+/// The value under which unknown values are counted.
 pub const UNKNOWN: &str = "(unknown)";
-/// The tier bucket of unscored assets.
+/// The value under which unscored assets are counted in `risk_tiers`.
 pub const UNKNOWN_TIER: &str = "unknown";
 
 /// Counts of one field: `[{<field>: value, "count": n}]`, most frequent first, then by value.
@@ -22,7 +20,7 @@ pub struct Counts<T> {
 }
 
 impl<T: Ord> Counts<T> {
-    /// Counts `values` under `field`.
+    /// Counts `values`; each entry has its value in the field `field`.
     pub fn of(field: &'static str, values: impl Iterator<Item = T>) -> Self {
         let mut by_value: BTreeMap<T, u64> = BTreeMap::new();
         values.for_each(|value| *by_value.entry(value).or_default() += 1);
@@ -34,7 +32,7 @@ impl<T: Ord> Counts<T> {
 }
 
 impl<'a> Counts<String> {
-    /// Counts texts; what is not known counts as `(unknown)`.
+    /// Counts texts; unknown values count as `(unknown)`.
     pub fn of_texts(field: &'static str, values: impl Iterator<Item = Option<&'a str>>) -> Self {
         Self::of(field, values.map(|value| value.unwrap_or(UNKNOWN).to_string()))
     }
@@ -56,26 +54,26 @@ impl<T: Serialize> Serialize for Counts<T> {
     }
 }
 
-/// `data` of the facet routes.
+/// `data` of the facet routes: the number of assets per value.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AssetFacets {
-    /// By chain.
+    /// Number of assets per chain.
     pub chains: Counts<ChainId>,
-    /// By category.
+    /// Number of assets per category.
     pub categories: Counts<String>,
-    /// By review status.
+    /// Number of assets per review status.
     pub review_statuses: Counts<String>,
-    /// By tier; unscored assets count as `unknown`.
+    /// Number of assets per tier; unscored assets count as `unknown`.
     pub risk_tiers: Counts<String>,
-    /// By legal form.
+    /// Number of assets per legal form.
     pub regulatory_wrappers: Counts<String>,
-    /// By who may hold it.
+    /// Number of assets per rule on who may hold them.
     pub kyc_gates: Counts<String>,
-    /// By jurisdiction.
+    /// Number of assets per jurisdiction.
     pub jurisdictions: Counts<String>,
-    /// By custodian.
+    /// Number of assets per custodian.
     pub custodians: Counts<String>,
-    /// By auditor.
+    /// Number of assets per auditor.
     pub auditors: Counts<String>,
 }
 
@@ -84,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_most_frequent_value_comes_first_and_the_unknown_is_counted() {
+    fn the_most_frequent_value_comes_first_and_unknown_values_are_counted() {
         let counts = Counts::of_texts("auditor", [Some("b"), None, Some("a"), None].into_iter());
         let json = serde_json::to_string(&counts).unwrap();
         assert_eq!(json, r#"[{"auditor":"(unknown)","count":2},{"auditor":"a","count":1},{"auditor":"b","count":1}]"#);

@@ -1,6 +1,4 @@
-//! What the graph family answers, each with the snapshot that it was answered from.
-//!
-//! Source: interface, "Graph structures".
+//! Responses of the graph routes, each with the snapshot that it was computed from.
 
 use super::content_hash::ContentHash;
 use crate::graph::exposures::LookThrough;
@@ -11,7 +9,7 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use serde::Serialize;
 
-/// What was looked through, and as of when: `data` of `GET /v1/graph/look-through`.
+/// `data` of `GET /v1/graph/look-through`: exposures of vaults, and the snapshot they were computed from.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "LookedThrough"))]
@@ -19,34 +17,35 @@ use serde::Serialize;
 pub struct LookedThrough<'a> {
     /// Id of the exposure graph snapshot that was used, the SHA-256 of its manifest.
     pub snapshot_id: ContentHash,
-    /// When it was built.
+    /// Instant at which the snapshot was built.
     pub built_at: Timestamp,
-    /// The newest fact in it; null where it has none.
+    /// Observation time of the newest fact in the snapshot; null if it has no facts.
     pub valid_time: Option<Timestamp>,
-    /// By vault key; a vault that the snapshot does not have is null.
+    /// Exposures by vault key, `{chainId}:{address}`; null for a vault that the snapshot does not have.
     pub results: BTreeMap<String, Option<LookThrough<'a>>>,
 }
 
-/// What incidents bear on, and as of when: `T` is that.
+/// Exposure to incidents, and the snapshot it was computed from.
+// `T` is the exposure of each requested vault, or the summary of all vaults.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(inline))]
 #[serde(rename_all = "camelCase")]
 pub struct Incidents<T> {
-    /// The snapshot.
+    /// Id of the exposure graph snapshot that was used, the SHA-256 of its manifest.
     snapshot_id: ContentHash,
-    /// The rules by which incidents are mapped to vaults.
+    /// Version of the rule that maps incidents to vaults.
     map_version: &'static str,
-    /// When it was computed.
+    /// Instant at which the snapshot was built.
     generated_at: Timestamp,
-    /// The newest fact in the snapshot; null where it has none.
+    /// Observation time of the newest fact in the snapshot; null if it has no facts.
     valid_time: Option<Timestamp>,
     #[serde(flatten)]
     answer: T,
 }
 
 impl<T> Incidents<T> {
-    /// As the snapshot of this manifest has it.
+    /// The response computed from the snapshot of this manifest.
     pub fn of(manifest: &Manifest, answer: T) -> Self {
         Incidents {
             snapshot_id: manifest.snapshot_id,
@@ -58,10 +57,10 @@ impl<T> Incidents<T> {
     }
 }
 
-/// The part of each vault that was asked for.
+/// Incident exposure of the requested vaults.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ByKey<'a> {
-    /// By vault key; a vault that the snapshot does not have is null.
+    /// Exposure by vault key, `{chainId}:{address}`; null for a vault that the snapshot does not have.
     pub results: BTreeMap<String, Option<IncidentExposure<'a>>>,
 }

@@ -1,6 +1,4 @@
-//! `GET /v1/health` and `GET /ready`.
-//!
-//! Source: interface, "Health and status records". New fields may be added; the names here keep their meaning.
+//! `GET /v1/health` and `GET /ready`. New fields may be added; the fields named here keep their meaning.
 
 use alloc::{string::String, vec::Vec};
 use serde::Serialize;
@@ -10,23 +8,23 @@ use crate::scoring::named_enum;
 use crate::wire::time::Timestamp;
 
 named_enum! {
-    /// Whether the service can answer.
+    /// Whether the service can answer requests.
     pub enum HealthStatus {
-        /// Everything needed answers.
+        /// The database responds, the figures of this record are current, and the fail-safe mode is `normal`.
         Ok = "ok",
-        /// It answers with a part missing: scores are not current, or the figures here are those of the last time.
+        /// The service answers, but the fail-safe mode is not `normal`, or the figures of this record are those of an earlier request.
         Degraded = "degraded",
-        /// It cannot answer.
+        /// The database does not respond: the figures are the last known ones, or zeros if there are none, and the HTTP status is 503.
         Down = "down",
     }
 }
 
 named_enum! {
-    /// What the platform does when a score run cannot be trusted.
+    /// Which scores the service serves when a score run cannot be trusted.
     pub enum FailSafeMode {
-        /// Scores are current.
+        /// The scores of the latest run are served.
         Normal = "normal",
-        /// The last good run is served.
+        /// The scores of the last good run are served.
         Degraded = "degraded",
         /// No score is served.
         FailClosed = "fail_closed",
@@ -34,41 +32,41 @@ named_enum! {
 }
 
 named_enum! {
-    /// Whether the stores of the edge answer: what it counts by, and what it knows changed facts by.
+    /// Whether the Durable Objects of the edge respond, which count requests and track tag versions.
     pub enum CacheBreaker {
-        /// They do.
+        /// They respond.
         Closed = "closed",
-        /// Bounded counters and copies in its own memory stand in for them.
+        /// They do not respond: the edge isolate uses its fallback limiter and its cached responses, all bounded.
         Open = "open",
     }
 }
 
-/// The health record.
+/// The health record of the service.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Health {
-    /// Whether the service can answer.
+    /// Whether the service can answer requests.
     pub status: HealthStatus,
-    /// The version of the service and of the document at `/v1/openapi.json`.
+    /// Version of the service and of the document at `/v1/openapi.json`.
     pub version: &'static str,
     /// Number of active vaults.
     pub vault_count: u64,
-    /// The newest vault sync.
+    /// Instant of the newest sync of any vault; null before the first.
     pub last_sync: Option<Timestamp>,
-    /// When this record was made.
+    /// Instant of this response.
     pub timestamp: Timestamp,
     /// The latest completed score run; null before the first.
     pub last_score_run: Option<LastScoreRun>,
-    /// How much of what vaults hold is in the asset registry.
+    /// How many of the vaults' exposures have an asset with a review.
     pub asset_registry_coverage: AssetRegistryCoverage,
-    /// How many deposit assets have an approved version.
+    /// How many of the vaults' deposit assets have an approved review.
     pub asset_identity_coverage: AssetIdentityCoverage,
-    /// Assets waiting for review.
+    /// Number of assets without an approved review.
     pub asset_registry_queue_backlog: u64,
-    /// Who signs decisions.
+    /// The signer of decisions.
     pub evidence_signer: EvidenceSigner,
-    /// The platform's fail-safe mode, also before the first score run.
+    /// The fail-safe mode; it is also set before the first score run.
     pub fail_safe: FailSafe,
 }
 
@@ -77,69 +75,69 @@ pub struct Health {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct LastScoreRun {
-    /// When it completed.
+    /// Instant at which the run completed.
     pub completed_at: Timestamp,
-    /// The platform's mode now: whether what that run published is served as it is, as the last good run, or not at all.
+    /// Fail-safe mode in force now: whether the run's scores are served as current, as those of the last good run, or not at all.
     pub fail_safe_mode: FailSafeMode,
 }
 
-/// The platform's mode and why it is so.
+/// The fail-safe mode and its reason.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct FailSafe {
     /// Fail-safe mode in force: `normal`, `degraded` or `fail_closed`.
     pub mode: FailSafeMode,
-    /// Why, in words; null while it is normal.
+    /// Reason for the mode, as plain text; null while it is `normal`.
     pub reason: Option<String>,
-    /// Since when; null while nothing has ever changed it.
+    /// Instant since which the mode has been in force; null if it has never changed.
     pub since: Option<Timestamp>,
 }
 
-/// Exposures of vaults against the asset registry.
+/// Coverage of the vaults' exposures by the asset registry.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct AssetRegistryCoverage {
-    /// Exposures of active vaults.
+    /// Number of exposures of active vaults.
     pub total_exposures: u64,
-    /// Those whose asset has a version.
+    /// Number of those exposures whose asset has a version of a review.
     pub with_asset_version: u64,
-    /// The second over the first in percent; null when there is none to cover.
+    /// `withAssetVersion` divided by `totalExposures`, in percent with two decimals, rounded down; null if that is 0.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub coverage_percent: Option<f64>,
 }
 
-/// Assets that vaults name against the approved versions.
+/// Coverage of the vaults' deposit assets by approved reviews.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct AssetIdentityCoverage {
-    /// What makes two assets one, for example `chain_and_address`.
+    /// What identifies an asset, always `chain_and_address`.
     pub identity_basis: &'static str,
-    /// Number of distinct assets.
+    /// Number of distinct deposit assets of active vaults.
     pub total_identities: u64,
-    /// Those with an approved version.
+    /// Number of those assets that have an approved review.
     pub with_approved_version: u64,
-    /// The second over the first in percent; null when there is none to cover.
+    /// `withApprovedVersion` divided by `totalIdentities`, in percent with two decimals, rounded down; null if that is 0.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub coverage_percent: Option<f64>,
-    /// The same for every chain.
+    /// The same figures for each chain.
     pub by_chain: Vec<ChainIdentityCoverage>,
 }
 
-/// [`AssetIdentityCoverage`] of one chain.
+/// Coverage of one chain's deposit assets by approved reviews.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ChainIdentityCoverage {
     /// Number of the chain; `/v1/chains` lists them.
     pub chain_id: ChainId,
-    /// Distinct assets there.
+    /// Number of distinct deposit assets of active vaults on the chain.
     pub total_identities: u64,
-    /// Those with an approved version.
+    /// Number of those assets that have an approved review.
     pub with_approved_version: u64,
-    /// The second over the first in percent; null when there is none to cover.
+    /// `withApprovedVersion` divided by `totalIdentities`, in percent with two decimals, rounded down; null if that is 0.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub coverage_percent: Option<f64>,
 }
@@ -149,73 +147,72 @@ pub struct ChainIdentityCoverage {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct EvidenceSigner {
-    /// False when the service runs without a signing key.
+    /// False if the service runs without a signing key.
     pub configured: bool,
-    /// The address that recovers from its signatures.
+    /// Address that the signatures recover to; null without a signing key.
     pub signer_address: Option<Address>,
-    /// Its key's id.
+    /// Id of the key in the registry of signers; null if the registry does not let the key sign now.
     pub key_id: Option<String>,
 }
 
-/// `covered` of `total` in percent with two decimals, rounded down so that 100 means all; null when there is none to
-/// cover.
+/// `covered` of `total` in percent with two decimals, rounded down so that 100 means all; `None` if `total` is 0.
 pub fn coverage_percent(covered: u64, total: u64) -> Option<f64> {
     let hundredths = u128::from(covered) * 10_000;
     hundredths.checked_div(u128::from(total)).map(|percent| percent as f64 / 100.0)
 }
 
-/// `GET /ready`.
+/// The readiness record, `GET /ready`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ready {
-    /// Whether this process should get traffic.
+    /// Whether this process should receive traffic.
     pub status: ReadyStatus,
-    /// Whether the database answered within a second.
+    /// Whether the database responded within a second.
     pub db: DatabaseState,
-    /// Whether the edge's stores answer, as the edge that was asked finds; never a reason not to be ready. The service's own doors
-    /// have no such store before them, and say `closed`.
+    /// Whether the edge's Durable Objects respond, as far as the edge isolate that serves the request knows. It never affects `status`. The origin's
+    /// own listeners always report `closed`.
     pub cache: CacheBreaker,
-    /// `off` where the clock of the process that was asked is more than 30 seconds from the database's: it is not ready then. Left out
-    /// otherwise.
+    /// `off` if the process's clock differs from the database's by more than 30 seconds and no request of the edge confirmed it recently; the process
+    /// is then not ready. Left out otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clock: Option<ClockState>,
-    /// `failing` while the database refuses writes. Reads go on, so the process stays ready. Left out otherwise.
+    /// `failing` while the database refuses writes. Reads still work, so the process stays ready. Left out otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub writes: Option<WritesState>,
 }
 
 named_enum! {
-    /// What is wrong with a clock.
+    /// State of a clock that is wrong.
     pub enum ClockState {
-        /// It is more than 30 seconds off.
+        /// The clock differs by more than 30 seconds.
         Off = "off",
     }
 }
 
 named_enum! {
-    /// What is wrong with writes.
+    /// State of writes that do not work.
     pub enum WritesState {
-        /// The database refuses them.
+        /// The database refuses writes.
         Failing = "failing",
     }
 }
 
 named_enum! {
-    /// Whether a process should get traffic.
+    /// Whether a process should receive traffic.
     pub enum ReadyStatus {
-        /// It should.
+        /// The process should receive traffic.
         Ready = "ready",
-        /// It should not.
+        /// The process should not receive traffic.
         NotReady = "not_ready",
     }
 }
 
 named_enum! {
-    /// Whether the database answers.
+    /// Whether the database responds.
     pub enum DatabaseState {
-        /// It answered in time.
+        /// The database responded in time.
         Up = "up",
-        /// It did not.
+        /// The database did not respond in time.
         Down = "down",
     }
 }
@@ -225,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn coverage_says_a_hundred_only_when_nothing_is_missing() {
+    fn coverage_is_100_percent_only_if_nothing_is_missing() {
         assert_eq!(coverage_percent(0, 0), None);
         assert_eq!(coverage_percent(1, 3), Some(33.33));
         assert_eq!(coverage_percent(99_999, 100_000), Some(99.99));
@@ -233,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn the_record_has_the_names_of_the_interface() {
+    fn the_record_has_the_documented_field_names() {
         let record = Health {
             status: HealthStatus::Ok,
             version: "1.0.0",

@@ -1,8 +1,7 @@
-//! Who holds a vault's shares: the newest snapshot and its history.
+//! Holders of a vault's shares: the newest snapshot and its history.
 //!
-//! Source: interface, "Holder snapshot". Every `_pct` and `hhi` is a decimal fraction from 0 to 1, as all shares of the
-//! interface are: 0.25 is a quarter, and an `hhi` of 1 is a single holder. External figures are of what external holders
-//! hold together.
+//! Every `_pct` and `hhi` is a decimal fraction from 0 to 1: 0.25 is a quarter, and an `hhi` of 1 is a single holder. External figures are fractions of
+//! the combined balance of the external holders.
 
 use alloc::{string::String, vec::Vec};
 use serde::Serialize;
@@ -17,45 +16,45 @@ use crate::wire::time::Timestamp;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HolderSnapshot {
-    /// `unavailable` where nobody has indexed the vault's holders: then every figure is null.
+    /// `unavailable` if the vault's holders were never indexed; every figure is then null.
     pub status: EvidenceStatus,
     /// Id of the vault, `<protocol_id>-<chain_id>-<address>`.
     pub vault_id: VaultId,
     /// Number of the chain; `/v1/chains` lists them.
     pub chain_id: ChainId,
-    /// The share token that is counted.
+    /// Address of the share token whose holders are counted.
     pub token_address: Address,
-    /// Holders with a balance.
+    /// Number of holders with a balance; null if unknown.
     pub holder_count: Option<u64>,
-    /// Those that the vault's protocol does not manage.
+    /// Number of holders with a balance that the vault's protocol does not manage; null if unknown.
     pub external_holder_count: Option<u64>,
-    /// Share of the largest holder.
+    /// Share of the largest holder, as a fraction of all balances; null if unknown.
     pub top1_pct: Option<Ppm>,
-    /// Share of the five largest.
+    /// Share of the five largest holders together, as a fraction of all balances; null if unknown.
     pub top5_pct: Option<Ppm>,
-    /// Share of the ten largest.
+    /// Share of the ten largest holders together, as a fraction of all balances; null if unknown.
     pub top10_pct: Option<Ppm>,
-    /// Herfindahl–Hirschman index of all holders.
+    /// Herfindahl–Hirschman index of all holders, 0 to 1; 1 means a single holder; null if unknown.
     pub hhi: Option<Ppm>,
-    /// Share of the largest external holder.
+    /// Share of the largest external holder, as a fraction of the external balances; null if unknown.
     pub external_top1_pct: Option<Ppm>,
-    /// Share of the five largest.
+    /// Share of the five largest external holders together, as a fraction of the external balances; null if unknown.
     pub external_top5_pct: Option<Ppm>,
-    /// Share of the ten largest.
+    /// Share of the ten largest external holders together, as a fraction of the external balances; null if unknown.
     pub external_top10_pct: Option<Ppm>,
-    /// Herfindahl–Hirschman index of the external holders.
+    /// Herfindahl–Hirschman index of the external holders, 0 to 1; 1 means a single holder; null if unknown.
     pub external_hhi: Option<Ppm>,
-    /// Share that the vault's protocol manages.
+    /// Share of the holders that the vault's protocol manages, as a fraction of all balances; null if unknown.
     pub protocol_managed_pct: Option<Ppm>,
     /// The largest holders, at most 20, largest first.
     pub top_holders: Vec<TopHolder>,
-    /// The block up to which transfers were read.
+    /// Number of the block up to which transfers were read; null if unknown.
     pub indexed_to_block: Option<u64>,
-    /// Whether the past was read from the token's first block on.
+    /// Whether transfers were read from the token's first block on.
     pub backfill_complete: bool,
-    /// While `indexing`, concentration and top holders are provisional.
+    /// Whether all holders are known; while it is `indexing`, concentration and top holders are provisional.
     pub coverage_status: CoverageStatus,
-    /// The instant the balances are of.
+    /// Instant that the balances refer to; null if there is no snapshot.
     pub computed_at: Option<Timestamp>,
 }
 
@@ -65,58 +64,58 @@ pub struct HolderSnapshot {
 pub struct TopHolder {
     /// Address of the holder.
     pub address: Address,
-    /// The balance in the token's smallest unit, as decimal digits: integers of any size.
+    /// Balance in the token's smallest unit, as decimal digits; the integer may have any size.
     pub balance_raw: String,
-    /// Its share of what all holders hold.
+    /// Share of the holder, as a fraction of all balances.
     pub pct: Ppm,
-    /// A name for display.
+    /// Name of the holder, for display; null if unknown.
     pub label: Option<String>,
-    /// Who is behind the address.
+    /// Category of the holder's address.
     pub category: HolderCategory,
-    /// How that was established.
+    /// How the category was established; null if unknown.
     pub method: Option<HolderMethod>,
 }
 
-/// One point of `GET /v1/vault/{network}/{address}/holders/history`.
+/// A row of `GET /v1/vault/{network}/{address}/holders/history`: one snapshot of the holders.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HolderHistoryRow {
-    /// The instant the balances are of.
+    /// Instant that the balances refer to.
     pub computed_at: Timestamp,
-    /// Holders with a balance.
+    /// Number of holders with a balance.
     pub holder_count: u64,
-    /// Those that the vault's protocol does not manage.
+    /// Number of holders with a balance that the vault's protocol does not manage.
     pub external_holder_count: u64,
-    /// Share of the largest holder, as a fraction.
+    /// Share of the largest holder, as a fraction of all balances; null if unknown.
     pub top1_pct: Option<Ppm>,
-    /// Share of the five largest.
+    /// Share of the five largest holders together, as a fraction of all balances; null if unknown.
     pub top5_pct: Option<Ppm>,
-    /// Share of the ten largest.
+    /// Share of the ten largest holders together, as a fraction of all balances; null if unknown.
     pub top10_pct: Option<Ppm>,
-    /// Herfindahl–Hirschman index of all holders.
+    /// Herfindahl–Hirschman index of all holders, 0 to 1; 1 means a single holder; null if unknown.
     pub hhi: Option<Ppm>,
-    /// Share that the vault's protocol manages.
+    /// Share of the holders that the vault's protocol manages, as a fraction of all balances; null if unknown.
     pub protocol_managed_pct: Option<Ppm>,
     /// The largest holders, at most 20, largest first.
     pub top_holders: Vec<TopHolder>,
-    /// The block up to which transfers were read.
+    /// Number of the block up to which transfers were read; null if unknown.
     pub indexed_to_block: Option<u64>,
-    /// Whether the past was read from the token's first block on.
+    /// Whether transfers were read from the token's first block on.
     pub backfill_complete: bool,
-    /// While `indexing`, concentration and top holders are provisional.
+    /// Whether all holders are known; while it is `indexing`, concentration and top holders are provisional.
     pub coverage_status: CoverageStatus,
 }
 
-/// A snapshot as it is kept: what both routes are made of.
+/// A stored snapshot, from which the rows of both routes are built.
 #[derive(Debug, Clone, PartialEq)]
 #[allow(missing_docs, reason = "as in `HolderSnapshot`")]
 pub struct HolderFacts {
     pub token_address: Option<Address>,
     pub holder_count: u64,
     pub external_holder_count: u64,
-    /// Among all holders.
+    /// Concentration among all holders.
     pub all: Option<Concentration>,
-    /// Among the external ones.
+    /// Concentration among external holders.
     pub external: Option<Concentration>,
     pub protocol_managed: Option<Ppm>,
     pub top_holders: Vec<TopHolder>,
@@ -127,7 +126,7 @@ pub struct HolderFacts {
 }
 
 impl HolderFacts {
-    /// What `completeOnly=true` leaves of it: figures that are provisional are withheld, what is known of the coverage stays.
+    /// The snapshot as `completeOnly=true` shows it: without the provisional figures while holders are still indexed.
     pub fn complete_only(self) -> Self {
         match self.coverage_status {
             CoverageStatus::Complete => self,
@@ -137,7 +136,7 @@ impl HolderFacts {
         }
     }
 
-    /// As a point of the history.
+    /// The row of the history.
     pub fn history_row(self) -> HolderHistoryRow {
         HolderHistoryRow {
             computed_at: self.computed_at,
@@ -157,7 +156,7 @@ impl HolderFacts {
 }
 
 impl HolderSnapshot {
-    /// The snapshot of a vault; without facts, that there are none. The share token is the vault unless they say otherwise.
+    /// The snapshot of a vault; `unavailable` if there are no facts. The share token is `vault` unless the facts name another.
     pub fn new(vault_id: VaultId, chain_id: ChainId, vault: Address, facts: Option<HolderFacts>) -> Self {
         let status = if facts.is_some() { EvidenceStatus::Observed } else { EvidenceStatus::Unavailable };
         let (all, external) = (facts.as_ref().and_then(|it| it.all), facts.as_ref().and_then(|it| it.external));

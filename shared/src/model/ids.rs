@@ -1,12 +1,10 @@
-//! Identities: chains, addresses, vault ids and vault keys.
-//!
-//! Source: interface, "Conventions" and "Vault detail" (path parameters).
+//! Ids of chains, addresses and vaults.
 
 use alloc::string::String;
 use core::fmt;
 use serde::{Serialize, Serializer};
 
-/// A chain's number: EIP-155 where there is one, else the number the registry gives it.
+/// Number of a chain: its EIP-155 id, or a number from the registry if it has none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
@@ -18,19 +16,19 @@ impl fmt::Display for ChainId {
     }
 }
 
-/// How a chain writes its addresses.
+/// Format of the addresses of a chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Namespace {
-    /// `0x` and 40 hex digits; case carries no meaning and is folded.
+    /// `0x` and 40 hex digits. Upper and lower case are equal; lower case is served.
     Evm,
-    /// Base58 of 32 bytes; case-sensitive (Solana).
+    /// Base58 of 32 bytes, as on Solana; case-sensitive.
     Svm,
 }
 
 impl Namespace {
-    /// The registry's word for it.
+    /// The name in the registry.
     pub const fn as_str(self) -> &'static str {
         match self {
             Namespace::Evm => "evm",
@@ -38,7 +36,7 @@ impl Namespace {
         }
     }
 
-    /// Reads the registry's word.
+    /// Parses the name in the registry.
     pub fn parse(text: &str) -> Option<Self> {
         match text {
             "evm" => Some(Namespace::Evm),
@@ -52,17 +50,17 @@ impl Namespace {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Address(String);
 
-/// Why a text is no address of a namespace.
+/// Why a text is not an address of the expected namespace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AddressError {
-    /// No address anywhere.
+    /// The text is not a valid address in any namespace.
     Malformed,
-    /// An address, of this other namespace.
+    /// The text is an address of this other namespace.
     WrongNamespace(Namespace),
 }
 
 impl Address {
-    /// Reads an address of whichever namespace its spelling says.
+    /// Parses an address of either namespace; the format decides which.
     pub fn parse_any(text: &str) -> Option<(Namespace, Address)> {
         if is_evm(text) {
             return Some((Namespace::Evm, Address(text.to_ascii_lowercase())));
@@ -70,7 +68,7 @@ impl Address {
         is_base58_of_32_bytes(text).then(|| (Namespace::Svm, Address(String::from(text))))
     }
 
-    /// Reads an address of `namespace`.
+    /// Parses an address of `namespace`.
     pub fn parse(namespace: Namespace, text: &str) -> Result<Address, AddressError> {
         match Self::parse_any(text) {
             None => Err(AddressError::Malformed),
@@ -79,7 +77,7 @@ impl Address {
         }
     }
 
-    /// The EVM address of these 20 bytes.
+    /// The EVM address with these 20 bytes.
     pub fn from_evm_bytes(bytes: [u8; 20]) -> Self {
         Address(alloc::format!("0x{}", crate::wire::hex(&bytes)))
     }
@@ -89,7 +87,7 @@ impl Address {
         &self.0
     }
 
-    /// The canonical text, owned.
+    /// The canonical text, without a copy.
     pub fn into_string(self) -> String {
         self.0
     }
@@ -133,17 +131,17 @@ fn is_base58_of_32_bytes(text: &str) -> bool {
     }
     let leading_ones = text.bytes().take_while(|&b| b == b'1').count();
     let leading_zero_bytes = value.iter().take_while(|&&b| b == 0).count();
-    // 33 slots for 32 bytes: one slot must stay empty, and each leading '1' stands for exactly one zero byte.
+    // The value fits into 32 of the 33 bytes if the first is zero; each leading '1' encodes exactly one further zero byte.
     leading_zero_bytes >= 1 && leading_zero_bytes - 1 == leading_ones
 }
 
-/// Whether this may be a protocol's id, in any case: letters, digits, and `-`, `_`, `.` behind the first.
+/// Whether the text has the form of a protocol id in any case: letters and digits, and after the first character also `-`, `_` and `.`.
 fn is_slug(text: &str) -> bool {
     text.starts_with(|first: char| first.is_ascii_alphanumeric())
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
 }
 
-/// A chain's number in its one spelling: decimal, without a sign and without zeros in front; at most nineteen digits.
+/// Parses a chain's number: 1 to 19 decimal digits without a sign or a leading zero, so that each number has one spelling.
 fn chain_number(text: &str) -> Option<ChainId> {
     let is_number = (1..=19).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
     if !is_number || text.starts_with('0') {
@@ -152,17 +150,17 @@ fn chain_number(text: &str) -> Option<ChainId> {
     text.parse().ok().map(ChainId)
 }
 
-/// `{protocol_id}-{chain_id}-{address}`: a vault's id in lists and paths.
+/// Id of a vault in lists and paths: `{protocol_id}-{chain_id}-{address}`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct VaultId(String);
 
 impl VaultId {
-    /// The id of a vault.
+    /// The id of the vault at `address`.
     pub fn new(protocol_id: &str, chain_id: ChainId, address: &Address) -> Self {
         VaultId(alloc::format!("{protocol_id}-{chain_id}-{address}"))
     }
 
-    /// Reads an id and folds the case of what carries no case. `None` when it has not the form of one.
+    /// Parses an id; the protocol id and an EVM address become lower case. `None` if the text does not have the form of an id.
     pub fn parse(text: &str) -> Option<Self> {
         let (front, address) = text.rsplit_once('-')?;
         let (protocol_id, chain) = front.rsplit_once('-')?;
@@ -176,7 +174,7 @@ impl VaultId {
         &self.0
     }
 
-    /// Its chain, and how its address is written.
+    /// The chain and the namespace of the address.
     pub fn place(&self) -> Option<(ChainId, Namespace)> {
         let (front, address) = self.0.rsplit_once('-')?;
         let (_, chain) = front.rsplit_once('-')?;
@@ -197,22 +195,22 @@ impl Serialize for VaultId {
     }
 }
 
-/// `{chainId}:{lowercaseAddress}`: a vault's key in the graph and signal families.
+/// Key of a vault in the graph and signal routes: `{chainId}:{address}`, the address in canonical spelling.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct VaultKey {
     /// Number of the chain; `/v1/chains` lists them.
     pub chain_id: ChainId,
-    /// The share token's address.
+    /// Address of the vault's share token.
     pub address: Address,
 }
 
 impl VaultKey {
-    /// Reads `1:0x…`.
+    /// Parses `1:0x…`.
     pub fn parse(text: &str) -> Option<Self> {
         Self::parse_on(text, |_| None)
     }
 
-    /// The same where it is known how chains write addresses: one of another namespace than its chain's is none.
+    /// Parses a key and checks its namespace where the chain's is known: an address of another namespace gives `None`.
     pub fn parse_on(text: &str, namespace: impl Fn(ChainId) -> Option<Namespace>) -> Option<Self> {
         let (chain, address) = text.split_once(':')?;
         let chain_id = chain_number(chain)?;
@@ -258,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_of_the_other_namespace_is_told_apart_from_garbage() {
+    fn an_address_of_the_other_namespace_is_distinguished_from_malformed_text() {
         assert_eq!(Address::parse(Namespace::Evm, TOKEN_PROGRAM), Err(AddressError::WrongNamespace(Namespace::Svm)));
         assert_eq!(Address::parse(Namespace::Svm, EVM), Err(AddressError::WrongNamespace(Namespace::Evm)));
         for bad in [

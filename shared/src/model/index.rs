@@ -1,7 +1,6 @@
 //! Indices as the API serves them: one for each basket of vaults.
 //!
-//! Source: interface, "Authentication", 7, which names the routes; their shapes are ours, and the rules are
-//! [`crate::rules::indices`].
+//! The interface names the routes and leaves their shapes open; the rules are in [`crate::rules::indices`].
 
 use crate::rules::indices::{Gap, LEVEL_DECIMALS, Level, METHODOLOGY, PRICE_DECIMALS, RATIO_DECIMALS};
 use crate::wire::time::{Day, Micros};
@@ -9,28 +8,28 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use serde::Serialize;
 
-/// An index in the list.
+/// An index in the list. It has the id and the name of its basket.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IndexRow {
-    /// The basket's slug.
+    /// Id of the index and of its basket.
     pub id: String,
-    /// The basket's name.
+    /// Name of the basket, for display.
     pub name: String,
-    /// The rules that levels are made by.
+    /// Version of the rules by which levels are computed.
     pub methodology_version: &'static str,
-    /// The basket's version in force.
+    /// Id of the basket's current version.
     pub version_id: String,
-    /// The day of the base level: the first on which all of the first version was read; null before that.
+    /// UTC day of the base level: the first day on which every vault of the version in force has a price; null before that.
     pub base_date: Option<Day>,
-    /// The level of that day.
+    /// Level on `base_date`, always 1000.
     pub base_level: Level,
-    /// The newest day that has a level; null while none has.
+    /// The newest day that has a level; null if no day has one.
     pub latest: Option<LatestLevel>,
 }
 
 impl IndexRow {
-    /// An index of a basket with this version in force.
+    /// The index of a basket whose current version is `version_id`, without any level.
     pub fn new(id: String, name: String, version_id: String) -> Self {
         let (methodology_version, base_level) = (METHODOLOGY, Level::BASE);
         IndexRow { id, name, methodology_version, version_id, base_date: None, base_level, latest: None }
@@ -41,49 +40,49 @@ impl IndexRow {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LatestLevel {
-    /// The UTC day.
+    /// UTC day of the level.
     pub date: Day,
-    /// The level at its end.
+    /// Level at the end of the day.
     pub level: Level,
-    /// False while the day has not ended: a later reading of it replaces this one.
+    /// False while the day has not ended; later readings of the day replace the level.
     pub is_final: bool,
 }
 
-/// An index with how it was chained.
+/// An index with the basket versions that it is chained over.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IndexDetail {
-    /// The index, as listed.
+    /// The fields of the list row.
     #[serde(flatten)]
     pub index: IndexRow,
-    /// How a level is made.
+    /// How levels are computed.
     pub method: IndexMethod,
-    /// Every version of the basket, oldest first, and where it was linked.
+    /// All versions of the basket, oldest first, with the day on which each was linked.
     pub links: Vec<IndexLink>,
 }
 
-/// How a level is made, for whoever makes it again.
+/// How levels are computed, so that a client can recompute them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IndexMethod {
-    /// How the level is computed.
+    /// Formula of a level.
     pub level: &'static str,
-    /// Which reading is a day's price.
+    /// Which reading is a vault's price of the day.
     pub price: &'static str,
-    /// What a day is of which a price is missing.
+    /// How a day with a missing price is treated.
     pub gaps: &'static str,
-    /// Decimal places of a price.
+    /// Decimal places to which a price is rounded.
     pub price_decimals: u32,
-    /// Decimal places of a price over another.
+    /// Decimal places to which the ratio of two prices is rounded.
     pub ratio_decimals: u32,
-    /// Decimal places of a level.
+    /// Decimal places to which a level is rounded.
     pub level_decimals: u32,
-    /// How all of them are rounded.
+    /// Rounding mode of prices, ratios and levels.
     pub rounding: &'static str,
 }
 
 impl IndexMethod {
-    /// The method.
+    /// The method in force.
     pub const PUBLISHED: Self = IndexMethod {
         level: "level(link) * sum(weight * price(day) / price(link)) over the version held; a version is linked at the end of the first \
                 day from its effective_from on that has a price of each of its vaults and of each vault of the version held before it",
@@ -96,32 +95,32 @@ impl IndexMethod {
     };
 }
 
-/// A version of the basket in its index.
+/// A version of the basket and its link in the index's chain.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IndexLink {
     /// Id of the basket version, such as `prime-vaults-v2`.
     pub version_id: String,
-    /// From when it is in force.
+    /// Instant from which the version is in force, inclusive.
     pub effective_from: Micros,
-    /// The day at whose end it was linked; null when it has not been, or never was because another one followed before.
+    /// UTC day at whose end the version was linked; null if it is not linked yet, or was never linked because the next version came first.
     pub linked_on: Option<Day>,
-    /// The level then.
+    /// Level at the end of `linked_on`; null if that is null.
     pub level: Option<Level>,
 }
 
-/// A day of an index.
+/// One day of an index.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IndexLevel {
     /// The UTC day.
     pub date: Day,
-    /// The level at its end; null where there is a gap.
+    /// Level at the end of the day; null if `gap` is set.
     pub level: Option<Level>,
-    /// The version held at its end; null before the base date.
+    /// Id of the basket version held at the end of the day; null before the base date.
     pub version_id: Option<String>,
-    /// Why there is no level.
+    /// Why the day has no level; null if it has one.
     pub gap: Option<Gap>,
-    /// False while the day has not ended.
+    /// False while the day has not ended; later readings of the day replace the level.
     pub is_final: bool,
 }

@@ -1,6 +1,4 @@
-//! A key as it describes itself to its holder.
-//!
-//! Source: interface, "Key identity".
+//! The identity, limits and usage of the calling key.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -9,75 +7,75 @@ use serde::Serialize;
 use crate::access::Plan;
 use crate::wire::time::{Day, Timestamp};
 
-/// `data` of `GET /v1/me`.
+/// `data` of `GET /v1/me`: the key that the request was made with.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Me {
-    /// Who it is.
+    /// Identity of the key.
     pub key: KeyIdentity,
-    /// What it may do in a minute.
+    /// Rate limits of the key.
     pub limits: KeyLimits,
-    /// What it has done.
+    /// Requests that were made with the key.
     pub usage: KeyUsage,
 }
 
-/// Who a key is.
+/// Identity of a key.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KeyIdentity {
-    /// Numeric id.
+    /// Numeric id of the key.
     pub id: i64,
-    /// Its first characters.
+    /// First characters of the key.
     pub prefix: String,
-    /// The organisation that holds it.
+    /// Name of the organisation that holds the key.
     pub partner_name: String,
     /// Plan of the key.
     pub tier: Plan,
-    /// When it was minted.
+    /// Instant at which the key was created.
     pub created_at: Timestamp,
-    /// Its latest counted request; null before the first.
+    /// Instant of the latest counted request with the key; null before the first.
     pub last_used_at: Option<Timestamp>,
-    /// The organisation's number.
+    /// Numeric id of the organisation.
     pub org_id: i64,
 }
 
-/// What a key may do in a window of a minute.
+/// Rate limits of a key, per minute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KeyLimits {
-    /// Requests: contracted, or the plan's default.
+    /// Requests per minute: the contracted limit, or the plan's default.
     pub requests_per_minute: u32,
-    /// Whether its holder serves several clients with it.
+    /// Whether the holder uses the key for several clients.
     pub shared_key: bool,
-    /// Requests of one such client; null unless the key is shared.
+    /// Requests per minute of one such client; null unless `shared_key` is true.
     pub subclient_requests_per_minute: Option<u32>,
 }
 
-/// What a key has done, as far as it is counted.
+/// Counted requests of a key.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KeyUsage {
-    /// The current UTC day.
+    /// Current UTC day, which `endpoints` refers to.
     pub day: Day,
-    /// Seconds up to which requests may still be missing from the counts.
+    /// Age of the counts in seconds; requests of this most recent period may not be counted yet.
     pub as_of_lag_seconds: u64,
-    /// Requests served since the key was minted.
+    /// Requests served since the key was created.
     pub total_count: u64,
-    /// Requests answered 429 since the key was minted; not in `total_count`.
+    /// Requests answered with 429 since the key was created; `total_count` does not include them.
     pub throttled_count: u64,
-    /// Requests served in the current UTC day, busiest endpoint first.
+    /// Requests served in the current UTC day per endpoint, busiest first.
     pub endpoints: Vec<EndpointUsage>,
 }
 
-/// Requests served by one endpoint in a day.
+/// Requests served by one endpoint in one day.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EndpointUsage {
-    /// The route, as `GET /v1/vaults/{id}`.
+    /// Method and path template of the route, such as `GET /v1/vaults/{id}`.
     pub endpoint: String,
-    /// Number of requests.
+    /// Number of requests served.
     pub count: u64,
-    /// The latest of them.
+    /// Instant of the latest request.
     pub last_seen: Timestamp,
 }
 
@@ -86,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_known_yet_is_null_and_not_left_out() {
+    fn fields_without_a_value_are_null_and_not_left_out() {
         let key = KeyIdentity {
             id: 7,
             prefix: "pk_live_0123".into(),

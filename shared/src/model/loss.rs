@@ -1,6 +1,5 @@
-//! The loss board: one row per case, with the dossier behind its figure, and what the whole corpus covers.
-//!
-//! Source: interface, "Loss-board row". The fields behind `chainSlug` are declared there without their types; these are ours.
+//! The loss board: one row per case with the dossier behind its figure, and totals over all cases. The interface leaves the types of the fields after
+//! `chainSlug` open.
 
 use super::event::Link;
 use super::ids::ChainId;
@@ -11,84 +10,84 @@ use crate::wire::time::Timestamp;
 use alloc::{string::String, vec::Vec};
 use serde::Serialize;
 
-/// The chain number of a case whose chain nobody names.
+/// The `chainId` of a case that names no chain.
 pub const UNMAPPED_ID: ChainId = ChainId(0);
-/// The chain slug of such a case.
+/// The `chainSlug` of a case that names no chain.
 pub const UNMAPPED_SLUG: &str = "unmapped";
 
 named_enum! {
-    /// How firmly a loss in dollars stands.
+    /// How reliable the amount of a loss is.
     pub enum LossBasis {
-        /// The source states dollars, or a stablecoin.
+        /// The source states the amount in US dollars or in a stablecoin.
         Stated = "stated",
-        /// The source states a bare figure; that it means dollars is assumed.
+        /// The source states a figure without a currency; US dollars are assumed.
         UnitAssumed = "unit_assumed",
-        /// The source also names tokens that are not in the figure: the loss is at least this.
+        /// The source also names tokens that the figure does not include: the loss is at least this.
         Partial = "partial",
-        /// The source states a figure that nothing else supports: it is not served as a loss.
+        /// Nothing else supports the figure of the source; it is not served as a loss.
         Doubtful = "doubtful",
-        /// The source states none in dollars.
+        /// The source states no amount in US dollars.
         NotStated = "not_stated",
     }
 }
 
-/// One case with a loss. Null is "not available".
+/// One case with a loss. A null field is not available.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct LossRow {
-    /// Id of the case.
+    /// Id of the case: a slug, unique over all casebooks.
     pub id: String,
     /// Title, one line of plain text.
     pub title: String,
-    /// What was lost, above 0.
+    /// Loss in USD, above 0.
     pub loss_amount_usd: Cents,
-    /// When it happened.
+    /// Instant of the attack.
     pub attacked_at: Timestamp,
-    /// The casebook's label as it was written; else the published registry row's severity, else the band of the loss: low below
-    /// 1 million USD, medium from 1 million, high from 10 million, critical from 50 million.
+    /// Severity of the case: the casebook's own label, unchanged; without one the severity of the published registry row; without that the band of the
+    /// loss: `low` below 1 million USD, `medium` from 1 million, `high` from 10 million, `critical` from 50 million.
     pub severity: String,
-    /// The first chain concerned; 0 where none is named.
+    /// Number of the first affected chain; 0 if the case names none.
     pub chain_id: ChainId,
-    /// The first chain, in paths; `unmapped` where none is named.
+    /// Slug of the first affected chain; `unmapped` if the case names none.
     pub chain_slug: String,
-    /// What kind of loss, in the source's words, such as `exploit` or `rug_pull`.
+    /// Kind of loss in the source's words, such as `exploit` or `rug_pull`; null if unknown.
     pub classification: Option<String>,
-    /// How it was done, in the source's words.
+    /// Technique of the attack, in the source's words; null if unknown.
     pub technique: Option<String>,
-    /// What made it possible.
+    /// Weakness that made the attack possible; null if unknown.
     pub mechanism: Option<String>,
-    /// Every chain concerned.
+    /// All affected chains, the main one first.
     pub chains: Vec<LossChain>,
-    /// What came back.
+    /// Returned funds in USD; null if unknown.
     pub returned_funds_usd: Option<Cents>,
-    /// Whose loss it was.
+    /// The protocol or party that made the loss; null if unknown.
     pub protocol: Option<LossProtocol>,
-    /// Whether it concerns a tracked vault, asset, market or protocol.
+    /// Whether the case concerns a tracked vault, asset, market or protocol.
     pub affects_tracked_universe: bool,
-    /// The published registry row of the same attack.
+    /// Id of the published row of the security registry about the same attack; null if there is none.
     pub security_event_id: Option<u64>,
-    /// What stands behind the row.
+    /// The evidence for the row and its sources.
     pub incident_dossier: Dossier,
 }
 
-/// A chain of a case.
+/// A chain that a case affects.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct LossChain {
     /// Number of the chain; `/v1/chains` lists them.
     pub chain_id: ChainId,
-    /// The chain, in paths.
+    /// Slug of the chain, as paths use it.
     pub chain_slug: String,
 }
 
-/// Who lost.
+/// The protocol or party that made a loss.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct LossProtocol {
-    /// The protocol's id here; null when it is not tracked.
+    /// Id of the protocol; null if it is not tracked.
     pub id: Option<String>,
     /// Name, for display.
     pub name: String,
@@ -98,88 +97,88 @@ pub struct LossProtocol {
     pub website_url: Option<String>,
 }
 
-/// What stands behind a row.
+/// The evidence for a row and its sources.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Dossier {
-    /// What can be looked up on chain and elsewhere.
+    /// Transactions, addresses and reports.
     pub evidence: DossierEvidence,
-    /// Who says so, and how the figure was read.
+    /// The source of the figures, and how the loss was read from it.
     pub provenance: DossierProvenance,
     /// Which kinds of evidence there are.
     pub coverage: DossierCoverage,
 }
 
-/// What can be looked up.
+/// Transactions, addresses and reports of a case.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct DossierEvidence {
     /// Hashes of the attack's transactions.
     pub transactions: Vec<String>,
-    /// Accounts and contracts of the attacker, of the published registry row.
+    /// Addresses of the attacker's accounts and contracts, from the published registry row; empty without one.
     pub attackers: Vec<String>,
-    /// Contracts attacked, of the published registry row.
+    /// Addresses of the attacked contracts, from the published registry row; empty without one.
     pub victims: Vec<String>,
-    /// Where it is told.
+    /// Links to reports about the case.
     pub links: Vec<Link>,
 }
 
-/// Who says so.
+/// The source of the figures of a case.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct DossierProvenance {
-    /// Name of the casebook that the figures come from.
+    /// Id of the casebook.
     pub source: String,
-    /// The case's name there.
+    /// The casebook's own id of the case.
     pub source_id: String,
-    /// When the casebook was read.
+    /// Instant at which the casebook was read.
     pub retrieved_at: Timestamp,
-    /// The loss as the casebook words it.
+    /// The loss in the casebook's own words; null if it states none.
     pub loss_text: Option<String>,
-    /// How firmly the figure stands.
+    /// How reliable the amount of the loss is.
     pub loss_basis: LossBasis,
-    /// What a reader of the figure has to know.
+    /// Note that a reader of the figure needs; null if there is none.
     pub note: Option<String>,
 }
 
-/// Which kinds of evidence there are.
+/// Which kinds of evidence there are for a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct DossierCoverage {
-    /// At least one transaction.
+    /// Whether at least one transaction is known.
     pub has_transactions: bool,
-    /// At least one place where it is told.
+    /// Whether there is at least one link to a report.
     pub has_references: bool,
-    /// At least one address of an attacker or victim.
+    /// Whether at least one address of an attacker or victim is known.
     pub has_addresses: bool,
-    /// A published registry row.
+    /// Whether the security registry has a published row about the same attack.
     pub has_registry_row: bool,
 }
 
-/// What the corpus holds, whatever a page shows of it: every case that the board lists.
+/// Totals over all cases that the board lists, whatever a page shows.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Coverage {
-    /// The casebooks' ids, separated by commas; null without a case.
+    /// Ids of the casebooks, in alphabetical order, separated by commas; null without a case.
     pub source: Option<String>,
-    /// Cases.
+    /// Number of cases.
     pub total: u64,
-    /// What they lost together.
+    /// Sum of their losses.
     pub total_loss: Cents,
-    /// When a casebook was last read.
+    /// Instant at which a casebook was last read; null without a case.
     pub refreshed_at: Option<Timestamp>,
-    /// Cases with a transaction, a link, or an address.
+    /// Number of cases with a transaction, a link or an address.
     pub evidence_covered: u64,
-    /// Cases with a transaction.
+    /// Number of cases with a transaction.
     pub transaction_covered: u64,
-    /// When a case with evidence was last read.
+    /// Instant at which a case with evidence was last read; null if there is none.
     pub evidence_refreshed_at: Option<Timestamp>,
 }
 
-/// `meta` of the loss board: the page, what the filters match, and what the whole corpus covers.
+/// `meta` of the loss board: the page, the cases that match the filters, and the totals over all cases.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -190,28 +189,28 @@ pub struct LossMeta<'a> {
     pub limit: u64,
     /// Whether another page follows.
     pub has_more: bool,
-    /// Cases that match.
+    /// Number of cases that match the filters.
     pub total: u64,
-    /// What those lost together: the exact sum of their rows.
+    /// Exact sum of the losses of the matching cases, in USD.
     pub total_loss_usd: Cents,
-    /// Names of the casebooks that the board covers; null if there are none.
+    /// Ids of the casebooks that the board covers, in alphabetical order, separated by commas; null if there are none.
     pub coverage_source: Option<&'a str>,
-    /// Cases in all.
+    /// Number of all cases on the board.
     pub coverage_total: u64,
-    /// What all of them lost.
+    /// Exact sum of the losses of all cases on the board, in USD.
     pub coverage_total_loss_usd: Cents,
-    /// When a casebook was last read.
+    /// Instant at which a casebook was last read; null if there are no cases.
     pub coverage_refreshed_at: Option<Timestamp>,
-    /// Cases with any evidence.
+    /// Number of all cases that have a transaction, a link or an address.
     pub evidence_covered_incidents: u64,
-    /// Cases with a transaction.
+    /// Number of all cases that have a transaction.
     pub transaction_covered_incidents: u64,
-    /// When a case with evidence was last read.
+    /// Instant at which a case with evidence was last read; null if there is none.
     pub evidence_refreshed_at: Option<Timestamp>,
 }
 
 impl Coverage {
-    /// What `rows` cover.
+    /// The totals over `rows`.
     pub fn of(rows: &[LossRow]) -> Self {
         let mut coverage = Coverage { total: rows.len() as u64, ..Coverage::default() };
         coverage.total_loss = rows.iter().map(|row| row.loss_amount_usd).sum();
@@ -231,7 +230,7 @@ impl Coverage {
         coverage
     }
 
-    /// The meta of `page` over `total` matching cases that lost `total_loss`.
+    /// The meta of `page` of `total` matching cases, whose losses sum to `total_loss`.
     pub fn meta(&self, page: PageRequest, total: usize, total_loss: Cents) -> LossMeta<'_> {
         LossMeta {
             page: page.number,

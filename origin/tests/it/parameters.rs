@@ -47,6 +47,7 @@ async fn names(test: &TestApp) -> BTreeMap<&'static str, [String; 2]> {
         ("/v1/assets/", one(first(test, "/v1/assets", "asset_symbol").await)),
         ("/v1/baskets/", one("prime-vaults".to_owned())),
         ("/v1/curators/", one(first(test, "/v1/curators", "id").await)),
+        ("/v1/docs/", one("site.css".to_owned())),
         ("/v1/indices/", one("prime-vaults".to_owned())),
         ("/v1/markets/", one(first(test, "/v1/markets", "id").await)),
         ("/v1/protocols/", one(first(test, "/v1/protocols", "id").await)),
@@ -88,7 +89,8 @@ async fn every_parameter_of_every_route_is_read() {
         };
         for query in queries {
             let request = signed_as(&caller(route).to_json(), "GET", &format!("{path}?{query}"), "");
-            let answer = pipeline::answer(&test.app, Ingress::new(Listener::Edge, PEER.parse().unwrap()), request).await;
+            let answer =
+                pipeline::answer(&test.app, Ingress::new(Listener::Edge, PEER.parse().unwrap()), request).await;
             // The body is not read to its end: a stream has none.
             if answer.status() != StatusCode::OK {
                 failed.push(format!("{path}?{query}: {}", answer.status()));

@@ -13,8 +13,8 @@ use rds_shared::route::{params, routes};
 pub async fn latest(app: &App, call: RouteCall<'_, routes::VaultHolders>) -> Result<Answer, Failure> {
     let catalog = app.catalog.get()?;
     let row = &addressed(&catalog, &call)?.row;
-    let facts =
-        holders::latest(&app.db, row.id.as_str()).await?.map(|facts| asked_for(facts, call.get(params::CompleteOnly)));
+    let complete_only = call.get(params::CompleteOnly).unwrap_or_default();
+    let facts = holders::latest(&app.db, row.id.as_str()).await?.map(|facts| shown(facts, complete_only));
     let snapshot = HolderSnapshot::new(row.id.clone(), row.chain_id, row.address.clone(), facts);
     encoded::settled(&call, catalog.version, &snapshot)
 }
@@ -25,12 +25,13 @@ pub async fn history(app: &App, call: RouteCall<'_, routes::VaultHolderHistory>)
     let catalog = app.catalog.get()?;
     let vault = addressed(&catalog, &call)?;
     let limit = call.get(params::Limit);
+    let complete_only = call.get(params::CompleteOnly).unwrap_or_default();
     let found = holders::between(&app.db, vault.row.id.as_str(), from, to, limit).await?;
-    let rows: Vec<_> =
-        found.into_iter().rev().map(|facts| asked_for(facts, call.get(params::CompleteOnly)).history_row()).collect();
+    let rows: Vec<_> = found.into_iter().rev().map(|facts| shown(facts, complete_only).history_row()).collect();
     encoded::settled(&call, catalog.version, &rows)
 }
 
-fn asked_for(facts: HolderFacts, complete_only: Option<bool>) -> HolderFacts {
-    if complete_only == Some(true) { facts.complete_only() } else { facts }
+/// The snapshot as the parameter `completeOnly` shows it.
+fn shown(facts: HolderFacts, complete_only: bool) -> HolderFacts {
+    if complete_only { facts.complete_only() } else { facts }
 }

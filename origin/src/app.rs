@@ -1,17 +1,11 @@
-//! The running service: one value, shared by the listeners and the background jobs.
+//! The running service, without its listeners: what handlers and background jobs are given parts of.
 
-use crate::catalog::Holder;
+use crate::catalog::LiveCatalog;
 use crate::catalog::histories::Histories;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::edge_link::outbox::EdgeSeen;
 use crate::graph::Graph;
-use crate::http::exchange::response_cache::MicroCache;
-use crate::http::listeners::admin::AdminToken;
-use crate::http::listeners::assertion::Nonces;
-use crate::http::listeners::relay_lookups::KeyLookups;
-use crate::http::listeners::relay_meter::RelayLimiter;
-use crate::http::transport::listener_limits::Doors;
 use crate::journal::Journal;
 use crate::keys::bcrypt_rows::LegacyKeyVerifier;
 use crate::metrics::{Gauges, Metrics};
@@ -21,17 +15,15 @@ use crate::status::writes::Writes;
 use crate::store::Db;
 use crate::store::service::health::HealthFacts;
 use crate::stream::Streams;
+use crate::stream::delivery::StreamSources;
 use crate::telemetry::AccessLog;
 use crate::webhooks::{Egress, Webhooks};
 use anyhow::Context;
 use arc_swap::ArcSwapOption;
-use rds_shared::access::{AssertionKey, Refused, TrustedProxies};
 use rds_shared::graph::signature::DecisionKey;
-use rds_shared::model::health::FailSafeMode;
 use rds_shared::wire::Timestamp;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, OnceLock};
-use std::time::Duration;
+use std::sync::{Arc, OnceLock};
 
 pub use rds_shared::VERSION;
 
@@ -41,45 +33,27 @@ pub struct App {
     pub clock: Clock,
     pub db: Db,
     /// The read model, built from the database and kept in memory.
-    pub catalog: Holder,
-    /// Micro-cache of list pages.
-    pub recent: MicroCache,
+    pub catalog: LiveCatalog,
     /// The exposure graph: whether it is enabled, and its snapshot.
     pub graph: Graph,
     /// Cache of recently requested vault histories.
     pub histories: Histories,
     /// The journal of published operations.
-    pub journal: Journal,
+    pub journal: Arc<Journal>,
     /// The open event streams of this process.
     pub streams: Arc<Streams>,
+    /// What the open streams read from.
+    pub stream_sources: Arc<StreamSources>,
     pub metrics: Arc<Metrics>,
-    /// MicroCache responses of this process, counted for the status feed.
+    /// Responses of this process, counted for the status feed.
     pub traffic: Traffic,
     /// Whether the database accepts writes.
     pub writes: Writes,
     pub access_log: AccessLog,
-    /// Keys that verify edge assertions.
-    pub assertion_keys: Vec<AssertionKey>,
-    /// Nonces of used edge assertions.
-    pub nonces: Nonces,
-    /// Connections and request bodies held by the listeners.
-    pub doors: Doors,
     /// Verifies older keys, of which only a bcrypt hash is stored.
     pub prover: LegacyKeyVerifier,
-    /// Rate limits of the relay listener.
-    pub relay_meter: RelayLimiter,
-    /// Key look-ups of the relay listener.
-    pub relay_lookups: KeyLookups,
-    /// Keys refused lately on the relay listener, for when the database cannot verify them.
-    pub relay_refused: Mutex<Refused>,
-    /// Proxies whose forwarded client addresses the relay listener trusts.
-    pub relay_proxies: TrustedProxies,
     /// When the edge last looked up a key, as stored in the database.
     pub edge_seen: EdgeSeen,
-    /// The token of the admin listener.
-    pub admin_token: AdminToken,
-    /// Maximum time for a request on the edge and relay listeners.
-    pub read_deadline: Duration,
     /// Seconds between two full score runs; 0 turns scheduled runs off.
     pub score_every_seconds: u32,
     /// The key that signs decisions.
@@ -93,7 +67,6 @@ pub struct App {
     /// Held while health facts are counted, so that only one task counts at a time.
     pub counting: Arc<tokio::sync::Mutex<()>>,
     leaving: AtomicBool,
-    draining: AtomicBool,
     started_at: Timestamp,
     db_limit: u32,
 }
@@ -114,32 +87,30 @@ impl App {
         access_log: AccessLog,
         outward: Egress,
     ) -> anyhow::Result<Arc<Self>> {
+        let (journal, streams) = (Arc::new(Journal::default()), Arc::new(Streams::new(config.anonymous_stream)));
+        let stream_sources = Arc::new(StreamSources {
+            db: db.clone(),
+            clock: clock.clone(),
+            journal: journal.clone(),
+            streams: streams.clone(),
+        });
         Ok(Arc::new(App {
             started_at: clock.wall(),
             db_limit: config.database.connections,
             clock,
             db,
-            catalog: Holder::default(),
-            recent: MicroCache::default(),
+            catalog: LiveCatalog::default(),
             graph: Graph::new(config.graph, config.graph_every_seconds),
             histories: Histories::default(),
-            journal: Journal::default(),
-            streams: Arc::new(Streams::new(config.anonymous_stream)),
+            journal,
+            streams,
+            stream_sources,
             metrics: Arc::default(),
             traffic: Traffic::default(),
             writes: Writes::default(),
             access_log,
-            assertion_keys: config.assertion_keys.clone(),
-            nonces: Nonces::default(),
-            doors: Doors::new(config),
             prover: LegacyKeyVerifier::default(),
-            relay_meter: RelayLimiter::default(),
-            relay_lookups: KeyLookups::default(),
-            relay_refused: Mutex::default(),
-            relay_proxies: config.trusted_proxies.clone(),
             edge_seen: EdgeSeen::default(),
-            admin_token: AdminToken::new(&config.admin_token),
-            read_deadline: config.read_deadline,
             score_every_seconds: config.score_every_seconds,
             signing_key: config.signing_key.clone(),
             webhooks: Webhooks::new(config, outward).context("RDS_WEBHOOK_CA")?,
@@ -147,7 +118,6 @@ impl App {
             last_health: ArcSwapOption::empty(),
             counting: Arc::default(),
             leaving: AtomicBool::new(false),
-            draining: AtomicBool::new(false),
         }))
     }
 
@@ -159,13 +129,8 @@ impl App {
     /// Ends this process's streams with a `draining` frame and makes it not ready.
     pub fn begin_draining(&self) {
         self.begin_leaving();
-        self.draining.store(true, Relaxed);
+        self.streams.begin_draining();
         self.journal.signal();
-    }
-
-    /// The fail-safe mode of the facts in the catalog.
-    pub fn fail_safe(&self) -> FailSafeMode {
-        self.catalog.tags().fail_safe().unwrap_or(FailSafeMode::Normal)
     }
 
     /// Whether this process is shutting down.
@@ -173,17 +138,11 @@ impl App {
         self.leaving.load(Relaxed)
     }
 
-    /// Whether this process ends its streams and accepts no new connections.
-    pub fn is_draining(&self) -> bool {
-        self.draining.load(Relaxed)
-    }
-
     /// The metrics page.
     pub fn scrape(&self) -> String {
         let mut page = self.metrics.render(&self.gauges());
         self.journal.meters.render(&mut page, |at| self.since(at), self.journal.ring.size());
         self.streams.meters.render(&mut page, self.streams.open());
-        self.doors.render(&mut page);
         page
     }
 
@@ -215,7 +174,7 @@ impl App {
             draining: self.is_leaving(),
             started_at: self.started_at,
             now,
-            fail_safe: self.fail_safe(),
+            fail_safe: self.catalog.fail_safe(),
             score_every_seconds: self.score_every_seconds,
         }
     }

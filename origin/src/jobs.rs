@@ -73,24 +73,26 @@ const JOBS: [(&str, Job); 24] = [
     ("tag versions", |app, link| Box::pin(send_tag_versions(app, link))),
     ("scores", |app, _| Box::pin(keep_scored(app))),
     ("samples", |app, link| Box::pin(sampler::keep_sampling(app, link))),
-    ("writes", |app, _| Box::pin(writes::keep_probing(app))),
+    ("writes", |app, _| Box::pin(writes::keep_probing(&app.db, &app.writes))),
     ("research", |app, _| Box::pin(keep_researched(app))),
     ("graph", |app, _| Box::pin(follow::keep_current(app))),
     ("baskets", |app, _| Box::pin(baskets::timer::keep_current(app))),
     ("fan-out", |app, _| Box::pin(fanout::keep_fanned_out(app))),
     ("webhooks", |app, _| Box::pin(upkeep::keep_up(app))),
-    ("sequencer", |app, link| Box::pin(sequence::keep_numbering(app, link.map(Arc::as_ref)))),
-    ("tailer", |app, _| Box::pin(tail::keep_following(app))),
-    ("partitions", |app, _| Box::pin(retention::keep_partitions(app))),
-    ("stream slots", |app, _| Box::pin(maintenance::keep_giving_back(app))),
-    ("liveness", |app, _| Box::pin(maintenance::keep_alive(app))),
-    ("revocations", |app, _| Box::pin(maintenance::keep_revoking(app))),
-    ("clock", |app, _| Box::pin(maintenance::keep_time(app))),
+    ("sequencer", |app, link| {
+        Box::pin(sequence::keep_numbering(&app.db, &app.clock, &app.journal, link.map(Arc::as_ref)))
+    }),
+    ("tailer", |app, _| Box::pin(tail::keep_following(&app.db, &app.clock, &app.journal))),
+    ("partitions", |app, _| Box::pin(retention::keep_partitions(&app.db, &app.clock, &app.journal))),
+    ("stream slots", |app, _| Box::pin(maintenance::keep_giving_back(&app.db, &app.streams))),
+    ("liveness", |app, _| Box::pin(maintenance::keep_alive(&app.db, &app.journal, &app.streams))),
+    ("revocations", |app, _| Box::pin(maintenance::keep_revoking(&app.db, &app.journal, &app.streams))),
+    ("clock", |app, _| Box::pin(maintenance::keep_time(&app.clock, &app.journal))),
     ("assertions", |app, _| Box::pin(keep_forgetting(app))),
     ("days", |app, _| Box::pin(keep_days(app))),
     ("daily sums", |app, _| Box::pin(keep_summed(app))),
-    ("backlog metrics", |app, _| Box::pin(standing::keep_known(app))),
-    ("delays", |app, _| Box::pin(process::keep_measuring(app))),
+    ("backlog metrics", |app, _| Box::pin(standing::keep_known(&app.db, &app.metrics))),
+    ("delays", |app, _| Box::pin(process::keep_measuring(&app.metrics))),
 ];
 
 /// The running jobs.
@@ -126,7 +128,7 @@ async fn keep<F: Future<Output = ()>>(name: &'static str, rest: Duration, job: i
 /// Notifies the edge of changed keys, if an edge is configured.
 async fn send_key_updates(app: &App, link: Option<&Arc<EdgeLink>>) {
     if let Some(link) = link {
-        outbox::keep_told(app, link).await;
+        outbox::keep_told(&app.db, &app.metrics, link).await;
     }
 }
 

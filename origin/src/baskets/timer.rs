@@ -20,7 +20,7 @@ pub async fn keep_current(app: &App) {
         tokio::time::sleep(POLL).await;
         let outcome = match scores::last_whole_run(&app.db.pool).await {
             Ok(run) => {
-                let is_closed = app.fail_safe() == FailSafeMode::FailClosed;
+                let is_closed = app.catalog.fail_safe() == FailSafeMode::FailClosed;
                 let reason = Some((run, latest_quarter_end(app.clock.now())));
                 if is_closed || done_for == reason {
                     continue;

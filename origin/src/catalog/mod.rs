@@ -38,6 +38,7 @@ use crate::store::push::journal::Past;
 use arc_swap::ArcSwapOption;
 use changes::ChangeFeeds;
 use rds_shared::model::EncodedRow;
+use rds_shared::model::health::FailSafeMode;
 use rds_shared::model::ids::{Address, ChainId, Namespace, VaultId};
 use rds_shared::route::TagVersions;
 use rds_shared::select::Selection;
@@ -52,9 +53,9 @@ use std::time::Duration;
 use tokio::sync::{Notify, watch};
 use tokio::time::timeout;
 
-/// Holder of the current catalog.
+/// The catalog in use, replaced as a whole at each refresh.
 #[derive(Debug, Default)]
-pub struct Holder {
+pub struct LiveCatalog {
     current: ArcSwapOption<Catalog>,
     /// Number of swaps.
     generation: AtomicU64,
@@ -65,7 +66,7 @@ pub struct Holder {
     ended: watch::Sender<(u64, TagVersions)>,
 }
 
-impl Holder {
+impl LiveCatalog {
     /// The current catalog; `None` before the first refresh.
     pub fn current(&self) -> Option<Arc<Catalog>> {
         self.current.load_full()
@@ -81,6 +82,11 @@ impl Holder {
     pub fn get(&self) -> Result<Arc<Catalog>, ApiError> {
         let starting = || ApiError::new(ErrorCode::ServiceUnavailable, "the service is starting; try again shortly");
         self.current().ok_or_else(starting)
+    }
+
+    /// The fail-safe mode of the current catalog's facts.
+    pub fn fail_safe(&self) -> FailSafeMode {
+        self.tags().fail_safe().unwrap_or(FailSafeMode::Normal)
     }
 
     /// Replaces the current catalog by `next`.

@@ -6,6 +6,7 @@ use crate::clock_check;
 use crate::config::{self, Config, LogLevel};
 use crate::edge_link::EdgeLink;
 use crate::http::listeners::Listeners;
+use crate::http::server::Server;
 use crate::jobs::Jobs;
 use crate::status::heartbeat::Heartbeat;
 use crate::store::service::test_clock;
@@ -44,7 +45,7 @@ pub(super) async fn serve() -> anyhow::Result<()> {
     let stop = leave(app.clone(), config.lame_duck, StopSignals::listen()?);
     warn_of_open_targets(&config);
     tracing::info!(edge = %addresses.edge, relay = %addresses.relay, admin = %addresses.admin, test_clock = config.test_clock, "serving");
-    let mut serving = pin!(listeners.serve(app.clone(), stop));
+    let mut serving = pin!(listeners.serve(Server::new(&config, app.clone()), stop));
     // Jobs write, so they start only once the schema is known to be current.
     let jobs = tokio::select! {
         () = &mut serving => None,

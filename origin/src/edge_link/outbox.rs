@@ -4,8 +4,8 @@
 //! Sending one twice is harmless, because records carry versions.
 
 use super::EdgeLink;
-use crate::app::App;
 use crate::clock::Stopwatch;
+use crate::metrics::Metrics;
 use crate::store::keys::edge_outbox as table;
 use crate::store::keys::edge_outbox::Claimed;
 use crate::store::{Db, StoreError};
@@ -82,19 +82,19 @@ pub(super) fn pause(attempt: i32) -> Duration {
 }
 
 /// Sends changes until the process ends. Logs once when the edge stops acknowledging, and once when it acknowledges again.
-pub async fn keep_told(app: &App, link: &Arc<EdgeLink>) {
+pub async fn keep_told(db: &Db, metrics: &Metrics, link: &Arc<EdgeLink>) {
     let (mut working, mut said) = (true, None::<Stopwatch>);
     loop {
         let due = said.is_none_or(|said| said.micros() >= AT_WORK_EVERY.as_micros() as u64);
-        if due && table::teller_at_work(&app.db).await.is_ok() {
+        if due && table::teller_at_work(db).await.is_ok() {
             said = Some(Stopwatch::start());
         }
-        match tell_due(&app.db, link, None).await {
+        match tell_due(db, link, None).await {
             Ok(Round { acknowledged, failed }) => {
-                app.metrics.edge_news_acknowledged.fetch_add(acknowledged as u64, Relaxed);
+                metrics.edge_news_acknowledged.fetch_add(acknowledged as u64, Relaxed);
                 match failed {
                     Some(why) => {
-                        app.metrics.edge_news_failed.fetch_add(1, Relaxed);
+                        metrics.edge_news_failed.fetch_add(1, Relaxed);
                         if std::mem::replace(&mut working, false) {
                             tracing::warn!(why, "a change of a key was not acknowledged by the edge; it is sent again");
                         }
@@ -105,8 +105,8 @@ pub async fn keep_told(app: &App, link: &Arc<EdgeLink>) {
                     }
                     None => {}
                 }
-                if let Ok((waiting, _)) = table::waiting(&app.db, None).await {
-                    app.metrics.edge_news_waiting.store(waiting, Relaxed);
+                if let Ok((waiting, _)) = table::waiting(db, None).await {
+                    metrics.edge_news_waiting.store(waiting, Relaxed);
                 }
                 if acknowledged as u64 >= u64::from(BATCH_SIZE) {
                     continue;

@@ -107,7 +107,7 @@ pub async fn keep_told(app: &App, link: &EdgeLink) {
 /// Makes a step of the journal if the edge knows data versions that this database has yet to issue: operations may have been lost.
 async fn step_behind(app: &App, known: TagVersions) -> Result<(), StoreError> {
     let mut connection = app.db.pool.acquire().await?;
-    sequence::step_over(app, &mut connection, Cause::EdgeAhead(known)).await
+    sequence::step_over(&app.db, &app.clock, &app.journal, &mut connection, Cause::EdgeAhead(known)).await
 }
 
 /// How far a change of facts has become visible.

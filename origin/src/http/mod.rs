@@ -30,6 +30,7 @@ pub mod push;
 pub mod registry;
 pub mod scoring;
 pub mod security;
+pub mod server;
 pub mod service;
 pub mod transport;
 pub mod vaults;

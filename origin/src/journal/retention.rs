@@ -1,7 +1,9 @@
 //! Maintains the journal's partitions: creates them some hours ahead and drops them once they have left the window.
 
 use super::{connect, in_time};
-use crate::app::App;
+use crate::clock::Clock;
+use crate::journal::Journal;
+use crate::store::Db;
 use crate::store::StoreError;
 use crate::store::push::journal::retention as table;
 use crate::store::push::journal::retention::{HOUR, Round};
@@ -19,18 +21,18 @@ const HOURS_AHEAD: i64 = 8;
 const ROUND_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Maintains the partitions until the process ends.
-pub async fn keep_partitions(app: &App) {
+pub async fn keep_partitions(db: &Db, clock: &Clock, journal: &Journal) {
     let (mut kept, mut polls) = (None, 0);
     loop {
-        let hour = app.clock.now().as_seconds().div_euclid(HOUR);
+        let hour = clock.now().as_seconds().div_euclid(HOUR);
         polls += 1;
         if kept != Some(hour) || polls >= RETRY_POLLS {
             polls = 0;
-            match round(app).await {
+            match round(db, clock).await {
                 Ok(round) => {
                     kept = Some(hour);
-                    app.journal.meters.dropped.fetch_add(u64::from(round.dropped), Relaxed);
-                    app.journal.meters.kept.store(u64::from(round.kept), Relaxed);
+                    journal.meters.dropped.fetch_add(u64::from(round.dropped), Relaxed);
+                    journal.meters.kept.store(u64::from(round.kept), Relaxed);
                 }
                 // The sequencer already logs that the database is down.
                 Err(StoreError::Unavailable(_)) => {}
@@ -41,7 +43,7 @@ pub async fn keep_partitions(app: &App) {
     }
 }
 
-async fn round(app: &App) -> Result<Round, StoreError> {
-    let mut connection = connect(&app.db, "rds-retention", ROUND_TIMEOUT).await?;
-    in_time(ROUND_TIMEOUT, table::round(&mut connection, app.clock.now(), HOURS_AHEAD)).await
+async fn round(db: &Db, clock: &Clock) -> Result<Round, StoreError> {
+    let mut connection = connect(db, "rds-retention", ROUND_TIMEOUT).await?;
+    in_time(ROUND_TIMEOUT, table::round(&mut connection, clock.now(), HOURS_AHEAD)).await
 }

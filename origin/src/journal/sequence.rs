@@ -4,8 +4,10 @@
 //! If a tick exceeds its time limit, for example after a long outage, the limit is doubled until a tick succeeds.
 
 use super::{connect, in_time};
-use crate::app::App;
+use crate::clock::Clock;
 use crate::edge_link::EdgeLink;
+use crate::journal::Journal;
+use crate::store::Db;
 use crate::store::StoreError;
 use crate::store::push::journal as table;
 use crate::store::push::journal::{Cause, Tick};
@@ -30,13 +32,13 @@ const RETRY_PAUSE: Duration = Duration::from_millis(200);
 const CLIENT_MARGIN: Duration = Duration::from_secs(1);
 
 /// Numbers operations until the process ends. Logs once when this fails, and once when it works again.
-pub async fn keep_numbering(app: &App, link: Option<&EdgeLink>) {
+pub async fn keep_numbering(db: &Db, clock: &Clock, journal: &Journal, link: Option<&EdgeLink>) {
     let (mut limit, mut working) = (TICK_LIMITS.0, true);
     loop {
-        let Err(error) = number(app, link, &mut limit, &mut working).await else { continue };
-        app.journal.meters.ticks_failed.fetch_add(1, Relaxed);
+        let Err(error) = number(db, clock, journal, link, &mut limit, &mut working).await else { continue };
+        journal.meters.ticks_failed.fetch_add(1, Relaxed);
         if error.sqlstate().as_deref() == Some("57014") {
-            app.journal.meters.ticks_timed_out.fetch_add(1, Relaxed);
+            journal.meters.ticks_timed_out.fetch_add(1, Relaxed);
             limit = (limit * 2).min(TICK_LIMITS.1);
             tracing::warn!(seconds = limit.as_secs(), "numbering exceeded its time limit; the limit is now longer");
         }
@@ -49,17 +51,19 @@ pub async fn keep_numbering(app: &App, link: Option<&EdgeLink>) {
 
 /// Runs the sequencer on one connection, until it fails or must be reopened.
 async fn number(
-    app: &App,
+    db: &Db,
+    clock: &Clock,
+    journal: &Journal,
     link: Option<&EdgeLink>,
     limit: &mut Duration,
     working: &mut bool,
 ) -> Result<(), StoreError> {
-    let mut connection = connect(&app.db, "rds-sequencer", *limit).await?;
-    check_past(app, link, &mut connection).await?;
+    let mut connection = connect(db, "rds-sequencer", *limit).await?;
+    check_past(db, clock, journal, link, &mut connection).await?;
     let mut pause = BUSY_PAUSE;
     loop {
-        let numbered = tick(app, &mut connection, *limit + CLIENT_MARGIN).await?;
-        app.journal.meters.current_at.store(app.clock.wall().as_seconds(), Relaxed);
+        let numbered = tick(clock, journal, &mut connection, *limit + CLIENT_MARGIN).await?;
+        journal.meters.current_at.store(clock.wall().as_seconds(), Relaxed);
         if !std::mem::replace(working, true) {
             tracing::info!("operations are numbered again");
         }
@@ -69,20 +73,25 @@ async fn number(
             return Ok(());
         }
         pause = if numbered > 0 { BUSY_PAUSE } else { (pause * 2).min(IDLE_PAUSE) };
-        let _ = timeout(pause, app.journal.until_due()).await;
+        let _ = timeout(pause, journal.until_due()).await;
     }
 }
 
 /// Runs a tick if there is something to number; returns the number of operations numbered. Returns 1 if another process has the lock.
-async fn tick(app: &App, connection: &mut PgConnection, limit: Duration) -> Result<u64, StoreError> {
+async fn tick(
+    clock: &Clock,
+    journal: &Journal,
+    connection: &mut PgConnection,
+    limit: Duration,
+) -> Result<u64, StoreError> {
     if !in_time(limit, table::is_due(connection)).await? {
         return Ok(0);
     }
-    match in_time(limit, table::tick(connection, app.clock.now())).await? {
+    match in_time(limit, table::tick(connection, clock.now())).await? {
         Tick::Taken => Ok(1),
         Tick::Numbered(count) => {
-            app.journal.meters.numbered.fetch_add(count, Relaxed);
-            app.journal.numbered();
+            journal.meters.numbered.fetch_add(count, Relaxed);
+            journal.numbered();
             Ok(count)
         }
     }
@@ -90,32 +99,44 @@ async fn tick(app: &App, connection: &mut PgConnection, limit: Duration) -> Resu
 
 /// Makes a step if the numbering may not continue. A restore or a change of primary always breaks the connection, so each new connection
 /// is checked before anything is numbered on it.
-async fn check_past(app: &App, link: Option<&EdgeLink>, connection: &mut PgConnection) -> Result<(), StoreError> {
-    let seen = i64::try_from(app.journal.ring.tail()).unwrap_or(i64::MAX);
+async fn check_past(
+    db: &Db,
+    clock: &Clock,
+    journal: &Journal,
+    link: Option<&EdgeLink>,
+    connection: &mut PgConnection,
+) -> Result<(), StoreError> {
+    let seen = i64::try_from(journal.ring.tail()).unwrap_or(i64::MAX);
     for cause in [Cause::Moved, Cause::Behind(seen)] {
-        step_over(app, connection, cause).await?;
+        step_over(db, clock, journal, connection, cause).await?;
     }
     // An edge that does not answer now reports its versions with its next acknowledgement.
     if let Some(link) = link
         && let Some(known) = link.known_tags(EDGE_TIMEOUT).await
     {
-        step_over(app, connection, Cause::EdgeAhead(known)).await?;
+        step_over(db, clock, journal, connection, Cause::EdgeAhead(known)).await?;
     }
     Ok(())
 }
 
 /// Makes a step if `cause` applies to the database behind `connection`.
-pub async fn step_over(app: &App, connection: &mut PgConnection, cause: Cause<'_>) -> Result<(), StoreError> {
+pub async fn step_over(
+    db: &Db,
+    clock: &Clock,
+    journal: &Journal,
+    connection: &mut PgConnection,
+    cause: Cause<'_>,
+) -> Result<(), StoreError> {
     if !in_time(TICK_LIMITS.0 + CLIENT_MARGIN, table::must_step(connection, cause)).await? {
         return Ok(());
     }
-    let mut stepping = connect(&app.db, "rds-sequencer-step", STEP_TIMEOUT).await?;
+    let mut stepping = connect(db, "rds-sequencer-step", STEP_TIMEOUT).await?;
     let Some(stepped) =
-        in_time(STEP_TIMEOUT, table::step(&mut stepping, cause, app.clock.now(), super::draw(&app.clock))).await?
+        in_time(STEP_TIMEOUT, table::step(&mut stepping, cause, clock.now(), super::draw(clock))).await?
     else {
         return Ok(());
     };
-    app.journal.meters.steps.fetch_add(1, Relaxed);
+    journal.meters.steps.fetch_add(1, Relaxed);
     tracing::error!(
         from = stepped.from,
         to = stepped.to,
@@ -124,7 +145,7 @@ pub async fn step_over(app: &App, connection: &mut PgConnection, cause: Cause<'_
         "the database was restored or replaced: the numbering continues above every number that may have been issued"
     );
     // Frames of lost operations must not reach a stream.
-    app.journal.begin_after(stepped.to.unsigned_abs());
-    app.journal.numbered();
+    journal.begin_after(stepped.to.unsigned_abs());
+    journal.numbered();
     Ok(())
 }

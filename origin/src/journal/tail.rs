@@ -5,8 +5,10 @@
 
 use super::ring::Slot;
 use super::{connect, in_time, successor};
-use crate::app::App;
+use crate::clock::Clock;
 use crate::clock::Stopwatch;
+use crate::journal::Journal;
+use crate::store::Db;
 use crate::store::StoreError;
 use crate::store::push::journal::read as table;
 use crate::store::push::journal::read::{Entry, ReadLimits, Stretch};
@@ -33,10 +35,10 @@ const STATEMENT_TIMEOUT: Duration = Duration::from_secs(10);
 const RETRY_PAUSE: Duration = Duration::from_millis(200);
 
 /// Follows the journal until the process ends. Logs once when this fails, and once when it works again.
-pub async fn keep_following(app: &App) {
+pub async fn keep_following(db: &Db, clock: &Clock, journal: &Journal) {
     let (mut withheld, mut working) = (None, true);
     loop {
-        let error = match follow(app, &mut withheld, &mut working).await {
+        let error = match follow(db, clock, journal, &mut withheld, &mut working).await {
             Ok(never) => match never {},
             Err(error) => error,
         };
@@ -54,34 +56,40 @@ type Withheld = Vec<i64>;
 
 /// Follows the journal on one connection. `withheld` are the chains that were withheld at the latest check on any connection; the ring
 /// contains nothing of them. `None` before the ring was started.
-async fn follow(app: &App, withheld: &mut Option<Withheld>, working: &mut bool) -> Result<Never, StoreError> {
+async fn follow(
+    db: &Db,
+    clock: &Clock,
+    journal: &Journal,
+    withheld: &mut Option<Withheld>,
+    working: &mut bool,
+) -> Result<Never, StoreError> {
     let limit = STATEMENT_TIMEOUT + Duration::from_secs(1);
-    let mut connection = connect(&app.db, "rds-tailer", STATEMENT_TIMEOUT).await?;
+    let mut connection = connect(db, "rds-tailer", STATEMENT_TIMEOUT).await?;
     let now = in_time(limit, table::withheld(&mut connection)).await?;
     if withheld.is_none() {
-        let extent = in_time(limit, table::extent(&mut connection, app.clock.now())).await?;
-        app.journal.begin_after(extent.tail.get());
+        let extent = in_time(limit, table::extent(&mut connection, clock.now())).await?;
+        journal.begin_after(extent.tail.get());
     }
     // A chain may have been withheld while there was no connection.
-    compare(app, withheld, now);
+    compare(journal, withheld, now);
     let mut asked = Stopwatch::start();
     let mut grew: Option<Stopwatch> = None;
     loop {
         if asked.micros() >= WITHHELD_POLL.as_micros() as u64 {
             let now = in_time(limit, table::withheld(&mut connection)).await?;
-            compare(app, withheld, now);
+            compare(journal, withheld, now);
             asked = Stopwatch::start();
         }
-        let tail = app.journal.ring.tail();
-        let full = in_time(limit, read_on(app, &mut connection)).await?;
-        if app.journal.ring.tail() != tail {
+        let tail = journal.ring.tail();
+        let full = in_time(limit, read_on(clock, journal, &mut connection)).await?;
+        if journal.ring.tail() != tail {
             grew = Some(Stopwatch::start());
         }
         if !std::mem::replace(working, true) {
             tracing::info!("the journal is read again");
         }
         if !full {
-            let _ = timeout(POLL_INTERVAL, app.journal.until_moved()).await;
+            let _ = timeout(POLL_INTERVAL, journal.until_moved()).await;
             sleep(grew.map_or(Duration::ZERO, |grew| GATHER.saturating_sub(Duration::from_micros(grew.micros()))))
                 .await;
         }
@@ -89,22 +97,22 @@ async fn follow(app: &App, withheld: &mut Option<Withheld>, working: &mut bool) 
 }
 
 /// Restarts the ring if the withheld chains have changed, because its frames may concern one of them. Streams then read the journal.
-fn compare(app: &App, known: &mut Option<Withheld>, now: Withheld) {
+fn compare(journal: &Journal, known: &mut Option<Withheld>, now: Withheld) {
     if known.as_ref().is_some_and(|known| *known != now) {
-        app.journal.begin_after(app.journal.ring.tail());
+        journal.begin_after(journal.ring.tail());
     }
     *known = Some(now);
 }
 
 /// Reads new operations into the ring. `true` if there may be more.
-async fn read_on(app: &App, connection: &mut PgConnection) -> Result<bool, StoreError> {
-    let (head, tail) = (table::head(&mut *connection).await?, app.journal.ring.tail());
-    app.journal.meters.head.store(head, Relaxed);
+async fn read_on(clock: &Clock, journal: &Journal, connection: &mut PgConnection) -> Result<bool, StoreError> {
+    let (head, tail) = (table::head(&mut *connection).await?, journal.ring.tail());
+    journal.meters.head.store(head, Relaxed);
     if head < tail {
         // The database is an older copy and no step was made yet. The sequencer makes it, because this process has seen a higher number. The
         // frames in the ring may be of lost operations.
-        if app.journal.ring.size().0 > 0 {
-            app.journal.begin_after(tail);
+        if journal.ring.size().0 > 0 {
+            journal.begin_after(tail);
         }
         tracing::error!(head, tail, "the head of the journal decreased");
         return Err(StoreError::Unavailable(sqlx::Error::RowNotFound));
@@ -116,26 +124,26 @@ async fn read_on(app: &App, connection: &mut PgConnection) -> Result<bool, Store
     let Stretch { entries, more } = table::after(&mut *connection, tail, READ_LIMITS, None).await?;
     let Some(last) = entries.last().map(|entry| entry.seq).filter(|_| is_dense(&[], tail, &entries)) else {
         // Jumps are rare, so they are only read when the numbers are not consecutive.
-        let jumps = table::extent(&mut *connection, app.clock.now()).await?.jumps;
-        pass_over(app, &jumps, tail, head, &entries);
+        let jumps = table::extent(&mut *connection, clock.now()).await?.jumps;
+        pass_over(journal, &jumps, tail, head, &entries);
         return Ok(true);
     };
     let missing = entries.iter().filter(|entry| !entry.is_whole).count();
-    app.journal.ring.append(entries.into_iter().map(slot));
-    app.journal.meters.tail.store(last, Relaxed);
-    app.journal.meters.read_micros.store(watch.micros(), Relaxed);
+    journal.ring.append(entries.into_iter().map(slot));
+    journal.meters.tail.store(last, Relaxed);
+    journal.meters.read_micros.store(watch.micros(), Relaxed);
     if missing > 0 {
-        app.journal.meters.broken.fetch_add(missing as u64, Relaxed);
+        journal.meters.broken.fetch_add(missing as u64, Relaxed);
         tracing::error!(missing, tail, last, "operations of the journal are missing");
         // Streams notice the missing operations when they read the journal themselves.
-        app.journal.begin_after(last);
+        journal.begin_after(last);
     }
-    app.journal.signal();
+    journal.signal();
     Ok(more)
 }
 
 /// Restarts the ring after numbers that do not follow `tail` or each other.
-fn pass_over(app: &App, jumps: &[Jump], tail: u64, head: u64, entries: &[Entry]) {
+fn pass_over(journal: &Journal, jumps: &[Jump], tail: u64, head: u64, entries: &[Entry]) {
     let before = std::iter::once(tail).chain(entries.iter().map(|entry| entry.seq));
     let behind = entries.iter().zip(before).filter(|(entry, before)| entry.seq != before.saturating_add(1)).last();
     // Without entries there is nothing in between; the next operation gets a number above the head.
@@ -145,10 +153,10 @@ fn pass_over(app: &App, jumps: &[Jump], tail: u64, head: u64, entries: &[Entry])
         entries => is_dense(jumps, tail, entries),
     };
     if !is_recorded && !jumps.iter().any(|jump| jump.lost(Cursor::new(tail))) {
-        app.journal.meters.broken.fetch_add(1, Relaxed);
+        journal.meters.broken.fetch_add(1, Relaxed);
         tracing::error!(tail, place, "numbers of the journal are missing");
     }
-    app.journal.begin_after(place);
+    journal.begin_after(place);
 }
 
 /// Whether the entries follow `last` and each other without gaps, except for recorded jumps.

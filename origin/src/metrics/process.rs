@@ -4,8 +4,9 @@
 //! the kernel does not provide them (outside Linux), they are left out.
 
 use super::{head, metric};
-use crate::app::{App, VERSION};
+use crate::app::VERSION;
 use crate::clock::Stopwatch;
+use crate::metrics::Metrics;
 use rds_shared::scoring::METHODOLOGY_VERSION;
 use rds_shared::wire::Timestamp;
 use std::fmt::Write;
@@ -46,8 +47,8 @@ impl LoopDelay {
 }
 
 /// Measures the scheduling delay until the process ends.
-pub async fn keep_measuring(app: &App) {
-    let delay = &app.metrics.loop_delay;
+pub async fn keep_measuring(metrics: &Metrics) {
+    let delay = &metrics.loop_delay;
     loop {
         for _ in 0..WINDOW {
             let watch = Stopwatch::start();

@@ -4,8 +4,9 @@
 //! from instants.
 
 use super::{head, metric};
-use crate::app::App;
 use crate::clock::Stopwatch;
+use crate::metrics::Metrics;
+use crate::store::Db;
 use crate::store::service::standing as table;
 use crate::store::service::standing::ServiceState;
 use arc_swap::ArcSwapOption;
@@ -29,17 +30,17 @@ pub struct Known {
 }
 
 /// Queries until the process ends.
-pub async fn keep_known(app: &App) {
+pub async fn keep_known(db: &Db, metrics: &Metrics) {
     loop {
-        look(app).await;
+        look(db, metrics).await;
         sleep(QUERY_INTERVAL).await;
     }
 }
 
 /// Queries once.
-pub async fn look(app: &App) {
-    let (known, watch) = (&app.metrics.standing, Stopwatch::start());
-    match timeout(QUERY_TIMEOUT, table::standing(&app.db)).await {
+pub async fn look(db: &Db, metrics: &Metrics) {
+    let (known, watch) = (&metrics.standing, Stopwatch::start());
+    match timeout(QUERY_TIMEOUT, table::standing(db)).await {
         Ok(Ok(standing)) => {
             known.standing.store(Some(Arc::new(standing)));
             known.answered_micros.store(watch.micros().max(1), Relaxed);

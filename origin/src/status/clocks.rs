@@ -1,6 +1,7 @@
 //! Checks this process's clock against the database's clock and the edge's signatures.
 
-use crate::app::App;
+use crate::clock::Clock;
+use crate::metrics::Metrics;
 use rds_shared::access::assertion::MAX_SKEW_SECONDS;
 use rds_shared::wire::Timestamp;
 use std::sync::atomic::Ordering::Relaxed;
@@ -12,9 +13,9 @@ const HEARD_SECONDS: i64 = 15;
 ///
 /// If a request of the edge was verified a moment ago, this clock is right and the database's is wrong. That must not take an origin
 /// out of service.
-pub fn is_off(app: &App, database_now: Timestamp) -> bool {
-    let wall = app.clock.wall();
-    let heard = wall.as_seconds().saturating_sub(app.metrics.edge_heard_at.load(Relaxed));
+pub fn is_off(clock: &Clock, metrics: &Metrics, database_now: Timestamp) -> bool {
+    let wall = clock.wall();
+    let heard = wall.as_seconds().saturating_sub(metrics.edge_heard_at.load(Relaxed));
     differs(offset_seconds(wall, database_now)) && !(0..HEARD_SECONDS).contains(&heard)
 }
 

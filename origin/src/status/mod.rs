@@ -45,7 +45,7 @@ pub async fn feed(app: &App, now: Timestamp) -> StatusFeed {
         beats(app),
         in_time(table::traffic_of_others(&app.db, app.streams.process(), now.plus_seconds(-RECENT_SECONDS))),
         in_time(table::samples(&app.db, now)),
-        in_time(overflowed_within(app, now, RECENT_SECONDS)),
+        in_time(overflowed_within(&app.db, &app.streams, now, RECENT_SECONDS)),
         in_time(lists::recent(&app.db, now)),
         in_time(table::newest_sync(&app.db)),
         in_time(fail_safe::read(&app.db.pool)),
@@ -55,7 +55,7 @@ pub async fn feed(app: &App, now: Timestamp) -> StatusFeed {
     // Without the database the mode is the last known one, and its reason is unknown.
     let (mode, reason) = match &standing {
         Some(standing) => (standing.in_force(), standing.why()),
-        None => (app.fail_safe(), None),
+        None => (app.catalog.fail_safe(), None),
     };
     let found = |name| match name {
         ComponentName::Api => rules::api(beats),

@@ -3,7 +3,6 @@
 //! Every few seconds the first process to check makes a write; the others read that it did. While writes are refused, every process
 //! tries to write itself.
 
-use crate::app::App;
 use crate::entropy;
 use crate::store::service::write_probe as table;
 use crate::store::{Db, StoreError};
@@ -32,21 +31,21 @@ impl Writes {
 }
 
 /// Checks until the process ends.
-pub async fn keep_probing(app: &App) {
+pub async fn keep_probing(db: &Db, writes: &Writes) {
     loop {
-        look(app).await;
+        look(db, writes).await;
         sleep(CHECK_INTERVAL).await;
     }
 }
 
 /// Checks once. A database that does not answer does not count as refusing writes; other checks report that.
-pub async fn look(app: &App) {
-    let refused = match timeout(CHECK_TIMEOUT, probe(&app.db)).await {
+pub async fn look(db: &Db, writes: &Writes) {
+    let refused = match timeout(CHECK_TIMEOUT, probe(db)).await {
         Ok(Ok(())) => None,
         Ok(Err(error)) if error.is_refused_write() => Some(error),
         Ok(Err(_)) | Err(_) => return,
     };
-    let was_refused = app.writes.refused.swap(refused.is_some(), Relaxed);
+    let was_refused = writes.refused.swap(refused.is_some(), Relaxed);
     match refused {
         Some(error) if !was_refused => tracing::error!(%error, "the database refuses writes; reads still work"),
         None if was_refused => tracing::info!("the database accepts writes again"),

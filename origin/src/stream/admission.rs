@@ -28,6 +28,7 @@ pub struct Streams {
     pub pages: Semaphore,
     process: i64,
     announced: AtomicBool,
+    draining: AtomicBool,
     held: Mutex<Held>,
     work: Notify,
     keys: Notify,
@@ -94,10 +95,21 @@ impl Streams {
             pages: Semaphore::new(MAX_CONCURRENT_PAGES),
             process: random(),
             announced: AtomicBool::new(false),
+            draining: AtomicBool::new(false),
             held: Mutex::default(),
             work: Notify::new(),
             keys: Notify::new(),
         }
+    }
+
+    /// From now on new streams are refused, and open ones end.
+    pub fn begin_draining(&self) {
+        self.draining.store(true, Relaxed);
+    }
+
+    /// Whether streams end and new ones are refused.
+    pub fn is_draining(&self) -> bool {
+        self.draining.load(Relaxed)
     }
 
     /// The id of this process in the database.

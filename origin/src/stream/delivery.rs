@@ -3,15 +3,15 @@
 //! A stream has a position in the journal and no other state of its own. Replayed and live frames continue from the same position, first from
 //! the journal while the ring does not go back that far, then from the ring. So no operation is lost or repeated between the two.
 
-use super::StreamLease;
 use super::alarm::Alarm;
 use super::body::Outlet;
 use super::pages::{self, Page};
-use crate::app::App;
-use crate::clock::Stopwatch;
+use super::{StreamLease, Streams};
+use crate::clock::{Clock, Stopwatch};
+use crate::journal::Journal;
 use crate::journal::ring::Batch;
-use crate::store::StoreError;
 use crate::store::push::journal::read::Extent;
+use crate::store::{Db, StoreError};
 use axum::body::Bytes;
 use rds_shared::push::Cursor;
 use rds_shared::push::cursor::{REPLAY_LIMIT, Resume, Start, Window};
@@ -40,6 +40,15 @@ const SPREAD_MILLIS: u64 = 2_000;
 /// Shortest wait.
 const MIN_WAIT: Duration = Duration::from_millis(10);
 
+/// What every stream of a process reads from.
+#[derive(Debug)]
+pub struct StreamSources {
+    pub db: Db,
+    pub clock: Clock,
+    pub journal: Arc<Journal>,
+    pub streams: Arc<Streams>,
+}
+
 /// The parameters of a stream.
 #[derive(Debug)]
 pub struct Subscription {
@@ -57,7 +66,7 @@ pub struct Subscription {
 
 /// A running stream.
 struct Delivery {
-    app: Arc<App>,
+    sources: Arc<StreamSources>,
     out: Outlet,
     vault: Option<String>,
     extent: Extent,
@@ -88,13 +97,13 @@ struct Delivery {
 struct Over;
 
 /// Delivers `subscription` until the client disconnects or the stream must end.
-pub async fn deliver(app: Arc<App>, subscription: Subscription, out: Outlet) {
+pub async fn deliver(sources: Arc<StreamSources>, subscription: Subscription, out: Outlet) {
     let Subscription { vault, asked, start, extent, place } = subscription;
-    let signals = app.journal.signals();
+    let signals = sources.journal.signals();
     let at = start.after.get();
-    let (replay_to, heartbeat_at) = (extent.tail.get(), app.clock.now().plus_seconds(i64::from(HEARTBEAT_SECONDS)));
+    let (replay_to, heartbeat_at) = (extent.tail.get(), sources.clock.now().plus_seconds(i64::from(HEARTBEAT_SECONDS)));
     let mut delivery = Delivery {
-        app,
+        sources,
         out,
         vault,
         extent,
@@ -130,7 +139,7 @@ impl Delivery {
             let batch = self.next().await?;
             let more = batch.more;
             self.hand_out(batch).await?;
-            if self.app.is_draining() && leaving.is_none() {
+            if self.sources.streams.is_draining() && leaving.is_none() {
                 leaving = Some((Stopwatch::start(), Duration::from_millis(self.place.number() % SPREAD_MILLIS)));
                 self.send(Bytes::from_static(frames::DRAINING)).await?;
             }
@@ -147,12 +156,13 @@ impl Delivery {
     /// The next frames, from the ring or from the journal.
     async fn next(&mut self) -> Result<Batch, Over> {
         loop {
-            if let Some(batch) = self.app.journal.ring.after(self.at, self.vault.as_deref(), BATCH_FRAMES) {
+            if let Some(batch) = self.sources.journal.ring.after(self.at, self.vault.as_deref(), BATCH_FRAMES) {
                 self.fetched = 0;
                 return Ok(batch);
             }
             // Boxed, so that idle streams do not carry this large future.
-            match Box::pin(pages::read(&self.app, &mut self.extent, self.at, self.vault.as_deref())).await {
+            let StreamSources { db, clock, streams, .. } = &*self.sources;
+            match Box::pin(pages::read(db, clock, streams, &mut self.extent, self.at, self.vault.as_deref())).await {
                 Ok(Page::Frames(batch)) => {
                     self.fetched = self.fetched.saturating_add(batch.fetched);
                     return Ok(batch);
@@ -171,7 +181,7 @@ impl Delivery {
         // Nothing can be delivered from a position whose operations are missing, even inside the window.
         let hole = missing.map(|to| Gap { reason: GapReason::CursorUnknown, from: Some(at), to: Some(to), cursor: to });
         let Some(gap) = start.gap.or(hole) else {
-            self.app.journal.meters.broken.fetch_add(1, Relaxed);
+            self.sources.journal.meters.broken.fetch_add(1, Relaxed);
             tracing::error!(%at, "the journal has the position of a stream, but not the operations after it");
             return self.end_with(Gap::replay_failed(at)).await;
         };
@@ -196,7 +206,7 @@ impl Delivery {
                 return self.overflow().await;
             }
         }
-        self.app.streams.meters.frames.fetch_add(frames, Relaxed);
+        self.sources.streams.meters.frames.fetch_add(frames, Relaxed);
         self.at = self.at.max(batch.upto);
         if self.at == self.announced {
             self.passing = None;
@@ -215,12 +225,12 @@ impl Delivery {
     /// Ends a replay that exceeds the limit of one connection; the client reconnects with the cursor.
     async fn truncate(&mut self) -> Result<(), Over> {
         self.checkpoint().await?;
-        let tail = self.app.journal.ring.tail().max(self.replay_to);
+        let tail = self.sources.journal.ring.tail().max(self.replay_to);
         self.end_with(Gap::replay_truncated(Cursor::new(self.at), Cursor::new(tail))).await
     }
 
     fn is_behind(&self) -> bool {
-        self.app.journal.ring.is_behind(self.at, self.vault.as_deref(), QUEUE_FRAMES)
+        self.sources.journal.ring.is_behind(self.at, self.vault.as_deref(), QUEUE_FRAMES)
     }
 
     /// Ends the stream of a client that does not read, after the frames that a queue would have contained and a gap frame.
@@ -242,17 +252,17 @@ impl Delivery {
                 self.at = self.at.max(batch.upto);
             }
             // A long search for few operations ends here too, and so does any search while the service stops.
-            if !batch.more || self.fetched >= MAX_FETCHED || self.app.is_draining() {
+            if !batch.more || self.fetched >= MAX_FETCHED || self.sources.streams.is_draining() {
                 break;
             }
         }
-        let tail = self.app.journal.ring.tail().max(self.at);
+        let tail = self.sources.journal.ring.tail().max(self.at);
         self.end_with(Gap::queue_overflow(Cursor::new(self.at), Cursor::new(tail))).await
     }
 
     /// Waits for a signal, or until something is due.
     async fn rest(&mut self, signals: &mut watch::Receiver<u64>, left: Option<Duration>) -> Result<(), Over> {
-        let now = self.app.clock.now();
+        let now = self.sources.clock.now();
         if std::mem::take(&mut self.has_sent) {
             self.heartbeat_at = now.plus_seconds(i64::from(HEARTBEAT_SECONDS));
             self.silent = Stopwatch::start();
@@ -295,7 +305,7 @@ impl Delivery {
     }
 
     fn count(&self, gap: &Gap) {
-        self.app.streams.meters.gap(gap.reason, self.app.clock.now());
+        self.sources.streams.meters.gap(gap.reason, self.sources.clock.now());
     }
 
     /// Sends a frame, which also postpones the heartbeat. A stream that must end sends nothing more, not even frames already read.

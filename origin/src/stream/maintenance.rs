@@ -1,10 +1,13 @@
 //! Background tasks for open streams: release of leases, liveness of this process, detection of revoked keys, and heartbeats that follow a
 //! moved test clock.
 
-use crate::app::App;
+use crate::clock::Clock;
+use crate::journal::Journal;
 use crate::journal::in_time;
+use crate::store::Db;
 use crate::store::StoreError;
 use crate::store::push::stream_leases as table;
+use crate::stream::Streams;
 use rds_shared::wire::Timestamp;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -24,23 +27,23 @@ const CLOCK_POLL_INTERVAL: Duration = Duration::from_millis(250);
 const MIN_MOVE_MICROS: i64 = 1_000_000;
 
 /// Releases leases as streams end.
-pub async fn keep_giving_back(app: &App) {
+pub async fn keep_giving_back(db: &Db, streams: &Streams) {
     loop {
-        let _ = timeout(RETRY_INTERVAL, app.streams.until_given_back()).await;
-        if in_time(QUERY_TIMEOUT, app.streams.give_back(&app.db)).await.is_err() {
+        let _ = timeout(RETRY_INTERVAL, streams.until_given_back()).await;
+        if in_time(QUERY_TIMEOUT, streams.give_back(db)).await.is_err() {
             sleep(RETRY_INTERVAL).await;
         }
     }
 }
 
 /// Renews this process's liveness, and reconciles its streams with their leases.
-pub async fn keep_alive(app: &App) {
+pub async fn keep_alive(db: &Db, journal: &Journal, streams: &Streams) {
     loop {
         let kept = async {
-            app.streams.announce(&app.db).await?;
-            let ended = app.streams.reconcile(&app.db).await?;
-            if let Some(at) = app.streams.meters.overflowed_at() {
-                table::overflowed(&app.db, at).await?;
+            streams.announce(db).await?;
+            let ended = streams.reconcile(db).await?;
+            if let Some(at) = streams.meters.overflowed_at() {
+                table::overflowed(db, at).await?;
             }
             Ok::<_, StoreError>(ended)
         };
@@ -50,43 +53,43 @@ pub async fn keep_alive(app: &App) {
                 ended,
                 "streams were ended: this process had been considered dead, so their leases were deleted"
             );
-            app.journal.signal();
+            journal.signal();
         }
         sleep(ALIVE_INTERVAL).await;
     }
 }
 
 /// Ends the streams of revoked keys.
-pub async fn keep_revoking(app: &App) {
+pub async fn keep_revoking(db: &Db, journal: &Journal, streams: &Streams) {
     loop {
-        let _ = timeout(KEYS_POLL_INTERVAL, app.streams.until_keys_change()).await;
-        if let Ok(ended @ 1..) = in_time(QUERY_TIMEOUT, app.streams.end_revoked(&app.db)).await {
-            app.streams.meters.revoked.fetch_add(ended as u64, Relaxed);
-            app.journal.signal();
+        let _ = timeout(KEYS_POLL_INTERVAL, streams.until_keys_change()).await;
+        if let Ok(ended @ 1..) = in_time(QUERY_TIMEOUT, streams.end_revoked(db)).await {
+            streams.meters.revoked.fetch_add(ended as u64, Relaxed);
+            journal.signal();
         }
     }
 }
 
 /// Wakes every stream when the test clock was moved.
-pub async fn keep_time(app: &App) {
-    if !app.clock.is_movable() {
+pub async fn keep_time(clock: &Clock, journal: &Journal) {
+    if !clock.is_movable() {
         return;
     }
-    let difference = || app.clock.now().as_micros().saturating_sub(app.clock.wall().as_micros());
+    let difference = || clock.now().as_micros().saturating_sub(clock.wall().as_micros());
     let mut known = difference();
     loop {
         sleep(CLOCK_POLL_INTERVAL).await;
         let now = difference();
         if now.saturating_sub(known).abs() >= MIN_MOVE_MICROS {
             known = now;
-            app.journal.signal();
+            journal.signal();
         }
     }
 }
 
 /// Whether a stream of any process overflowed in the `seconds` before `now`, for the status page.
-pub async fn overflowed_within(app: &App, now: Timestamp, seconds: i64) -> Result<bool, StoreError> {
+pub async fn overflowed_within(db: &Db, streams: &Streams, now: Timestamp, seconds: i64) -> Result<bool, StoreError> {
     let since = now.plus_seconds(-seconds);
-    let here = app.streams.meters.overflowed_at().is_some_and(|at| at >= since);
-    Ok(here || table::overflowed_since(&app.db, since).await?)
+    let here = streams.meters.overflowed_at().is_some_and(|at| at >= since);
+    Ok(here || table::overflowed_since(db, since).await?)
 }

@@ -1,12 +1,14 @@
 //! Operations that the ring no longer contains, read from the journal page by page, each after the previous one was sent.
 
-use crate::app::App;
+use crate::clock::Clock;
 use crate::journal::ring::Batch;
 use crate::journal::tail::{is_dense, slot};
 use crate::journal::{in_time, successor};
+use crate::store::Db;
 use crate::store::StoreError;
 use crate::store::push::journal::read as table;
 use crate::store::push::journal::read::{Extent, ReadLimits, Stretch};
+use crate::stream::Streams;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
@@ -29,23 +31,30 @@ pub enum Page {
 }
 
 /// Reads the page after `after`. `extent` contains the jumps and is read again if the numbers show that it is outdated.
-pub async fn read(app: &App, extent: &mut Extent, after: u64, vault: Option<&str>) -> Result<Page, StoreError> {
+pub async fn read(
+    db: &Db,
+    clock: &Clock,
+    streams: &Streams,
+    extent: &mut Extent,
+    after: u64,
+    vault: Option<&str>,
+) -> Result<Page, StoreError> {
     // Never closed: the semaphore lives as long as the service.
-    let _turn = app.streams.pages.acquire().await;
-    app.streams.meters.pages.fetch_add(1, Relaxed);
+    let _turn = streams.pages.acquire().await;
+    streams.meters.pages.fetch_add(1, Relaxed);
     let most = if vault.is_some() { VAULT_PAGE_LIMITS } else { PAGE_LIMITS };
     // A page that cannot be read ends the stream, so a pooled connection that broke while idle must not be used.
-    let db = &mut *in_time(QUERY_TIMEOUT, app.db.answering()).await?;
+    let db = &mut *in_time(QUERY_TIMEOUT, db.answering()).await?;
     let Stretch { mut entries, mut more } = in_time(QUERY_TIMEOUT, table::after(&mut *db, after, most, vault)).await?;
     if !is_dense(&extent.jumps, after, &entries) {
-        *extent = in_time(QUERY_TIMEOUT, table::extent(&mut *db, app.clock.now())).await?;
+        *extent = in_time(QUERY_TIMEOUT, table::extent(&mut *db, clock.now())).await?;
         if !is_dense(&extent.jumps, after, &entries) {
             return Ok(Page::Gone);
         }
     }
     if entries.is_empty() && in_time(QUERY_TIMEOUT, table::head(&mut *db)).await? > after {
         // Either a jump begins here, or the operations after this position are gone.
-        *extent = in_time(QUERY_TIMEOUT, table::extent(&mut *db, app.clock.now())).await?;
+        *extent = in_time(QUERY_TIMEOUT, table::extent(&mut *db, clock.now())).await?;
         let landing = successor(&extent.jumps, after).saturating_sub(1);
         return Ok(match landing > after {
             true => Page::Frames(Batch { upto: landing, ..Batch::default() }),
@@ -55,7 +64,7 @@ pub async fn read(app: &App, extent: &mut Extent, after: u64, vault: Option<&str
     let fetched = entries.len();
     if let Some(whole) = entries.iter().position(|entry| !entry.is_whole) {
         if whole == 0 {
-            *extent = in_time(QUERY_TIMEOUT, table::extent(&mut *db, app.clock.now())).await?;
+            *extent = in_time(QUERY_TIMEOUT, table::extent(&mut *db, clock.now())).await?;
             let upto = entries.iter().take_while(|entry| !entry.is_whole).last().map_or(after, |entry| entry.seq);
             return Ok(Page::Missing(upto));
         }

@@ -6,12 +6,13 @@
 pub mod reviewers;
 pub mod rwa;
 
-use crate::app::App;
 use crate::attestation::proven;
+use crate::catalog::LiveCatalog;
 use crate::catalog::assets::{Asset, FoundAssets};
 use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::call::{Call, RouteCall};
 use crate::http::exchange::encoded;
+use crate::store::Db;
 use crate::store::assets::{self, attestations};
 use crate::store::{StoreError, decode_enum};
 use rds_shared::model::EncodedAsset;
@@ -38,32 +39,32 @@ const MAX_ATTESTATIONS: usize = 50;
 const MAX_VERIFIED: u32 = 200;
 
 /// `GET /v1/assets/enriched`.
-pub fn list(app: &App, call: RouteCall<'_, routes::AssetList>) -> Result<Answer, Failure> {
+pub fn list(live: &LiveCatalog, call: RouteCall<'_, routes::AssetList>) -> Result<Answer, Failure> {
     let page = call.page()?;
-    let catalog = app.catalog.get()?;
+    let catalog = live.get()?;
     let found = catalog.assets.select(&AssetFilter::of_assets(call.query()), page);
     let with_quality = call.get(params::IncludeQuality) == Some(true);
     Ok(rows(&call, catalog.version, &found, page, with_quality))
 }
 
 /// `GET /v1/assets/enriched/facets`.
-pub fn facets(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let catalog = app.catalog.get()?;
+pub fn facets(live: &LiveCatalog, call: &Call) -> Result<Answer, Failure> {
+    let catalog = live.get()?;
     Ok(encoded::whole(call, catalog.version, &catalog.assets.facets))
 }
 
 /// `GET /v1/assets/{chain_id}/{address}`.
-pub async fn by_address(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let catalog = app.catalog.get()?;
+pub async fn by_address(live: &LiveCatalog, db: &Db, call: &Call) -> Result<Answer, Failure> {
+    let catalog = live.get()?;
     let (network, text) = (call.found.param(0), call.found.param(1));
     let chain = catalog.rollup.chain(network).ok_or_else(|| ApiError::not_found("chain"))?;
     if text == NATIVE {
         let asset = catalog.assets.native(chain.facts.id).ok_or_else(|| ApiError::not_found("asset"))?;
-        return detail(app, call, catalog.version, asset, asset.row.clone()).await;
+        return detail(db, call, catalog.version, asset, asset.row.clone()).await;
     }
     let address = call.address_on(&chain.facts, 1)?;
     let asset = catalog.assets.at(chain.facts.id, &address).ok_or_else(|| ApiError::not_found("asset"))?;
-    detail(app, call, catalog.version, asset, asset.row.clone()).await
+    detail(db, call, catalog.version, asset, asset.row.clone()).await
 }
 
 /// A page of encoded rows as the caller may see them.
@@ -102,13 +103,13 @@ impl DetailRow for AssetRow {
 
 /// The detail of `asset`, which begins with `row`.
 pub async fn detail<R: DetailRow + Clone>(
-    app: &App,
+    db: &Db,
     call: &Call,
     version: i64,
     asset: &Asset,
     row: R,
 ) -> Result<Answer, Failure> {
-    let history = history(app, call, asset).await?;
+    let history = history(db, call, asset).await?;
     let row = if call.principal.is_keyless() { row.withheld() } else { row };
     let at = |renewal: &Renewal, seen| AssetDetail {
         row: row.clone().aged(renewal.freshness(seen), seen),
@@ -122,9 +123,9 @@ pub async fn detail<R: DetailRow + Clone>(
     call.try_answer(etag, version, || Ok(serde_json::to_vec(&Data { data: at(&asset.renewal, call.now) })?))
 }
 
-async fn history(app: &App, call: &Call, asset: &Asset) -> Result<AssetHistory<Box<RawValue>>, Failure> {
+async fn history(db: &Db, call: &Call, asset: &Asset) -> Result<AssetHistory<Box<RawValue>>, Failure> {
     let slug = &asset.row.slug;
-    let versions = assets::versions(&app.db, slug, MAX_VERSIONS).await?;
+    let versions = assets::versions(db, slug, MAX_VERSIONS).await?;
     let mut history = AssetHistory {
         version_history: versions.iter().map(version_point).collect::<Result<_, StoreError>>()?,
         attestation_history: Vec::new(),
@@ -132,10 +133,9 @@ async fn history(app: &App, call: &Call, asset: &Asset) -> Result<AssetHistory<B
         risk_score_breakdown: None,
     };
     if !call.principal.is_keyless() {
-        let signed = attestations::of_asset(&app.db.pool, slug, MAX_VERIFIED).await?;
+        let signed = attestations::of_asset(&db.pool, slug, MAX_VERIFIED).await?;
         history.attestation_history = signed.iter().filter_map(proven).take(MAX_ATTESTATIONS).collect();
-        history.risk_score_breakdown =
-            assets::breakdown(&app.db, slug).await?.map(RawValue::from_string).transpose()?;
+        history.risk_score_breakdown = assets::breakdown(db, slug).await?.map(RawValue::from_string).transpose()?;
     }
     Ok(history)
 }

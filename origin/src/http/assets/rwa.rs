@@ -1,6 +1,6 @@
 //! Real-world assets: the list, facets, one asset, the coverage, and the history of the total.
 
-use crate::app::App;
+use crate::catalog::LiveCatalog;
 use crate::catalog::assets::coverage::source_mix;
 use crate::http::assets::{DetailRow, detail, rows};
 use crate::http::exchange::answer::{Answer, Failure};
@@ -8,6 +8,7 @@ use crate::http::exchange::call::{Call, RouteCall};
 use crate::http::exchange::encoded;
 use crate::rwa::totals::day_of;
 use crate::store::At;
+use crate::store::Db;
 use crate::store::assets::rwa::{self, SnapshotRow};
 use rds_shared::model::asset::{AssetRow, Freshness, RESTRICTED_IN_DETAIL, age_hours};
 use rds_shared::model::ids::ChainId;
@@ -21,28 +22,28 @@ use rds_shared::wire::ApiError;
 use rds_shared::wire::time::{Micros, Timestamp};
 
 /// `GET /v1/rwa`.
-pub fn list(app: &App, call: RouteCall<'_, routes::RwaList>) -> Result<Answer, Failure> {
+pub fn list(live: &LiveCatalog, call: RouteCall<'_, routes::RwaList>) -> Result<Answer, Failure> {
     let page = call.page()?;
-    let catalog = app.catalog.get()?;
+    let catalog = live.get()?;
     let found = catalog.assets.select_rwa(&AssetFilter::of_rwa(call.query()), page);
     Ok(rows(&call, catalog.version, &found, page, false))
 }
 
 /// `GET /v1/rwa/facets`.
-pub fn facets(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let catalog = app.catalog.get()?;
+pub fn facets(live: &LiveCatalog, call: &Call) -> Result<Answer, Failure> {
+    let catalog = live.get()?;
     Ok(encoded::whole(call, catalog.version, &catalog.assets.rwa_facets))
 }
 
 /// `GET /v1/rwa/{asset_id}`.
-pub async fn by_id(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let catalog = app.catalog.get()?;
+pub async fn by_id(live: &LiveCatalog, db: &Db, call: &Call) -> Result<Answer, Failure> {
+    let catalog = live.get()?;
     let asset = catalog.assets.by_id(call.found.param(0)).ok_or_else(|| ApiError::not_found("asset"))?;
     let rwa = asset.rwa.as_ref().ok_or_else(|| ApiError::not_found("asset"))?;
     let mut row = rwa.row.clone();
     // Only the list shows a derived headline score.
     row.asset.risk_score = asset.row.risk_score;
-    detail(app, call, catalog.version, asset, row).await
+    detail(db, call, catalog.version, asset, row).await
 }
 
 impl DetailRow for RwaRow {
@@ -58,14 +59,14 @@ impl DetailRow for RwaRow {
 }
 
 /// `GET /v1/rwa/coverage`.
-pub fn coverage(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let catalog = app.catalog.get()?;
+pub fn coverage(live: &LiveCatalog, call: &Call) -> Result<Answer, Failure> {
+    let catalog = live.get()?;
     let coverage = catalog.assets.coverage(call.now)?;
     encoded::settled(call, catalog.version, &coverage)
 }
 
 /// `GET /v1/rwa/stats/history`: the days of the range, oldest first; days without a total are left out.
-pub async fn history(app: &App, call: RouteCall<'_, routes::RwaHistory>) -> Result<Answer, Failure> {
+pub async fn history(live: &LiveCatalog, db: &Db, call: RouteCall<'_, routes::RwaHistory>) -> Result<Answer, Failure> {
     let (range, breakdown) = (call.get(params::Range), call.get(params::AumBreakdown));
     let days = match range {
         "7d" => 7,
@@ -73,9 +74,9 @@ pub async fn history(app: &App, call: RouteCall<'_, routes::RwaHistory>) -> Resu
         "1y" => 365,
         _ => 30,
     };
-    let catalog = app.catalog.get()?;
+    let catalog = live.get()?;
     let from = day_of(call.now).plus_seconds(-(days - 1) * DAY);
-    let kept = rwa::snapshots(&app.db.pool, At(from)).await?;
+    let kept = rwa::snapshots(&db.pool, At(from)).await?;
     let is_served = |chain: u64| catalog.rollup.serves(ChainId(chain));
     let data: Vec<AumPoint> = kept.iter().map(|row| point(row, breakdown, is_served)).collect();
     let meta = AumHistoryMeta { range, breakdown, points: data.len() as u64 };

@@ -3,10 +3,11 @@
 //! Each published basket of vaults has one index, with the basket's id. An index is not stored: it is computed from basket versions
 //! and readings, both of which are kept for ever.
 
-use crate::app::App;
+use crate::catalog::LiveCatalog;
 use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::call::{Call, RouteCall};
 use crate::http::exchange::encoded;
+use crate::store::Db;
 use crate::store::baskets::indices as table;
 use crate::store::baskets::indices::StoredIndex;
 use crate::store::{StoreError, baskets};
@@ -17,17 +18,17 @@ use rds_shared::wire::time::{Day, Micros};
 use rds_shared::wire::{ApiError, Timestamp};
 
 /// Every index, by id.
-pub async fn list(app: &App, call: RouteCall<'_, routes::IndexList>) -> Result<Answer, Failure> {
+pub async fn list(live: &LiveCatalog, db: &Db, call: RouteCall<'_, routes::IndexList>) -> Result<Answer, Failure> {
     let mut rows = Vec::new();
-    for stored in table::all(&app.db, None).await? {
-        rows.push(Index::load(app, stored, call.now).await?.row());
+    for stored in table::all(db, None).await? {
+        rows.push(Index::load(db, stored, call.now).await?.row());
     }
-    encoded::settled(&call, app.catalog.get()?.version, &call.part(&rows))
+    encoded::settled(&call, live.get()?.version, &call.part(&rows))
 }
 
 /// One index with its links.
-pub async fn by_id(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let index = find(app, call).await?;
+pub async fn by_id(live: &LiveCatalog, db: &Db, call: &Call) -> Result<Answer, Failure> {
+    let index = find(db, call).await?;
     let links = index.stored.versions.iter().enumerate().map(|(place, version)| {
         let link = index.chain.links.iter().find(|link| link.version == place);
         IndexLink {
@@ -38,12 +39,12 @@ pub async fn by_id(app: &App, call: &Call) -> Result<Answer, Failure> {
         }
     });
     let data = IndexDetail { index: index.row(), method: IndexMethod::PUBLISHED, links: links.collect() };
-    encoded::settled(call, app.catalog.get()?.version, &data)
+    encoded::settled(call, live.get()?.version, &data)
 }
 
 /// The newest days of one index, oldest first.
-pub async fn levels(app: &App, call: RouteCall<'_, routes::IndexLevels>) -> Result<Answer, Failure> {
-    let index = find(app, &call).await?;
+pub async fn levels(live: &LiveCatalog, db: &Db, call: RouteCall<'_, routes::IndexLevels>) -> Result<Answer, Failure> {
+    let index = find(db, &call).await?;
     let days = call.get(params::IndexDays) as usize;
     let first = index.chain.days.len().saturating_sub(days);
     let data: Vec<IndexLevel> = index
@@ -59,7 +60,7 @@ pub async fn levels(app: &App, call: RouteCall<'_, routes::IndexLevels>) -> Resu
             is_final: it.day < index.today,
         })
         .collect();
-    encoded::settled(&call, app.catalog.get()?.version, &data)
+    encoded::settled(&call, live.get()?.version, &data)
 }
 
 /// An index, chained up to today.
@@ -70,9 +71,9 @@ struct Index {
 }
 
 impl Index {
-    async fn load(app: &App, stored: StoredIndex, now: Timestamp) -> Result<Self, StoreError> {
+    async fn load(db: &Db, stored: StoredIndex, now: Timestamp) -> Result<Self, StoreError> {
         let ids: Vec<&str> = stored.versions.iter().map(|version| version.version_id.as_str()).collect();
-        let mut members = baskets::members(&app.db.pool, &ids).await?;
+        let mut members = baskets::members(&db.pool, &ids).await?;
         let versions: Vec<IndexVersion> = stored
             .versions
             .iter()
@@ -86,7 +87,7 @@ impl Index {
             })
             .collect();
         let today = Day::of(now);
-        let prices = table::closing_prices(&app.db, &stored.id, today, now).await?;
+        let prices = table::closing_prices(db, &stored.id, today, now).await?;
         let chain = chain(&versions, &prices, today);
         Ok(Index { stored, chain, today })
     }
@@ -103,8 +104,8 @@ impl Index {
     }
 }
 
-async fn find(app: &App, call: &Call) -> Result<Index, Failure> {
-    let stored = table::all(&app.db, Some(call.found.param(0))).await?.into_iter().next();
+async fn find(db: &Db, call: &Call) -> Result<Index, Failure> {
+    let stored = table::all(db, Some(call.found.param(0))).await?.into_iter().next();
     let stored = stored.ok_or_else(|| ApiError::not_found("index"))?;
-    Ok(Index::load(app, stored, call.now).await?)
+    Ok(Index::load(db, stored, call.now).await?)
 }

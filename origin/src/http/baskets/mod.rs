@@ -8,10 +8,11 @@
 pub mod indices;
 pub mod reference_rates;
 
-use crate::app::App;
+use crate::catalog::LiveCatalog;
 use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::call::{Call, RouteCall};
 use crate::http::exchange::encoded;
+use crate::store::Db;
 use crate::store::baskets::{self as table, Members, StoredVersion};
 use rds_shared::access::paging;
 use rds_shared::model::basket::{BasketChangeRow, BasketDetail, BasketRow, Shown, ShownChanges, SupportStatus};
@@ -27,28 +28,28 @@ use rds_shared::wire::{ApiError, Data, PageMeta, Paged};
 const KEYLESS_ROWS: u64 = 100;
 
 /// `GET /v1/baskets`: all baskets that have a version.
-pub async fn list(app: &App, call: RouteCall<'_, routes::BasketList>) -> Result<Answer, Failure> {
-    let rows: Vec<BasketRow> = table::current(&app.db).await?.iter().map(StoredVersion::basket).collect();
-    encoded::settled(&call, app.catalog.get()?.version, &call.part(&rows))
+pub async fn list(live: &LiveCatalog, db: &Db, call: RouteCall<'_, routes::BasketList>) -> Result<Answer, Failure> {
+    let rows: Vec<BasketRow> = table::current(db).await?.iter().map(StoredVersion::basket).collect();
+    encoded::settled(&call, live.get()?.version, &call.part(&rows))
 }
 
 /// `GET /v1/baskets/{id}`: the version in force now, or at an instant.
-pub async fn by_id(app: &App, call: RouteCall<'_, routes::BasketById>) -> Result<Answer, Failure> {
+pub async fn by_id(live: &LiveCatalog, db: &Db, call: RouteCall<'_, routes::BasketById>) -> Result<Answer, Failure> {
     let at = call.get(params::BasketAt);
-    let found = table::in_force(&app.db.pool, call.found.param(0), at).await?.ok_or_else(unknown)?;
+    let found = table::in_force(&db.pool, call.found.param(0), at).await?.ok_or_else(unknown)?;
     supported(&found)?;
-    shown(app, &call, if at.is_some() { found.under_its_name() } else { found }).await
+    shown(live, db, &call, if at.is_some() { found.under_its_name() } else { found }).await
 }
 
 /// `GET /v1/baskets/{id}/version/{versionId}`: 410 when it was retired.
-pub async fn version(app: &App, call: &Call) -> Result<Answer, Failure> {
+pub async fn version(live: &LiveCatalog, db: &Db, call: &Call) -> Result<Answer, Failure> {
     let unknown = || ApiError::not_found("basket version");
-    let found = table::version(&app.db.pool, call.found.param(1)).await?.ok_or_else(unknown)?;
+    let found = table::version(&db.pool, call.found.param(1)).await?.ok_or_else(unknown)?;
     if found.row.basket_id != call.found.param(0) {
         return Err(unknown().into());
     }
     supported(&found)?;
-    shown(app, call, found.as_made()).await
+    shown(live, db, call, found.as_made()).await
 }
 
 /// 410 with the successor for a retired version, on every route.
@@ -59,28 +60,36 @@ fn supported(found: &StoredVersion) -> Result<(), ApiError> {
 }
 
 /// `GET /v1/baskets/{id}/versions`: newest first.
-pub async fn versions(app: &App, call: RouteCall<'_, routes::BasketVersions>) -> Result<Answer, Failure> {
+pub async fn versions(
+    live: &LiveCatalog,
+    db: &Db,
+    call: RouteCall<'_, routes::BasketVersions>,
+) -> Result<Answer, Failure> {
     let size = u64::from(call.get(params::PageSize));
     let size = if call.principal.is_keyless() { size.min(KEYLESS_ROWS) } else { size };
     let page = paging::admit(&call.principal, PageRequest::new(call.get(params::Page).into(), size))?;
-    let (rows, total) = table::versions(&app.db, call.found.param(0), page).await?;
+    let (rows, total) = table::versions(db, call.found.param(0), page).await?;
     if total == 0 {
         return Err(unknown().into());
     }
-    encoded::exact(&call, app.catalog.get()?.version, &Paged { data: rows, meta: PageMeta::new(page, total) })
+    encoded::exact(&call, live.get()?.version, &Paged { data: rows, meta: PageMeta::new(page, total) })
 }
 
 /// `GET /v1/baskets/{id}/changes`: what each of the newest versions changed, newest first.
-pub async fn changes(app: &App, call: RouteCall<'_, routes::BasketChanges>) -> Result<Answer, Failure> {
+pub async fn changes(
+    live: &LiveCatalog,
+    db: &Db,
+    call: RouteCall<'_, routes::BasketChanges>,
+) -> Result<Answer, Failure> {
     let limit = u64::from(call.get(params::Limit));
     // One more than is shown: the oldest shown version is compared with its predecessor.
     let page = PageRequest::new(1, limit.saturating_add(1));
-    let (rows, total) = table::versions(&app.db, call.found.param(0), page).await?;
+    let (rows, total) = table::versions(db, call.found.param(0), page).await?;
     if total == 0 {
         return Err(unknown().into());
     }
     let ids: Vec<&str> = rows.iter().map(|row| row.version.version_id.as_str()).collect();
-    let members = table::members(&app.db.pool, &ids).await?;
+    let members = table::members(&db.pool, &ids).await?;
     let nobody = Members::default();
     let of = |version_id: Option<&str>| version_id.and_then(|id| members.get(id)).unwrap_or(&nobody);
     let changed = rows.iter().take(usize::try_from(limit).unwrap_or(usize::MAX)).map(|listed| {
@@ -97,16 +106,17 @@ pub async fn changes(app: &App, call: RouteCall<'_, routes::BasketChanges>) -> R
         }
     });
     let changed: Vec<BasketChangeRow> = changed.collect();
-    encoded::exact(&call, app.catalog.get()?.version, &Data { data: changed })
+    encoded::exact(&call, live.get()?.version, &Data { data: changed })
 }
 
 /// `GET /v1/baskets/{id}/methodology/versions`: newest first.
 pub async fn methodologies(
-    app: &App,
+    live: &LiveCatalog,
+    db: &Db,
     call: RouteCall<'_, routes::BasketMethodologyVersions>,
 ) -> Result<Answer, Failure> {
-    let rows = table::methodologies(&app.db, call.found.param(0), call.now).await?.ok_or_else(unknown)?;
-    encoded::settled(&call, app.catalog.get()?.version, &call.part(&rows))
+    let rows = table::methodologies(db, call.found.param(0), call.now).await?.ok_or_else(unknown)?;
+    encoded::settled(&call, live.get()?.version, &call.part(&rows))
 }
 
 fn unknown() -> ApiError {
@@ -114,9 +124,9 @@ fn unknown() -> ApiError {
 }
 
 /// A version in full.
-async fn shown(app: &App, call: &Call, stored: StoredVersion) -> Result<Answer, Failure> {
+async fn shown(live: &LiveCatalog, db: &Db, call: &Call, stored: StoredVersion) -> Result<Answer, Failure> {
     let id = stored.row.version_id.as_str();
-    let Members { constituents, withheld } = table::members(&app.db.pool, &[id]).await?.remove(id).unwrap_or_default();
+    let Members { constituents, withheld } = table::members(&db.pool, &[id]).await?.remove(id).unwrap_or_default();
     let is_plain = withheld.is_empty() && stored.support.status() == SupportStatus::Current && stored.is_as_made();
     let basket = stored.basket();
     let StoredVersion { row, support, successor, methodology, .. } = stored;
@@ -142,5 +152,5 @@ async fn shown(app: &App, call: &Call, stored: StoredVersion) -> Result<Answer, 
         said.add(&body);
         etag = format!("\"{}.{}\"", row.content_hash, said.strong().trim_matches('"'));
     }
-    Ok(call.answer_named(etag, app.catalog.get()?.version, body))
+    Ok(call.answer_named(etag, live.get()?.version, body))
 }

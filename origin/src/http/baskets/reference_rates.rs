@@ -1,6 +1,6 @@
 //! `GET /v1/rates` and `/{symbol}`: reference rates of assets. Answered from the catalog, which contains no withheld chain.
 
-use crate::app::App;
+use crate::catalog::LiveCatalog;
 use crate::catalog::Vault;
 use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::call::{Call, RouteCall};
@@ -14,8 +14,8 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// The rate of every symbol that an active vault accepts, by descending value, then by symbol.
-pub fn list(app: &App, call: RouteCall<'_, routes::RateList>) -> Result<Answer, Failure> {
-    let catalog = app.catalog.get()?;
+pub fn list(live: &LiveCatalog, call: RouteCall<'_, routes::RateList>) -> Result<Answer, Failure> {
+    let catalog = live.get()?;
     let mut symbols: BTreeMap<&str, Members<'_>> = BTreeMap::new();
     for vault in catalog.actives() {
         let spelling = vault.row.asset_symbol.as_deref();
@@ -30,8 +30,8 @@ pub fn list(app: &App, call: RouteCall<'_, routes::RateList>) -> Result<Answer, 
 }
 
 /// One symbol's rate, with every vault behind it.
-pub fn by_symbol(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let catalog = app.catalog.get()?;
+pub fn by_symbol(live: &LiveCatalog, call: &Call) -> Result<Answer, Failure> {
+    let catalog = live.get()?;
     let symbol = call.found.param(0).to_uppercase();
     let spellings = catalog.symbols.spellings(&symbol).unwrap_or_default();
     let is_of_symbol = |vault: &&Vault| vault.row.asset_symbol.as_ref().is_some_and(|text| spellings.contains(text));

@@ -2,11 +2,12 @@
 
 pub mod critical;
 
-use crate::app::App;
 use crate::catalog::Catalog;
+use crate::catalog::LiveCatalog;
 use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::call::{Call, RouteCall};
 use crate::http::exchange::encoded;
+use crate::store::Db;
 use crate::store::events::pages::{FeedFilter, FeedOrder};
 use crate::store::events::{self, detail, feed, pages};
 use crate::store::{At, StoreError};
@@ -20,40 +21,44 @@ use rds_shared::wire::{ApiError, Data, Timestamp};
 const WINDOWS: [i64; 5] = [7, 30, 90, 365, FEED_DAYS];
 
 /// A page of the feed.
-pub async fn list(app: &App, call: RouteCall<'_, routes::EventList>) -> Result<Answer, Failure> {
+pub async fn list(live: &LiveCatalog, db: &Db, call: RouteCall<'_, routes::EventList>) -> Result<Answer, Failure> {
     let page = call.page()?;
-    let catalog = app.catalog.get()?;
+    let catalog = live.get()?;
     let filter = filter(&catalog, call);
-    let filter = FeedFilter { since: At(since(app, call, &filter, page).await?), ..filter };
-    let (data, has_more) = pages::page(&app.db, &filter, page).await?;
+    let filter = FeedFilter { since: At(since(db, call, &filter, page).await?), ..filter };
+    let (data, has_more) = pages::page(db, &filter, page).await?;
     encoded::exact(&call, catalog.version, &Feed { data, meta: FeedMeta::new(page, has_more) })
 }
 
 /// One published event.
-pub async fn by_id(app: &App, call: &Call) -> Result<Answer, Failure> {
+pub async fn by_id(live: &LiveCatalog, db: &Db, call: &Call) -> Result<Answer, Failure> {
     let missing = || ApiError::not_found("event");
-    let catalog = app.catalog.get()?;
+    let catalog = live.get()?;
     let id: i64 = call.found.param(0).parse().map_err(|_| missing())?;
-    let found = detail::placed(&app.db.pool, &[id]).await?.pop();
+    let found = detail::placed(&db.pool, &[id]).await?.pop();
     let shown = found.filter(|placed| placed.is_served && placed.state == PublicationState::Published);
     let detail = shown.ok_or_else(missing)?.detail;
     encoded::exact(call, catalog.version, &Data { data: detail })
 }
 
 /// The current representative of a group of events.
-pub async fn by_group(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let catalog = app.catalog.get()?;
-    let row = feed::representative(&app.db, call.found.param(0)).await?;
+pub async fn by_group(live: &LiveCatalog, db: &Db, call: &Call) -> Result<Answer, Failure> {
+    let catalog = live.get()?;
+    let row = feed::representative(db, call.found.param(0)).await?;
     let row = row.ok_or_else(|| ApiError::not_found("group of events"))?;
     encoded::exact(call, catalog.version, &Data { data: row })
 }
 
 /// `GET /v1/markets/{id}/events`.
-pub async fn of_market(app: &App, call: RouteCall<'_, routes::MarketEvents>) -> Result<Answer, Failure> {
-    let catalog = app.catalog.get()?;
+pub async fn of_market(
+    live: &LiveCatalog,
+    db: &Db,
+    call: RouteCall<'_, routes::MarketEvents>,
+) -> Result<Answer, Failure> {
+    let catalog = live.get()?;
     let market = catalog.markets.get(call.found.param(0)).ok_or_else(|| ApiError::not_found("market"))?;
     let limit = call.get(params::Limit);
-    let events = events::of_market(&app.db, &market.contract, &market.row.id, limit).await?;
+    let events = events::of_market(db, &market.contract, &market.row.id, limit).await?;
     encoded::exact(&call, catalog.version, &Data { data: events })
 }
 
@@ -91,7 +96,7 @@ fn filter<'c>(catalog: &Catalog, call: RouteCall<'c, routes::EventList>) -> Feed
 /// Newest first needs no shorter period: a longer one only adds rows after the page. Other orders use the shortest period that holds
 /// a page of matches. It does not depend on the page number, so that all pages are of one list.
 async fn since(
-    app: &App,
+    db: &Db,
     call: RouteCall<'_, routes::EventList>,
     filter: &FeedFilter<'_>,
     page: PageRequest,
@@ -99,7 +104,7 @@ async fn since(
     match call.get(params::DaysBack) {
         None if filter.order == FeedOrder::OccurredAt && filter.descending => Ok(filter.since.0),
         None => {
-            let filled = pages::nth_newest(&app.db, filter, page.size).await?;
+            let filled = pages::nth_newest(db, filter, page.size).await?;
             let holds = |days: &&i64| filled.is_some_and(|At(filled)| filled >= hour_days_before(call.now, **days));
             let days = WINDOWS.iter().find(holds).copied().unwrap_or(FEED_DAYS);
             Ok(hour_days_before(call.now, days))

@@ -1,25 +1,25 @@
 //! Checks of addresses in ids, keys and bodies: an address that its chain cannot have is refused, because it could never match.
 
-use crate::app::App;
+use crate::catalog::LiveCatalog;
 use rds_shared::model::ids::{Address, ChainId, Namespace, VaultId, VaultKey};
 use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::{ApiError, ErrorCode};
 
 /// Refuses an id whose address is not of its chain's namespace. On an unknown chain every address is accepted.
-pub(in crate::http) fn check_id(app: &App, id: &VaultId) -> Result<(), String> {
+pub(in crate::http) fn check_id(live: &LiveCatalog, id: &VaultId) -> Result<(), String> {
     match id.place() {
-        Some((chain, found)) => check(app, chain, found),
+        Some((chain, found)) => check(live, chain, found),
         None => Ok(()),
     }
 }
 
 /// The same for a vault's key.
-pub(in crate::http) fn check_key(app: &App, key: &VaultKey) -> Result<(), String> {
-    Address::parse_any(key.address.as_str()).map_or(Ok(()), |(found, _)| check(app, key.chain_id, found))
+pub(in crate::http) fn check_key(live: &LiveCatalog, key: &VaultKey) -> Result<(), String> {
+    Address::parse_any(key.address.as_str()).map_or(Ok(()), |(found, _)| check(live, key.chain_id, found))
 }
 
-fn check(app: &App, chain: ChainId, found: Namespace) -> Result<(), String> {
-    match app.catalog.namespaces()(chain) {
+fn check(live: &LiveCatalog, chain: ChainId, found: Namespace) -> Result<(), String> {
+    match live.namespaces()(chain) {
         Some(wanted) if wanted != found => {
             Err(format!("must contain an address of the namespace of chain {chain} ({})", wanted.as_str()))
         }

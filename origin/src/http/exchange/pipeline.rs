@@ -2,12 +2,12 @@
 //!
 //! Listener → handler → response → metrics and access log. A panic becomes an error response like every other failure.
 
-use crate::app::App;
 use crate::clock::Stopwatch;
 use crate::entropy;
 use crate::http::exchange::answer::{Answer, Failure, respond, tell_allowance, tell_fail_safe, tell_ignored};
 use crate::http::exchange::signing::{AnswerSigner, Unsigned};
 use crate::http::listeners::{admin, edge, relay};
+use crate::http::server::Server;
 use crate::http::transport::connection_state::ConnectionState;
 use crate::listener::Listener;
 use crate::metrics::{Caller, Label};
@@ -22,7 +22,6 @@ use rds_shared::access::budget::Verdict;
 use rds_shared::wire::{ApiError, ErrorCode, RequestId, TARGET_BYTES};
 use std::future::Future;
 use std::net::IpAddr;
-use std::sync::Arc;
 
 /// The listener and connection of a request.
 #[derive(Debug, Clone)]
@@ -80,12 +79,12 @@ impl Trace {
 }
 
 /// Answers one request.
-pub async fn answer(app: &Arc<App>, through: Ingress, request: Request) -> Response {
+pub async fn answer(server: &Server, through: Ingress, request: Request) -> Response {
     let door = through.door;
     let watch = Stopwatch::start();
     let head_only = request.method() == Method::HEAD;
     let mut trace = Trace::new(through);
-    let result = match caught(handle(app, request, &mut trace)).await {
+    let result = match caught(handle(server, request, &mut trace)).await {
         Ok(result) => result,
         Err(panic) => Err(Failure::Internal(format!("panicked: {}", panic_text(&*panic)))),
     };
@@ -106,10 +105,10 @@ pub async fn answer(app: &Arc<App>, through: Ingress, request: Request) -> Respo
     let (status, micros) = (response.status().as_u16(), watch.micros());
     if let Label::Route(id) = trace.label {
         if id.route().tells_fail_safe() {
-            tell_fail_safe(&mut response, app.fail_safe());
+            tell_fail_safe(&mut response, server.app.catalog.fail_safe());
         }
         if id.route().family.is_traffic() && !is_withheld {
-            app.traffic.answered(app.clock.now(), status >= 500);
+            server.app.traffic.answered(server.app.clock.now(), status >= 500);
         }
     }
     if trace.hangs_up {
@@ -118,32 +117,32 @@ pub async fn answer(app: &Arc<App>, through: Ingress, request: Request) -> Respo
     if let Some(signer) = &trace.signer {
         signer.sign(&mut response, body.as_ref());
     }
-    app.metrics.requests.answered(trace.label, status, micros);
-    app.metrics.requests.called(door, trace.caller);
+    server.app.metrics.requests.answered(trace.label, status, micros);
+    server.app.metrics.requests.called(door, trace.caller);
     let bytes = response.body().size_hint().exact().unwrap_or(0) as usize;
-    let at = app.clock.wall();
-    app.access_log.write(
+    let at = server.app.clock.wall();
+    server.app.access_log.write(
         &AccessLine { at, door: door.name(), request_id, label: trace.label, status, bytes, micros },
-        &app.metrics,
+        &server.app.metrics,
     );
     response
 }
 
-async fn handle(app: &Arc<App>, request: Request, trace: &mut Trace) -> Result<Answer, Failure> {
+async fn handle(server: &Server, request: Request, trace: &mut Trace) -> Result<Answer, Failure> {
     if request.uri().path_and_query().is_some_and(|target| target.as_str().len() > TARGET_BYTES) {
         return Err(ErrorCode::UriTooLong.into());
     }
     match trace.through.door {
-        Listener::Edge => in_time(app, edge::handle(app, request, trace)).await,
-        Listener::Relay => in_time(app, Box::pin(relay::handle(app, request, trace))).await,
+        Listener::Edge => in_time(server, edge::handle(server, request, trace)).await,
+        Listener::Relay => in_time(server, Box::pin(relay::handle(server, request, trace))).await,
         // An operator's import has no time limit.
-        Listener::Admin => Box::pin(admin::handle(app, request, trace)).await,
+        Listener::Admin => Box::pin(admin::handle(server, request, trace)).await,
     }
 }
 
 /// Ends a request at the read deadline.
-async fn in_time(app: &App, handling: impl Future<Output = Result<Answer, Failure>>) -> Result<Answer, Failure> {
-    match tokio::time::timeout(app.read_deadline, handling).await {
+async fn in_time(server: &Server, handling: impl Future<Output = Result<Answer, Failure>>) -> Result<Answer, Failure> {
+    match tokio::time::timeout(server.read_deadline, handling).await {
         Ok(result) => result,
         Err(_) => Err(ApiError::from(ErrorCode::DeadlineExceeded).into()),
     }

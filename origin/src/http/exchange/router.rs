@@ -14,6 +14,7 @@ use crate::http::push::{basket_webhooks, event_stream, webhooks};
 use crate::http::registry::{chains, curators, protocols, stats, symbols};
 use crate::http::scoring::{methodology, research};
 use crate::http::security::{self, signals};
+use crate::http::server::Server;
 use crate::http::service::{documents, health, me, openapi, status};
 use crate::http::vaults::{self, allocation, changes, detail, holders, portfolio, royco, strategies};
 use crate::metrics::{Caller, Label};
@@ -34,13 +35,14 @@ const CATCH_UP_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Checks that `principal` may call the matched route, parses the request and calls the route's handler.
 pub async fn route(
-    app: &Arc<App>,
+    server: &Server,
     matching: Matching,
     principal: Principal,
     head: &Parts,
     body: Bytes,
     trace: &mut Trace,
 ) -> Result<Answer, Failure> {
+    let app = &server.app;
     trace.caller = Caller::from(&principal);
     if is_of_graph(head.uri.path()) && !app.graph.is_enabled() {
         return Err(ApiError::not_found("route").into());
@@ -61,7 +63,7 @@ pub async fn route(
         now,
     });
     if let Some(question) = question
-        && let Some(page) = app.recent.get(&question)
+        && let Some(page) = server.pages.get(&question)
     {
         let tags = tags(app, route, head).await;
         refuse_while_closed(app, route)?;
@@ -95,7 +97,7 @@ pub async fn route(
     refuse_while_closed(app, route)?;
     let answer = dispatch(app, &call, head).await?.naming(call.unknown_values);
     if let Some(question) = question {
-        app.recent.offer(&question, || answer.page());
+        server.pages.offer(&question, || answer.page());
     }
     Ok(answer.made_of(tags))
 }
@@ -119,7 +121,7 @@ const fn is_page_of_the_catalog(id: RouteId) -> bool {
 /// Refuses routes that show scores while the mode is `fail_closed`. Called after the tag versions were read, so that this process
 /// knows every change of the mode that the edge knows.
 fn refuse_while_closed(app: &App, route: &Route) -> Result<(), ApiError> {
-    match route.scores && app.fail_safe() == FailSafeMode::FailClosed {
+    match route.scores && app.catalog.fail_safe() == FailSafeMode::FailClosed {
         true => Err(ErrorCode::FailClosed.into()),
         false => Ok(()),
     }
@@ -142,97 +144,99 @@ fn of(versions: &TagVersions, route: &Route) -> TagVersions {
 
 /// Handlers that query the database are boxed: their futures are large, and handlers that only read the catalog need not carry them.
 async fn dispatch(app: &Arc<App>, call: &Call, head: &Parts) -> Result<Answer, Failure> {
+    let App { catalog, db, clock, graph, histories, webhooks, .. } = &**app;
+    let signing_key = app.signing_key.as_ref();
     match call.route().id {
-        RouteId::VaultList => vaults::list(app, call.of()),
-        RouteId::VaultScores => vaults::scores(app, call.of()),
-        RouteId::VaultById => Box::pin(detail::by_id(app, call.of())).await,
-        RouteId::VaultBatch => vaults::batch(app, call),
-        RouteId::VaultDetail => Box::pin(detail::by_address(app, call.of())).await,
-        RouteId::VaultSnapshots => Box::pin(detail::snapshots(app, call.of())).await,
-        RouteId::VaultScoreHistory => Box::pin(detail::score_history(app, call.of())).await,
-        RouteId::VaultEvents => Box::pin(detail::events(app, call.of())).await,
-        RouteId::VaultChanges => Box::pin(changes::list(app, call.of())).await,
-        RouteId::VaultHolders => Box::pin(holders::latest(app, call.of())).await,
-        RouteId::VaultHolderHistory => Box::pin(holders::history(app, call.of())).await,
-        RouteId::VaultMarkets => Box::pin(allocation::markets(app, call)).await,
-        RouteId::VaultStrategies => Box::pin(strategies::breakdown(app, call)).await,
-        RouteId::VaultStrategy => Box::pin(strategies::single(app, call)).await,
-        RouteId::Chains => chains::list(app, call.of()),
-        RouteId::ProtocolList => protocols::list(app, call.of()),
-        RouteId::ProtocolById => Box::pin(protocols::by_id(app, call.of())).await,
-        RouteId::CuratorList => curators::list(app, call.of()),
-        RouteId::CuratorById => Box::pin(curators::by_id(app, call.of())).await,
-        RouteId::CuratorEvents => Box::pin(curators::events(app, call.of())).await,
-        RouteId::Me => Box::pin(me::me(app, call)).await,
-        RouteId::MarketList => markets::list(app, call.of()),
-        RouteId::MarketEvents => Box::pin(events::of_market(app, call.of())).await,
-        RouteId::VaultsWithCriticalIncidents => Box::pin(critical::list(app, call.of())).await,
-        RouteId::EventList => Box::pin(events::list(app, call.of())).await,
-        RouteId::EventById => Box::pin(events::by_id(app, call)).await,
-        RouteId::EventGroup => Box::pin(events::by_group(app, call)).await,
-        RouteId::MarketById => Box::pin(markets::by_id(app, call)).await,
-        RouteId::OracleList => oracles::list(app, call.of()),
-        RouteId::OracleByAddress => oracles::by_address(app, call),
-        RouteId::Stats => stats::stats(app, call),
-        RouteId::AssetSymbols => symbols::list(app, call.of()),
-        RouteId::AssetSymbolHistory => Box::pin(symbols::history(app, call.of())).await,
-        RouteId::Portfolio => Box::pin(portfolio::by_address(app, call)).await,
-        RouteId::Royco => royco::list(app, call.of()),
-        RouteId::AssetList => assets::list(app, call.of()),
-        RouteId::AssetFacets => assets::facets(app, call),
-        RouteId::AssetDetail => Box::pin(assets::by_address(app, call)).await,
-        RouteId::RwaList => rwa::list(app, call.of()),
-        RouteId::RwaFacets => rwa::facets(app, call),
-        RouteId::RwaCoverage => rwa::coverage(app, call),
-        RouteId::RwaHistory => Box::pin(rwa::history(app, call.of())).await,
-        RouteId::RwaById => Box::pin(rwa::by_id(app, call)).await,
-        RouteId::ReviewerList => reviewers::list(app, call.of()),
-        RouteId::SecurityEventList => security::events(app, call.of()),
-        RouteId::LossBoard => security::losses(app, call.of::<routes::LossBoard>()),
-        RouteId::SignalList => Box::pin(signals::list(app, call.of())).await,
-        RouteId::SignalById => Box::pin(signals::by_id(app, call)).await,
-        RouteId::Methodology => methodology::methodology(app, call),
-        RouteId::ValidationReports => Box::pin(research::validation_reports(app, call.of())).await,
-        RouteId::Claims => Box::pin(research::claims(app, call.of())).await,
-        RouteId::ResearchSources => Box::pin(research::sources(app, call.of())).await,
-        RouteId::Predictions => Box::pin(research::predictions(app, call.of())).await,
-        RouteId::Backtests => Box::pin(research::backtests(app, call.of())).await,
-        RouteId::ModelHealth => Box::pin(research::model_health(app, call.of())).await,
-        RouteId::BasketList => Box::pin(baskets::list(app, call.of())).await,
-        RouteId::BasketById => Box::pin(baskets::by_id(app, call.of())).await,
-        RouteId::BasketVersions => Box::pin(baskets::versions(app, call.of())).await,
-        RouteId::BasketVersion => Box::pin(baskets::version(app, call)).await,
-        RouteId::BasketChanges => Box::pin(baskets::changes(app, call.of())).await,
-        RouteId::BasketMethodologyVersions => Box::pin(baskets::methodologies(app, call.of())).await,
-        RouteId::WebhookCreate => Box::pin(webhooks::create(app, call)).await,
-        RouteId::WebhookList => Box::pin(webhooks::list(app, call.of())).await,
-        RouteId::WebhookById => Box::pin(webhooks::by_id(app, call)).await,
-        RouteId::WebhookDelete => Box::pin(webhooks::delete(app, call)).await,
-        RouteId::WebhookTest => Box::pin(webhooks::test(app, call)).await,
-        RouteId::WebhookDeliveries => Box::pin(webhooks::deliveries(app, call.of())).await,
-        RouteId::WebhookReplay => Box::pin(webhooks::replay(app, call.of())).await,
-        RouteId::WebhookEnable => Box::pin(webhooks::enable(app, call)).await,
-        RouteId::BasketWebhookCreate => Box::pin(basket_webhooks::create(app, call)).await,
-        RouteId::BasketWebhooksOfAll => Box::pin(basket_webhooks::of_all(app, call.of())).await,
-        RouteId::BasketWebhookList => Box::pin(basket_webhooks::list(app, call.of())).await,
-        RouteId::BasketWebhookDelete => Box::pin(basket_webhooks::delete(app, call)).await,
-        RouteId::BasketWebhookReplay => Box::pin(basket_webhooks::replay(app, call.of())).await,
-        RouteId::BasketWebhookEnable => Box::pin(basket_webhooks::enable(app, call)).await,
-        RouteId::IndexList => Box::pin(indices::list(app, call.of())).await,
-        RouteId::IndexById => Box::pin(indices::by_id(app, call)).await,
-        RouteId::IndexLevels => Box::pin(indices::levels(app, call.of())).await,
-        RouteId::RateList => reference_rates::list(app, call.of()),
-        RouteId::RateBySymbol => reference_rates::by_symbol(app, call),
-        RouteId::LookThrough => graph::look_through(app, call.of()),
-        RouteId::Breach => graph::breach(app),
-        RouteId::IncidentExposure => graph::incident_exposure(app, call.of()),
-        RouteId::IncidentSummary => graph::incident_summary(app),
-        RouteId::GraphSnapshot => Box::pin(graph::snapshot(app, call)).await,
-        RouteId::GraphCheck => Box::pin(decisions::check(app, call)).await,
-        RouteId::DecisionById => Box::pin(decisions::by_id(app, call)).await,
-        RouteId::SignerList => Box::pin(decisions::signers(app, call.of())).await,
-        RouteId::DecisionVerify => Box::pin(decisions::evidence(app, call)).await,
-        RouteId::EventStream => Box::pin(event_stream::open(app, call.of(), head)).await,
+        RouteId::VaultList => vaults::list(catalog, call.of()),
+        RouteId::VaultScores => vaults::scores(catalog, call.of()),
+        RouteId::VaultById => Box::pin(detail::by_id(catalog, db, histories, call.of())).await,
+        RouteId::VaultBatch => vaults::batch(catalog, call),
+        RouteId::VaultDetail => Box::pin(detail::by_address(catalog, db, histories, call.of())).await,
+        RouteId::VaultSnapshots => Box::pin(detail::snapshots(catalog, db, histories, call.of())).await,
+        RouteId::VaultScoreHistory => Box::pin(detail::score_history(catalog, db, call.of())).await,
+        RouteId::VaultEvents => Box::pin(detail::events(catalog, db, call.of())).await,
+        RouteId::VaultChanges => Box::pin(changes::list(catalog, db, call.of())).await,
+        RouteId::VaultHolders => Box::pin(holders::latest(catalog, db, call.of())).await,
+        RouteId::VaultHolderHistory => Box::pin(holders::history(catalog, db, call.of())).await,
+        RouteId::VaultMarkets => Box::pin(allocation::markets(catalog, db, call)).await,
+        RouteId::VaultStrategies => Box::pin(strategies::breakdown(catalog, db, call)).await,
+        RouteId::VaultStrategy => Box::pin(strategies::single(catalog, db, call)).await,
+        RouteId::Chains => chains::list(catalog, call.of()),
+        RouteId::ProtocolList => protocols::list(catalog, call.of()),
+        RouteId::ProtocolById => Box::pin(protocols::by_id(catalog, db, call.of())).await,
+        RouteId::CuratorList => curators::list(catalog, call.of()),
+        RouteId::CuratorById => Box::pin(curators::by_id(catalog, db, call.of())).await,
+        RouteId::CuratorEvents => Box::pin(curators::events(catalog, db, call.of())).await,
+        RouteId::Me => Box::pin(me::me(db, clock, call)).await,
+        RouteId::MarketList => markets::list(catalog, call.of()),
+        RouteId::MarketEvents => Box::pin(events::of_market(catalog, db, call.of())).await,
+        RouteId::VaultsWithCriticalIncidents => Box::pin(critical::list(catalog, db, call.of())).await,
+        RouteId::EventList => Box::pin(events::list(catalog, db, call.of())).await,
+        RouteId::EventById => Box::pin(events::by_id(catalog, db, call)).await,
+        RouteId::EventGroup => Box::pin(events::by_group(catalog, db, call)).await,
+        RouteId::MarketById => Box::pin(markets::by_id(catalog, db, call)).await,
+        RouteId::OracleList => oracles::list(catalog, call.of()),
+        RouteId::OracleByAddress => oracles::by_address(catalog, call),
+        RouteId::Stats => stats::stats(catalog, call),
+        RouteId::AssetSymbols => symbols::list(catalog, call.of()),
+        RouteId::AssetSymbolHistory => Box::pin(symbols::history(catalog, db, call.of())).await,
+        RouteId::Portfolio => Box::pin(portfolio::by_address(catalog, db, call)).await,
+        RouteId::Royco => royco::list(catalog, call.of()),
+        RouteId::AssetList => assets::list(catalog, call.of()),
+        RouteId::AssetFacets => assets::facets(catalog, call),
+        RouteId::AssetDetail => Box::pin(assets::by_address(catalog, db, call)).await,
+        RouteId::RwaList => rwa::list(catalog, call.of()),
+        RouteId::RwaFacets => rwa::facets(catalog, call),
+        RouteId::RwaCoverage => rwa::coverage(catalog, call),
+        RouteId::RwaHistory => Box::pin(rwa::history(catalog, db, call.of())).await,
+        RouteId::RwaById => Box::pin(rwa::by_id(catalog, db, call)).await,
+        RouteId::ReviewerList => reviewers::list(catalog, call.of()),
+        RouteId::SecurityEventList => security::events(catalog, call.of()),
+        RouteId::LossBoard => security::losses(catalog, call.of::<routes::LossBoard>()),
+        RouteId::SignalList => Box::pin(signals::list(catalog, db, call.of())).await,
+        RouteId::SignalById => Box::pin(signals::by_id(catalog, db, call)).await,
+        RouteId::Methodology => methodology::methodology(catalog, call),
+        RouteId::ValidationReports => Box::pin(research::validation_reports(catalog, db, call.of())).await,
+        RouteId::Claims => Box::pin(research::claims(catalog, db, call.of())).await,
+        RouteId::ResearchSources => Box::pin(research::sources(catalog, db, call.of())).await,
+        RouteId::Predictions => Box::pin(research::predictions(catalog, db, call.of())).await,
+        RouteId::Backtests => Box::pin(research::backtests(catalog, db, call.of())).await,
+        RouteId::ModelHealth => Box::pin(research::model_health(catalog, db, call.of())).await,
+        RouteId::BasketList => Box::pin(baskets::list(catalog, db, call.of())).await,
+        RouteId::BasketById => Box::pin(baskets::by_id(catalog, db, call.of())).await,
+        RouteId::BasketVersions => Box::pin(baskets::versions(catalog, db, call.of())).await,
+        RouteId::BasketVersion => Box::pin(baskets::version(catalog, db, call)).await,
+        RouteId::BasketChanges => Box::pin(baskets::changes(catalog, db, call.of())).await,
+        RouteId::BasketMethodologyVersions => Box::pin(baskets::methodologies(catalog, db, call.of())).await,
+        RouteId::WebhookCreate => Box::pin(webhooks::create(db, webhooks, call)).await,
+        RouteId::WebhookList => Box::pin(webhooks::list(db, call.of())).await,
+        RouteId::WebhookById => Box::pin(webhooks::by_id(db, call)).await,
+        RouteId::WebhookDelete => Box::pin(webhooks::delete(db, call)).await,
+        RouteId::WebhookTest => Box::pin(webhooks::test(db, clock, webhooks, call)).await,
+        RouteId::WebhookDeliveries => Box::pin(webhooks::deliveries(db, clock, webhooks, call.of())).await,
+        RouteId::WebhookReplay => Box::pin(webhooks::replay(db, webhooks, call.of())).await,
+        RouteId::WebhookEnable => Box::pin(webhooks::enable(db, webhooks, call)).await,
+        RouteId::BasketWebhookCreate => Box::pin(basket_webhooks::create(db, webhooks, call)).await,
+        RouteId::BasketWebhooksOfAll => Box::pin(basket_webhooks::of_all(db, call.of())).await,
+        RouteId::BasketWebhookList => Box::pin(basket_webhooks::list(db, call.of())).await,
+        RouteId::BasketWebhookDelete => Box::pin(basket_webhooks::delete(db, call)).await,
+        RouteId::BasketWebhookReplay => Box::pin(basket_webhooks::replay(db, webhooks, call.of())).await,
+        RouteId::BasketWebhookEnable => Box::pin(basket_webhooks::enable(db, webhooks, call)).await,
+        RouteId::IndexList => Box::pin(indices::list(catalog, db, call.of())).await,
+        RouteId::IndexById => Box::pin(indices::by_id(catalog, db, call)).await,
+        RouteId::IndexLevels => Box::pin(indices::levels(catalog, db, call.of())).await,
+        RouteId::RateList => reference_rates::list(catalog, call.of()),
+        RouteId::RateBySymbol => reference_rates::by_symbol(catalog, call),
+        RouteId::LookThrough => graph::look_through(catalog, graph, call.of()),
+        RouteId::Breach => graph::breach(graph),
+        RouteId::IncidentExposure => graph::incident_exposure(catalog, graph, call.of()),
+        RouteId::IncidentSummary => graph::incident_summary(graph),
+        RouteId::GraphSnapshot => Box::pin(graph::snapshot(catalog, db, graph, call)).await,
+        RouteId::GraphCheck => Box::pin(decisions::check(catalog, db, graph, signing_key, &app.metrics, call)).await,
+        RouteId::DecisionById => Box::pin(decisions::by_id(catalog, db, call)).await,
+        RouteId::SignerList => Box::pin(decisions::signers(catalog, db, call.of())).await,
+        RouteId::DecisionVerify => Box::pin(decisions::evidence(catalog, db, call)).await,
+        RouteId::EventStream => Box::pin(event_stream::open(catalog, &app.stream_sources, call.of(), head)).await,
         RouteId::Health => Box::pin(health::health(app, call)).await,
         RouteId::Status => Box::pin(status::status(app, call)).await,
         RouteId::OpenApi => Ok(openapi::document(call)),

@@ -2,10 +2,12 @@
 
 pub mod decisions;
 
-use crate::app::App;
+use crate::catalog::LiveCatalog;
+use crate::graph::Graph;
 use crate::graph::Snapshot;
 use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::call::{Call, RouteCall};
+use crate::store::Db;
 use crate::store::graph::snapshots;
 use rds_shared::model::content_hash::ContentHash;
 use rds_shared::model::graph::{ByKey, Incidents, LookedThrough};
@@ -19,9 +21,13 @@ use std::collections::BTreeSet;
 const MAX_KEYS: usize = 50;
 
 /// The look-through of vaults down to their assets.
-pub fn look_through(app: &App, call: RouteCall<'_, routes::LookThrough>) -> Result<Answer, Failure> {
-    let keys = keys(app, call.get(params::VaultKeys))?;
-    let snapshot = app.graph.get()?;
+pub fn look_through(
+    live: &LiveCatalog,
+    graph: &Graph,
+    call: RouteCall<'_, routes::LookThrough>,
+) -> Result<Answer, Failure> {
+    let keys = keys(live, call.get(params::VaultKeys))?;
+    let snapshot = graph.get()?;
     let Snapshot { manifest, graph, .. } = &*snapshot;
     let results = keys.into_iter().map(|key| (key.to_string(), graph.look_through(&key))).collect();
     let (snapshot_id, built_at, valid_time) = (manifest.snapshot_id, manifest.built_at, manifest.valid_time);
@@ -29,14 +35,18 @@ pub fn look_through(app: &App, call: RouteCall<'_, routes::LookThrough>) -> Resu
 }
 
 /// The breach preview of the snapshot.
-pub fn breach(app: &App) -> Result<Answer, Failure> {
-    Ok(Answer::json(app.graph.get()?.breach.clone()))
+pub fn breach(graph: &Graph) -> Result<Answer, Failure> {
+    Ok(Answer::json(graph.get()?.breach.clone()))
 }
 
 /// The share of vaults that is exposed to incidents.
-pub fn incident_exposure(app: &App, call: RouteCall<'_, routes::IncidentExposure>) -> Result<Answer, Failure> {
-    let keys = keys(app, call.get(params::VaultKeys))?;
-    let snapshot = app.graph.get()?;
+pub fn incident_exposure(
+    live: &LiveCatalog,
+    graph: &Graph,
+    call: RouteCall<'_, routes::IncidentExposure>,
+) -> Result<Answer, Failure> {
+    let keys = keys(live, call.get(params::VaultKeys))?;
+    let snapshot = graph.get()?;
     let facts = snapshot.graph.facts();
     let exposure = |key: VaultKey| (key.to_string(), snapshot.incidents.exposure(facts, &key));
     let answer = ByKey { results: keys.into_iter().map(exposure).collect() };
@@ -44,32 +54,32 @@ pub fn incident_exposure(app: &App, call: RouteCall<'_, routes::IncidentExposure
 }
 
 /// The same for all vaults, by issuer of the affected assets.
-pub fn incident_summary(app: &App) -> Result<Answer, Failure> {
-    Ok(Answer::json(app.graph.get()?.incident_summary.clone()))
+pub fn incident_summary(graph: &Graph) -> Result<Answer, Failure> {
+    Ok(Answer::json(graph.get()?.incident_summary.clone()))
 }
 
 /// The manifest of a snapshot, as it was frozen. While no snapshot is loaded, an unknown one is 503, because it may still be built.
-pub async fn snapshot(app: &App, call: &Call) -> Result<Answer, Failure> {
+pub async fn snapshot(live: &LiveCatalog, db: &Db, graph: &Graph, call: &Call) -> Result<Answer, Failure> {
     let bad = || ApiError::parameter(Detail::new(In::Path, "id", "must be 64 hex characters"));
     let id = ContentHash::parse(call.found.param(0)).ok_or_else(bad)?.to_hex();
-    let Some(manifest) = snapshots::manifest(&app.db, &id).await? else {
-        app.graph.get()?;
+    let Some(manifest) = snapshots::manifest(db, &id).await? else {
+        graph.get()?;
         return Err(ApiError::not_found("snapshot").into());
     };
     let mut etag = call.etag();
     etag.add(manifest.as_bytes());
-    Ok(call.answer(etag, app.catalog.get()?.version, || format!("{{\"data\":{manifest}}}").into_bytes()))
+    Ok(call.answer(etag, live.get()?.version, || format!("{{\"data\":{manifest}}}").into_bytes()))
 }
 
 /// The distinct keys of the parameter `vaults`.
-fn keys(app: &App, text: &str) -> Result<BTreeSet<VaultKey>, ApiError> {
+fn keys(live: &LiveCatalog, text: &str) -> Result<BTreeSet<VaultKey>, ApiError> {
     let fault = |reason: String| Detail::new(In::Query, "vaults", reason);
     let texts: Vec<&str> = text.split(',').map(str::trim).collect();
     if texts.len() > MAX_KEYS {
         let reason = format!("must have at most {MAX_KEYS} keys");
         return Err(ApiError::invalid(ErrorCode::TooManyItems, vec![fault(reason)]));
     }
-    let namespace = app.catalog.namespaces();
+    let namespace = live.namespaces();
     let key = |text| VaultKey::parse_on(text, &namespace).ok_or(text);
     texts.into_iter().map(key).collect::<Result<_, _>>().map_err(|bad| {
         let shown: String = bad.chars().take(80).collect();

@@ -2,7 +2,6 @@
 //!
 //! Its paths are not part of the public interface, so they are listed here and not in the route table.
 
-use crate::app::App;
 use crate::clock_check;
 use crate::config::Secret;
 use crate::http::exchange::answer::{Answer, Failure, METRICS_TEXT};
@@ -10,6 +9,7 @@ use crate::http::exchange::body;
 use crate::http::exchange::pipeline::Trace;
 use crate::http::exchange::router::wrong_method;
 use crate::http::listeners::ingest;
+use crate::http::server::Server;
 use crate::http::service::health;
 use crate::metrics::{Caller, Label};
 use crate::store::service::test_clock;
@@ -21,7 +21,6 @@ use rds_shared::wire::time::Micros;
 use rds_shared::wire::{ApiError, ErrorCode, Timestamp};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use std::sync::Arc;
 
 /// Largest body of a clock change, in bytes.
 const CLOCK_BODY_BYTES: usize = 1_024;
@@ -45,51 +44,51 @@ impl AdminToken {
 }
 
 /// Checks the token, then routes. Readiness needs no token, because probes cannot send one.
-pub async fn handle(app: &Arc<App>, request: Request, trace: &mut Trace) -> Result<Answer, Failure> {
+pub async fn handle(server: &Server, request: Request, trace: &mut Trace) -> Result<Answer, Failure> {
     trace.label = Label::Admin;
     let (head, body) = request.into_parts();
     let (method, path) = (head.method.as_str(), head.uri.path());
     if path == "/ready" {
         trace.caller = Caller::Probe;
         return if matches!(method, "GET" | "HEAD") {
-            health::ready(app).await
+            health::ready(&server.app).await
         } else {
             Err(wrong_method("GET, HEAD").into())
         };
     }
-    if !app.admin_token.authenticates(&head.headers) {
+    if !server.admin_token.authenticates(&head.headers) {
         return Err(ApiError::new(ErrorCode::Unauthorized, "send the admin token as a Bearer credential").into());
     }
     trace.caller = Caller::Operator;
     trace.through.line.prove();
     match (method, path) {
-        ("POST", "/ingest") => ingest::take(app, body).await,
+        ("POST", "/ingest") => ingest::take(server, body).await,
         (_, "/ingest") => Err(wrong_method("POST").into()),
-        ("GET" | "HEAD", "/metrics") => Ok(Answer::text(METRICS_TEXT, app.scrape())),
+        ("GET" | "HEAD", "/metrics") => Ok(Answer::text(METRICS_TEXT, server.scrape())),
         (_, "/metrics") => Err(wrong_method("GET, HEAD").into()),
         // Without a test clock this path does not exist.
-        (_, "/clock") if !app.clock.is_movable() => Err(ApiError::not_found("route").into()),
-        ("GET" | "HEAD", "/clock") => now(app),
+        (_, "/clock") if !server.app.clock.is_movable() => Err(ApiError::not_found("route").into()),
+        ("GET" | "HEAD", "/clock") => now(server),
         ("PUT", "/clock") => {
-            let body = body::read(body, CLOCK_BODY_BYTES, &app.doors.operators_bodies).await?;
-            move_clock(app, &body.bytes)?;
-            store_clock_shift(app).await;
-            now(app)
+            let body = body::read(body, CLOCK_BODY_BYTES, &server.limits.operators_bodies).await?;
+            move_clock(server, &body.bytes)?;
+            store_clock_shift(server).await;
+            now(server)
         }
         (_, "/clock") => Err(wrong_method("GET, HEAD, PUT").into()),
         _ => Err(ApiError::not_found("route").into()),
     }
 }
 
-fn now(app: &App) -> Result<Answer, Failure> {
+fn now(server: &Server) -> Result<Answer, Failure> {
     #[derive(Serialize)]
     struct Now {
         now: String,
     }
-    Answer::value(&Now { now: Micros(app.clock.now()).to_string() })
+    Answer::value(&Now { now: Micros(server.app.clock.now()).to_string() })
 }
 
-fn move_clock(app: &App, body: &[u8]) -> Result<(), Failure> {
+fn move_clock(server: &Server, body: &[u8]) -> Result<(), Failure> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Move {
@@ -101,24 +100,24 @@ fn move_clock(app: &App, body: &[u8]) -> Result<(), Failure> {
     match wanted {
         Move { now: Some(text), advance_seconds: None } => {
             let instant = Timestamp::parse(&text).ok_or_else(|| bad_field("now", "must be an ISO 8601 instant"))?;
-            app.clock.set(instant);
+            server.app.clock.set(instant);
         }
         Move { now: None, advance_seconds: Some(seconds) } => {
-            app.clock.advance(seconds);
+            server.app.clock.advance(seconds);
         }
         _ => return Err(bad_field("now", "or advance_seconds must be given, and not both").into()),
     }
-    tracing::info!(now = %app.clock.now(), "the test clock was moved");
+    tracing::info!(now = %server.app.clock.now(), "the test clock was moved");
     Ok(())
 }
 
 /// Stores the clock's shift for the commands, which use the service's time. Logs an error if the clock is behind the newest facts.
-async fn store_clock_shift(app: &App) {
-    if let Err(error) = test_clock::note(&app.db, app.clock.shift()).await {
+async fn store_clock_shift(server: &Server) {
+    if let Err(error) = test_clock::note(&server.app.db, server.app.clock.shift()).await {
         tracing::warn!(%error, "the shift of the test clock could not be stored: commands do not use the moved time");
     }
-    match clock_check::behind(&app.db, app.clock.now()).await {
-        Ok(Some(newest)) => tracing::error!(now = %app.clock.now(), %newest, "{}", clock_check::WENT_BACK),
+    match clock_check::behind(&server.app.db, server.app.clock.now()).await {
+        Ok(Some(newest)) => tracing::error!(now = %server.app.clock.now(), %newest, "{}", clock_check::WENT_BACK),
         Ok(None) => {}
         Err(error) => tracing::warn!(%error, "could not check whether the clock went back"),
     }

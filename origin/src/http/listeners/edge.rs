@@ -4,7 +4,6 @@
 //! signed digest. Assertions of the previous release (v1) can be verified only with the body. It is read once form, key and age are
 //! right, within five seconds and within a small memory limit for all such bodies. The next release refuses v1.
 
-use crate::app::App;
 use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::body::{self, Held};
 use crate::http::exchange::pipeline::Trace;
@@ -12,7 +11,9 @@ use crate::http::exchange::router;
 use crate::http::exchange::signing::AnswerSigner;
 use crate::http::listeners::assertion::{Refusal, RequestOrigin};
 use crate::http::listeners::{edge_messages, replays};
+use crate::http::server::Server;
 use crate::listener::Listener;
+use crate::metrics::Metrics;
 use axum::body::{Body as Incoming, HttpBody};
 use axum::extract::Request;
 use axum::http::HeaderMap;
@@ -20,7 +21,6 @@ use rds_shared::access::{Assertion, SignedHead, Vouched, forwarded, link};
 use rds_shared::route::{Body, Matching, Method, match_route};
 use rds_shared::wire::hex::unhex_array;
 use rds_shared::wire::{ApiError, ErrorCode, RequestId, headers};
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
@@ -30,62 +30,62 @@ const BODY_BYTES: usize = link::MESSAGE_BYTES;
 const UNVERIFIED_BODY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Verifies the assertion, reads the body, compares it with the signed digest, then routes.
-pub async fn handle(app: &Arc<App>, request: Request, trace: &mut Trace) -> Result<Answer, Failure> {
+pub async fn handle(server: &Server, request: Request, trace: &mut Trace) -> Result<Answer, Failure> {
     let (head, body) = request.into_parts();
     let sent = &head.headers;
     let all = sent.iter().map(|(name, value)| (name.as_str(), value.to_str().ok()));
     let (Some(signed), Some(principal), Some(forwarded)) =
         (text(sent, headers::ASSERTION), text(sent, headers::PRINCIPAL), forwarded::read(all))
     else {
-        return Err(refused(app, trace, Refusal::Missing));
+        return Err(refused(server, trace, Refusal::Missing));
     };
     let target = head.uri.path_and_query().map_or("/", |target| target.as_str());
     let covered = SignedHead { method: head.method.as_str(), target, principal, forwarded: &forwarded };
-    let now = app.clock.wall().as_seconds();
+    let now = server.app.clock.wall().as_seconds();
     let assertion = match Assertion::parse(signed) {
         Ok(assertion) => assertion,
-        Err(fault) => return Err(refused(app, trace, Refusal::Assertion(fault))),
+        Err(fault) => return Err(refused(server, trace, Refusal::Assertion(fault))),
     };
-    let vouched = match assertion.verify_head(&app.assertion_keys, covered, now) {
+    let vouched = match assertion.verify_head(&server.assertion_keys, covered, now) {
         Ok(vouched) => vouched,
         Err(fault) => {
             // The refusal of an expired assertion is signed, if the edge made it: the edge learns that one of the two clocks is wrong.
-            let key = assertion.signer(&app.assertion_keys, &covered);
+            let key = assertion.signer(&server.assertion_keys, &covered);
             trace.signer = key.map(|key| AnswerSigner::with(key, assertion.nonce()));
-            return Err(refused(app, trace, Refusal::Assertion(fault)));
+            return Err(refused(server, trace, Refusal::Assertion(fault)));
         }
     };
     trace.signer = AnswerSigner::of(&vouched);
     let request_id = text(sent, headers::REQUEST_ID).and_then(RequestId::parse);
     trace.request_id = request_id.filter(|_| vouched.is_proven());
     let Some(speaker) = RequestOrigin::read(principal) else {
-        return Err(refused(app, trace, Refusal::Principal));
+        return Err(refused(server, trace, Refusal::Principal));
     };
     let matching = match_route(Method::parse(head.method.as_str()), head.uri.path());
     let held = if vouched.is_proven() {
-        admit(app, &vouched, &speaker, &matching, trace, now).await?;
-        body::read(body, cap(&matching), &app.doors.edge_bodies).await?
+        admit(server, &vouched, &speaker, &matching, trace, now).await?;
+        body::read(body, cap(&matching), &server.limits.edge_bodies).await?
     } else {
-        read_unverified(app, trace, body, cap(&matching)).await?
+        read_unverified(server, trace, body, cap(&matching)).await?
     };
     if let Err(fault) = vouched.check_body(&held.bytes) {
-        return Err(refused(app, trace, Refusal::Assertion(fault)));
+        return Err(refused(server, trace, Refusal::Assertion(fault)));
     }
     if !vouched.is_proven() {
-        admit(app, &vouched, &speaker, &matching, trace, now).await?;
+        admit(server, &vouched, &speaker, &matching, trace, now).await?;
     }
     trace.request_id = request_id;
     match speaker {
         RequestOrigin::Caller(principal) => {
-            router::route(app, matching, principal, &head, held.bytes.clone(), trace).await
+            router::route(server, matching, principal, &head, held.bytes.clone(), trace).await
         }
-        RequestOrigin::Edge => Box::pin(edge_messages::take(app, &head, &held.bytes, trace)).await,
+        RequestOrigin::Edge => Box::pin(edge_messages::take(&server.app, &head, &held.bytes, trace)).await,
     }
 }
 
 /// Admits a verified request: spends its nonce so that it cannot be replayed, and marks its connection as proved.
 async fn admit(
-    app: &App,
+    server: &Server,
     vouched: &Vouched<'_>,
     speaker: &RequestOrigin,
     matching: &Matching,
@@ -93,42 +93,47 @@ async fn admit(
     now: i64,
 ) -> Result<(), Failure> {
     let nonce = vouched.assertion().nonce();
-    if let Err(refusal) = app.nonces.spend(nonce, now) {
-        return Err(refused(app, trace, refusal));
+    if let Err(refusal) = server.nonces.spend(nonce, now) {
+        return Err(refused(server, trace, refusal));
     }
     trace.through.nonce = unhex_array(nonce);
     if let (RequestOrigin::Caller(_), Matching::Found(found)) = (speaker, matching)
         && replays::is_spent_everywhere(found.route)
-        && !replays::spend(app, &trace.through).await?
+        && !replays::spend(&server.app.db, &trace.through).await?
     {
-        return Err(refused(app, trace, Refusal::Replayed));
+        return Err(refused(server, trace, Refusal::Replayed));
     }
     // Only after the nonce: a replayed request must not make its sender a known peer.
     trace.through.line.prove();
-    app.metrics.edge_heard_at.store(now, Relaxed);
+    server.app.metrics.edge_heard_at.store(now, Relaxed);
     Ok(())
 }
 
 /// Reads the body of a v1 request, which cannot be verified before.
-async fn read_unverified<'a>(app: &'a App, trace: &Trace, body: Incoming, cap: usize) -> Result<Held<'a>, Failure> {
+async fn read_unverified<'a>(
+    server: &'a Server,
+    trace: &Trace,
+    body: Incoming,
+    cap: usize,
+) -> Result<Held<'a>, Failure> {
     if body.is_end_stream() {
-        return body::read(body, cap, &app.doors.strange_bodies).await;
+        return body::read(body, cap, &server.limits.strange_bodies).await;
     }
-    let is_known = app.doors.at(Listener::Edge).is_known(trace.through.peer);
-    let memory = if is_known { &app.doors.unproved_bodies } else { &app.doors.strange_bodies };
+    let is_known = server.limits.at(Listener::Edge).is_known(trace.through.peer);
+    let memory = if is_known { &server.limits.unproved_bodies } else { &server.limits.strange_bodies };
     body::read_within(UNVERIFIED_BODY_TIMEOUT, body, cap, memory).await
 }
 
 /// The response to a request without a valid assertion. It closes the connection, so that the edge's retry may reach another
 /// process, whose clock or keys are right.
-fn refused(app: &App, trace: &mut Trace, refusal: Refusal) -> Failure {
+fn refused(server: &Server, trace: &mut Trace, refusal: Refusal) -> Failure {
     trace.hangs_up = true;
-    refusal_of(app, refusal)
+    refusal_of(&server.app.metrics, refusal)
 }
 
 /// The same 401 for every reason, which is only logged; 503 if no more nonces can be remembered.
-pub(in crate::http) fn refusal_of(app: &App, refusal: Refusal) -> Failure {
-    app.metrics.assertions_refused.fetch_add(1, Relaxed);
+pub(in crate::http) fn refusal_of(metrics: &Metrics, refusal: Refusal) -> Failure {
+    metrics.assertions_refused.fetch_add(1, Relaxed);
     tracing::debug!(?refusal, "an assertion was refused");
     match refusal {
         Refusal::Full => ErrorCode::ServiceUnavailable.into(),

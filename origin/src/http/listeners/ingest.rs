@@ -1,8 +1,8 @@
 //! `POST /ingest`: a batch of observations, committed completely or not at all.
 
-use crate::app::App;
 use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::body;
+use crate::http::server::Server;
 use crate::ingest::{self, Batch, Fault, IngestError, IngestReport, MAX_BATCH_BYTES};
 use axum::body::Body;
 use rds_shared::wire::error::{Detail, In};
@@ -11,13 +11,13 @@ use serde::Serialize;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Reads, checks and commits one batch, notifies the catalog, then responds.
-pub async fn take(app: &App, body: Body) -> Result<Answer, Failure> {
-    match committed(app, body).await {
+pub async fn take(server: &Server, body: Body) -> Result<Answer, Failure> {
+    match committed(server, body).await {
         Ok(report) => {
-            app.metrics.ingest_batches.fetch_add(1, Relaxed);
-            app.metrics.ingest_observations.fetch_add(report.lines, Relaxed);
-            app.catalog.facts_changed();
-            app.journal.committed();
+            server.app.metrics.ingest_batches.fetch_add(1, Relaxed);
+            server.app.metrics.ingest_observations.fetch_add(report.lines, Relaxed);
+            server.app.catalog.facts_changed();
+            server.app.journal.committed();
             #[derive(Serialize)]
             struct Taken {
                 data: IngestReport,
@@ -25,19 +25,19 @@ pub async fn take(app: &App, body: Body) -> Result<Answer, Failure> {
             Answer::value(&Taken { data: report })
         }
         Err(failure) => {
-            app.metrics.ingest_refused.fetch_add(1, Relaxed);
+            server.app.metrics.ingest_refused.fetch_add(1, Relaxed);
             Err(failure)
         }
     }
 }
 
-async fn committed(app: &App, body: Body) -> Result<IngestReport, Failure> {
-    let held = body::read(body, MAX_BATCH_BYTES as usize, &app.doors.operators_bodies).await?;
+async fn committed(server: &Server, body: Body) -> Result<IngestReport, Failure> {
+    let held = body::read(body, MAX_BATCH_BYTES as usize, &server.limits.operators_bodies).await?;
     let text = held.bytes.clone();
     // Reading a large batch takes seconds of processor time, so it does not run on a thread that answers requests.
     let read = tokio::task::spawn_blocking(move || Batch::read(&text[..])).await;
     let batch = read.map_err(|error| Failure::Internal(error.to_string()))?.map_err(refused)?;
-    ingest::commit(&app.db, &app.clock, batch).await.map_err(refused)
+    ingest::commit(&server.app.db, &server.app.clock, batch).await.map_err(refused)
 }
 
 fn refused(error: IngestError) -> Failure {

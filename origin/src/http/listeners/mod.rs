@@ -10,9 +10,9 @@ pub mod relay_lookups;
 pub mod relay_meter;
 pub mod replays;
 
-use crate::app::App;
 use crate::config::Config;
 use crate::http::exchange::pipeline::{self, Ingress};
+use crate::http::server::Server;
 use crate::http::transport::http1;
 use crate::listener::Listener;
 use anyhow::Context;
@@ -73,15 +73,15 @@ impl Listeners {
 
     /// Serves until `stop`, then closes: the process reports not ready, the edge and relay listeners accept no new connections and
     /// finish running requests (ten seconds at most), and the admin listener closes last, so that the draining can be watched.
-    pub async fn serve(self, app: Arc<App>, stop: impl Future<Output = ()>) {
+    pub async fn serve(self, server: Arc<Server>, stop: impl Future<Output = ()>) {
         let (phase, watched) = watch::channel(Phase::AllOpen);
         // All connections are dropped with this future.
         let (mut public, mut private) = (JoinSet::new(), JoinSet::new());
-        public.spawn(open(app.clone(), Listener::Edge, self.edge, watched.clone(), Phase::OnlyAdmin));
-        public.spawn(open(app.clone(), Listener::Relay, self.relay, watched.clone(), Phase::OnlyAdmin));
-        private.spawn(open(app.clone(), Listener::Admin, self.admin, watched, Phase::AllClosed));
+        public.spawn(open(server.clone(), Listener::Edge, self.edge, watched.clone(), Phase::OnlyAdmin));
+        public.spawn(open(server.clone(), Listener::Relay, self.relay, watched.clone(), Phase::OnlyAdmin));
+        private.spawn(open(server.clone(), Listener::Admin, self.admin, watched, Phase::AllClosed));
         stop.await;
-        app.begin_draining();
+        server.app.begin_draining();
         tracing::info!("draining: the edge and relay listeners accept no new connections");
         phase.send_replace(Phase::OnlyAdmin);
         if timeout(DRAIN, all(&mut public)).await.is_err() {
@@ -102,7 +102,13 @@ async fn bind(address: SocketAddr, variable: &str) -> anyhow::Result<TcpListener
         .with_context(|| format!("cannot listen on {address}; set {variable} to a free address"))
 }
 
-async fn open(app: Arc<App>, door: Listener, listener: TcpListener, phase: watch::Receiver<Phase>, closes_at: Phase) {
+async fn open(
+    server: Arc<Server>,
+    door: Listener,
+    listener: TcpListener,
+    phase: watch::Receiver<Phase>,
+    closes_at: Phase,
+) {
     let closed = move || {
         let mut phase = phase.clone();
         async move {
@@ -110,10 +116,10 @@ async fn open(app: Arc<App>, door: Listener, listener: TcpListener, phase: watch
             let _ = phase.wait_for(|phase| *phase >= closes_at).await;
         }
     };
-    let held = app.doors.at(door).clone();
+    let held = server.limits.at(door).clone();
     http1::serve(held, listener, closed, move |peer, line, request| {
-        let app = app.clone();
-        async move { pipeline::answer(&app, Ingress { door, peer: peer.ip(), line, nonce: None }, request).await }
+        let server = server.clone();
+        async move { pipeline::answer(&server, Ingress { door, peer: peer.ip(), line, nonce: None }, request).await }
     })
     .await;
 }

@@ -3,11 +3,11 @@
 //! Keys, rate limits and access follow the same shared rules as at the edge. The caller's address is the peer's, or the one
 //! forwarded by a proxy listed in `RDS_TRUSTED_PROXIES`.
 
-use crate::app::App;
 use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::pipeline::Trace;
 use crate::http::exchange::router;
 use crate::http::listeners::relay_meter::{Caller, Client, Full};
+use crate::http::server::Server;
 use crate::keys::known::LookupError;
 use crate::metrics::Label;
 use axum::body::Bytes;
@@ -21,7 +21,7 @@ use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::{ApiError, ErrorCode, headers};
 use sha2::{Digest, Sha256};
 use std::net::IpAddr;
-use std::sync::{Arc, PoisonError};
+use std::sync::PoisonError;
 use std::time::Duration;
 use tokio::time::timeout;
 
@@ -32,7 +32,7 @@ const FORWARDED_FOR: &str = "x-forwarded-for";
 const VERIFY_TIMEOUT: Duration = Duration::from_millis(900);
 
 /// Routes the paths of this listener. All other paths are 404 and are not metered.
-pub async fn handle(app: &Arc<App>, request: Request, trace: &mut Trace) -> Result<Answer, Failure> {
+pub async fn handle(server: &Server, request: Request, trace: &mut Trace) -> Result<Answer, Failure> {
     let (mut head, _) = request.into_parts();
     // Only the edge may require minimum tag versions.
     head.headers.remove(headers::TAGS);
@@ -45,12 +45,12 @@ pub async fn handle(app: &Arc<App>, request: Request, trace: &mut Trace) -> Resu
     let principal = match &matching {
         Matching::Found(found) => {
             trace.label = Label::Route(found.route.id);
-            let caller = caller(app, trace.through.peer, &head.headers);
-            admit(app, found.route, caller, &head.headers, trace).await?
+            let caller = caller(server, trace.through.peer, &head.headers);
+            admit(server, found.route, caller, &head.headers, trace).await?
         }
         Matching::WrongMethod(_) | Matching::NotFound => Principal::Anonymous,
     };
-    router::route(app, matching, principal, &head, Bytes::new(), trace).await
+    router::route(server, matching, principal, &head, Bytes::new(), trace).await
 }
 
 fn answers(path: &str) -> bool {
@@ -68,21 +68,21 @@ enum Credential {
 ///
 /// A key that cannot be verified because the database is unavailable gets 401 if it was refused lately, else 503.
 async fn admit(
-    app: &App,
+    server: &Server,
     route: &Route,
     caller: IpAddr,
     headers: &HeaderMap,
     trace: &mut Trace,
 ) -> Result<Principal, Failure> {
-    let (net, now) = (ClientNet::of(caller), app.clock.now().as_seconds());
-    let credential = match timeout(VERIFY_TIMEOUT, credential(app, net, headers, now)).await {
+    let (net, now) = (ClientNet::of(caller), server.app.clock.now().as_seconds());
+    let credential = match timeout(VERIFY_TIMEOUT, credential(server, net, headers, now)).await {
         Ok(Ok(credential)) => credential,
         Ok(Err(LookupError::Busy)) => return Err(LookupError::Busy.into()),
         Ok(Err(LookupError::Store(error))) => {
             tracing::warn!(%error, "a key could not be verified");
-            without_database(app, headers, now)?
+            without_database(server, headers, now)?
         }
-        Err(_) => without_database(app, headers, now)?,
+        Err(_) => without_database(server, headers, now)?,
     };
     let mut unusable = None;
     let caller = match &credential {
@@ -99,8 +99,9 @@ async fn admit(
     if let Caller::Key(..) = caller {
         trace.through.line.prove();
     }
-    let verdict = app
-        .relay_meter
+    let verdict = server
+        .relay
+        .limiter
         .take(route.family, caller, net, now)
         .map_err(|Full| Failure::from(ErrorCode::ServiceUnavailable))?;
     trace.verdict = verdict;
@@ -116,16 +117,16 @@ async fn admit(
 }
 
 /// The caller's address: the peer's, or the one that trusted proxies forwarded.
-fn caller(app: &App, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
+fn caller(server: &Server, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
     let values = headers.get_all(FORWARDED_FOR).iter().collect::<Vec<_>>();
     // A value that is not text counts as an invalid address.
-    app.relay_proxies.caller(peer, values.iter().map(|value| value.to_str().unwrap_or("-")))
+    server.relay.proxies.caller(peer, values.iter().map(|value| value.to_str().unwrap_or("-")))
 }
 
 /// The credential without the database: rejected if it was refused lately, else 503.
-fn without_database(app: &App, headers: &HeaderMap, now: i64) -> Result<Credential, ApiError> {
+fn without_database(server: &Server, headers: &HeaderMap, now: i64) -> Result<Credential, ApiError> {
     let Presented::Key(text) = presented(headers) else { return Err(gate::unverifiable_key()) };
-    let refused = app.relay_refused.lock().unwrap_or_else(PoisonError::into_inner);
+    let refused = server.relay.refused.lock().unwrap_or_else(PoisonError::into_inner);
     match refused.is_refused(&text.digest(), now) {
         true => Ok(Credential::Rejected),
         false => Err(gate::unverifiable_key()),
@@ -140,15 +141,16 @@ fn presented(headers: &HeaderMap) -> Presented<'_> {
 }
 
 /// Verifies `Authorization` against the database on every request, so that a revoked key is refused at once.
-async fn credential(app: &App, net: ClientNet, headers: &HeaderMap, now: i64) -> Result<Credential, LookupError> {
+async fn credential(server: &Server, net: ClientNet, headers: &HeaderMap, now: i64) -> Result<Credential, LookupError> {
     let text = match presented(headers) {
         Presented::Nothing => return Ok(Credential::Nothing),
         Presented::Malformed | Presented::IndexToken(_) => return Ok(Credential::Rejected),
         Presented::Key(text) => text,
     };
-    let (spent, millis, digest) = (app.relay_meter.is_spent(net, now), app.clock.now().as_millis(), text.digest());
-    let key = app.relay_lookups.key((&app.db, &app.prover), text, spent, millis).await?;
-    let mut refused = app.relay_refused.lock().unwrap_or_else(PoisonError::into_inner);
+    let (spent, millis, digest) =
+        (server.relay.limiter.is_spent(net, now), server.app.clock.now().as_millis(), text.digest());
+    let key = server.relay.lookups.key((&server.app.db, &server.app.prover), text, spent, millis).await?;
+    let mut refused = server.relay.refused.lock().unwrap_or_else(PoisonError::into_inner);
     Ok(match key {
         Some(key) => {
             refused.holds(&digest);

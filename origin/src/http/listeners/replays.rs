@@ -8,8 +8,8 @@
 //! newer. To prevent that, lists would have to wait for the database and fail with it. The edge's own messages do not either: usage
 //! batches have sequence numbers, and a key look-up changes nothing.
 
-use crate::app::App;
 use crate::http::exchange::pipeline::Ingress;
+use crate::store::Db;
 use crate::store::StoreError;
 use crate::store::keys::spent_assertions;
 use rds_shared::route::{Method, Route, RouteId};
@@ -28,9 +28,9 @@ pub fn is_spent_everywhere(route: &Route) -> bool {
 
 /// Spends the request's nonce for all processes and for good; `false` if it was spent before. A request without a nonce did not use
 /// an edge assertion, so there is nothing to spend.
-pub async fn spend(app: &App, through: &Ingress) -> Result<bool, StoreError> {
+pub async fn spend(db: &Db, through: &Ingress) -> Result<bool, StoreError> {
     match through.nonce {
-        Some(nonce) => spent_assertions::spend(&app.db, nonce).await,
+        Some(nonce) => spent_assertions::spend(db, nonce).await,
         None => Ok(true),
     }
 }

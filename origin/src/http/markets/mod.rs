@@ -2,10 +2,11 @@
 
 pub mod oracles;
 
-use crate::app::App;
+use crate::catalog::LiveCatalog;
 use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::call::{Call, RouteCall};
 use crate::http::exchange::encoded::{self, EmbeddedRow};
+use crate::store::Db;
 use crate::store::markets::{self, hubs};
 use crate::store::registry::mappings;
 use rds_shared::model::market::MarketPage;
@@ -13,20 +14,20 @@ use rds_shared::route::routes;
 use rds_shared::wire::{ApiError, Data};
 
 /// Every served market, filtered, sorted and paged.
-pub fn list(app: &App, call: RouteCall<'_, routes::MarketList>) -> Result<Answer, Failure> {
+pub fn list(live: &LiveCatalog, call: RouteCall<'_, routes::MarketList>) -> Result<Answer, Failure> {
     let page = call.page()?;
-    let catalog = app.catalog.get()?;
+    let catalog = live.get()?;
     let (rows, total) = catalog.markets.select(call.query(), page);
     Ok(encoded::page(&call, catalog.version, &rows, page, total as u64))
 }
 
 /// One market with its reserves, efficiency modes, hubs and signer sets.
-pub async fn by_id(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let catalog = app.catalog.get()?;
+pub async fn by_id(live: &LiveCatalog, db: &Db, call: &Call) -> Result<Answer, Failure> {
+    let catalog = live.get()?;
     let market = catalog.markets.get(call.found.param(0)).ok_or_else(|| ApiError::not_found("market"))?;
-    let emodes = markets::emodes(&app.db, &market.contract).await?;
-    let hubs = hubs::at(&app.db, market.row.chain_id, &market.hubs()).await?;
-    let signer_sets = mappings::signer_sets_of_market(&app.db, &market.contract).await?;
+    let emodes = markets::emodes(db, &market.contract).await?;
+    let hubs = hubs::at(db, market.row.chain_id, &market.hubs()).await?;
+    let signer_sets = mappings::signer_sets_of_market(db, &market.contract).await?;
     let page = |row| MarketPage {
         market: row,
         reserves: market.reserves.clone(),

@@ -2,7 +2,7 @@
 //!
 //! An ETag covers a feed's content and its status, not its age: a feed that only grows older keeps its ETag.
 
-use crate::app::App;
+use crate::catalog::LiveCatalog;
 use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::call::{Call, RouteCall};
 use crate::http::exchange::encoded;
@@ -10,9 +10,9 @@ use rds_shared::route::routes;
 use rds_shared::wire::{ApiError, PageMeta};
 
 /// Every feed by chain and address, filtered and paged.
-pub fn list(app: &App, call: RouteCall<'_, routes::OracleList>) -> Result<Answer, Failure> {
+pub fn list(live: &LiveCatalog, call: RouteCall<'_, routes::OracleList>) -> Result<Answer, Failure> {
     let page = call.page()?;
-    let catalog = app.catalog.get()?;
+    let catalog = live.get()?;
     let (feeds, total) = catalog.feeds.select(call.query(), call.now, page);
     let meta = PageMeta::new(page, total as u64);
     let mut etag = call.etag();
@@ -26,8 +26,8 @@ pub fn list(app: &App, call: RouteCall<'_, routes::OracleList>) -> Result<Answer
 }
 
 /// One feed.
-pub fn by_address(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let catalog = app.catalog.get()?;
+pub fn by_address(live: &LiveCatalog, call: &Call) -> Result<Answer, Failure> {
+    let catalog = live.get()?;
     let chain = catalog.rollup.chain(call.found.param(0)).ok_or_else(|| ApiError::not_found("chain"))?;
     let address = call.address_on(&chain.facts, 1)?;
     let feed = catalog.feeds.get(chain.facts.id, &address).ok_or_else(|| ApiError::not_found("feed"))?;

@@ -3,12 +3,13 @@
 //! They follow the same rules as generic subscriptions. Which events they receive depends on the basket and on whether they are
 //! pinned to a version.
 
-use crate::app::App;
 use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::call::{Call, RouteCall};
 use crate::http::push::webhooks::{State, caller, number, replay_window};
+use crate::store::Db;
 use crate::store::baskets::{self, Availability};
 use crate::store::webhooks::{self as table, Subscription};
+use crate::webhooks::Webhooks;
 use crate::webhooks::create_request::{self, CreateSubscription};
 use crate::webhooks::subscriptions;
 use rds_shared::model::webhook::{BasketWebhook, WebhookDeleted, WebhookReplayed};
@@ -16,50 +17,54 @@ use rds_shared::route::{Row, routes};
 use rds_shared::wire::{ApiError, Data, Timestamp};
 
 /// `POST /v1/baskets/{id}/webhooks`.
-pub async fn create(app: &App, call: &Call) -> Result<Answer, Failure> {
+pub async fn create(db: &Db, webhooks: &Webhooks, call: &Call) -> Result<Answer, Failure> {
     let caller = caller(call)?;
     call.expect_json()?;
     let name = create_request::idempotency_key(call.idempotency_key.as_ref())?;
     let wish = CreateSubscription::read_for_basket(call.found.param(0), &call.body)?;
-    let created = subscriptions::create(&app.db, &app.webhooks, caller, &wish, name.as_deref(), call.now).await?;
+    let created = subscriptions::create(db, webhooks, caller, &wish, name.as_deref(), call.now).await?;
     let secret = Some(created.secret.expose().to_owned());
     Answer::value(&Data { data: BasketWebhook { secret, ..shown(created.subscription, call.now) } })
 }
 
 /// `GET /v1/baskets/webhooks`.
-pub async fn of_all(app: &App, call: RouteCall<'_, routes::BasketWebhooksOfAll>) -> Result<Answer, Failure> {
-    listed(call, table::of_baskets(&app.db, caller(&call)?.org).await?)
+pub async fn of_all(db: &Db, call: RouteCall<'_, routes::BasketWebhooksOfAll>) -> Result<Answer, Failure> {
+    listed(call, table::of_baskets(db, caller(&call)?.org).await?)
 }
 
 /// `GET /v1/baskets/{id}/webhooks`.
-pub async fn list(app: &App, call: RouteCall<'_, routes::BasketWebhookList>) -> Result<Answer, Failure> {
+pub async fn list(db: &Db, call: RouteCall<'_, routes::BasketWebhookList>) -> Result<Answer, Failure> {
     let (caller, basket) = (caller(&call)?, call.found.param(0));
-    if baskets::standing(&app.db.pool, basket, None).await? == Availability::NoBasket {
+    if baskets::standing(&db.pool, basket, None).await? == Availability::NoBasket {
         return Err(ApiError::not_found("basket").into());
     }
-    listed(call, table::of_org(&app.db, caller.org, Some(basket)).await?)
+    listed(call, table::of_org(db, caller.org, Some(basket)).await?)
 }
 
 /// `DELETE /v1/baskets/{id}/webhooks/{whId}`.
-pub async fn delete(app: &App, call: &Call) -> Result<Answer, Failure> {
+pub async fn delete(db: &Db, call: &Call) -> Result<Answer, Failure> {
     let id = number(call, 1)?;
-    subscriptions::delete(&app.db, caller(call)?, Some(call.found.param(0)), id).await?;
+    subscriptions::delete(db, caller(call)?, Some(call.found.param(0)), id).await?;
     Answer::value(&Data { data: WebhookDeleted { id, deleted: true } })
 }
 
 /// `POST /v1/baskets/{id}/webhooks/{whId}/replay`.
-pub async fn replay(app: &App, call: RouteCall<'_, routes::BasketWebhookReplay>) -> Result<Answer, Failure> {
+pub async fn replay(
+    db: &Db,
+    webhooks: &Webhooks,
+    call: RouteCall<'_, routes::BasketWebhookReplay>,
+) -> Result<Answer, Failure> {
     let (window, basket) = (replay_window(call)?, Some(call.found.param(0)));
-    let enqueued = subscriptions::replay(&app.db, caller(&call)?, basket, number(&call, 1)?, window, call.now).await?;
-    app.webhooks.due();
+    let enqueued = subscriptions::replay(db, caller(&call)?, basket, number(&call, 1)?, window, call.now).await?;
+    webhooks.due();
     Answer::value(&Data { data: WebhookReplayed { enqueued } })
 }
 
 /// `POST /v1/baskets/{id}/webhooks/{whId}/enable`.
-pub async fn enable(app: &App, call: &Call) -> Result<Answer, Failure> {
+pub async fn enable(db: &Db, webhooks: &Webhooks, call: &Call) -> Result<Answer, Failure> {
     let basket = Some(call.found.param(0));
-    let subscription = subscriptions::enable(&app.db, caller(call)?, basket, number(call, 1)?, call.now).await?;
-    app.webhooks.due();
+    let subscription = subscriptions::enable(db, caller(call)?, basket, number(call, 1)?, call.now).await?;
+    webhooks.due();
     Answer::value(&Data { data: shown(subscription, call.now) })
 }
 

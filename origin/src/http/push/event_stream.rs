@@ -1,6 +1,6 @@
 //! `GET /v1/events/stream`: admission, start position, and the stream.
 
-use crate::app::App;
+use crate::catalog::LiveCatalog;
 use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::call::{Call, RouteCall};
 use crate::http::exchange::namespaces;
@@ -9,8 +9,9 @@ use crate::listener::Listener;
 use crate::store::push::journal::read as journal;
 use crate::store::push::journal::read::Extent;
 use crate::store::push::stream_leases::Verdict;
+use crate::stream::Streams;
 use crate::stream::body::EventBody;
-use crate::stream::delivery::{Subscription, deliver};
+use crate::stream::delivery::{StreamSources, Subscription, deliver};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, Version};
 use rds_shared::access::client_net::client_net;
@@ -25,8 +26,14 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Opens a stream, or refuses it with an ordinary response. HEAD gets the headers of the stream and opens none.
-pub async fn open(app: &Arc<App>, call: RouteCall<'_, routes::EventStream>, head: &Parts) -> Result<Answer, Failure> {
-    if app.is_draining() {
+pub async fn open(
+    live: &LiveCatalog,
+    sources: &Arc<StreamSources>,
+    call: RouteCall<'_, routes::EventStream>,
+    head: &Parts,
+) -> Result<Answer, Failure> {
+    let StreamSources { db, clock, streams, .. } = &**sources;
+    if streams.is_draining() {
         return Err(ErrorCode::ShuttingDown.into());
     }
     let (key, viewer) = whose(&call, head)?;
@@ -39,22 +46,22 @@ pub async fn open(app: &Arc<App>, call: RouteCall<'_, routes::EventStream>, head
         None => None,
         Some(Err(text)) => Some(text.to_owned()),
         Some(Ok(id)) => {
-            namespaces::check_id(app, &id).map_err(|reason| namespaces::refused("vaultId", reason))?;
+            namespaces::check_id(live, &id).map_err(|reason| namespaces::refused("vaultId", reason))?;
             Some(id.to_string())
         }
     };
-    let admitted = app.streams.admit(&app.db, key, viewer.as_deref()).await?;
+    let admitted = streams.admit(db, key, viewer.as_deref()).await?;
     let place = admitted.map_err(|full| {
-        app.streams.meters.refused.fetch_add(1, Relaxed);
+        streams.meters.refused.fetch_add(1, Relaxed);
         refusal(full)
     })?;
-    let extent = journal::extent(&app.db.pool, app.clock.now()).await?;
+    let extent = journal::extent(&db.pool, clock.now()).await?;
     let last_event_id = head.headers.get(headers::LAST_EVENT_ID).map(|value| value.as_bytes());
     let resume = Resume::read(last_event_id, call.get(params::StreamSince));
-    note_a_cursor_ahead(app, resume, &extent, key);
+    note_a_cursor_ahead(streams, resume, &extent, key);
     let start = Window { floor: extent.floor, tail: extent.tail, jumps: &extent.jumps }.start(resume);
-    app.streams.meters.opened.fetch_add(1, Relaxed);
-    let (delivering, subscription) = (app.clone(), Subscription { vault, asked, start, extent, place });
+    streams.meters.opened.fetch_add(1, Relaxed);
+    let (delivering, subscription) = (sources.clone(), Subscription { vault, asked, start, extent, place });
     let body = EventBody::new(|out| deliver(delivering, subscription, out));
     // HTTP/1.0 has no chunks: there the body ends with the connection.
     call.through.line.streams((head.version == Version::HTTP_11).then(|| body.source()));
@@ -92,11 +99,11 @@ fn refusal(full: Verdict) -> Failure {
 }
 
 /// Warns of a cursor above the head from the holder of a key: the database was restored to an older state, or the cursor was invented.
-fn note_a_cursor_ahead(app: &App, resume: Resume, extent: &Extent, key: Option<i64>) {
+fn note_a_cursor_ahead(streams: &Streams, resume: Resume, extent: &Extent, key: Option<i64>) {
     if let (Resume::After(cursor), Some(key)) = (resume, key)
         && cursor > extent.tail
     {
-        app.streams.meters.ahead.fetch_add(1, Relaxed);
+        streams.meters.ahead.fetch_add(1, Relaxed);
         tracing::warn!(key, %cursor, tail = %extent.tail, "a client sent a cursor above the head of the journal: was the database restored?");
     }
 }

@@ -2,11 +2,13 @@
 //!
 //! A subscription belongs to the calling key's organisation; subscriptions of other organisations are 404.
 
-use crate::app::App;
+use crate::clock::Clock;
 use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::call::{Call, RouteCall};
+use crate::store::Db;
 use crate::store::webhooks::lists::{self, Listed};
 use crate::store::webhooks::{self as table, SealedSecrets, Subscription};
+use crate::webhooks::Webhooks;
 use crate::webhooks::create_request::{self, CreateSubscription};
 use crate::webhooks::subscriptions::{self, Caller, Fault};
 use rds_shared::access::Principal;
@@ -31,70 +33,79 @@ impl From<Fault> for Failure {
 }
 
 /// `POST /v1/webhooks`.
-pub async fn create(app: &App, call: &Call) -> Result<Answer, Failure> {
+pub async fn create(db: &Db, webhooks: &Webhooks, call: &Call) -> Result<Answer, Failure> {
     let caller = caller(call)?;
     call.expect_json()?;
     let name = create_request::idempotency_key(call.idempotency_key.as_ref())?;
     let wish = CreateSubscription::read(&call.body)?;
-    let created = subscriptions::create(&app.db, &app.webhooks, caller, &wish, name.as_deref(), call.now).await?;
+    let created = subscriptions::create(db, webhooks, caller, &wish, name.as_deref(), call.now).await?;
     let secret = Some(created.secret.expose().to_owned());
     Answer::value(&Data { data: WebhookSubscription { secret, ..shown(created.subscription, call.now) } })
 }
 
 /// `GET /v1/webhooks`.
-pub async fn list(app: &App, call: RouteCall<'_, routes::WebhookList>) -> Result<Answer, Failure> {
-    let rows = table::of_org(&app.db, caller(&call)?.org, None).await?;
+pub async fn list(db: &Db, call: RouteCall<'_, routes::WebhookList>) -> Result<Answer, Failure> {
+    let rows = table::of_org(db, caller(&call)?.org, None).await?;
     let data: Vec<_> = rows.into_iter().map(|row| shown(row, call.now)).collect();
     Answer::value(&Data { data: call.part(&data) })
 }
 
 /// `GET /v1/webhooks/{id}`.
-pub async fn by_id(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let (subscription, _) = find(app, call).await?;
+pub async fn by_id(db: &Db, call: &Call) -> Result<Answer, Failure> {
+    let (subscription, _) = find(db, call).await?;
     Answer::value(&Data { data: shown(subscription, call.now) })
 }
 
 /// `DELETE /v1/webhooks/{id}`.
-pub async fn delete(app: &App, call: &Call) -> Result<Answer, Failure> {
+pub async fn delete(db: &Db, call: &Call) -> Result<Answer, Failure> {
     let id = number(call, 0)?;
-    subscriptions::delete(&app.db, caller(call)?, None, id).await?;
+    subscriptions::delete(db, caller(call)?, None, id).await?;
     Answer::value(&Data { data: WebhookDeleted { id, deleted: true } })
 }
 
 /// `POST /v1/webhooks/{id}/test`: the delivery that was enqueued.
-pub async fn test(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let (subscription, sealed) = find(app, call).await?;
-    let delivery = subscriptions::test(&app.db, caller(call)?, subscription.id, call.now).await?;
-    app.webhooks.due();
-    let listed = lists::deliveries(&app.db, subscription.id, Some(delivery), 1).await?;
-    let signing = signing(app, &subscription, &sealed, call.now)?;
+pub async fn test(db: &Db, clock: &Clock, webhooks: &Webhooks, call: &Call) -> Result<Answer, Failure> {
+    let (subscription, sealed) = find(db, call).await?;
+    let delivery = subscriptions::test(db, caller(call)?, subscription.id, call.now).await?;
+    webhooks.due();
+    let listed = lists::deliveries(db, subscription.id, Some(delivery), 1).await?;
+    let signing = signing(webhooks, &subscription, &sealed, call.now)?;
     let delivery = listed.into_iter().next().ok_or_else(|| ApiError::not_found("webhook"))?;
-    Answer::value(&Data { data: shown_delivery(delivery, &subscription, &signing, app.clock.wall()) })
+    Answer::value(&Data { data: shown_delivery(delivery, &subscription, &signing, clock.wall()) })
 }
 
 /// `GET /v1/webhooks/{id}/deliveries`.
-pub async fn deliveries(app: &App, call: RouteCall<'_, routes::WebhookDeliveries>) -> Result<Answer, Failure> {
-    let (subscription, sealed) = find(app, &call).await?;
-    let signing = signing(app, &subscription, &sealed, call.now)?;
-    let listed = lists::deliveries(&app.db, subscription.id, None, call.get(params::Limit).into()).await?;
-    let now = app.clock.wall();
+pub async fn deliveries(
+    db: &Db,
+    clock: &Clock,
+    webhooks: &Webhooks,
+    call: RouteCall<'_, routes::WebhookDeliveries>,
+) -> Result<Answer, Failure> {
+    let (subscription, sealed) = find(db, &call).await?;
+    let signing = signing(webhooks, &subscription, &sealed, call.now)?;
+    let listed = lists::deliveries(db, subscription.id, None, call.get(params::Limit).into()).await?;
+    let now = clock.wall();
     let data: Vec<_> =
         listed.into_iter().map(|delivery| shown_delivery(delivery, &subscription, &signing, now)).collect();
     Answer::value(&Data { data })
 }
 
 /// `POST /v1/webhooks/{id}/replay`.
-pub async fn replay(app: &App, call: RouteCall<'_, routes::WebhookReplay>) -> Result<Answer, Failure> {
+pub async fn replay(
+    db: &Db,
+    webhooks: &Webhooks,
+    call: RouteCall<'_, routes::WebhookReplay>,
+) -> Result<Answer, Failure> {
     let window = replay_window(call)?;
-    let enqueued = subscriptions::replay(&app.db, caller(&call)?, None, number(&call, 0)?, window, call.now).await?;
-    app.webhooks.due();
+    let enqueued = subscriptions::replay(db, caller(&call)?, None, number(&call, 0)?, window, call.now).await?;
+    webhooks.due();
     Answer::value(&Data { data: WebhookReplayed { enqueued } })
 }
 
 /// `POST /v1/webhooks/{id}/enable`.
-pub async fn enable(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let subscription = subscriptions::enable(&app.db, caller(call)?, None, number(call, 0)?, call.now).await?;
-    app.webhooks.due();
+pub async fn enable(db: &Db, webhooks: &Webhooks, call: &Call) -> Result<Answer, Failure> {
+    let subscription = subscriptions::enable(db, caller(call)?, None, number(call, 0)?, call.now).await?;
+    webhooks.due();
     Answer::value(&Data { data: shown(subscription, call.now) })
 }
 
@@ -126,18 +137,18 @@ pub(in crate::http) fn replay_window<R: Row>(call: RouteCall<'_, R>) -> Result<(
     Ok((from, to))
 }
 
-async fn find(app: &App, call: &Call) -> Result<(Subscription, SealedSecrets), Failure> {
-    let found = table::find(&app.db, caller(call)?.org, number(call, 0)?).await?;
+async fn find(db: &Db, call: &Call) -> Result<(Subscription, SealedSecrets), Failure> {
+    let found = table::find(db, caller(call)?.org, number(call, 0)?).await?;
     found.ok_or_else(|| ApiError::not_found("webhook").into())
 }
 
 fn signing(
-    app: &App,
+    webhooks: &Webhooks,
     subscription: &Subscription,
     sealed: &SealedSecrets,
     now: Timestamp,
 ) -> Result<SigningSecrets, Failure> {
-    app.webhooks.signing(subscription.id, sealed, now).map_err(|error| Failure::Internal(error.to_string()))
+    webhooks.signing(subscription.id, sealed, now).map_err(|error| Failure::Internal(error.to_string()))
 }
 
 /// The status of a subscription, as its owner sees it.

@@ -1,9 +1,10 @@
 //! `GET /v1/curators`, `/{id}` and `/{id}/events`.
 
-use crate::app::App;
+use crate::catalog::LiveCatalog;
 use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::call::RouteCall;
 use crate::http::exchange::encoded::{self, EmbeddedRow};
+use crate::store::Db;
 use crate::store::events::{feed, pages};
 use rds_shared::access::paging;
 use rds_shared::model::curator::{CuratorEvents, CuratorPage};
@@ -15,20 +16,20 @@ use rds_shared::wire::{ApiError, Data};
 const EVENTS_IN_DETAIL: u32 = 5;
 
 /// Every known curator, paged and sorted.
-pub fn list(app: &App, call: RouteCall<'_, routes::CuratorList>) -> Result<Answer, Failure> {
+pub fn list(live: &LiveCatalog, call: RouteCall<'_, routes::CuratorList>) -> Result<Answer, Failure> {
     let page = call.page()?;
-    let catalog = app.catalog.get()?;
+    let catalog = live.get()?;
     let (rows, total) = catalog.rollup.curators(call.query(), page);
     Ok(encoded::page(&call, catalog.version, &rows, page, total as u64))
 }
 
 /// One curator with a page of its active vaults, their distribution over chains, and its newest events.
-pub async fn by_id(app: &App, call: RouteCall<'_, routes::CuratorById>) -> Result<Answer, Failure> {
+pub async fn by_id(live: &LiveCatalog, db: &Db, call: RouteCall<'_, routes::CuratorById>) -> Result<Answer, Failure> {
     let page = call.page()?;
-    let catalog = app.catalog.get()?;
+    let catalog = live.get()?;
     let curator = catalog.rollup.curator(call.found.param(0)).ok_or_else(|| ApiError::not_found("curator"))?;
-    let events = pages::of_curator(&app.db, &curator.row.id, 0, EVENTS_IN_DETAIL).await?;
-    let events_total = feed::count_of_curator(&app.db, &curator.row.id).await?;
+    let events = pages::of_curator(db, &curator.row.id, 0, EVENTS_IN_DETAIL).await?;
+    let events_total = feed::count_of_curator(db, &curator.row.id).await?;
     let wanted = [curator.row.id.clone()];
     let found =
         catalog.select(&VaultFilter { curators: &wanted, ..VaultFilter::default() }, VaultSort::default(), page);
@@ -47,14 +48,18 @@ pub async fn by_id(app: &App, call: RouteCall<'_, routes::CuratorById>) -> Resul
 }
 
 /// A slice of a curator's events, newest first.
-pub async fn events(app: &App, call: RouteCall<'_, routes::CuratorEvents>) -> Result<Answer, Failure> {
+pub async fn events(
+    live: &LiveCatalog,
+    db: &Db,
+    call: RouteCall<'_, routes::CuratorEvents>,
+) -> Result<Answer, Failure> {
     let offset = u64::from(call.get(params::Offset));
     let rows = paging::admit_rows(&call.principal, offset, u64::from(call.get(params::Limit)))?;
     let limit = u32::try_from(rows).unwrap_or(u32::MAX);
-    let catalog = app.catalog.get()?;
+    let catalog = live.get()?;
     let curator = catalog.rollup.curator(call.found.param(0)).ok_or_else(|| ApiError::not_found("curator"))?;
-    let events = pages::of_curator(&app.db, &curator.row.id, offset, limit).await?;
-    let total = feed::count_of_curator(&app.db, &curator.row.id).await?;
+    let events = pages::of_curator(db, &curator.row.id, offset, limit).await?;
+    let total = feed::count_of_curator(db, &curator.row.id).await?;
     let slice = CuratorEvents { events, total };
     encoded::settled(&call, catalog.version, &slice)
 }

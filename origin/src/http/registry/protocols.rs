@@ -1,9 +1,10 @@
 //! `GET /v1/protocols` and `GET /v1/protocols/{id}`.
 
-use crate::app::App;
+use crate::catalog::LiveCatalog;
 use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::call::RouteCall;
 use crate::http::exchange::encoded::{self, EmbeddedRow};
+use crate::store::Db;
 use crate::store::events;
 use rds_shared::model::protocol::{ProtocolIdentity, ProtocolPage};
 use rds_shared::route::{params, routes};
@@ -14,8 +15,8 @@ use rds_shared::wire::{ApiError, Data};
 const MAX_INCIDENTS: u32 = 100;
 
 /// Every known protocol, largest value first.
-pub fn list(app: &App, call: RouteCall<'_, routes::ProtocolList>) -> Result<Answer, Failure> {
-    let catalog = app.catalog.get()?;
+pub fn list(live: &LiveCatalog, call: RouteCall<'_, routes::ProtocolList>) -> Result<Answer, Failure> {
+    let catalog = live.get()?;
     match call.get(params::OptionalLimit) {
         None if call.get(params::Page) == 1 => {
             Ok(encoded::whole(&call, catalog.version, &catalog.rollup.protocol_list))
@@ -25,12 +26,12 @@ pub fn list(app: &App, call: RouteCall<'_, routes::ProtocolList>) -> Result<Answ
 }
 
 /// One protocol with a page of its active vaults, its deployed version and its incidents.
-pub async fn by_id(app: &App, call: RouteCall<'_, routes::ProtocolById>) -> Result<Answer, Failure> {
+pub async fn by_id(live: &LiveCatalog, db: &Db, call: RouteCall<'_, routes::ProtocolById>) -> Result<Answer, Failure> {
     let page = call.page()?;
-    let catalog = app.catalog.get()?;
+    let catalog = live.get()?;
     let protocol = catalog.rollup.protocol(call.found.param(0)).ok_or_else(|| ApiError::not_found("protocol"))?;
     let facts = &protocol.facts;
-    let incidents = events::incidents_of_protocol(&app.db, &facts.id, MAX_INCIDENTS).await?;
+    let incidents = events::incidents_of_protocol(db, &facts.id, MAX_INCIDENTS).await?;
     let wanted = [facts.id.clone()];
     let found =
         catalog.select(&VaultFilter { protocols: &wanted, ..VaultFilter::default() }, VaultSort::default(), page);

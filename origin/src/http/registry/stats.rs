@@ -1,12 +1,12 @@
 //! `GET /v1/stats`: what the platform covers.
 
-use crate::app::App;
+use crate::catalog::LiveCatalog;
 use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::call::Call;
 use crate::http::exchange::encoded;
 
 /// The one record.
-pub fn stats(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let catalog = app.catalog.get()?;
+pub fn stats(live: &LiveCatalog, call: &Call) -> Result<Answer, Failure> {
+    let catalog = live.get()?;
     Ok(encoded::one(call, catalog.version, &catalog.stats))
 }

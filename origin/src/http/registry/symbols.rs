@@ -1,9 +1,10 @@
 //! `GET /v1/assets` and `/{symbol}/history`.
 
-use crate::app::App;
+use crate::catalog::LiveCatalog;
 use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::call::RouteCall;
 use crate::http::exchange::encoded;
+use crate::store::Db;
 use crate::store::StoreError;
 use crate::store::registry::symbols;
 use rds_shared::model::symbol::{DaySource, SymbolDay, SymbolHistory, SymbolHistoryMeta, days_of};
@@ -14,21 +15,25 @@ use rds_shared::wire::time::Day;
 use std::collections::BTreeMap;
 
 /// Every symbol of an active vault's deposit asset.
-pub fn list(app: &App, call: RouteCall<'_, routes::AssetSymbols>) -> Result<Answer, Failure> {
-    let catalog = app.catalog.get()?;
+pub fn list(live: &LiveCatalog, call: RouteCall<'_, routes::AssetSymbols>) -> Result<Answer, Failure> {
+    let catalog = live.get()?;
     let rows: Vec<_> = catalog.symbols.rows().iter().collect();
     Ok(encoded::list(&call, catalog.version, call.part(&rows)))
 }
 
 /// The days of one symbol, oldest first. Days without stored readings are left out.
-pub async fn history(app: &App, call: RouteCall<'_, routes::AssetSymbolHistory>) -> Result<Answer, Failure> {
-    let catalog = app.catalog.get()?;
+pub async fn history(
+    live: &LiveCatalog,
+    db: &Db,
+    call: RouteCall<'_, routes::AssetSymbolHistory>,
+) -> Result<Answer, Failure> {
+    let catalog = live.get()?;
     let symbol = call.found.param(0).to_uppercase();
     let spellings = catalog.symbols.spellings(&symbol).ok_or_else(|| ApiError::not_found("asset symbol"))?;
     let range = call.get(params::Range);
     let end = Day::of(call.now).plus(1);
     let from = end.plus(-days_of(range));
-    let (observed, derived) = days(app, &symbol, spellings, from, end).await?;
+    let (observed, derived) = days(db, &symbol, spellings, from, end).await?;
     let mut all: BTreeMap<Day, SymbolDay> = BTreeMap::new();
     for (source, days) in [(DaySource::Derived, derived), (DaySource::Observed, observed)] {
         all.extend(days.into_iter().map(|(day, total)| (day, SymbolDay::new(day, source, total))));
@@ -42,8 +47,8 @@ pub async fn history(app: &App, call: RouteCall<'_, routes::AssetSymbolHistory>)
 type Days = BTreeMap<Day, DayTotal>;
 
 /// The stored daily totals, and the totals of the other days, derived from stored readings.
-async fn days(app: &App, symbol: &str, spellings: &[String], from: Day, end: Day) -> Result<(Days, Days), StoreError> {
-    let mut db = app.db.pool.acquire().await?;
+async fn days(db: &Db, symbol: &str, spellings: &[String], from: Day, end: Day) -> Result<(Days, Days), StoreError> {
+    let mut db = db.pool.acquire().await?;
     let observed = symbols::kept_days(&mut db, symbol, from, end).await?;
     let all = (0..).map(|day| from.plus(day)).take_while(|day| *day < end);
     let missing: Vec<Day> = all.filter(|day| !observed.contains_key(day)).collect();

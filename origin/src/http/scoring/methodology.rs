@@ -1,13 +1,13 @@
 //! `GET /v1/methodology`: the rules in force, rendered from the constants that scoring uses.
 
-use crate::app::App;
+use crate::catalog::LiveCatalog;
 use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::call::Call;
 use crate::http::exchange::encoded;
 use rds_shared::scoring::methodology::Methodology;
 
 /// The document. It depends on no facts, so it is served even if there are none.
-pub fn methodology(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let version = app.catalog.current().map_or(0, |catalog| catalog.version);
+pub fn methodology(live: &LiveCatalog, call: &Call) -> Result<Answer, Failure> {
+    let version = live.current().map_or(0, |catalog| catalog.version);
     encoded::settled(call, version, &Methodology::current())
 }

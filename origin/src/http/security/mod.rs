@@ -2,7 +2,7 @@
 
 pub mod signals;
 
-use crate::app::App;
+use crate::catalog::LiveCatalog;
 use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::call::{Call, RouteCall};
 use rds_shared::model::EncodedRow;
@@ -18,21 +18,21 @@ use serde::Serialize;
 const ENVELOPE_BYTES: usize = 640;
 
 /// The registry, or with `hasLoss=true` the loss board.
-pub fn events(app: &App, call: RouteCall<'_, routes::SecurityEventList>) -> Result<Answer, Failure> {
+pub fn events(live: &LiveCatalog, call: RouteCall<'_, routes::SecurityEventList>) -> Result<Answer, Failure> {
     if call.get(params::HasLoss).is_some() {
-        return losses(app, call);
+        return losses(live, call);
     }
     check(call)?;
     let admitted = call.page()?;
-    let catalog = app.catalog.get()?;
+    let catalog = live.get()?;
     let (rows, total) = catalog.security.events(call.query());
     page(&call, catalog.version, served(&rows, admitted), &MoreMeta::new(admitted, total))
 }
 
 /// The loss board.
-pub fn losses<R: Row>(app: &App, call: RouteCall<'_, R>) -> Result<Answer, Failure> {
+pub fn losses<R: Row>(live: &LiveCatalog, call: RouteCall<'_, R>) -> Result<Answer, Failure> {
     let admitted = call.page()?;
-    let catalog = app.catalog.get()?;
+    let catalog = live.get()?;
     let (rows, total, lost) = catalog.security.losses(call.query());
     page(&call, catalog.version, served(&rows, admitted), &catalog.security.coverage.meta(admitted, total, lost))
 }

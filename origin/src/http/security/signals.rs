@@ -1,9 +1,10 @@
 //! `GET /v1/signals` and `/{id}`.
 
-use crate::app::App;
+use crate::catalog::LiveCatalog;
 use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::call::{Call, RouteCall};
 use crate::http::exchange::{encoded, namespaces};
+use crate::store::Db;
 use crate::store::security::signals::{self, SignalFilter};
 use rds_shared::model::ids::VaultKey;
 use rds_shared::model::signal::SignalMeta;
@@ -15,31 +16,31 @@ use rds_shared::wire::{ApiError, ErrorCode, WithMeta};
 const LOOKBACK: i64 = 30 * 86_400;
 
 /// Signals, newest first.
-pub async fn list(app: &App, call: RouteCall<'_, routes::SignalList>) -> Result<Answer, Failure> {
+pub async fn list(live: &LiveCatalog, db: &Db, call: RouteCall<'_, routes::SignalList>) -> Result<Answer, Failure> {
     let page = call.page()?;
     let filter = SignalFilter {
         since: call.get(params::SignalsSince).unwrap_or_else(|| call.now.plus_seconds(-LOOKBACK)).into(),
         severities: call.get(params::SignalSeverity).iter().map(|word| (*word).to_owned()).collect(),
         entity: call.get(params::Entity).map(str::to_lowercase),
         categories: call.get(params::SignalCategory).to_vec(),
-        vault: call.get(params::VaultKey).map(|text| vault_key(app, text)).transpose()?,
+        vault: call.get(params::VaultKey).map(|text| vault_key(live, text)).transpose()?,
     };
-    let (rows, total) = signals::list(&app.db, &filter, page).await?;
+    let (rows, total) = signals::list(db, &filter, page).await?;
     let page = WithMeta { data: &rows, meta: SignalMeta::new(page, total) };
-    encoded::exact(&call, app.catalog.get()?.version, &page)
+    encoded::exact(&call, live.get()?.version, &page)
 }
 
 /// One signal in full.
-pub async fn by_id(app: &App, call: &Call) -> Result<Answer, Failure> {
+pub async fn by_id(live: &LiveCatalog, db: &Db, call: &Call) -> Result<Answer, Failure> {
     let unknown = || ApiError::not_found("signal");
     let id = call.found.param(0).parse().map_err(|_| unknown())?;
-    let signal = signals::detail(&app.db, id).await?.ok_or_else(unknown)?;
-    encoded::settled(call, app.catalog.get()?.version, &signal)
+    let signal = signals::detail(db, id).await?.ok_or_else(unknown)?;
+    encoded::settled(call, live.get()?.version, &signal)
 }
 
-fn vault_key(app: &App, text: &str) -> Result<VaultKey, ApiError> {
+fn vault_key(live: &LiveCatalog, text: &str) -> Result<VaultKey, ApiError> {
     let fault = || vec![Detail::new(In::Query, "vault", "must be a chain's number, a colon, and an address")];
     let key = VaultKey::parse(text).ok_or_else(|| ApiError::invalid(ErrorCode::InvalidParameter, fault()))?;
-    namespaces::check_key(app, &key).map_err(|reason| namespaces::refused("vault", reason))?;
+    namespaces::check_key(live, &key).map_err(|reason| namespaces::refused("vault", reason))?;
     Ok(key)
 }

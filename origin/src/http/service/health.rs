@@ -66,7 +66,7 @@ async fn count(app: &Arc<App>) -> Result<(), StoreError> {
 pub async fn ready(app: &App) -> Result<Answer, Failure> {
     let database_now = in_time(clock(&app.db)).await;
     let db = if database_now.is_some() { DatabaseState::Up } else { DatabaseState::Down };
-    let clock = database_now.filter(|now| clocks::is_off(app, *now)).map(|_| ClockState::Off);
+    let clock = database_now.filter(|now| clocks::is_off(&app.clock, &app.metrics, *now)).map(|_| ClockState::Off);
     let is_ready = db == DatabaseState::Up && clock.is_none() && app.catalog.current().is_some() && !app.is_leaving();
     let status = if is_ready { ReadyStatus::Ready } else { ReadyStatus::NotReady };
     // Refused writes do not make a process unready: a balancer would remove every origin, although reads still work.

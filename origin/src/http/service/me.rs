@@ -1,8 +1,9 @@
 //! `GET /v1/me`: the identity, limits and usage of the calling key.
 
-use crate::app::App;
+use crate::clock::Clock;
 use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::call::Call;
+use crate::store::Db;
 use crate::store::keys::usage as table;
 use crate::store::keys::usage::Described;
 use rds_shared::access::Principal;
@@ -14,12 +15,12 @@ use rds_shared::wire::{ApiError, Data};
 /// Describes the key of the caller, and no other.
 ///
 /// Days and ages are those of the wall clock, by which the edge counts, even when a test has moved the domain time.
-pub async fn me(app: &App, call: &Call) -> Result<Answer, Failure> {
+pub async fn me(db: &Db, clock: &Clock, call: &Call) -> Result<Answer, Failure> {
     let Principal::Key { id, .. } = call.principal else { return Err(ApiError::not_found("key").into()) };
-    let found = table::describe(&app.db, id).await?.ok_or_else(|| ApiError::not_found("key"))?;
-    let now = app.clock.wall();
+    let found = table::describe(db, id).await?.ok_or_else(|| ApiError::not_found("key"))?;
+    let now = clock.wall();
     let day = Day::of(now);
-    let endpoints = table::of_day(&app.db, id, day).await?;
+    let endpoints = table::of_day(db, id, day).await?;
     let Described { record, prefix, org, created_at, last_used_at, served, throttled, through } = found;
     // Usage before the key was created is known to be zero.
     let as_of = through.map_or(created_at, |through| through.max(created_at));

@@ -66,7 +66,7 @@ pub struct Meters {
 
 /// Connections and request bodies held by the listeners of this process.
 #[derive(Debug)]
-pub struct Doors {
+pub struct ListenerLimits {
     connections: [Arc<Connections>; Listener::ALL.len()],
     /// Unverified bodies on the edge listener, from strangers.
     pub strange_bodies: HeldBytes,
@@ -78,7 +78,7 @@ pub struct Doors {
     pub operators_bodies: HeldBytes,
 }
 
-impl Doors {
+impl ListenerLimits {
     /// Listeners without connections.
     pub fn new(config: &Config) -> Self {
         let [edge, relay, admin] = shares(most_files(), config.database.connections as usize);
@@ -87,7 +87,7 @@ impl Doors {
         let new = |door: Listener, connections, part, allow| {
             Connections::new(door.name(), Bounds::of(connections, part), allow)
         };
-        Doors {
+        ListenerLimits {
             connections: [
                 new(Listener::Edge, edge, 8, config.edge_allow.clone()),
                 new(Listener::Relay, relay, at_relay, Vec::new()),

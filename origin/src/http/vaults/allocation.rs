@@ -2,11 +2,12 @@
 //!
 //! A vault is 404 here if its protocol is not of this kind.
 
-use crate::app::App;
+use crate::catalog::LiveCatalog;
 use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::call::Call;
 use crate::http::exchange::encoded;
 use crate::http::vaults::detail::{addressed, observed_tvl, of_breakdown};
+use crate::store::Db;
 use crate::store::vaults::allocation::{self, Allocation, Part};
 use rds_shared::model::allocation::{AllocatedMarket, MarketAllocation};
 use rds_shared::model::status::{Breakdown, EvidenceStatus};
@@ -17,10 +18,10 @@ use rds_shared::scoring::vault::ExposuresStatus;
 use rds_shared::wire::ApiError;
 
 /// The lending markets of one vault.
-pub async fn markets(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let catalog = app.catalog.get()?;
+pub async fn markets(live: &LiveCatalog, db: &Db, call: &Call) -> Result<Answer, Failure> {
+    let catalog = live.get()?;
     let row = &of_breakdown(&catalog, addressed(&catalog, call)?, Breakdown::Markets)?.row;
-    let found = allocation::of_vault(&app.db, row.id.as_str()).await?.ok_or_else(|| ApiError::not_found("vault"))?;
+    let found = allocation::of_vault(db, row.id.as_str()).await?.ok_or_else(|| ApiError::not_found("vault"))?;
     let answer = shown(row, found);
     encoded::settled(call, catalog.version, &answer)
 }

@@ -4,11 +4,12 @@
 //! [`rds_shared::select::changes`]. The data version also shows whether a cursor belongs to the history of this database (see
 //! [`crate::store::push::journal::step`]). A cursor of another history is refused, and its reader starts again from an instant.
 
-use crate::app::App;
+use crate::catalog::LiveCatalog;
 use crate::catalog::Since;
 use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::call::RouteCall;
 use crate::http::exchange::encoded;
+use crate::store::Db;
 use crate::store::push::journal::{self, Past};
 use rds_shared::access::paging;
 use rds_shared::model::vault_changes::ChangesMeta;
@@ -17,7 +18,7 @@ use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::{ApiError, ChangeClock, ChangeCursor, CursorError, ErrorCode, Timestamp};
 
 /// `GET /v1/vaults/changes`.
-pub async fn list(app: &App, call: RouteCall<'_, routes::VaultChanges>) -> Result<Answer, Failure> {
+pub async fn list(live: &LiveCatalog, db: &Db, call: RouteCall<'_, routes::VaultChanges>) -> Result<Answer, Failure> {
     let clock = ChangeClock::parse(call.get(params::Changed)).unwrap_or(ChangeClock::Sync);
     let from = since(call.get(params::ChangesSince), clock)?;
     let instant = match &from {
@@ -25,7 +26,7 @@ pub async fn list(app: &App, call: RouteCall<'_, routes::VaultChanges>) -> Resul
         Since::Cursor(cursor) => cursor.instant,
     };
     paging::admit_lookback(&call.principal, instant, call.now)?;
-    let catalog = app.catalog.get()?;
+    let catalog = live.get()?;
     if let Since::Cursor(cursor) = &from {
         let versions = [Some(cursor.version), cursor.floor.map(|floor| floor.version)];
         let gave = |past: &Past, newest| versions.iter().flatten().all(|version| past.gave(newest, *version));
@@ -34,7 +35,7 @@ pub async fn list(app: &App, call: RouteCall<'_, routes::VaultChanges>) -> Resul
         let is_ahead = versions.iter().flatten().any(|version| *version > catalog.version);
         let is_ours = match is_ahead {
             false => gave(&catalog.past, catalog.version),
-            true => journal::past(&app.db).await.map(|(past, newest, _)| gave(&past, newest))?,
+            true => journal::past(db).await.map(|(past, newest, _)| gave(&past, newest))?,
         };
         if !is_ours {
             return Err(

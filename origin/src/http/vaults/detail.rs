@@ -2,11 +2,13 @@
 //!
 //! Vaults that are shut down or gone are found here as well.
 
-use crate::app::App;
+use crate::catalog::LiveCatalog;
+use crate::catalog::histories::Histories;
 use crate::catalog::{Catalog, Vault, row_of};
 use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::call::{Call, RouteCall};
 use crate::http::exchange::encoded;
+use crate::store::Db;
 use crate::store::vaults::detail::{self, DetailFacts};
 use rds_shared::model::EncodedRow;
 use rds_shared::model::ids::VaultId;
@@ -29,47 +31,66 @@ const MAX_EVENTS: u32 = 500;
 const DAY: i64 = 86_400;
 
 /// `GET /v1/vaults/{id}`.
-pub async fn by_id(app: &App, call: RouteCall<'_, routes::VaultById>) -> Result<Answer, Failure> {
-    let catalog = app.catalog.get()?;
+pub async fn by_id(
+    live: &LiveCatalog,
+    db: &Db,
+    histories: &Histories,
+    call: RouteCall<'_, routes::VaultById>,
+) -> Result<Answer, Failure> {
+    let catalog = live.get()?;
     let vault = VaultId::parse(call.found.param(0))
         .and_then(|id| catalog.vault(&id))
         .ok_or_else(|| ApiError::not_found("vault"))?;
-    page(app, &call, catalog.version, vault, call.get(params::Points)).await
+    page(db, histories, &call, catalog.version, vault, call.get(params::Points)).await
 }
 
 /// `GET /v1/vault/{network}/{address}`.
-pub async fn by_address(app: &App, call: RouteCall<'_, routes::VaultDetail>) -> Result<Answer, Failure> {
-    let catalog = app.catalog.get()?;
-    page(app, &call, catalog.version, addressed(&catalog, &call)?, call.get(params::Points)).await
+pub async fn by_address(
+    live: &LiveCatalog,
+    db: &Db,
+    histories: &Histories,
+    call: RouteCall<'_, routes::VaultDetail>,
+) -> Result<Answer, Failure> {
+    let catalog = live.get()?;
+    page(db, histories, &call, catalog.version, addressed(&catalog, &call)?, call.get(params::Points)).await
 }
 
 /// `GET /v1/vault/{network}/{address}/snapshots`.
-pub async fn snapshots(app: &App, call: RouteCall<'_, routes::VaultSnapshots>) -> Result<Answer, Failure> {
-    let catalog = app.catalog.get()?;
+pub async fn snapshots(
+    live: &LiveCatalog,
+    db: &Db,
+    histories: &Histories,
+    call: RouteCall<'_, routes::VaultSnapshots>,
+) -> Result<Answer, Failure> {
+    let catalog = live.get()?;
     let vault = addressed(&catalog, &call)?;
     let from = days_before(call.now, call.get(params::Days).into());
-    let stored = app.histories.between(&app.db, vault, from, call.now).await?;
+    let stored = histories.between(db, vault, from, call.now).await?;
     let points = thinned(stored.points(), call.get(params::Points));
     encoded::settled(&call, catalog.version, &points)
 }
 
 /// `GET /v1/vault/{network}/{address}/score-history`.
-pub async fn score_history(app: &App, call: RouteCall<'_, routes::VaultScoreHistory>) -> Result<Answer, Failure> {
+pub async fn score_history(
+    live: &LiveCatalog,
+    db: &Db,
+    call: RouteCall<'_, routes::VaultScoreHistory>,
+) -> Result<Answer, Failure> {
     let (from, to) = range(call)?;
-    let catalog = app.catalog.get()?;
+    let catalog = live.get()?;
     let vault = addressed(&catalog, &call)?;
     let limit = call.get(params::Limit);
-    let mut points = detail::score_history(&app.db, vault.row.id.as_str(), from, to, limit).await?;
+    let mut points = detail::score_history(db, vault.row.id.as_str(), from, to, limit).await?;
     // The newest points up to the limit, in ascending order.
     points.reverse();
     encoded::settled(&call, catalog.version, &points)
 }
 
 /// `GET /v1/vault/{network}/{address}/events`.
-pub async fn events(app: &App, call: RouteCall<'_, routes::VaultEvents>) -> Result<Answer, Failure> {
-    let catalog = app.catalog.get()?;
+pub async fn events(live: &LiveCatalog, db: &Db, call: RouteCall<'_, routes::VaultEvents>) -> Result<Answer, Failure> {
+    let catalog = live.get()?;
     let vault = addressed(&catalog, &call)?;
-    let events = detail::events(&app.db.pool, vault.row.id.as_str(), MAX_EVENTS).await?;
+    let events = detail::events(&db.pool, vault.row.id.as_str(), MAX_EVENTS).await?;
     encoded::settled(&call, catalog.version, &call.part(&events))
 }
 
@@ -122,14 +143,21 @@ fn thinned(stored: &[SnapshotPoint], points: u32) -> Vec<&SnapshotPoint> {
 }
 
 /// The page of one vault.
-async fn page(app: &App, call: &Call, version: i64, vault: &Vault, points: u32) -> Result<Answer, Failure> {
+async fn page(
+    db: &Db,
+    histories: &Histories,
+    call: &Call,
+    version: i64,
+    vault: &Vault,
+    points: u32,
+) -> Result<Answer, Failure> {
     let id = &vault.row.id;
-    let mut db = app.db.snapshot().await?;
+    let mut db = db.snapshot().await?;
     let facts = detail::vault(&mut db, id.as_str()).await?.ok_or_else(|| ApiError::not_found("vault"))?;
     // The catalog may be older than the database snapshot.
     let of = (id, facts.vault.changed_version);
     let from = days_before(call.now, PAGE_DAYS);
-    let stored = app.histories.between_in(&mut db, of, from, call.now).await?;
+    let stored = histories.between_in(&mut db, of, from, call.now).await?;
     let events = detail::events(&mut *db, id.as_str(), MAX_EVENTS).await?;
     drop(db);
     let rewards = of_side(&facts, RewardSide::Supply);

@@ -10,7 +10,7 @@ pub mod portfolio;
 pub mod royco;
 pub mod strategies;
 
-use crate::app::App;
+use crate::catalog::LiveCatalog;
 use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::call::{Call, RouteCall};
 use crate::http::exchange::{encoded, namespaces};
@@ -24,18 +24,18 @@ use serde_json::Value;
 use std::collections::HashSet;
 
 /// `GET /v1/vaults`.
-pub fn list(app: &App, call: RouteCall<'_, routes::VaultList>) -> Result<Answer, Failure> {
+pub fn list(live: &LiveCatalog, call: RouteCall<'_, routes::VaultList>) -> Result<Answer, Failure> {
     let page = call.page()?;
-    let catalog = app.catalog.get()?;
+    let catalog = live.get()?;
     let found = catalog.select(&VaultFilter::from_query(call.query()), VaultSort::from_query(call.query()), page);
     Ok(encoded::page(&call, catalog.version, &found.rows, page, found.total as u64))
 }
 
 /// `GET /v1/vaults/scores`.
-pub fn scores(app: &App, call: RouteCall<'_, routes::VaultScores>) -> Result<Answer, Failure> {
+pub fn scores(live: &LiveCatalog, call: RouteCall<'_, routes::VaultScores>) -> Result<Answer, Failure> {
     let (filter, sort, page) =
         (VaultFilter::from_query(call.query()), VaultSort::from_query(call.query()), call.page()?);
-    let catalog = app.catalog.get()?;
+    let catalog = live.get()?;
     let found = catalog.select_as(&filter, sort, page, |vault| &vault.scores);
     Ok(encoded::page(&call, catalog.version, &found.rows, page, found.total as u64))
 }
@@ -43,9 +43,9 @@ pub fn scores(app: &App, call: RouteCall<'_, routes::VaultScores>) -> Result<Ans
 /// `POST /v1/vaults/batch`: rows in the order of the request, ids before addresses, each vault once. Unknown vaults are left out.
 ///
 /// An address is looked up on every chain.
-pub fn batch(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let wanted = Wanted::read(app, call)?;
-    let catalog = app.catalog.get()?;
+pub fn batch(live: &LiveCatalog, call: &Call) -> Result<Answer, Failure> {
+    let wanted = Wanted::read(live, call)?;
+    let catalog = live.get()?;
     let by_id = wanted.ids.iter().filter_map(|id| catalog.vault(id));
     let by_address = wanted.addresses.iter().flat_map(|address| catalog.vaults_at(address));
     let mut seen = HashSet::new();
@@ -61,7 +61,7 @@ struct Wanted {
 }
 
 impl Wanted {
-    fn read(app: &App, call: &Call) -> Result<Self, ApiError> {
+    fn read(live: &LiveCatalog, call: &Call) -> Result<Self, ApiError> {
         call.expect_json()?;
         let body: Value = serde_json::from_slice(&call.body)
             .map_err(|error| ApiError::new(ErrorCode::InvalidBody, format!("the body is not JSON: {error}")))?;
@@ -88,16 +88,16 @@ impl Wanted {
             let detail = Detail { maximum: Some(BATCH_ITEMS as f64), ..Detail::new(In::Body, "ids", reason) };
             return Err(ApiError::invalid(ErrorCode::TooManyItems, vec![detail]));
         }
-        Wanted::of(app, &ids, &addresses)
+        Wanted::of(live, &ids, &addresses)
     }
 
     /// Parses ids and addresses. A malformed id matches no vault; a malformed address, or one that does not fit the id's chain, is an error.
-    fn of(app: &App, ids: &[String], addresses: &[String]) -> Result<Self, ApiError> {
+    fn of(live: &LiveCatalog, ids: &[String], addresses: &[String]) -> Result<Self, ApiError> {
         let mut wanted = Wanted { ids: Vec::new(), addresses: Vec::new() };
         let (mut malformed, mut mismatched) = (Vec::new(), Vec::new());
         for (position, text) in ids.iter().enumerate() {
             let Some(id) = VaultId::parse(text) else { continue };
-            match namespaces::check_id(app, &id) {
+            match namespaces::check_id(live, &id) {
                 Ok(()) => wanted.ids.push(id),
                 Err(reason) => mismatched.push(Detail::new(In::Body, format!("ids[{position}]"), reason)),
             }

@@ -1,10 +1,11 @@
 //! `GET /v1/portfolio/{address}`: the known positions of an address, with the current value and score of their vaults.
 
-use crate::app::App;
 use crate::catalog::Catalog;
+use crate::catalog::LiveCatalog;
 use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::call::Call;
 use crate::http::exchange::encoded;
+use crate::store::Db;
 use crate::store::vaults::positions::{self, PositionRecord};
 use rds_shared::model::ids::Address;
 use rds_shared::model::portfolio::{Portfolio, Position};
@@ -18,13 +19,13 @@ use rds_shared::wire::{ApiError, ErrorCode};
 const MAX_POSITIONS: usize = 1_000;
 
 /// The positions of one address.
-pub async fn by_address(app: &App, call: &Call) -> Result<Answer, Failure> {
+pub async fn by_address(live: &LiveCatalog, db: &Db, call: &Call) -> Result<Answer, Failure> {
     let (_, address) = Address::parse_any(call.found.param(0)).ok_or_else(|| {
         let reason = "must be an EVM or Solana address: 0x and 40 hex digits, or base58 of 32 bytes";
         ApiError::invalid(ErrorCode::InvalidAddress, vec![Detail::new(In::Path, "address", reason)])
     })?;
-    let catalog = app.catalog.get()?;
-    let held = positions::of(&app.db, &address).await?;
+    let catalog = live.get()?;
+    let held = positions::of(db, &address).await?;
     let portfolio = portfolio(&catalog, address, held);
     encoded::settled(call, catalog.version, &portfolio)
 }

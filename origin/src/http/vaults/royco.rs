@@ -1,6 +1,6 @@
 //! `GET /v1/royco`: the active vaults of one protocol, each with its rewards; an empty list if the protocol is not tracked.
 
-use crate::app::App;
+use crate::catalog::LiveCatalog;
 use crate::catalog::REWARDED_PROTOCOL;
 use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::call::RouteCall;
@@ -9,9 +9,9 @@ use rds_shared::route::routes;
 use rds_shared::select::vault_query::{VaultFilter, VaultSort};
 
 /// A page of the protocol's vaults, largest value first.
-pub fn list(app: &App, call: RouteCall<'_, routes::Royco>) -> Result<Answer, Failure> {
+pub fn list(live: &LiveCatalog, call: RouteCall<'_, routes::Royco>) -> Result<Answer, Failure> {
     let page = call.page()?;
-    let catalog = app.catalog.get()?;
+    let catalog = live.get()?;
     let wanted = [REWARDED_PROTOCOL.to_owned()];
     let filter = VaultFilter { protocols: &wanted, ..VaultFilter::default() };
     let (vaults, total) = catalog.select_vaults(&filter, VaultSort::default(), page);

@@ -2,12 +2,13 @@
 //!
 //! A vault is 404 here if its protocol is not of the route's kind.
 
-use crate::app::App;
+use crate::catalog::LiveCatalog;
 use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::call::Call;
 use crate::http::exchange::encoded;
 use crate::http::vaults::allocation::in_usd;
 use crate::http::vaults::detail::{addressed, observed_tvl, of_breakdown};
+use crate::store::Db;
 use crate::store::vaults::strategies;
 use rds_shared::model::status::{Breakdown, EvidenceStatus};
 use rds_shared::model::strategy::{StrategyBreakdown, StrategyInfo, StrategyRow};
@@ -15,18 +16,18 @@ use rds_shared::model::vault::VaultRow;
 use rds_shared::scoring::Ppm;
 
 /// `GET /v1/vault/{network}/{address}/strategies`.
-pub async fn breakdown(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let catalog = app.catalog.get()?;
+pub async fn breakdown(live: &LiveCatalog, db: &Db, call: &Call) -> Result<Answer, Failure> {
+    let catalog = live.get()?;
     let row = &of_breakdown(&catalog, addressed(&catalog, call)?, Breakdown::Strategies)?.row;
-    let answer = shown(row, strategies::of_vault(&app.db, row.id.as_str()).await?);
+    let answer = shown(row, strategies::of_vault(db, row.id.as_str()).await?);
     encoded::settled(call, catalog.version, &answer)
 }
 
 /// `GET /v1/vault/{network}/{address}/strategy`.
-pub async fn single(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let catalog = app.catalog.get()?;
+pub async fn single(live: &LiveCatalog, db: &Db, call: &Call) -> Result<Answer, Failure> {
+    let catalog = live.get()?;
     let row = &of_breakdown(&catalog, addressed(&catalog, call)?, Breakdown::Strategy)?.row;
-    let found = strategies::of_vault(&app.db, row.id.as_str()).await?;
+    let found = strategies::of_vault(db, row.id.as_str()).await?;
     let newest = found.into_iter().max_by_key(|strategy| (strategy.is_active, strategy.observed_at));
     let answer = StrategyInfo::new(row.id.clone(), observed_tvl(row), row.apr_net, newest);
     encoded::settled(call, catalog.version, &answer)

@@ -1,0 +1,65 @@
+//! The state of the listeners: the service, and what only requests need.
+
+use crate::app::App;
+use crate::config::Config;
+use crate::http::exchange::response_cache::MicroCache;
+use crate::http::listeners::admin::AdminToken;
+use crate::http::listeners::assertion::Nonces;
+use crate::http::listeners::relay_lookups::KeyLookups;
+use crate::http::listeners::relay_meter::RelayLimiter;
+use crate::http::transport::listener_limits::ListenerLimits;
+use rds_shared::access::{AssertionKey, Refused, TrustedProxies};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// The service behind its three listeners.
+#[derive(Debug)]
+pub struct Server {
+    pub app: Arc<App>,
+    /// Micro-cache of list pages.
+    pub pages: MicroCache,
+    /// Connections and request bodies held by the listeners.
+    pub limits: ListenerLimits,
+    /// Keys that verify edge assertions.
+    pub assertion_keys: Vec<AssertionKey>,
+    /// Nonces of used edge assertions.
+    pub nonces: Nonces,
+    pub relay: RelayState,
+    /// The token of the admin listener.
+    pub admin_token: AdminToken,
+    /// Maximum time for a request on the edge and relay listeners.
+    pub read_deadline: Duration,
+}
+
+/// The state of the relay listener.
+#[derive(Debug, Default)]
+pub struct RelayState {
+    pub limiter: RelayLimiter,
+    pub lookups: KeyLookups,
+    /// Keys refused lately, for when the database cannot verify them.
+    pub refused: Mutex<Refused>,
+    /// Proxies whose forwarded client addresses are trusted.
+    pub proxies: TrustedProxies,
+}
+
+impl Server {
+    pub fn new(config: &Config, app: Arc<App>) -> Arc<Self> {
+        Arc::new(Server {
+            app,
+            pages: MicroCache::default(),
+            limits: ListenerLimits::new(config),
+            assertion_keys: config.assertion_keys.clone(),
+            nonces: Nonces::default(),
+            relay: RelayState { proxies: config.trusted_proxies.clone(), ..RelayState::default() },
+            admin_token: AdminToken::new(&config.admin_token),
+            read_deadline: config.read_deadline,
+        })
+    }
+
+    /// The metrics page.
+    pub fn scrape(&self) -> String {
+        let mut page = self.app.scrape();
+        self.limits.render(&mut page);
+        page
+    }
+}

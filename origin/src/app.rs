@@ -25,8 +25,6 @@ use rds_shared::wire::Timestamp;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
-pub use rds_shared::VERSION;
-
 /// The running service.
 #[derive(Debug)]
 pub struct App {

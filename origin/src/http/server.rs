@@ -3,7 +3,7 @@
 use crate::app::App;
 use crate::config::Config;
 use crate::http::exchange::response_cache::MicroCache;
-use crate::http::listeners::admin::AdminToken;
+use crate::http::listeners::admin_token::AdminToken;
 use crate::http::listeners::assertion::Nonces;
 use crate::http::listeners::relay_lookups::KeyLookups;
 use crate::http::listeners::relay_meter::RelayLimiter;

@@ -4,9 +4,9 @@
 //! the kernel does not provide them (outside Linux), they are left out.
 
 use super::{head, metric};
-use crate::app::VERSION;
 use crate::clock::Stopwatch;
 use crate::metrics::Metrics;
+use rds_shared::VERSION;
 use rds_shared::scoring::METHODOLOGY_VERSION;
 use rds_shared::wire::Timestamp;
 use std::fmt::Write;

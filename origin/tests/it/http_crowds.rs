@@ -132,7 +132,7 @@ async fn ingested() -> (TestApp, Serving) {
 #[tokio::test(flavor = "multi_thread")]
 async fn sixteen_thousand_silent_connections_take_no_room_of_a_known_peers() {
     let (test, serving) = ingested().await;
-    let (door, held) = (serving.doors.edge, test.app.doors.at(Listener::Edge));
+    let (door, held) = (serving.doors.edge, test.server.limits.at(Listener::Edge));
     let mut kept = connect(PROXY, door).await;
     assert_eq!(ask(&mut kept, list()).await, 200);
     let crowd = silent(door, 16_390, async || assert_eq!(ask(&mut kept, list()).await, 200)).await;
@@ -157,7 +157,7 @@ async fn silent_connections_at_the_other_doors_shut_out_neither_keys_nor_operato
         (Listener::Relay, serving.doors.relay, "/v1/health", key.key.as_str()),
         (Listener::Admin, serving.doors.admin, "/metrics", ADMIN_TOKEN),
     ] {
-        let held = test.app.doors.at(door);
+        let held = test.server.limits.at(door);
         let mut kept = connect(PROXY, address).await;
         assert_eq!(ask(&mut kept, bare(target, credential)).await, 200);
         let crowd = silent(address, held.bounds().strangers + 500, async || ()).await;
@@ -198,7 +198,7 @@ async fn a_request_with_a_bad_assertion_is_refused_before_its_body_is_read() {
         let _ = client.try_write(&vec![b'x'; 512 << 10]);
         clients.push(client);
     }
-    let doors = &test.app.doors;
+    let doors = &test.server.limits;
     for bodies in [&doors.strange_bodies, &doors.unproved_bodies, &doors.edge_bodies] {
         assert_eq!((bodies.now(), bodies.most()), (0, 0));
     }
@@ -219,7 +219,7 @@ async fn bodies_that_only_a_signature_of_the_release_before_would_prove_hold_a_m
         let _ = timeout(Duration::from_secs(1), client.write_all(&vec![b'x'; (512 << 10) - 1])).await;
         clients.push(client);
     }
-    let bodies = &test.app.doors.strange_bodies;
+    let bodies = &test.server.limits.strange_bodies;
     eventually("some find no room", async || bodies.refused() > 0).await;
     assert!(bodies.most() <= 1 << 20, "{}", bodies.most());
     // What is proved has room of its own, whoever sends it.
@@ -255,7 +255,7 @@ async fn with_an_allow_list_nobody_else_gets_an_answer_at_the_edges_door() {
     let _ = other.write_all(head_of(&list(), 0).as_bytes()).await;
     let ended = timeout(PATIENCE, other.read_u8()).await.expect("it is hung up on");
     assert!(ended.is_err());
-    assert_eq!(test.app.doors.at(Listener::Edge).meters.not_allowed.load(Relaxed), 1);
+    assert_eq!(test.server.limits.at(Listener::Edge).meters.not_allowed.load(Relaxed), 1);
     let health = Request::builder().uri("/v1/health").body(Body::empty()).unwrap();
     assert_eq!(ask(&mut connect(NEWCOMER, serving.doors.relay).await, health).await, 200, "the list is of one door");
     serving.stop().await;

@@ -22,7 +22,7 @@ async fn kept(test: &TestApp) -> String {
     for _ in 0..2 {
         test.json(LIST).await;
     }
-    let page = test.app.recent.get(&question(test)).expect("it was asked for twice");
+    let page = test.server.pages.get(&question(test)).expect("it was asked for twice");
     String::from_utf8(page.body.bytes().to_vec()).unwrap()
 }
 
@@ -36,7 +36,7 @@ async fn what_is_kept_is_what_is_given() {
         unknown_values: None,
         body: b"{\"data\":[]}".as_slice().into(),
     };
-    test.app.recent.offer(&question(&test), || Some(other));
+    test.server.pages.offer(&question(&test), || Some(other));
     let given = test.get(LIST).await;
     assert_eq!((given.text(), given.header("etag")), ("{\"data\":[]}".to_owned(), Some("W/\"other\"")));
     test.app.clock.advance(1);

@@ -7,8 +7,10 @@ use crate::market::{VAULTS, address, lines};
 use crate::testapp::{PEER, Reply, TestApp, Wish, signed};
 use axum::http::StatusCode;
 use rds_origin::catalog::refresh::refresh;
-use rds_origin::http::exchange::pipeline::{self, Ingress};
+use rds_origin::http::exchange::pipeline;
+use rds_origin::http::exchange::trace::Ingress;
 use rds_origin::http::listeners::Listeners;
+use rds_origin::http::server::Server;
 use rds_origin::listener::Listener;
 use serde_json::{Value, json};
 use sqlx::{Connection, PgConnection};
@@ -161,9 +163,10 @@ async fn a_service_without_a_catalog_is_not_ready_and_says_so() {
         rds_origin::telemetry::AccessLog::off(),
     )
     .unwrap();
+    let server = Server::new(&test.config, fresh.clone());
     let ask = async |target| {
         let peer = PEER.parse().unwrap();
-        pipeline::answer(&fresh, Ingress::new(Listener::Edge, peer), signed("GET", target, "")).await.status()
+        pipeline::answer(&server, Ingress::new(Listener::Edge, peer), signed("GET", target, "")).await.status()
     };
     assert_eq!(ask("/ready").await, StatusCode::SERVICE_UNAVAILABLE);
     assert_eq!(ask("/v1/vaults").await, StatusCode::SERVICE_UNAVAILABLE);
@@ -192,7 +195,7 @@ async fn shutdown_finishes_what_is_under_way_and_takes_nothing_new() {
     let listeners = Listeners::bind(&test.config).await.unwrap();
     let doors = listeners.addresses().unwrap();
     let (stop, stopped) = oneshot::channel::<()>();
-    let serving = tokio::spawn(listeners.serve(test.app.clone(), async {
+    let serving = tokio::spawn(listeners.serve(test.server.clone(), async {
         let _ = stopped.await;
     }));
     let list = over_tcp(doors.edge, signed("GET", "/v1/vaults", "")).await.unwrap();

@@ -4,8 +4,9 @@ use crate::testapp::{TestApp, holder, signed_as};
 use axum::body::Bytes;
 use axum::http::{Request, StatusCode};
 use rds_origin::http::exchange::answer::respond;
-use rds_origin::http::exchange::pipeline::{self, Ingress, Trace};
+use rds_origin::http::exchange::pipeline;
 use rds_origin::http::exchange::router;
+use rds_origin::http::exchange::trace::{Ingress, Trace};
 use rds_origin::listener::Listener;
 use rds_shared::access::{Plan, Principal};
 use rds_shared::route::param::{Default, Kind};
@@ -243,7 +244,7 @@ fn edge_ingress() -> Ingress {
 
 async fn at_the_listener(test: &TestApp, caller: &Principal, target: &str) -> StatusCode {
     let request = signed_as(&caller.to_json(), "GET", target, "");
-    pipeline::answer(&test.app, edge_ingress(), request).await.status()
+    pipeline::answer(&test.server, edge_ingress(), request).await.status()
 }
 
 /// A panic of a handler fails the test.
@@ -251,7 +252,7 @@ async fn at_the_routes(test: &TestApp, caller: &Principal, target: &str) -> Stat
     let (head, ()) = Request::builder().uri(target).body(()).unwrap().into_parts();
     let mut trace = Trace::new(edge_ingress());
     let matching = match_route(Some(Method::Get), head.uri.path());
-    let result = router::route(&test.app, matching, caller.clone(), &head, Bytes::new(), &mut trace).await;
+    let result = router::route(&test.server, matching, caller.clone(), &head, Bytes::new(), &mut trace).await;
     respond(result, RequestId::from_random([7; 16]), trace.label, false).response.status()
 }
 

@@ -5,7 +5,8 @@ use crate::testapp::{NOW, PEER, TestApp, Wish, holder, signed_as};
 use axum::http::StatusCode;
 use rds_origin::clock::Clock;
 use rds_origin::graph::follow;
-use rds_origin::http::exchange::pipeline::{self, Ingress};
+use rds_origin::http::exchange::pipeline;
+use rds_origin::http::exchange::trace::Ingress;
 use rds_origin::listener::Listener;
 use rds_origin::simulate::{self, Options};
 use rds_shared::access::{Plan, Principal};
@@ -90,7 +91,7 @@ async fn every_parameter_of_every_route_is_read() {
         for query in queries {
             let request = signed_as(&caller(route).to_json(), "GET", &format!("{path}?{query}"), "");
             let answer =
-                pipeline::answer(&test.app, Ingress::new(Listener::Edge, PEER.parse().unwrap()), request).await;
+                pipeline::answer(&test.server, Ingress::new(Listener::Edge, PEER.parse().unwrap()), request).await;
             // The body is not read to its end: a stream has none.
             if answer.status() != StatusCode::OK {
                 failed.push(format!("{path}?{query}: {}", answer.status()));

@@ -121,7 +121,7 @@ async fn a_process_whose_listener_accepts_no_connection_is_down_even_with_its_da
     assert!(test.app.heartbeat.set(Heartbeat::through(relay).unwrap()).is_ok());
     assert_eq!(status_of(&test, "api").await, "down", "the listener is bound, but nothing accepts connections");
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
-    let serving = tokio::spawn(listeners.serve(test.app.clone(), async move {
+    let serving = tokio::spawn(listeners.serve(test.server.clone(), async move {
         let _ = stopped.await;
     }));
     assert_eq!(status_of(&test, "api").await, "operational");

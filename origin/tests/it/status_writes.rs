@@ -28,12 +28,12 @@ async fn disk_is_full(test: &TestApp, full: bool) {
 async fn a_database_that_refuses_writes_is_reported_everywhere_and_takes_no_process_out_of_service() {
     let test = TestApp::with_market().await;
     let metric = async || test.admin("GET", "/metrics", "").await.text().contains("\nrds_db_writes_refused 1\n");
-    writes::look(&test.app).await;
+    writes::look(&test.app.db, &test.app.writes).await;
     assert_eq!((status_of(&test, "writes").await.as_str(), metric().await), ("operational", false));
     assert_eq!(test.admin("GET", "/ready", "").await.json().get("writes"), None);
 
     disk_is_full(&test, true).await;
-    writes::look(&test.app).await;
+    writes::look(&test.app.db, &test.app.writes).await;
     let (status, detail) = component(&test, "writes").await;
     assert_eq!((status.as_str(), metric().await), ("degraded", true));
     assert!(detail.unwrap().contains("refuses writes"));
@@ -46,7 +46,7 @@ async fn a_database_that_refuses_writes_is_reported_everywhere_and_takes_no_proc
     assert_eq!(test.get("/v1/vaults").await.status, StatusCode::OK);
 
     disk_is_full(&test, false).await;
-    writes::look(&test.app).await;
+    writes::look(&test.app.db, &test.app.writes).await;
     assert_eq!((status_of(&test, "writes").await.as_str(), metric().await), ("operational", false));
 }
 
@@ -56,7 +56,7 @@ async fn a_read_only_database_is_noticed_and_an_unreachable_one_does_not_count_a
     let wire = ChaosProxy::before(&facts.url).await;
     let test = TestApp::over(facts, Wish { database: Some(wire.url()), ..Wish::default() }).await;
     wire.cut();
-    writes::look(&test.app).await;
+    writes::look(&test.app.db, &test.app.writes).await;
     assert!(!test.app.writes.are_refused(), "an unreachable database has not refused a write");
     wire.mend();
     let mut one = sqlx::PgConnection::connect(&test.facts.url).await.unwrap();
@@ -64,7 +64,7 @@ async fn a_read_only_database_is_noticed_and_an_unreachable_one_does_not_count_a
     sqlx::query(read_only).execute(&mut one).await.unwrap();
     for _ in 0..20 {
         // Each broken connection in the pool is discovered only when it is used.
-        writes::look(&test.app).await;
+        writes::look(&test.app.db, &test.app.writes).await;
         let sql = "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()";
         sqlx::query(sql).execute(&mut one).await.unwrap();
         if test.app.writes.are_refused() {
@@ -83,16 +83,16 @@ async fn one_process_writes_and_the_others_see_it() {
         let sql = "select written_at::text || length(filler) from write_probe";
         sqlx::query_scalar::<_, String>(sql).fetch_all(&test.app.db.pool).await.unwrap()
     };
-    writes::look(&test.app).await;
+    writes::look(&test.app.db, &test.app.writes).await;
     let first = written().await;
     assert!(first.len() == 1 && first[0].ends_with("65536"), "{first:?}");
-    writes::look(&test.app).await;
+    writes::look(&test.app.db, &test.app.writes).await;
     assert_eq!(written().await, first, "the last test write is recent");
     sqlx::query("update write_probe set written_at = written_at - interval '16 seconds'")
         .execute(&test.app.db.pool)
         .await
         .unwrap();
-    writes::look(&test.app).await;
+    writes::look(&test.app.db, &test.app.writes).await;
     assert_ne!(written().await, first);
     assert_eq!(written().await.len(), 1);
 }

@@ -7,7 +7,8 @@ use crate::streaming::{Serving, beside, eventually, key, publish, service, servi
 use crate::testapp::{Reply, TestApp, holder, signed, signed_as};
 use axum::extract::Request;
 use axum::http::StatusCode;
-use rds_origin::http::exchange::pipeline::{self, Ingress};
+use rds_origin::http::exchange::pipeline;
+use rds_origin::http::exchange::trace::Ingress;
 use rds_origin::keys;
 use rds_origin::listener::Listener;
 use rds_shared::access::{Plan, Principal};
@@ -239,7 +240,7 @@ async fn with_anonymous_streams_enabled_an_address_may_have_five() {
 }
 
 async fn at_the_edge(test: &TestApp, request: Request) -> axum::response::Response {
-    pipeline::answer(&test.app, Ingress::new(Listener::Edge, "192.0.2.1".parse().unwrap()), request).await
+    pipeline::answer(&test.server, Ingress::new(Listener::Edge, "192.0.2.1".parse().unwrap()), request).await
 }
 
 #[tokio::test]

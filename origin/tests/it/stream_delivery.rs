@@ -226,8 +226,19 @@ async fn s8_a_client_that_does_not_read_gets_its_queue_a_gap_and_the_end_and_oth
     assert!((100..600).contains(&received), "{received}");
     assert_eq!(test.app.streams.meters.gaps(GapReason::QueueOverflow), 1);
     let now = test.app.clock.now();
-    assert!(rds_origin::stream::maintenance::overflowed_within(&test.app, now, 900).await.unwrap());
-    assert!(!rds_origin::stream::maintenance::overflowed_within(&test.app, now.plus_seconds(901), 900).await.unwrap());
+    assert!(
+        rds_origin::stream::maintenance::overflowed_within(&test.app.db, &test.app.streams, now, 900).await.unwrap()
+    );
+    assert!(
+        !rds_origin::stream::maintenance::overflowed_within(
+            &test.app.db,
+            &test.app.streams,
+            now.plus_seconds(901),
+            900
+        )
+        .await
+        .unwrap()
+    );
     // The documented recovery.
     let mut again = Ask::with(&key).after(format!("v2:{received}")).opened(&serving).await;
     assert_eq!(again.operation().await.number(), received + 1);

@@ -50,11 +50,11 @@ impl Serving {
     pub async fn beside_an_edge(test: &TestApp, link: Option<Arc<EdgeLink>>) -> Self {
         let jobs = Jobs::start(&test.app, link);
         let listeners = Listeners::bind(&test.config).await.unwrap();
-        let (doors, app) = (listeners.addresses().unwrap(), test.app.clone());
+        let (doors, server) = (listeners.addresses().unwrap(), test.server.clone());
         let (stop, stopped) = oneshot::channel::<()>();
         let served = tokio::spawn(async move {
             listeners
-                .serve(app, async {
+                .serve(server, async {
                     let _ = stopped.await;
                 })
                 .await;

@@ -9,7 +9,9 @@ use rds_origin::catalog::refresh;
 use rds_origin::clock::Clock;
 use rds_origin::config::Config;
 use rds_origin::entropy;
-use rds_origin::http::exchange::pipeline::{self, Ingress};
+use rds_origin::http::exchange::pipeline;
+use rds_origin::http::exchange::trace::Ingress;
+use rds_origin::http::server::Server;
 use rds_origin::listener::Listener;
 use rds_origin::store::Db;
 use rds_origin::telemetry::AccessLog;
@@ -33,6 +35,7 @@ pub const NOW: &str = "2026-11-21T00:00:00Z";
 /// The service without open listeners and without running jobs. A test calls and refreshes it directly.
 pub struct TestApp {
     pub app: Arc<App>,
+    pub server: Arc<Server>,
     /// Its configuration, for tests that open sockets.
     pub config: Config,
     /// Its database; dropped with it.
@@ -88,7 +91,8 @@ impl TestApp {
         let outward = wish.outward.unwrap_or_else(Egress::of_system);
         let app = App::reaching(&config, db, clock, AccessLog::off(), outward).unwrap();
         refresh::refresh(&app).await.unwrap();
-        TestApp { app, config, facts }
+        let server = Server::new(&config, app.clone());
+        TestApp { app, server, config, facts }
     }
 
     /// Ingests observations through the admin listener and refreshes the catalog.
@@ -146,7 +150,7 @@ impl TestApp {
     /// The same from another address.
     pub async fn from(&self, peer: &str, door: Listener, request: Request) -> Reply {
         let method = request.method().clone();
-        let answer = pipeline::answer(&self.app, Ingress::new(door, peer.parse().unwrap()), request).await;
+        let answer = pipeline::answer(&self.server, Ingress::new(door, peer.parse().unwrap()), request).await;
         Reply::read(method, answer).await
     }
 }

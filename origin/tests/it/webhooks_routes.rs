@@ -5,7 +5,8 @@ use crate::receiver::{Manner, Receiver};
 use crate::testapp::{TestApp, holder, signed_as};
 use crate::webhooks_world::{MASTER_KEY, World};
 use axum::http::StatusCode;
-use rds_origin::http::exchange::pipeline::{self, Ingress};
+use rds_origin::http::exchange::pipeline;
+use rds_origin::http::exchange::trace::Ingress;
 use rds_origin::keys;
 use rds_origin::listener::Listener;
 use rds_origin::webhooks::egress_filter::LookupError;
@@ -245,10 +246,10 @@ async fn a_repeated_creation_creates_nothing_new() {
 
     let mut racing = tokio::task::JoinSet::new();
     for _ in 0..8 {
-        let (app, request) = (world.app().clone(), create(&world.key, "race", BODY));
+        let (server, request) = (world.test.server.clone(), create(&world.key, "race", BODY));
         racing.spawn(async move {
             let peer = crate::testapp::PEER.parse().unwrap();
-            let answer = pipeline::answer(&app, Ingress::new(Listener::Edge, peer), request).await;
+            let answer = pipeline::answer(&server, Ingress::new(Listener::Edge, peer), request).await;
             axum::body::to_bytes(answer.into_body(), usize::MAX).await.unwrap()
         });
     }

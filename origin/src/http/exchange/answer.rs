@@ -384,3 +384,8 @@ static CDN_CACHE_CONTROLS: LazyLock<Vec<Option<HeaderValue>>> = LazyLock::new(||
     };
     ROUTES.iter().map(|route| value(route.cache)).collect()
 });
+
+/// 405 with the methods that the path allows.
+pub fn wrong_method(allow: &'static str) -> ApiError {
+    ApiError { allow: Some(allow), ..ApiError::new(ErrorCode::MethodNotAllowed, format!("this path takes {allow}")) }
+}

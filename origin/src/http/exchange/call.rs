@@ -1,8 +1,8 @@
 //! The parsed request that a handler is given.
 
 use crate::http::exchange::answer::{Answer, Failure};
-use crate::http::exchange::pipeline::Ingress;
 use crate::http::exchange::signing::HashedBody;
+use crate::http::exchange::trace::Ingress;
 use crate::store::registry::catalog::ChainFacts;
 use axum::body::Bytes;
 use axum::http::HeaderValue;

@@ -9,3 +9,4 @@ pub mod pipeline;
 pub mod response_cache;
 pub mod router;
 pub mod signing;
+pub mod trace;

@@ -5,12 +5,12 @@
 use crate::clock::Stopwatch;
 use crate::entropy;
 use crate::http::exchange::answer::{Answer, Failure, respond, tell_allowance, tell_fail_safe, tell_ignored};
-use crate::http::exchange::signing::{AnswerSigner, Unsigned};
+use crate::http::exchange::signing::Unsigned;
+use crate::http::exchange::trace::{Ingress, Trace};
 use crate::http::listeners::{admin, edge, relay};
 use crate::http::server::Server;
-use crate::http::transport::connection_state::ConnectionState;
 use crate::listener::Listener;
-use crate::metrics::{Caller, Label};
+use crate::metrics::Label;
 use crate::panics::{caught, panic_text};
 use crate::telemetry::AccessLine;
 use axum::body::HttpBody;
@@ -18,65 +18,8 @@ use axum::extract::Request;
 use axum::http::header::CONNECTION;
 use axum::http::{HeaderValue, Method};
 use axum::response::Response;
-use rds_shared::access::budget::Verdict;
 use rds_shared::wire::{ApiError, ErrorCode, RequestId, TARGET_BYTES};
 use std::future::Future;
-use std::net::IpAddr;
-
-/// The listener and connection of a request.
-#[derive(Debug, Clone)]
-pub struct Ingress {
-    pub door: Listener,
-    /// The address that connected.
-    pub peer: IpAddr,
-    pub line: ConnectionState,
-    /// The nonce of its edge assertion, once that is verified; `None` on the other listeners.
-    pub nonce: Option<[u8; 16]>,
-}
-
-impl Ingress {
-    /// A request on a new connection.
-    pub fn new(door: Listener, peer: IpAddr) -> Self {
-        Ingress { door, peer, line: ConnectionState::default(), nonce: None }
-    }
-}
-
-/// What is known of a request so far. It is kept outside the handler, so that a panic does not lose it.
-#[derive(Debug)]
-pub struct Trace {
-    /// The listener and connection it arrived on.
-    pub through: Ingress,
-    /// The edge's request id, once the assertion is verified; `None` before and on the other listeners.
-    pub request_id: Option<RequestId>,
-    /// Signs the response, once it is known that the edge made the assertion.
-    pub signer: Option<AnswerSigner>,
-    /// Whether the connection closes after the response.
-    pub hangs_up: bool,
-    /// The label that the request is counted under in the metrics.
-    pub label: Label,
-    /// The kind of caller, as far as it is known.
-    pub caller: Caller,
-    /// The verdict of the rate limit, if this process metered the request.
-    pub verdict: Option<Verdict>,
-    /// Parameters that the route does not have, as the text of the response header.
-    pub ignored: Option<String>,
-}
-
-impl Trace {
-    /// The trace of a request of which nothing has been read.
-    pub fn new(through: Ingress) -> Self {
-        Trace {
-            through,
-            request_id: None,
-            signer: None,
-            hangs_up: false,
-            label: Label::Unmatched,
-            caller: Caller::Unknown,
-            verdict: None,
-            ignored: None,
-        }
-    }
-}
 
 /// Answers one request.
 pub async fn answer(server: &Server, through: Ingress, request: Request) -> Response {

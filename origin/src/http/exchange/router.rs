@@ -4,10 +4,10 @@ use crate::app::App;
 use crate::http::assets::{self, reviewers, rwa};
 use crate::http::baskets::{self, indices, reference_rates};
 use crate::http::events::{self, critical};
-use crate::http::exchange::answer::{Answer, Failure};
+use crate::http::exchange::answer::{Answer, Failure, wrong_method};
 use crate::http::exchange::call::Call;
-use crate::http::exchange::pipeline::Trace;
 use crate::http::exchange::response_cache::CacheKey;
+use crate::http::exchange::trace::Trace;
 use crate::http::graph::{self, decisions};
 use crate::http::markets::{self, oracles};
 use crate::http::push::{basket_webhooks, event_stream, webhooks};
@@ -243,9 +243,4 @@ async fn dispatch(app: &Arc<App>, call: &Call, head: &Parts) -> Result<Answer, F
         RouteId::Ready => Box::pin(health::ready(app)).await,
         RouteId::Docs | RouteId::DocsFile => documents::file(call),
     }
-}
-
-/// 405 with the methods that the path allows.
-pub fn wrong_method(allow: &'static str) -> ApiError {
-    ApiError { allow: Some(allow), ..ApiError::new(ErrorCode::MethodNotAllowed, format!("this path takes {allow}")) }
 }

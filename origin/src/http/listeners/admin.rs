@@ -3,45 +3,22 @@
 //! Its paths are not part of the public interface, so they are listed here and not in the route table.
 
 use crate::clock_check;
-use crate::config::Secret;
-use crate::http::exchange::answer::{Answer, Failure, METRICS_TEXT};
+use crate::http::exchange::answer::{Answer, Failure, METRICS_TEXT, wrong_method};
 use crate::http::exchange::body;
-use crate::http::exchange::pipeline::Trace;
-use crate::http::exchange::router::wrong_method;
+use crate::http::exchange::trace::Trace;
 use crate::http::listeners::ingest;
 use crate::http::server::Server;
 use crate::http::service::health;
 use crate::metrics::{Caller, Label};
 use crate::store::service::test_clock;
 use axum::extract::Request;
-use axum::http::HeaderMap;
-use axum::http::header::AUTHORIZATION;
 use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::time::Micros;
 use rds_shared::wire::{ApiError, ErrorCode, Timestamp};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 /// Largest body of a clock change, in bytes.
 const CLOCK_BODY_BYTES: usize = 1_024;
-
-/// The admin token, kept as a digest so that the time of a comparison reveals nothing about it.
-#[derive(Debug)]
-pub struct AdminToken([u8; 32]);
-
-impl AdminToken {
-    pub fn new(token: &Secret) -> Self {
-        AdminToken(Sha256::digest(token.expose()).into())
-    }
-
-    /// Whether the request carries the token. The comparison takes the same time for every wrong token.
-    fn authenticates(&self, headers: &HeaderMap) -> bool {
-        let presented = headers.get(AUTHORIZATION).and_then(|value| value.as_bytes().strip_prefix(b"Bearer "));
-        let digest: [u8; 32] = Sha256::digest(presented.unwrap_or_default()).into();
-        let difference = digest.iter().zip(&self.0).fold(0, |sum, (a, b)| sum | (a ^ b));
-        std::hint::black_box(difference) == 0
-    }
-}
 
 /// Checks the token, then routes. Readiness needs no token, because probes cannot send one.
 pub async fn handle(server: &Server, request: Request, trace: &mut Trace) -> Result<Answer, Failure> {
@@ -125,31 +102,4 @@ async fn store_clock_shift(server: &Server) {
 
 fn bad_field(name: &'static str, reason: &str) -> ApiError {
     ApiError::invalid(ErrorCode::InvalidBody, vec![Detail::new(In::Body, name, reason)])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use axum::http::HeaderValue;
-
-    #[test]
-    fn only_the_complete_token_is_accepted() {
-        let token = AdminToken::new(&Secret::from("correct-horse-battery".to_owned()));
-        let opens = |value: &'static str| {
-            let mut headers = HeaderMap::new();
-            headers.insert(AUTHORIZATION, HeaderValue::from_static(value));
-            token.authenticates(&headers)
-        };
-        assert!(opens("Bearer correct-horse-battery"));
-        for wrong in [
-            "Bearer correct-horse-batter",
-            "Bearer ",
-            "correct-horse-battery",
-            "bearer correct-horse-battery",
-            "Basic x",
-        ] {
-            assert!(!opens(wrong), "{wrong}");
-        }
-        assert!(!token.authenticates(&HeaderMap::new()));
-    }
 }

@@ -1,10 +1,14 @@
 //! Edge assertions: why one is refused, who makes the request, and that each is used once.
 
+use crate::http::exchange::answer::Failure;
+use crate::metrics::Metrics;
 use rds_shared::access::assertion::MAX_SKEW_SECONDS;
 use rds_shared::access::link;
 use rds_shared::access::{AssertionError, Principal};
+use rds_shared::wire::{ApiError, ErrorCode};
 use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, PoisonError};
 
 /// Why a request on the edge listener is refused. For the log and the metrics only; callers are not told.
@@ -118,6 +122,16 @@ impl Hasher for IdentityHasher {
     }
     fn write_u64(&mut self, value: u64) {
         self.0 = value;
+    }
+}
+
+/// The same 401 for every reason, which is only logged; 503 if no more nonces can be remembered.
+pub(in crate::http) fn refusal_of(metrics: &Metrics, refusal: Refusal) -> Failure {
+    metrics.assertions_refused.fetch_add(1, Relaxed);
+    tracing::debug!(?refusal, "an assertion was refused");
+    match refusal {
+        Refusal::Full => ErrorCode::ServiceUnavailable.into(),
+        _ => ApiError::new(ErrorCode::Unauthorized, "only the edge may call this listener").into(),
     }
 }
 

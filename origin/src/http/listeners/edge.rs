@@ -6,21 +6,20 @@
 
 use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::body::{self, Held};
-use crate::http::exchange::pipeline::Trace;
 use crate::http::exchange::router;
 use crate::http::exchange::signing::AnswerSigner;
-use crate::http::listeners::assertion::{Refusal, RequestOrigin};
+use crate::http::exchange::trace::Trace;
+use crate::http::listeners::assertion::{Refusal, RequestOrigin, refusal_of};
 use crate::http::listeners::{edge_messages, replays};
 use crate::http::server::Server;
 use crate::listener::Listener;
-use crate::metrics::Metrics;
 use axum::body::{Body as Incoming, HttpBody};
 use axum::extract::Request;
 use axum::http::HeaderMap;
 use rds_shared::access::{Assertion, SignedHead, Vouched, forwarded, link};
 use rds_shared::route::{Body, Matching, Method, match_route};
 use rds_shared::wire::hex::unhex_array;
-use rds_shared::wire::{ApiError, ErrorCode, RequestId, headers};
+use rds_shared::wire::{RequestId, headers};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
@@ -129,16 +128,6 @@ async fn read_unverified<'a>(
 fn refused(server: &Server, trace: &mut Trace, refusal: Refusal) -> Failure {
     trace.hangs_up = true;
     refusal_of(&server.app.metrics, refusal)
-}
-
-/// The same 401 for every reason, which is only logged; 503 if no more nonces can be remembered.
-pub(in crate::http) fn refusal_of(metrics: &Metrics, refusal: Refusal) -> Failure {
-    metrics.assertions_refused.fetch_add(1, Relaxed);
-    tracing::debug!(?refusal, "an assertion was refused");
-    match refusal {
-        Refusal::Full => ErrorCode::ServiceUnavailable.into(),
-        _ => ApiError::new(ErrorCode::Unauthorized, "only the edge may call this listener").into(),
-    }
 }
 
 fn cap(matching: &Matching) -> usize {

@@ -4,9 +4,8 @@
 
 use crate::app::App;
 use crate::edge_link::outbox;
-use crate::http::exchange::answer::{Answer, Failure};
-use crate::http::exchange::pipeline::Trace;
-use crate::http::exchange::router::wrong_method;
+use crate::http::exchange::answer::{Answer, Failure, wrong_method};
+use crate::http::exchange::trace::Trace;
 use crate::keys::known::{self, LookupError};
 use crate::keys::usage::{self, Applied, Batch};
 use crate::metrics::{Caller, Label};

@@ -1,6 +1,7 @@
 //! The three listening sockets, and how they close.
 
 pub mod admin;
+pub mod admin_token;
 pub mod assertion;
 pub mod edge;
 pub mod edge_messages;
@@ -11,7 +12,8 @@ pub mod relay_meter;
 pub mod replays;
 
 use crate::config::Config;
-use crate::http::exchange::pipeline::{self, Ingress};
+use crate::http::exchange::pipeline;
+use crate::http::exchange::trace::Ingress;
 use crate::http::server::Server;
 use crate::http::transport::http1;
 use crate::listener::Listener;

@@ -4,8 +4,8 @@
 //! forwarded by a proxy listed in `RDS_TRUSTED_PROXIES`.
 
 use crate::http::exchange::answer::{Answer, Failure};
-use crate::http::exchange::pipeline::Trace;
 use crate::http::exchange::router;
+use crate::http::exchange::trace::Trace;
 use crate::http::listeners::relay_meter::{Caller, Client, Full};
 use crate::http::server::Server;
 use crate::keys::known::LookupError;

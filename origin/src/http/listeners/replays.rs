@@ -8,7 +8,7 @@
 //! newer. To prevent that, lists would have to wait for the database and fail with it. The edge's own messages do not either: usage
 //! batches have sequence numbers, and a key look-up changes nothing.
 
-use crate::http::exchange::pipeline::Ingress;
+use crate::http::exchange::trace::Ingress;
 use crate::store::Db;
 use crate::store::StoreError;
 use crate::store::keys::spent_assertions;

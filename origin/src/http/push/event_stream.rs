@@ -4,7 +4,7 @@ use crate::catalog::LiveCatalog;
 use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::call::{Call, RouteCall};
 use crate::http::exchange::namespaces;
-use crate::http::exchange::pipeline::Ingress;
+use crate::http::exchange::trace::Ingress;
 use crate::listener::Listener;
 use crate::store::push::journal::read as journal;
 use crate::store::push::journal::read::Extent;

@@ -1,12 +1,13 @@
 //! `GET /v1/health` and `GET /ready`: JSON objects without an envelope. They never answer 500.
 
-use crate::app::{App, VERSION};
+use crate::app::App;
 use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::call::Call;
 use crate::status::{clocks, in_time};
 use crate::store::StoreError;
 use crate::store::scoring::fail_safe;
 use crate::store::service::health::{HealthFacts, clock, facts};
+use rds_shared::VERSION;
 use rds_shared::graph::evidence::Signer;
 use rds_shared::graph::signature::DecisionKey;
 use rds_shared::model::health::{

@@ -12,7 +12,7 @@ const table = (letters) => {
   return lines.map((line) => line.split('|').slice(1, -1).map((cell) => cell.trim()));
 };
 const [rows, wholeStack] = [table('FSW'), table('X')];
-const sources = { it: (file) => read('origin', 'tests', 'it', `${file}.rs`), 'origin::http': (file) => read('origin', 'src', 'http', `${file}.rs`) };
+const sources = { it: (file) => read('origin', 'tests', 'it', `${file}.rs`), 'origin::http::transport': (file) => read('origin', 'src', 'http', 'transport', `${file}.rs`) };
 
 test('all fifty-three cases of push are there, each with a test or the reason why there is none', () => {
   const all = [['F', 16], ['S', 18], ['W', 19]].flatMap(([letter, count]) => Array.from({ length: count }, (_, place) => `${letter}${place + 1}`));
@@ -23,7 +23,7 @@ test('all fifty-three cases of push are there, each with a test or the reason wh
 test('every test that is named is there', () => {
   let named = 0;
   for (const [number, , tests] of [...rows, ...wholeStack]) {
-    for (const [, folder, file, name] of tests.matchAll(/`(it|origin::http)::(\w+)::(\w+)\*?`/g)) {
+    for (const [, folder, file, name] of tests.matchAll(/`(it|origin::http::transport)::(\w+)::(\w+)\*?`/g)) {
       assert.match(sources[folder](file), new RegExp(`fn ${name}`), `${number}: ${file}::${name}`);
       named += 1;
     }

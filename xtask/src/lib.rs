@@ -7,6 +7,7 @@
 
 pub mod bench;
 pub mod campaign;
+pub mod circles;
 pub mod command;
 pub mod console;
 pub mod e2e;

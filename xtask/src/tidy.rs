@@ -1,9 +1,10 @@
-//! Rules for source files that no linter checks: an introduction, a maximum length, no unfinished work, and allowed dependencies.
+//! Rules for source files that no linter checks: an introduction, a maximum length, no unfinished work, allowed dependencies, and no large import circle.
 
 use std::path::Path;
 
 use anyhow::Result;
 
+use crate::circles;
 use crate::layers;
 use crate::workspace::{self, collect};
 
@@ -21,15 +22,20 @@ pub fn check() -> Result<Vec<String>> {
     let mut files = Vec::new();
     collect(&root, &mut files)?;
     files.sort();
-    let mut breaches = Vec::new();
-    for file in files {
-        let name = file.strip_prefix(&root).unwrap_or(&file);
+    let (mut breaches, mut sources) = (Vec::new(), Vec::new());
+    for file in &files {
+        let name = file.strip_prefix(&root).unwrap_or(file);
         let Some(kind) = Kind::of(name) else { continue };
-        let Ok(text) = std::fs::read_to_string(&file) else {
+        let Ok(text) = std::fs::read_to_string(file) else {
             continue;
         };
         examine(name, kind, &text, &mut breaches);
+        if kind == Kind::Rust {
+            sources.push((name, text));
+        }
     }
+    let sources: Vec<(&Path, &str)> = sources.iter().map(|(name, text)| (*name, text.as_str())).collect();
+    breaches.extend(circles::breaches(&sources));
     Ok(breaches)
 }
 

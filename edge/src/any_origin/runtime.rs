@@ -4,7 +4,7 @@ use super::walk::{Asked, Proxy, Said, Upstream};
 use crate::cache::Memory;
 use crate::cache::fields::Fields;
 use crate::cache::variants::Variants;
-use crate::runtime::now;
+use crate::runtime::ambient::now;
 use rds_shared::wire::Timestamp;
 use std::cell::{OnceCell, RefCell};
 use std::future::Future;

@@ -29,6 +29,9 @@ use crate::answered::AnsweredReport;
 use rds_shared::route::TagVersions;
 use serde::{Deserialize, Serialize};
 
+/// Name of the single Durable Object.
+pub const OBJECT_NAME: &str = "tags";
+
 /// Message to the Durable Object. Newer versions in it are stored before the reply.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EpochMessage {

@@ -11,7 +11,7 @@ use crate::guard::objects::lazy_state::LazyState;
 use crate::guard::objects::message;
 use crate::guard::objects::sql::{Table, counted, number};
 use crate::origin::{CallStamp, UnsignedCall};
-use crate::runtime::{self, calls};
+use crate::runtime::{self, ambient, calls};
 use core::cell::Cell;
 use core::time::Duration;
 use rds_shared::access::link::{AnsweredMinute, EDGE, EDGE_ANSWERS, EdgeAnswers};
@@ -25,9 +25,6 @@ use worker::wasm_bindgen_futures::future_to_promise;
 use worker::web_sys::{Request, Response};
 use worker::worker_sys::types::DurableObjectState;
 use worker::{Env, State, console_error};
-
-/// Name of the single Durable Object.
-pub const NAME: &str = "tags";
 
 const TABLE: &str =
     "CREATE TABLE IF NOT EXISTS versions (tag TEXT PRIMARY KEY, version INTEGER NOT NULL) WITHOUT ROWID";
@@ -100,7 +97,7 @@ impl Inner {
     fn exchange(&self, text: &str) -> Option<TagVersions> {
         let EpochMessage { seen, answered } = message::read(text)?;
         if let Some(report) = answered {
-            let (now, [a, b, c, d, e, f, ..]) = (runtime::now_millis().div_euclid(60_000), runtime::random());
+            let (now, [a, b, c, d, e, f, ..]) = (ambient::now_millis().div_euclid(60_000), ambient::random());
             let source = i64::from_be_bytes([0, 0, a, b, c, d, e, f]);
             self.with(|answers, disk| answers.take(disk, &report, now, source)).ok()?;
             self.arrange(SEND_DELAY);
@@ -127,11 +124,11 @@ impl Inner {
 
     async fn deliver(&self, out: &EdgeAnswers) -> bool {
         let (Some(config), Ok(body)) = (runtime::config(&self.env), serde_json::to_vec(out)) else { return false };
-        let request_id = RequestId::from_random(runtime::random());
+        let request_id = RequestId::from_random(ambient::random());
         let mut question = UnsignedCall::new(Method::Post, EDGE_ANSWERS, body, EDGE.to_owned(), request_id);
         // The counts are totals per minute, so sending them twice is harmless.
         question.is_repeatable = true;
-        let seal = || CallStamp { now: runtime::now(), nonce: runtime::random() };
+        let seal = || CallStamp { now: ambient::now(), nonce: ambient::random() };
         let send = async |call: &_, limit| calls::call(&config, call, limit).await;
         match exchange(&config.assertion_key, &question, config.origin_timeout, seal, send).await {
             Outcome::Answered(answer) if answer.status == 204 => true,
@@ -151,7 +148,7 @@ impl Inner {
 
     fn arrange(&self, wait: Duration) {
         if !self.alarm_is_set.get() {
-            let at = runtime::now_millis().saturating_add(i64::try_from(wait.as_millis()).unwrap_or(i64::MAX));
+            let at = ambient::now_millis().saturating_add(i64::try_from(wait.as_millis()).unwrap_or(i64::MAX));
             let at = Date::new(&JsValue::from_f64(at as f64));
             let set = self.state.storage().as_raw().set_alarm(at, Object::new());
             self.alarm_is_set.set(set.is_ok());

@@ -1,6 +1,6 @@
 //! Calls to the origin, for whole answers and for streams.
 
-use super::Init;
+use super::ambient::Init;
 use crate::config::Config;
 use crate::origin::{self, Call, OriginAnswer};
 use crate::ports::{LONG, NoAnswer};

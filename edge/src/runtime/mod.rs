@@ -1,6 +1,7 @@
 //! Implements [`crate::ports`] on the Workers runtime. Only this module, [`crate::cache::store`], [`crate::epochs::object`] and the
 //! Durable Objects of [`crate::guard`] touch JavaScript.
 
+pub mod ambient;
 mod bodies;
 pub mod calls;
 mod incoming_body;
@@ -17,25 +18,21 @@ use crate::origin::{Call, CallStamp, OriginAnswer, UnsignedCall};
 use crate::pipeline::{self, Isolate};
 use crate::ports::{BodyFault, Guards, Host, Inbound, NoAnswer, Peer, Unreachable};
 use crate::respond::Reply;
+use ambient::{Init, now, random};
 use bodies::Bodies;
 use core::time::Duration;
 use rds_shared::access::KeyDigest;
 use rds_shared::access::budget::Verdict;
 use rds_shared::route::TagVersions;
 use rds_shared::wire::{RequestId, Timestamp};
-use serde::{Serialize, Serializer};
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{Cell, OnceCell};
 use std::rc::Rc;
-use wasm_bindgen::prelude::wasm_bindgen;
-use wasm_bindgen::{JsCast, JsValue};
-use worker::js_sys::{self, JSON};
+use wasm_bindgen::JsValue;
 use worker::web_sys::{Headers, ReadableStream, Request, Response, ResponseInit};
 use worker::{Context, Delay, Env, console_error};
 
 /// Delay before an isolate's response counts are reported, so that more are collected.
 const REPORT_DELAY: Duration = Duration::from_secs(5);
-/// Random values drawn from the generator at once.
-const RANDOM_BATCH: usize = 64;
 
 thread_local! {
     static ISOLATE: Rc<Isolate> = Rc::default();
@@ -43,17 +40,8 @@ thread_local! {
     static CONFIG: OnceCell<Option<Rc<Config>>> = const { OnceCell::new() };
     /// Bodies already in JavaScript memory.
     static BODIES: Bodies = Bodies::default();
-    /// Unused random values.
-    static UNUSED_RANDOM: RefCell<Vec<[u8; 16]>> = const { RefCell::new(Vec::new()) };
     /// Durable Object bindings, the same for every request; if one is missing this stays `None` until the next deployment.
     static OBJECTS: OnceCell<Option<Objects>> = const { OnceCell::new() };
-}
-
-#[wasm_bindgen]
-extern "C" {
-    /// Fills the buffer from the runtime's cryptographic generator.
-    #[wasm_bindgen(js_namespace = crypto, js_name = getRandomValues)]
-    fn get_random_values(buffer: &mut [u8]);
 }
 
 /// Answers a request. An error means that the runtime could not build the response; `entry.mjs` then writes the error
@@ -94,62 +82,6 @@ fn objects(env: &Env) -> Option<Objects> {
         objects
     };
     OBJECTS.with(|objects| objects.get_or_init(find).clone())
-}
-
-/// Milliseconds since the Unix epoch, by the clock of this isolate or Durable Object.
-pub fn now_millis() -> i64 {
-    // `Date.now()` is a whole number far inside the range.
-    js_sys::Date::now() as i64
-}
-
-/// The current instant.
-pub fn now() -> Timestamp {
-    Timestamp::from_millis(now_millis())
-}
-
-/// 16 random bytes. They are drawn in batches, because each call of the generator crosses into JavaScript.
-pub fn random() -> [u8; 16] {
-    UNUSED_RANDOM.with_borrow_mut(|drawn| {
-        if let Some(bytes) = drawn.pop() {
-            return bytes;
-        }
-        let mut bytes = [[0; 16]; RANDOM_BATCH];
-        get_random_values(bytes.as_flattened_mut());
-        let [first, others @ ..] = bytes;
-        drawn.extend(others);
-        first
-    })
-}
-
-/// Status, method and headers of a response or request. They cross into JavaScript as one JSON text, where separate headers would cost
-/// two strings and a call each.
-#[derive(Serialize)]
-pub struct Init<'a, V: AsRef<str>> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    status: Option<u16>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    method: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    redirect: Option<&'a str>,
-    #[serde(serialize_with = "as_map")]
-    headers: &'a [(&'static str, V)],
-}
-
-impl<'a, V: AsRef<str>> Init<'a, V> {
-    /// Headers only; if a name occurs twice, the later value counts.
-    pub fn with(headers: &'a [(&'static str, V)]) -> Self {
-        Init { status: None, method: None, redirect: None, headers }
-    }
-
-    /// The object taken by the constructors.
-    pub fn to_js<T: JsCast>(&self) -> Result<T, JsValue> {
-        let text = serde_json::to_string(self).map_err(|error| JsValue::from(error.to_string()))?;
-        JSON::parse(&text).map(JsCast::unchecked_into)
-    }
-}
-
-fn as_map<V: AsRef<str>, S: Serializer>(headers: &&[(&'static str, V)], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_map(headers.iter().map(|(name, value)| (name, value.as_ref())))
 }
 
 /// Builds the runtime's response. A stream passes from the origin to the caller without crossing into Wasm; a caller who disconnects

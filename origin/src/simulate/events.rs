@@ -1,10 +1,10 @@
 //! Simulated events other than incidents: repeated reports of one event, events of markets, a draft, and an event that is retracted.
 
-use super::SOURCE;
 use super::actor::Actor;
 use super::markets;
 use super::moment::Moment;
 use super::platforms::CHAIN_ID;
+use super::source::SOURCE;
 use crate::facts::{EventRecord, Publication, event_id};
 use crate::ingest::Observation;
 use crate::publication::commands::Verb;

@@ -1,9 +1,9 @@
 //! Simulated price feeds: every kind, and feeds that keep their heartbeat, break it, or have none.
 
-use super::SOURCE;
 use super::moment::Moment;
 use super::platforms::CHAIN_ID;
 use super::random::Random;
+use super::source::SOURCE;
 use super::tokens::Token;
 use crate::facts::fact::Kind;
 use crate::facts::{OracleFeed, contract};

@@ -1,9 +1,9 @@
 //! Documents of the simulated real-world assets: issuers, wrappers, products. None of them exists.
 
-use super::SOURCE;
 use super::moment::Moment;
 use super::platforms::CHAIN_ID;
 use super::random::Random;
+use super::source::SOURCE;
 use crate::facts::fact::Kind;
 use crate::facts::{Asset, AssetReview, Institutional, Issuer, Points, Provenance};
 use crate::ingest::Observation;

@@ -1,9 +1,10 @@
 //! Holders of the simulated vaults' shares, from an indexer that has finished some vaults, is indexing others, and has not begun the rest.
 
 use super::moment::Moment;
+use super::positions;
 use super::random::Random;
+use super::source::SOURCE;
 use super::vault::SimVault;
-use super::{SOURCE, positions};
 use crate::facts::fact::Kind;
 use crate::facts::{Holder, HolderSnapshot};
 use rds_shared::model::status::{HolderCategory, HolderMethod};

@@ -1,8 +1,8 @@
 //! Simulated incidents and when they were resolved.
 
-use super::SOURCE;
 use super::actor::Actor;
 use super::moment::Moment;
+use super::source::SOURCE;
 use crate::facts::fact::Kind;
 use crate::facts::{IncidentLink, Reference};
 use crate::ingest::Observation;

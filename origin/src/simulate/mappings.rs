@@ -1,13 +1,13 @@
 //! Simulated mappings: bridges, signer sets, vendors of feeds and a cluster of operators, certain and provisional ones, and the assets of
 //! the hub.
 
-use super::SOURCE;
 use super::actor::Actor;
 use super::feeds;
 use super::markets;
 use super::moment::Moment;
 use super::platforms::CHAIN_ID;
 use super::random::Random;
+use super::source::SOURCE;
 use super::tokens::Token;
 use crate::facts::fact::Kind;
 use crate::facts::{Bridge, BridgeEnd, HubAsset, Mapping, Permission, Share, Signers, Subject, contract};

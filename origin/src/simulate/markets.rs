@@ -1,10 +1,10 @@
 //! Simulated lending markets: pools, a spoke with its hub, and pairs, in every state.
 
-use super::SOURCE;
 use super::actor::Actor;
 use super::moment::Moment;
 use super::platforms::CHAIN_ID;
 use super::random::Random;
+use super::source::SOURCE;
 use super::tokens::Token;
 use super::vault::SimVault;
 use crate::facts::fact::Kind;

@@ -36,6 +36,7 @@ mod reviewers;
 mod scenarios;
 mod security;
 mod signals;
+mod source;
 mod strategies;
 mod tokens;
 mod vault;
@@ -54,8 +55,6 @@ use rds_shared::graph::signature::DecisionKey;
 use rds_shared::wire::Timestamp;
 use serde::Serialize;
 
-/// `source` of simulated observations.
-const SOURCE: &str = "simulation";
 /// Maximum vaults per batch, which bounds the memory of one hour to some hundred megabytes.
 const MAX_VAULTS_PER_BATCH: usize = 20_000;
 

@@ -1,7 +1,7 @@
 //! The simulated market's chain, protocols and curators. None of them exists.
 
-use super::SOURCE;
 use super::moment::Moment;
+use super::source::SOURCE;
 use crate::facts::fact::Kind;
 use crate::facts::{Chain, Curator, Points, Protocol};
 use crate::ingest::Observation;

@@ -2,10 +2,11 @@
 //! read.
 
 use super::actor::Actor;
+use super::holders;
 use super::moment::Moment;
 use super::random::Random;
+use super::source::SOURCE;
 use super::vault::SimVault;
-use super::{SOURCE, holders};
 use crate::facts::Position;
 use crate::facts::fact::Kind;
 use crate::ingest::Observation;

@@ -2,11 +2,11 @@
 //!
 //! A publication depends only on its day, not on the run or its seed, so a repeated publication never contradicts an earlier one.
 
-use super::SOURCE;
 use super::funds;
 use super::moment::Moment;
 use super::platforms::CHAIN_ID;
 use super::random::Random;
+use super::source::SOURCE;
 use crate::facts::fact::Kind;
 use crate::facts::{RwaCandidate, RwaObservation, RwaSource};
 use crate::ingest::Observation;

@@ -1,9 +1,9 @@
 //! The simulated reviewers. Their keys are derived from their names, so anybody can sign for them; they exist on the devnet only.
 
-use super::SOURCE;
 use super::funds::{self, DISPUTED, Fund, UNSIGNED};
 use super::moment::Moment;
 use super::platforms::CHAIN_ID;
+use super::source::SOURCE;
 use crate::attestation::ReviewerSecret;
 use crate::facts::fact::Kind;
 use crate::facts::{AssetReview, Attestation, Points, Reviewer, ReviewerKey};

@@ -1,10 +1,10 @@
 //! The simulated security registry and casebook: a row of every state, a case of every band and basis.
 
-use super::SOURCE;
 use super::actor::Actor;
 use super::moment::Moment;
 use super::platforms::CHAIN_ID;
 use super::random::Random;
+use super::source::SOURCE;
 use crate::clock::Clock;
 use crate::facts::fact::Kind;
 use crate::facts::{Contamination, LossCase, Reference, SecurityReport, Usd, security_event_id};

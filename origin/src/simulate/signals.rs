@@ -1,10 +1,10 @@
 //! Simulated signals: every severity and every kind of entity.
 
-use super::SOURCE;
 use super::actor::Actor;
 use super::moment::Moment;
 use super::platforms::CHAIN_ID;
 use super::random::Random;
+use super::source::SOURCE;
 use crate::facts::fact::Kind;
 use crate::facts::{Entity, GivenVault, Share, SignalReport, Usd};
 use crate::ingest::Observation;

@@ -1,8 +1,8 @@
 //! Strategies of the simulated aggregators: allocators deposit into other vaults, compounders run one strategy.
 
-use super::SOURCE;
 use super::moment::Moment;
 use super::random::Random;
+use super::source::SOURCE;
 use super::vault::{Campaign, SimVault};
 use crate::facts::fact::Kind;
 use crate::facts::{VaultStrategy, YieldSource};

@@ -1,10 +1,10 @@
 //! The simulated assets and their reviews. None of them exists.
 
-use super::SOURCE;
 use super::funds::{self, Fund};
 use super::moment::Moment;
 use super::platforms::CHAIN_ID;
 use super::reviewers;
+use super::source::SOURCE;
 use crate::facts::fact::Kind;
 use crate::facts::{Asset, AssetReview, BackingProfile, FlagEvent, Points};
 use crate::ingest::Observation;

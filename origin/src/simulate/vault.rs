@@ -1,9 +1,9 @@
 //! A simulated vault at one instant, and its observations.
 
-use super::SOURCE;
 use super::moment::Moment;
 use super::platforms::{CHAIN_ID, Platform};
 use super::random::Random;
+use super::source::SOURCE;
 use super::tokens::Token;
 use crate::facts::fact::Kind;
 use crate::facts::{

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use super::{Condition, FlagColumn, Index, Selection, Sort, SortColumn, WordColumn};
 use crate::model::asset::{AssetRow, KycGate};
 use crate::model::facets::{AssetFacets, Counts, UNKNOWN, UNKNOWN_TIER};
+pub use crate::route::params::{CATEGORIES, RWA_CATEGORIES};
 use crate::route::{Row, RowQuery, params, routes};
 use crate::scoring::MilliPoints;
 use crate::scoring::asset::AssetCategory;
@@ -175,30 +176,6 @@ pub fn facets<'a>(rows: impl Iterator<Item = &'a AssetRow> + Clone) -> AssetFace
         auditors: Counts::of_texts("auditor", institutional().map(|it| it.auditor_name.as_deref())),
     }
 }
-
-/// The values that the `category` parameter takes.
-pub const CATEGORIES: &[&str] = &[
-    "native",
-    "fiat_backed_stablecoin",
-    "cdp_stablecoin",
-    "synthetic_stablecoin",
-    "lst",
-    "lrt",
-    "wrapped_btc",
-    "governance_token",
-    "defi_derivative",
-    "tokenized_treasury",
-    "t_bill_backed_stable",
-    "rwa_credit",
-    "commodity_backed",
-    "tokenized_equity",
-    "wrapped_crypto",
-    "unreviewed",
-];
-
-/// The categories of real-world assets.
-pub const RWA_CATEGORIES: &[&str] =
-    &["tokenized_treasury", "t_bill_backed_stable", "rwa_credit", "commodity_backed", "tokenized_equity"];
 
 /// Whether an asset of this category is a real-world asset.
 pub fn is_rwa(category: AssetCategory) -> bool {

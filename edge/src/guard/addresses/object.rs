@@ -7,7 +7,7 @@ use crate::guard::objects::group_commit::{GroupCommit, Waiting};
 use crate::guard::objects::lazy_state::LazyState;
 use crate::guard::objects::message::{self, AddressTake};
 use crate::guard::objects::sql::{Table, number};
-use crate::runtime;
+use crate::runtime::ambient;
 use rds_shared::access::budget::{AddressBudget, AddressCount, Count, Verdict};
 use std::rc::Rc;
 use wasm_bindgen::JsValue;
@@ -61,7 +61,7 @@ impl AddressGuard {
 
 impl Inner {
     fn take(&self, take: &AddressTake) -> Option<Verdict> {
-        let now = runtime::now_millis().div_euclid(1_000);
+        let now = ambient::now_millis().div_euclid(1_000);
         let taken = self.machine.with(|| Machine::load(&self.disk), |machine| machine.take(&self.disk, take, now));
         taken.ok()
     }

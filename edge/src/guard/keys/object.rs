@@ -14,7 +14,7 @@ use crate::guard::objects::message::{self, KeyAsk, KeyMessage, KeyReply, Reserve
 use crate::guard::objects::single_flight::SingleFlight;
 use crate::guard::objects::sql::Database;
 use crate::guard::register::object::RegisterState;
-use crate::runtime::{self, Init};
+use crate::runtime::ambient::{self, Init};
 use core::cell::{Cell, RefCell};
 use core::future::{Future, poll_fn};
 use core::pin::pin;
@@ -189,7 +189,7 @@ impl Inner {
         });
         if !has_landed.await {
             let _ = self.with(|machine, _| {
-                machine.unanswered(runtime::now_millis());
+                machine.unanswered(ambient::now_millis());
                 Ok(())
             });
         }
@@ -197,7 +197,7 @@ impl Inner {
     }
 
     fn is_kept(&self) -> bool {
-        self.with(|machine, _| Ok(machine.is_kept(runtime::now_millis()))).unwrap_or(false)
+        self.with(|machine, _| Ok(machine.is_kept(ambient::now_millis()))).unwrap_or(false)
     }
 
     /// Holds a refusal back until the outstanding reservations are settled or expired. No reservation is granted meanwhile, so the wait ends.
@@ -227,7 +227,7 @@ impl Inner {
     }
 
     fn is_unsettled(&self, family: Option<RateLimitClass>) -> bool {
-        self.with(|machine, _| Ok(machine.is_unsettled(family, runtime::now_millis()))).unwrap_or(false)
+        self.with(|machine, _| Ok(machine.is_unsettled(family, ambient::now_millis()))).unwrap_or(false)
     }
 
     /// The replies that can be given now. All charges are in storage, in one change.
@@ -265,7 +265,7 @@ impl Inner {
     /// Judges a request. Starts a look-up if the key's record is due for a refresh.
     fn standing(self: &Rc<Self>, ask: &KeyAsk) -> KeyStatus {
         let with_text = ask.text.is_some();
-        let standing = self.with(|machine, _| Ok(machine.standing(runtime::now_millis(), with_text)));
+        let standing = self.with(|machine, _| Ok(machine.standing(ambient::now_millis(), with_text)));
         if let Ok(KeyStatus::Live { refresh: true, .. }) = standing {
             self.question(ask);
         }
@@ -281,9 +281,9 @@ impl Inner {
         if !self.held.borrow().is_empty() {
             return KeyReply::Reserved { record, reservation: None };
         }
-        let [a, b, c, d, e, f, ..] = runtime::random();
+        let [a, b, c, d, e, f, ..] = ambient::random();
         let id = i64::from_be_bytes([0, 0, a, b, c, d, e, f]);
-        match self.with(|machine, disk| machine.reserve(disk, &record, asked, (runtime::now_millis(), id))) {
+        match self.with(|machine, disk| machine.reserve(disk, &record, asked, (ambient::now_millis(), id))) {
             Ok(reservation) => KeyReply::Reserved { record, reservation },
             Err(_) => KeyReply::Unable,
         }
@@ -293,7 +293,7 @@ impl Inner {
         if settled.is_empty() {
             return KeyReply::Done;
         }
-        let now = runtime::now_millis().div_euclid(1_000);
+        let now = ambient::now_millis().div_euclid(1_000);
         match self.with(|machine, disk| machine.settle(disk, settled, now)) {
             Ok(()) => self.arrange_delivery(),
             Err(_) => return KeyReply::Unable,
@@ -304,7 +304,7 @@ impl Inner {
 
     /// Charges requests; `None` after a storage fault.
     fn charge(&self, requests: &[(KeyRecord, &Take)]) -> Option<Vec<Option<Verdict>>> {
-        let now = runtime::now_millis().div_euclid(1_000);
+        let now = ambient::now_millis().div_euclid(1_000);
         let verdicts = self.with(|machine, disk| machine.take(disk, requests, now)).ok()?;
         if verdicts.iter().flatten().any(|verdict| verdict.admitted) {
             self.arrange_delivery();
@@ -313,7 +313,7 @@ impl Inner {
     }
 
     fn news(&self, digest: KeyDigest, record: KeyRecord) -> KeyReply {
-        match self.with(|machine, disk| machine.told(disk, digest, record, (runtime::now_millis(), new_source()))) {
+        match self.with(|machine, disk| machine.told(disk, digest, record, (ambient::now_millis(), new_source()))) {
             Ok(()) => KeyReply::Done,
             Err(_) => KeyReply::Unable,
         }
@@ -323,7 +323,7 @@ impl Inner {
         if tally.is_empty() {
             return KeyReply::Done;
         }
-        let now = runtime::now_millis().div_euclid(1_000);
+        let now = ambient::now_millis().div_euclid(1_000);
         match self.with(|machine, disk| machine.report(disk, tally, now)) {
             Ok(true) => self.arrange_delivery(),
             Ok(false) => {}
@@ -340,5 +340,5 @@ pub(crate) fn respond<M: Serialize>(message: &M) -> Result<JsValue, JsValue> {
 }
 
 pub(in crate::guard) fn new_source() -> String {
-    hex(&runtime::random())
+    hex(&ambient::random())
 }

@@ -10,7 +10,7 @@ use crate::guard::objects::message::KeyAsk;
 use crate::guard::objects::single_flight::Ticket;
 use crate::origin::{CallStamp, OriginAnswer, UnsignedCall};
 use crate::ports::NoAnswer;
-use crate::runtime::{self, calls};
+use crate::runtime::{self, ambient, calls};
 use core::time::Duration;
 use rds_shared::access::budget::{WINDOW_SECONDS, window_of};
 use rds_shared::access::link::{EDGE, KEY_QUESTION, KeyFinding, KeyQuestion, USAGE};
@@ -39,9 +39,9 @@ impl Inner {
     }
 
     async fn put(&self, question: KeyQuestion, ticket: Ticket) {
-        let asked_at = runtime::now_millis();
+        let asked_at = ambient::now_millis();
         let answered = self.post(KEY_QUESTION, &question).await;
-        let now = runtime::now_millis();
+        let now = ambient::now_millis();
         let understood = match &answered {
             Ok(answer) if answer.status == 200 => serde_json::from_slice::<KeyFinding>(&answer.body).ok(),
             _ => None,
@@ -85,7 +85,7 @@ impl Inner {
     /// Sends the usage to the origin, batch by batch.
     async fn deliver(&self) -> Result<(), DiskFault> {
         for _ in 0..MAX_BATCHES {
-            let now = runtime::now_millis().div_euclid(1_000);
+            let now = ambient::now_millis().div_euclid(1_000);
             let Some(batch) = self.with(|machine, disk| machine.next_batch(disk, now))? else { return Ok(()) };
             let answered = self.post(USAGE, &batch).await;
             match &answered {
@@ -102,7 +102,7 @@ impl Inner {
         if self.alarm_is_set.get() {
             return;
         }
-        let now = runtime::now_millis();
+        let now = ambient::now_millis();
         let end = window_of(now.div_euclid(1_000)).saturating_add(1).saturating_mul(WINDOW_SECONDS);
         let spread = self.state.id().to_string().bytes().fold(0_i64, |sum, byte| sum.saturating_add(byte.into()));
         let settled = end.saturating_add(SETTLING_SECONDS);
@@ -112,7 +112,7 @@ impl Inner {
 
     /// Sets the alarm. It is stored like any row, so no answer leaves the Durable Object before the alarm is durable.
     fn set_alarm(&self, wait: Duration) {
-        let at = runtime::now_millis().saturating_add(i64::try_from(wait.as_millis()).unwrap_or(i64::MAX));
+        let at = ambient::now_millis().saturating_add(i64::try_from(wait.as_millis()).unwrap_or(i64::MAX));
         let at = Date::new(&JsValue::from_f64(at as f64));
         let set = self.state.storage().as_raw().set_alarm(at, Object::new());
         self.alarm_is_set.set(set.is_ok());
@@ -127,10 +127,10 @@ impl Inner {
         let config: Rc<Config> = runtime::config(&self.env).ok_or_else(|| unusable("no configuration"))?;
         let body = serde_json::to_vec(message).map_err(|_| unusable("the message cannot be encoded"))?;
         let mut question =
-            UnsignedCall::new(Method::Post, target, body, EDGE.to_owned(), RequestId::from_random(runtime::random()));
+            UnsignedCall::new(Method::Post, target, body, EDGE.to_owned(), RequestId::from_random(ambient::random()));
         // A look-up only reads, and usage batches are numbered and counted once.
         question.is_repeatable = true;
-        let seal = || CallStamp { now: runtime::now(), nonce: runtime::random() };
+        let seal = || CallStamp { now: ambient::now(), nonce: ambient::random() };
         let send = async |call: &_, limit| calls::call(&config, call, limit).await;
         match exchange(&config.assertion_key, &question, config.origin_timeout, seal, send).await {
             Outcome::Answered(answer) => Ok(answer),

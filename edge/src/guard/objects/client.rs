@@ -1,10 +1,10 @@
 //! The Worker's calls to its Durable Objects: message and reply each in one header, and a timeout.
 
-use crate::epochs::{EpochMessage, EpochReply, object};
+use crate::epochs::{EpochMessage, EpochReply, OBJECT_NAME};
 use crate::guard::objects::message::{self, AddressTake, KeyMessage, KeyReply};
 use crate::guard::register::state;
 use crate::ports::Unreachable;
-use crate::runtime::Init;
+use crate::runtime::ambient::Init;
 use core::time::Duration;
 use rds_shared::access::KeyDigest;
 use rds_shared::access::budget::Verdict;
@@ -77,7 +77,7 @@ impl Objects {
 
     /// Reports known tag versions and returns all versions known to the Durable Object.
     pub async fn epochs(&self, message: &EpochMessage, limit: Duration) -> Result<EpochReply, Unreachable> {
-        ask(&self.epochs, object::NAME, message, limit).await
+        ask(&self.epochs, OBJECT_NAME, message, limit).await
     }
 }
 

@@ -9,7 +9,7 @@ use crate::guard::objects::semaphore::QueuedSemaphore;
 use crate::guard::objects::single_flight::SingleFlight;
 use crate::guard::objects::sql::Table;
 use crate::guard::register::state::{Entry, Register, RegisterDisk};
-use crate::runtime;
+use crate::runtime::ambient;
 use core::cell::RefCell;
 use rds_shared::access::KeyDigest;
 use rds_shared::access::link::{KEY_QUESTION, KeyAnswer, KeyQuestion};
@@ -60,7 +60,7 @@ impl RegisterState {
 
     /// The reply, if it is known without asking the origin.
     pub(in crate::guard) fn at_hand(&self, digest: &KeyDigest) -> Option<KeyReply> {
-        match self.with(|register, disk| register.entry(disk, digest, runtime::now_millis())) {
+        match self.with(|register, disk| register.entry(disk, digest, ambient::now_millis())) {
             Ok(Entry::Listed) => Some(KeyReply::Listed),
             Ok(Entry::Refused) => Some(KeyReply::Rejected),
             Ok(Entry::New) => None,
@@ -111,7 +111,7 @@ impl Inner {
             console_error!("{digest:?}: the origin did not answer whether it knows the key");
             return KeyReply::Unable;
         };
-        let noted = self.shelf.with(|register, disk| register.answered(disk, &digest, &answer, runtime::now_millis()));
+        let noted = self.shelf.with(|register, disk| register.answered(disk, &digest, &answer, ambient::now_millis()));
         match (noted, answer) {
             (Err(_), _) => KeyReply::Unable,
             (Ok(()), KeyAnswer::Known { .. }) => KeyReply::Listed,

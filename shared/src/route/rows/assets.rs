@@ -3,7 +3,30 @@
 use crate::route::param::Param;
 use crate::route::typed::kinds::*;
 use crate::route::typed::params;
-use crate::select::assets::{CATEGORIES, RWA_CATEGORIES};
+
+/// The values that the `category` parameter takes.
+pub const CATEGORIES: &[&str] = &[
+    "native",
+    "fiat_backed_stablecoin",
+    "cdp_stablecoin",
+    "synthetic_stablecoin",
+    "lst",
+    "lrt",
+    "wrapped_btc",
+    "governance_token",
+    "defi_derivative",
+    "tokenized_treasury",
+    "t_bill_backed_stable",
+    "rwa_credit",
+    "commodity_backed",
+    "tokenized_equity",
+    "wrapped_crypto",
+    "unreviewed",
+];
+
+/// The categories of real-world assets.
+pub const RWA_CATEGORIES: &[&str] =
+    &["tokenized_treasury", "t_bill_backed_stable", "rwa_credit", "commodity_backed", "tokenized_equity"];
 
 params! {
     Range: Word = Param::choice("range", &["7d", "30d", "90d", "1y"], "How many days, the current one included.").default("30d");

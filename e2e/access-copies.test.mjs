@@ -1,4 +1,4 @@
-// Copies at the edge and callers of different classes: nobody is handed what was made for another.
+// Cached responses at the edge and callers of different classes: a caller never gets a response that was made for another class.
 
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
@@ -12,19 +12,19 @@ const DATA = bearer(stack.keys.data);
 const EMBEDDED = bearer(stack.keys.embedded);
 const state = (answer) => answer.headers.get('x-cache');
 
-/** The ways to ask for a copy that is there. */
-const WAYS = (etag) => [{}, { method: 'HEAD' }, { headers: { 'if-none-match': etag } }, { headers: { 'if-none-match': '*' } }];
+/** The request forms that a cached response can answer. */
+const REQUEST_FORMS = (etag) => [{}, { method: 'HEAD' }, { headers: { 'if-none-match': etag } }, { headers: { 'if-none-match': '*' } }];
 
 const ask = (target, headers, way = {}) => stack.get(target, { ...way, headers: { ...way.headers, ...headers } });
 
-/** An error that gives nothing of the copy away, also to a HEAD. */
+/** Expects an error without any header of the cached response; a HEAD has no body to check. */
 function expectNothing(answer, status, code) {
   assert.equal(answer.status, status);
   if (answer.text !== '') expectError(answer, status, code);
   for (const name of ['etag', 'x-cache', 'age', 'x-data-version', 'last-modified']) assert.equal(answer.headers.get(name), null, name);
 }
 
-describe('the copy of a list that needs a key', () => {
+describe('the cached response of a list that needs a key', () => {
   let target;
   let first;
 
@@ -33,7 +33,7 @@ describe('the copy of a list that needs a key', () => {
     first = await stack.ok(target, { headers: DATA });
   });
 
-  test('is shared by those who hold one', async () => {
+  test('is shared by all callers with a key', async () => {
     assert.equal(state(first), 'MISS');
     for (const headers of [EMBEDDED, DATA]) {
       const answer = await stack.ok(target, { headers });
@@ -42,10 +42,10 @@ describe('the copy of a list that needs a key', () => {
     }
   });
 
-  test('is shown to nobody else, between the reads of those who may', async () => {
+  test('is never served to a caller without a valid key', async () => {
     const etag = first.headers.get('etag');
     const strangers = [{}, { origin: OURS }, { origin: THEIRS }, bearer('pk_live_11111111111111111111111111111111')];
-    for (const way of WAYS(etag)) {
+    for (const way of REQUEST_FORMS(etag)) {
       for (const stranger of strangers) {
         expectNothing(await ask(target, stranger, way), 401, 'UNAUTHORIZED');
         const keyed = await ask(target, DATA, way);
@@ -56,8 +56,8 @@ describe('the copy of a list that needs a key', () => {
     }
   });
 
-  test("tells every cache on the way that it is the caller's own", async () => {
-    for (const way of WAYS(first.headers.get('etag'))) {
+  test('is marked private, so that no cache on the way shares it', async () => {
+    for (const way of REQUEST_FORMS(first.headers.get('etag'))) {
       const { headers } = await ask(target, DATA, way);
       assert.match(headers.get('cache-control'), /\bprivate\b/);
       assert.doesNotMatch(headers.get('cache-control'), /\bpublic\b/);
@@ -66,11 +66,11 @@ describe('the copy of a list that needs a key', () => {
   });
 });
 
-test('the copy of a page beyond the keyless end is shown to nobody without a key', async () => {
+test('the cached response of a page beyond the keyless limit is never served without a key', async () => {
   const target = unasked('/v1/vaults?page=3&limit=100');
   const first = await stack.ok(target, { headers: DATA });
   assert.equal(state(first), 'MISS');
-  for (const way of WAYS(first.headers.get('etag'))) {
+  for (const way of REQUEST_FORMS(first.headers.get('etag'))) {
     for (const stranger of [{}, { origin: OURS }]) expectNothing(await ask(target, stranger, way), 403, 'FORBIDDEN');
     expectNothing(await ask(target, bearer('pk_live_11111111111111111111111111111111'), way), 401, 'UNAUTHORIZED');
     const keyed = await ask(target, EMBEDDED, way);
@@ -79,14 +79,14 @@ test('the copy of a page beyond the keyless end is shown to nobody without a key
   }
 });
 
-test('a refusal is no copy: whoever may have the page gets it afterwards', async () => {
+test('a refusal is not cached: a caller with a key gets the page afterwards', async () => {
   const target = unasked('/v1/vaults?page=201&limit=1');
   for (let n = 0; n < 2; n += 1) expectNothing(await ask(target), 403, 'FORBIDDEN');
   assert.equal((await ask(target, DATA)).status, 200);
   expectNothing(await ask(target), 403, 'FORBIDDEN');
 });
 
-test('a copy carries no allowance, no name and no grant from one caller to the next', async () => {
+test('a cached response carries no rate limit, request id or CORS grant from one caller to the next', async () => {
   const target = unasked('/v1/vaults?limit=3');
   const { headers: client } = await mint(stack, { rpm: 40, shared: true });
   const callers = [
@@ -99,22 +99,22 @@ test('a copy carries no allowance, no name and no grant from one caller to the n
     [{ ...EMBEDDED, origin: OURS }, PLANS.embedded, null, OURS],
   ];
   const { headers, json } = await stack.ok(target);
-  const names = new Set();
-  for (const way of WAYS(headers.get('etag'))) {
+  const requestIds = new Set();
+  for (const way of REQUEST_FORMS(headers.get('etag'))) {
     for (const [caller, limit, subclientLimit, grant] of callers) {
       const answer = await ask(target, caller, way);
       assert.equal(answer.status, way.headers ? 304 : 200);
-      const told = allowance(answer);
-      assert.deepEqual([told.limit, told.subclientLimit], [limit, subclientLimit]);
+      const allowed = allowance(answer);
+      assert.deepEqual([allowed.limit, allowed.subclientLimit], [limit, subclientLimit]);
       assert.equal(answer.headers.get('access-control-allow-origin'), grant);
-      names.add(answer.headers.get('x-request-id'));
+      requestIds.add(answer.headers.get('x-request-id'));
       if (answer.text !== '') assert.deepEqual(answer.json.data.map(({ id }) => id), json.data.map(({ id }) => id));
     }
   }
-  assert.equal(names.size, callers.length * 4, 'every answer has a name of its own');
+  assert.equal(requestIds.size, callers.length * 4, 'every answer has its own request id');
 });
 
-test('what a key says of itself is never kept', async () => {
+test("a key's own data is never cached", async () => {
   const [one, other] = [await mint(stack), await mint(stack)];
   for (let n = 0; n < 2; n += 1) {
     for (const key of [one, other]) {

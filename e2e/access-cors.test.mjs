@@ -1,4 +1,4 @@
-// Cross-origin access: the service's own pages read every answer, errors included; pages of others read none.
+// Cross-origin access: the service's own pages can read every response, errors included; pages of other origins can read none.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -9,7 +9,7 @@ import { OURS, THEIRS, newCaller, sharedStack, unasked } from './stack.mjs';
 const stack = sharedStack();
 const STRANGE = bearer('pk_live_22222222222222222222222222222222');
 
-/** An answer of every status that a page may meet, but for 429. */
+/** A request for every status that a page may get, except 429. */
 const ANSWERS = [
   [200, '/v1/chains', {}],
   [200, '/v1/me', { headers: bearer(stack.keys.data) }],
@@ -62,18 +62,18 @@ describe('a page of the service', () => {
     assert.match(answer.headers.get('access-control-max-age'), /^[1-9]\d*$/);
   });
 
-  test('asks for leave free of charge, before and after its allowance is used up', async () => {
+  test('is not charged for a preflight, before and after its allowance is used up', async () => {
     const caller = { 'cf-connecting-ip': newCaller() };
-    const question = { ...caller, 'access-control-request-method': 'GET', 'access-control-request-headers': 'authorization' };
-    const leave = () => asPage(OURS, '/v1/chains', { method: 'OPTIONS', headers: question });
+    const preflightHeaders = { ...caller, 'access-control-request-method': 'GET', 'access-control-request-headers': 'authorization' };
+    const preflight = () => asPage(OURS, '/v1/chains', { method: 'OPTIONS', headers: preflightHeaders });
     const end = await roomyWindow(15);
-    for (const answer of await times(15, leave)) expectUnmetered(answer);
+    for (const answer of await times(15, preflight)) expectUnmetered(answer);
     const reads = await times(FIRST_PARTY, () => asPage(OURS, '/v1/chains', { headers: caller }));
     for (const [index, answer] of reads.entries()) expectMetered(answer, { limit: FIRST_PARTY, remaining: FIRST_PARTY - 1 - index, end });
     const refused = await asPage(OURS, '/v1/chains', { headers: caller });
     expectSpent(refused, { limit: FIRST_PARTY, end });
     expectGrant(refused);
-    const answer = await leave();
+    const answer = await preflight();
     assert.equal(answer.status, 204);
     expectUnmetered(answer);
     expectGrant(answer);
@@ -81,19 +81,19 @@ describe('a page of the service', () => {
 });
 
 for (const origin of [THEIRS, 'null', `${OURS}.evil.example`, 'https://localhost:3000', 'http://localhost', undefined]) {
-  describe(origin === undefined ? 'a caller that is no page' : `a page of ${origin}`, () => {
-    test('is granted nothing, whatever the answer', async () => {
+  describe(origin === undefined ? 'a request without an Origin header' : `a page of ${origin}`, () => {
+    test('gets no CORS headers, whatever the response', async () => {
       for (const [status, target, options] of ANSWERS) {
         const answer = await asPage(origin, target, options);
         assert.equal(answer.status, status, answer.text);
         assert.deepEqual(grants(answer), [], `${status} ${target}`);
         assert.match(answer.headers.get('vary'), /\borigin\b/i);
       }
-      const leave = await asPage(origin, '/v1/chains', { method: 'OPTIONS', headers: { 'access-control-request-method': 'GET' } });
-      assert.deepEqual(grants(leave), []);
+      const preflight = await asPage(origin, '/v1/chains', { method: 'OPTIONS', headers: { 'access-control-request-method': 'GET' } });
+      assert.deepEqual(grants(preflight), []);
     });
 
-    test('has the allowance of anybody', async () => {
+    test('has the anonymous allowance', async () => {
       const end = await roomyWindow();
       expectMetered(await asPage(origin, unasked('/v1/vaults')), { limit: ANONYMOUS, remaining: ANONYMOUS - 1, end });
     });

@@ -1,4 +1,4 @@
-// Parts of access fail: everybody keeps what is theirs and gets no more, nothing is 500, and nothing is forgotten.
+// Failures of the edge, the origin and the counters' disk: limits and key checks stay in force, no response is 500, and usage is still counted.
 
 import assert from 'node:assert/strict';
 import { readdirSync, rmSync } from 'node:fs';
@@ -10,9 +10,9 @@ import { bearer, mint, revoke, started, verb } from './operator.mjs';
 import { up } from './private-stack.mjs';
 import { OURS, newCaller, unasked, until } from './stack.mjs';
 
-/** The longest that the edge acts upon what it knows of a key. */
+/** Longest lifetime of a key lease at the edge. */
 const LEASE_SECONDS = 30;
-/** By then a window that ended was sent off at least once. */
+/** Time after a window's end within which its counts were sent at least once. */
 const FLUSH_SECONDS = 65;
 const UNKNOWN = bearer('pk_live_44444444444444444444444444444444');
 const REFUSED = bearer('pk_live_55555555555555555555555555555555');
@@ -32,7 +32,7 @@ after(async () => {
 const ask = (target, headers, options) => stack.get(target, { ...options, headers });
 const state = (answer) => answer.headers.get('x-cache');
 
-/** A 401 for whoever brought no key, or a bad one. */
+/** Expects the 401 for a missing or invalid key. */
 function expectRefused(answer, legacyCode) {
   assert.equal(expectError(answer, 401, 'UNAUTHORIZED').legacy_code, legacyCode);
 }
@@ -48,15 +48,15 @@ describe('the edge hangs', () => {
   });
   after(() => process.kill(stack.pids.edge, 'SIGCONT'));
 
-  test('a revocation says that the edge does not know yet, and goes on trying', async () => {
+  test('a revocation reports that the edge does not know yet, and keeps trying', async () => {
     child = started(stack, 'keys', 'revoke', String(key.id));
-    await until('the command says so', 60, () => /edge/i.test(child.said));
+    await until('the command reports it', 60, () => /edge/i.test(child.said));
     assert.equal(child.exitCode, null, child.said);
     const row = (await verb(stack, 'keys', 'list')).find(({ id }) => id === key.id);
     assert.equal(row.is_active, false);
   });
 
-  test('a key can be minted meanwhile, and works when the edge is back; the revoked one does not', { timeout: 180_000 }, async () => {
+  test('a key minted meanwhile works when the edge is back; the revoked one does not', { timeout: 180_000 }, async () => {
     const minted = await mint(stack);
     process.kill(stack.pids.edge, 'SIGCONT');
     assert.equal(await child.ended, 0, child.said);
@@ -84,7 +84,7 @@ describe('the origin hangs', () => {
     expectRefused(await ask(list, REFUSED), 'invalid_api_key');
     exact = await mint(stack, { rpm: LIMIT });
     await stack.ok(list, { headers: exact.headers });
-    // Minted now and asked with at once, this one first: their leases begin here, and this one's ends first.
+    // The leases of `counted` and `plain` begin at their first request, so the lease of `counted` ends first.
     counted = await mint(stack, { rpm: LIMIT });
     await times(LIMIT, () => stack.ok(list, { headers: counted.headers }));
     for (const refused of await times(THROTTLED, () => ask(list, counted.headers))) expectSpent(refused, { limit: LIMIT, end });
@@ -96,8 +96,8 @@ describe('the origin hangs', () => {
   });
   after(() => process.kill(stack.pids.origin, 'SIGCONT'));
 
-  test('a key that the edge knows is served for the rest of its lease, from copies that grow old', async () => {
-    const stale = await until('the copy of the scores is stale', LEASE_SECONDS, async () => {
+  test('a key that the edge knows is served stale cached responses for the rest of its lease', async () => {
+    const stale = await until('the cached scores are stale', LEASE_SECONDS, async () => {
       const answer = await ask(scores, plain.headers);
       assert.equal(answer.status, 200, answer.text);
       return state(answer) === 'STALE-ERROR' && answer;
@@ -107,7 +107,7 @@ describe('the origin hangs', () => {
     expectStale(await ask(deep, plain.headers));
   });
 
-  test('a stale copy is shown to nobody who may not have it', async () => {
+  test('a stale cached response is never served to a caller without access to it', async () => {
     const etag = { 'if-none-match': '*' };
     for (const [headers, options] of [[{}, {}], [etag, {}], [{ origin: OURS }, {}], [{}, { method: 'HEAD' }], [etag, { method: 'HEAD' }]]) {
       for (const [target, status] of [[scores, 401], [deep, 403]]) {
@@ -140,7 +140,7 @@ describe('the origin hangs', () => {
     expectRetry(me, 503, 'SERVICE_UNAVAILABLE');
   });
 
-  test('a key that nobody can check is 503, and one that was refused stays refused: neither is anybody', async () => {
+  test('a key that cannot be checked gets 503 and a refused key stays refused: neither is treated as anonymous', async () => {
     for (const target of ['/v1/me', list, scores, deep, '/v1/status']) {
       const answer = await ask(target, UNKNOWN);
       expectRetry(answer, 503, 'SERVICE_UNAVAILABLE');
@@ -151,7 +151,7 @@ describe('the origin hangs', () => {
     expectStale(await ask(list, {}));
   });
 
-  test('one caller waits for an origin that hangs, and nobody after that', async () => {
+  test('only the first request waits for an origin that hangs', async () => {
     const quick = [];
     for (const [target, headers, status] of [['/ready', {}, 503], ['/v1/health', {}, 503], [list, {}, 200], [scores, plain.headers, 200], ['/v1/status', {}, 200]]) {
       const first = await ask(target, headers);
@@ -164,23 +164,23 @@ describe('the origin hangs', () => {
       }
     }
     quick.sort((one, other) => one - other);
-    assert.ok(quick.at(-1) < 1_000, `at once: ${quick.at(-1)} ms`);
+    assert.ok(quick.at(-1) < 1_000, `the slowest later request took ${quick.at(-1)} ms`);
   });
 
-  test('it wakes up: keys open again, and what was counted before is counted once', { timeout: 360_000 }, async () => {
-    await until('the window was sent off in vain', 60 + FLUSH_SECONDS, () => Date.now() / 1000 > end + FLUSH_SECONDS, 500);
+  test('when the origin is back, keys work again and earlier requests are counted once', { timeout: 360_000 }, async () => {
+    await until('sending the window has failed', 60 + FLUSH_SECONDS, () => Date.now() / 1000 > end + FLUSH_SECONDS, 500);
     process.kill(stack.pids.origin, 'SIGCONT');
-    await until('keys open again', 20, async () => (await ask(scores, plain.headers)).status === 200, 500);
+    await until('keys work again', 20, async () => (await ask(scores, plain.headers)).status === 200, 500);
     const usage = await until('the minute is counted', 200, async () => {
-      const told = (await stack.ok('/v1/me', { headers: counted.headers })).json.data.usage;
-      return told.total_count >= LIMIT && told.throttled_count >= THROTTLED && told;
+      const reported = (await stack.ok('/v1/me', { headers: counted.headers })).json.data.usage;
+      return reported.total_count >= LIMIT && reported.throttled_count >= THROTTLED && reported;
     }, 8000);
     assert.equal(usage.endpoints.find((row) => row.endpoint === 'GET /v1/vaults').count, LIMIT);
     assert.equal(usage.throttled_count, THROTTLED);
   });
 
   test('the status feed counts what the edge answered meanwhile', { timeout: 150_000 }, async () => {
-    const signals = await until('the feed is told', 120, async () => {
+    const signals = await until('the feed includes the errors', 120, async () => {
       const { signals } = (await stack.ok('/v1/status')).json;
       return signals.error_rate_15m > 0 && signals;
     }, 1000);
@@ -194,11 +194,11 @@ describe('the disk of the counters is gone', () => {
   before(async () => {
     const objects = join(stack.state, 'edge', 'objects');
     for (const folder of readdirSync(objects)) rmSync(join(objects, folder), { recursive: true });
-    // Nobody has asked with this key, so what counts it would have to be made now, and cannot be.
+    // This key is unused, so its Durable Object would have to be created now, which needs the disk.
     key = await mint(stack);
   });
 
-  test('a key opens nothing, and whoever brings none is served', async () => {
+  test('requests with a key get 503, and requests without one are served', async () => {
     for (const target of ['/v1/me', '/v1/chains', unasked('/v1/vaults/scores'), '/v1/vaults?page=3&limit=100']) {
       expectRetry(await ask(target, key.headers), 503, 'SERVICE_UNAVAILABLE');
     }
@@ -221,9 +221,9 @@ describe('the disk of the counters is gone', () => {
     }
   });
 
-  test('a key cannot be revoked unnoticed: the command goes on trying', async () => {
+  test('a revocation that the edge cannot confirm is reported, and the command keeps trying', async () => {
     const child = started(stack, 'keys', 'revoke', String(key.id));
-    await until('the command says so', 60, () => /edge/i.test(child.said));
+    await until('the command reports it', 60, () => /edge/i.test(child.said));
     assert.equal(child.exitCode, null, child.said);
     child.kill('SIGTERM');
     await child.ended;

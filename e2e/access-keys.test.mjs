@@ -1,4 +1,4 @@
-// Keys from mint to revocation: what they open, and that nothing opens without one that holds.
+// Keys from mint to revocation: what a valid key gives access to, and that an invalid one is refused everywhere.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -9,15 +9,15 @@ import { OURS, newCaller, sharedStack, unasked } from './stack.mjs';
 
 const stack = sharedStack();
 const GATED = ['/v1/me', '/v1/vaults/scores'];
-/** Credentials of the right and of the wrong form that open nothing. */
-const STRANGE = [
+/** Invalid credentials, well-formed and malformed. */
+const INVALID = [
   bearer('pk_live_00000000000000000000000000000000'), bearer('pk_live_0000'), bearer('nonsense'), { authorization: 'Basic dTpw' }, bearer(stack.index_token),
 ];
 
 const from = (caller) => ({ 'cf-connecting-ip': caller });
 const ask = (target, headers, options) => stack.get(target, { ...options, headers });
 
-/** The one refusal of a credential that does not hold, which says nothing about which credentials exist. */
+/** Expects the single refusal of invalid credentials, which does not reveal which credentials exist. */
 function expectRejected(answer) {
   const error = expectError(answer, 401, 'UNAUTHORIZED');
   assert.equal(error.legacy_code, 'invalid_api_key');
@@ -26,7 +26,7 @@ function expectRejected(answer) {
   return error;
 }
 
-/** The refusal of a caller who brought no credential where one is needed. */
+/** Expects the refusal of a request without a credential where one is required. */
 function expectKeyWanted(answer) {
   const error = expectError(answer, 401, 'UNAUTHORIZED');
   assert.equal(error.legacy_code, 'tier_required');
@@ -35,7 +35,7 @@ function expectKeyWanted(answer) {
 
 describe('a key', () => {
   for (const [plan, limit] of Object.entries(PLANS)) {
-    test(`of plan ${plan} has ${limit} requests a minute and opens what needs a key`, async () => {
+    test(`of plan ${plan} has ${limit} requests a minute and access to the routes that need a key`, async () => {
       for (const target of GATED) {
         const answer = await stack.ok(target, { headers: bearer(stack.keys[plan]) });
         assert.equal(allowance(answer).limit, limit);
@@ -43,12 +43,12 @@ describe('a key', () => {
     });
   }
 
-  test('works in every case of its scheme, and in no other case of its own', async () => {
+  test('is case-sensitive, and its authorization scheme is not', async () => {
     for (const scheme of ['bearer', 'BEARER']) await stack.ok('/v1/me', { headers: { authorization: `${scheme} ${stack.keys.data}` } });
     expectRejected(await ask('/v1/me', bearer(stack.keys.data.toUpperCase().replace('PK_LIVE_', 'pk_live_'))));
   });
 
-  test('lifts the end of lists', async () => {
+  test('lifts the page limit of lists', async () => {
     for (const target of ['/v1/vaults?page=3&limit=100', '/v1/vaults?page=201&limit=1', '/v1/curators?page=11', '/v1/protocols/nobody?vaultPage=11']) {
       const error = expectError(await ask(target), 403, 'FORBIDDEN');
       assert.match(error.message, /\bkey\b/i);
@@ -70,7 +70,7 @@ describe('a key', () => {
 });
 
 describe('without a key', () => {
-  test('a gated route says what it needs, and charges the address for asking', async () => {
+  test('a gated route asks for a key, and the request is charged to the address', async () => {
     const headers = from(newCaller());
     const end = await roomyWindow();
     for (let left = ANONYMOUS - 1; left >= 0; left -= 1) {
@@ -86,10 +86,10 @@ describe('without a key', () => {
   });
 });
 
-describe('a credential that does not hold', () => {
-  test('is refused alike on public and gated routes, and opens nothing as anonymous', async () => {
+describe('an invalid credential', () => {
+  test('gets the same refusal on public and gated routes, and is not treated as anonymous', async () => {
     const messages = new Set();
-    for (const strange of STRANGE) {
+    for (const strange of INVALID) {
       for (const target of ['/v1/vaults', '/v1/vaults?page=0', '/v1/vaults/nobody', '/v1/health', ...GATED]) {
         messages.add(expectRejected(await ask(target, strange)).message);
       }
@@ -100,9 +100,9 @@ describe('a credential that does not hold', () => {
     assert.equal(messages.size, 1, 'one refusal for all');
   });
 
-  test('is charged to the anonymous requests of its address, and 429 once they are used up', async () => {
+  test('is charged to the anonymous allowance of its address, and gets 429 once that is used up', async () => {
     const headers = from(newCaller());
-    const [strange, malformed, other] = STRANGE;
+    const [strange, malformed, other] = INVALID;
     const end = await roomyWindow();
     for (let left = ANONYMOUS - 1; left >= 0; left -= 1) {
       const credential = [strange, malformed, {}, other][left % 4];
@@ -110,17 +110,17 @@ describe('a credential that does not hold', () => {
       expectMetered(answer, { limit: ANONYMOUS, remaining: left, end });
       if (credential.authorization) expectRejected(answer);
     }
-    for (const credential of [...STRANGE, {}]) {
+    for (const credential of [...INVALID, {}]) {
       for (const target of ['/v1/chains', '/v1/me']) expectSpent(await ask(target, { ...headers, ...credential }), { limit: ANONYMOUS, end });
     }
     await stack.ok('/v1/me', { headers: { ...headers, ...bearer(stack.keys.data) } });
   });
 
-  test('is refused without a look at the copies', async () => {
+  test('is refused without a cache lookup', async () => {
     const target = unasked('/v1/vaults');
     const { headers } = await stack.ok(target);
     for (const options of [{}, { method: 'HEAD' }]) {
-      const answer = await ask(target, { ...STRANGE[0], 'if-none-match': headers.get('etag') }, options);
+      const answer = await ask(target, { ...INVALID[0], 'if-none-match': headers.get('etag') }, options);
       assert.equal(answer.status, 401);
       for (const name of ['etag', 'x-cache', 'age']) assert.equal(answer.headers.get(name), null, name);
     }
@@ -128,16 +128,16 @@ describe('a credential that does not hold', () => {
 });
 
 describe('a revoked key', () => {
-  test('is refused from the next request on, from a copy or not', async () => {
+  test('is refused from the next request on, whether the response is cached or not', async () => {
     const key = await mint(stack);
-    const copied = [unasked('/v1/vaults?limit=2'), unasked('/v1/vaults/scores?limit=2')];
-    for (const target of [...copied, ...copied]) await stack.ok(target, { headers: key.headers });
+    const cached = [unasked('/v1/vaults?limit=2'), unasked('/v1/vaults/scores?limit=2')];
+    for (const target of [...cached, ...cached]) await stack.ok(target, { headers: key.headers });
     await revoke(stack, key);
-    for (const target of [...copied, unasked('/v1/vaults'), ...GATED, '/v1/vaults?page=0', '/v1/health']) expectRejected(await ask(target, key.headers));
-    for (const target of copied) expectRejected(await ask(target, { ...key.headers, 'if-none-match': '*' }));
+    for (const target of [...cached, unasked('/v1/vaults'), ...GATED, '/v1/vaults?page=0', '/v1/health']) expectRejected(await ask(target, key.headers));
+    for (const target of cached) expectRejected(await ask(target, { ...key.headers, 'if-none-match': '*' }));
   });
 
-  test('that was throttled is refused as such, and not as throttled', async () => {
+  test('that was throttled is refused as invalid, not as throttled', async () => {
     const key = await mint(stack, { rpm: 2 });
     const end = await roomyWindow(15);
     for (let n = 0; n < 2; n += 1) await stack.ok('/v1/chains', { headers: key.headers });
@@ -147,7 +147,7 @@ describe('a revoked key', () => {
     expectRejected(await ask('/v1/chains', key.headers));
   });
 
-  test('lets in nothing that starts after the command has answered, however much is under way', { timeout: 60_000 }, async () => {
+  test('is refused in every request that starts after the command has returned, however many are in flight', { timeout: 60_000 }, async () => {
     const key = await mint(stack, { rpm: 1_000_000 });
     const target = unasked('/v1/vaults/scores?limit=1');
     await stack.ok(target, { headers: key.headers });
@@ -179,7 +179,7 @@ describe('a revoked key', () => {
     assert.equal(row.is_active, false);
   });
 
-  test('takes no other key of its organisation along', async () => {
+  test('leaves the other keys of its organisation valid', async () => {
     const org = organisation();
     const [key, other] = [await mint(stack, { org }), await mint(stack, { org })];
     await revoke(stack, key);

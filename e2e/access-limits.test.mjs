@@ -1,4 +1,4 @@
-// Allowances: whose they are, what is charged to them, and that not one request more is answered.
+// Allowances: who has which, what is charged to them, and that they are exact.
 
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
@@ -16,7 +16,7 @@ before(async () => {
   [row] = (await stack.ok('/v1/vaults?limit=1')).json.data;
 });
 
-/** `count` requests at the same time; those that were answered come first, by what they left. */
+/** Sends `count` requests at once; returns the served responses, by decreasing remaining allowance, and the refused ones. */
 async function atOnce(count, ask) {
   const answers = await Promise.all(Array.from({ length: count }, (_, n) => ask(n)));
   const served = answers.filter(({ status }) => status === 200).toSorted((a, b) => allowance(b).remaining - allowance(a).remaining);
@@ -25,14 +25,14 @@ async function atOnce(count, ask) {
   return { served, refused };
 }
 
-/** Exactly the whole budget was given out, and each request of it knows its place. */
+/** Expects that exactly `limit` requests were served, each with its own remaining count. */
 function expectExact({ served, refused }, { limit, end }) {
   assert.deepEqual(served.map((answer) => allowance(answer).remaining), Array.from({ length: limit }, (_, n) => limit - 1 - n));
   for (const answer of refused) expectSpent(answer, { limit, end });
 }
 
 describe('an address without a key', () => {
-  test('has ten requests a minute, whatever is asked and however it is answered', async () => {
+  test('has ten requests a minute, whatever the route and the status', async () => {
     const headers = from(newCaller());
     const target = unasked('/v1/vaults?limit=3');
     const kinds = [
@@ -62,7 +62,7 @@ describe('an address without a key', () => {
     }
   });
 
-  test('is not charged for what leads to no route, for a preflight, or for readiness', async () => {
+  test('is not charged for an unknown route, a preflight or readiness', async () => {
     const headers = from(newCaller());
     const preflight = { method: 'OPTIONS', headers: { ...headers, origin: OURS, 'access-control-request-method': 'GET' } };
     const end = await roomyWindow();
@@ -101,7 +101,7 @@ describe('an address without a key', () => {
     expectMetered(await stack.get('/v1/chains', { headers: from(`::ffff:${caller}`) }), anonymous(8, end));
   });
 
-  test('that cannot be read counts as one and the same caller', async () => {
+  test('that cannot be parsed counts as one shared caller', async () => {
     await roomyWindow();
     const health = (caller) => stack.get('/v1/health', { headers: from(caller) }).then((answer) => allowance(answer).remaining);
     const first = await health('nobody');
@@ -116,8 +116,8 @@ describe('an address without a key', () => {
   });
 });
 
-describe('a budget of its own', () => {
-  test("have the service's own pages, and pages of others do not", async () => {
+describe('a separate allowance', () => {
+  test("exists for the service's own pages, and not for pages of other origins", async () => {
     const headers = from(newCaller());
     const end = await roomyWindow(15);
     expectMetered(await stack.get('/v1/chains', { headers }), anonymous(9, end));
@@ -126,11 +126,11 @@ describe('a budget of its own', () => {
     assert.equal(served.length, FIRST_PARTY);
     const refused = await ours();
     expectSpent(refused, { limit: FIRST_PARTY, end });
-    assert.equal(refused.headers.get('access-control-allow-origin'), OURS, 'the page can read why');
+    assert.equal(refused.headers.get('access-control-allow-origin'), OURS, 'the page can read the refusal');
     expectMetered(await stack.get('/v1/chains', { headers: { ...headers, origin: THEIRS } }), anonymous(8, end));
   });
 
-  test('has health, whoever asks', async () => {
+  test('exists for health, per address, whatever the credentials', async () => {
     const headers = from(newCaller());
     const health = (more) => stack.get('/v1/health', { headers: { ...headers, ...more } });
     const end = await roomyWindow(15);
@@ -165,7 +165,7 @@ describe('a key', () => {
     expectMetered(await stack.get(target, { headers: { ...caller, ...other.headers } }), { limit: 5, remaining: 4, end });
   });
 
-  test('of fifty a minute gets exactly fifty answers out of 114 at once', async () => {
+  test('of fifty a minute gets exactly fifty responses to 114 requests at once', async () => {
     const key = await mint(stack, { rpm: 50 });
     const target = unasked('/v1/vaults?limit=1');
     await stack.ok(target);
@@ -181,7 +181,7 @@ describe('a key', () => {
     expectMetered(await stack.get('/v1/chains', { headers }), { limit: FIRST_PARTY, remaining: FIRST_PARTY - 1, end });
   });
 
-  test('that is not shared has no clients', async () => {
+  test('that is not shared ignores client names', async () => {
     const key = await mint(stack, { rpm: 4 });
     const end = await roomyWindow();
     for (const [index, client] of ['desk-1', 'desk-2', 'x'.repeat(129), ''].entries()) {
@@ -193,32 +193,32 @@ describe('a key', () => {
 
 describe('a shared key', () => {
   const LIMIT = 40;
-  const SHARE = 10;
+  const CLIENT_LIMIT = 10;
   let key;
   const ask = (client) => stack.get('/v1/chains', { headers: { ...key.headers, ...(client === undefined ? {} : { 'x-service-subclient': client }) } });
 
-  test('gives each of its clients a quarter, and all who name none another one', async () => {
+  test('gives each named client a quarter, and one quarter to all requests without a client name', async () => {
     key = await mint(stack, { rpm: LIMIT, shared: true });
     const end = await roomyWindow(15);
     let left = LIMIT;
     const served = async (client, share) => {
       left -= 1;
-      expectMetered(await ask(client), { limit: LIMIT, remaining: left, end, subclient: { limit: SHARE, remaining: share } });
+      expectMetered(await ask(client), { limit: LIMIT, remaining: left, end, subclient: { limit: CLIENT_LIMIT, remaining: share } });
     };
-    for (let share = SHARE - 1; share >= 0; share -= 1) await served('desk-1', share);
+    for (let share = CLIENT_LIMIT - 1; share >= 0; share -= 1) await served('desk-1', share);
     const refused = await ask('desk-1');
-    expectSpent(refused, { limit: LIMIT, remaining: left, end, subclient: { limit: SHARE, remaining: 0 } });
-    expectSpent(await ask(' desk-1\t'), { limit: LIMIT, remaining: left, end, subclient: { limit: SHARE, remaining: 0 } });
-    await served('desk-2', SHARE - 1);
-    await served('Desk-1', SHARE - 1);
-    for (let share = SHARE - 1; share >= 0; share -= 1) await served(share % 2 ? undefined : '', share);
-    expectSpent(await ask(), { limit: LIMIT, remaining: left, end, subclient: { limit: SHARE, remaining: 0 } });
-    for (let share = SHARE - 2; share >= 0; share -= 1) await served('desk-2', share);
-    while (left > 0) await served(`late-${left}`, SHARE - 1);
-    expectSpent(await ask('desk-3'), { limit: LIMIT, end, subclient: { limit: SHARE, remaining: SHARE } });
+    expectSpent(refused, { limit: LIMIT, remaining: left, end, subclient: { limit: CLIENT_LIMIT, remaining: 0 } });
+    expectSpent(await ask(' desk-1\t'), { limit: LIMIT, remaining: left, end, subclient: { limit: CLIENT_LIMIT, remaining: 0 } });
+    await served('desk-2', CLIENT_LIMIT - 1);
+    await served('Desk-1', CLIENT_LIMIT - 1);
+    for (let share = CLIENT_LIMIT - 1; share >= 0; share -= 1) await served(share % 2 ? undefined : '', share);
+    expectSpent(await ask(), { limit: LIMIT, remaining: left, end, subclient: { limit: CLIENT_LIMIT, remaining: 0 } });
+    for (let share = CLIENT_LIMIT - 2; share >= 0; share -= 1) await served('desk-2', share);
+    while (left > 0) await served(`late-${left}`, CLIENT_LIMIT - 1);
+    expectSpent(await ask('desk-3'), { limit: LIMIT, end, subclient: { limit: CLIENT_LIMIT, remaining: CLIENT_LIMIT } });
   });
 
-  test('refuses a client name of more than 128 bytes by its name', async () => {
+  test('refuses a client name of more than 128 bytes and names the header', async () => {
     key = await mint(stack, { rpm: LIMIT, shared: true });
     const error = expectError(await ask('x'.repeat(129)), 400, 'INVALID_PARAMETER');
     const detail = error.details.find((candidate) => candidate.in === 'header');
@@ -226,7 +226,7 @@ describe('a shared key', () => {
     assert.match(error.message, /128/);
   });
 
-  test('of the demo says both limits', async () => {
+  test('of the demo reports both limits', async () => {
     const answer = await stack.ok('/v1/chains', { headers: bearer(stack.keys.shared) });
     const { limit, subclientLimit } = allowance(answer);
     assert.deepEqual([limit, subclientLimit], [300, 75]);

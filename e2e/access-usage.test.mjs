@@ -1,4 +1,4 @@
-// What a key says of itself, and what the end of a minute brings: whole allowances, and requests counted once each.
+// What `/v1/me` reports about a key. After a minute ends: full allowances, and each request counted once.
 
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
@@ -12,18 +12,18 @@ const stack = sharedStack();
 const ask = (target, headers, options) => stack.get(target, { ...options, headers });
 const me = async ({ headers }) => (await stack.ok('/v1/me', { headers })).json.data;
 
-/** How long these stories may take; midnight would part their day in two. */
-const STORY_SECONDS = 300;
+/** Upper bound on the duration of these tests: all must run within one UTC day, because usage is counted by day. */
+const MAX_SECONDS = 300;
 
 describe('a new key', () => {
-  test('says who it is, what it may do, and that it has done nothing', async () => {
+  test('reports its identity, its limits and zero usage', async () => {
     const begun = Date.now();
     const key = await mint(stack);
     const answer = await ask('/v1/me', key.headers);
     expectShape(answer, data(Me));
     const { key: identity, limits, usage } = answer.json.data;
     assert.deepEqual([identity.id, identity.partner_name, identity.tier, identity.last_used_at], [key.id, key.org, 'data', null]);
-    assert.ok(key.key.startsWith(identity.prefix) && identity.prefix.length < key.key.length / 2, 'enough to find it in a list, not enough to be it');
+    assert.ok(key.key.startsWith(identity.prefix) && identity.prefix.length < key.key.length / 2, 'the prefix identifies the key and reveals less than half of it');
     assert.ok(!answer.text.includes(key.key.slice(-20)));
     const { now } = (await stack.operate('/clock')).json;
     assert.ok(Date.parse(identity.created_at) >= begun - 1000 && Date.parse(identity.created_at) <= Date.parse(now), identity.created_at);
@@ -32,14 +32,14 @@ describe('a new key', () => {
     assert.equal(usage.day, now.slice(0, 10));
   });
 
-  test('with a contract and clients says so', async () => {
+  test('with a contracted rate and clients reports both limits', async () => {
     for (const [rpm, share] of [[50, 12], [3, 1]]) {
       const { limits } = await me(await mint(stack, { rpm, shared: true, plan: 'decisioning' }));
       assert.deepEqual(limits, { requests_per_minute: rpm, shared_key: true, subclient_requests_per_minute: share });
     }
   });
 
-  test('shares its organisation with its sisters, and nothing else', async () => {
+  test('has its own id, and the organisation id of its sister keys', async () => {
     const one = await mint(stack);
     const [first, second] = [await me(one), await me(await mint(stack, { org: one.org }))];
     assert.equal(first.key.org_id, second.key.org_id);
@@ -50,7 +50,7 @@ describe('a new key', () => {
 
 describe('when the minute is over', { concurrency: true }, () => {
   const LIMIT = 30;
-  /** Requests of the counted key, by endpoint, and how many it may still ask who it is. */
+  /** Requests sent with the counted key, by endpoint; the rest of its allowance goes to `/v1/me`. */
   const ASKED = { 'GET /v1/vaults': 9, 'GET /v1/vaults/{id}': 3, 'POST /v1/vaults/batch': 2, 'GET /v1/vaults/scores': 4 };
   const THROTTLED = 4;
   const caller = { 'cf-connecting-ip': newCaller() };
@@ -60,7 +60,7 @@ describe('when the minute is over', { concurrency: true }, () => {
   let keys;
 
   before(async () => {
-    await lastingDay(STORY_SECONDS);
+    await lastingDay(MAX_SECONDS);
     keys = {
       counted: await mint(stack, { rpm: LIMIT }),
       small: await mint(stack, { rpm: 3 }),
@@ -73,7 +73,7 @@ describe('when the minute is over', { concurrency: true }, () => {
     await spendCounted();
   });
 
-  /** Uses up an address, a key, a client of a shared key, and the address of somebody with a bad key. */
+  /** Uses up the allowances of an address, a key, a client of a shared key, and an address that sends an invalid key. */
   async function spendAllowances() {
     for (const [headers, limit] of [[caller, ANONYMOUS], [keys.small.headers, 3], [keys.crowded.headers, 3], [stranger, ANONYMOUS]]) {
       await times(limit, () => ask('/v1/chains', headers));
@@ -84,7 +84,7 @@ describe('when the minute is over', { concurrency: true }, () => {
     expectSpent(await ask('/v1/chains', client), { limit: 8, remaining: 6, end, subclient: { limit: 2, remaining: 0 } });
   }
 
-  /** Asks as much as ASKED says, well and badly, then who it is until nothing is left, then in vain. */
+  /** Sends the requests of ASKED, some of them invalid, then `/v1/me` until the allowance is used up, then requests that are throttled. */
   async function spendCounted() {
     const { headers } = keys.counted;
     const [row] = (await stack.ok('/v1/vaults?limit=1')).json.data;
@@ -105,7 +105,7 @@ describe('when the minute is over', { concurrency: true }, () => {
     for (const refused of await times(THROTTLED, (n) => ask(n % 2 ? target : '/v1/me', headers))) expectSpent(refused, { limit: LIMIT, end });
   }
 
-  test('every allowance is whole again at once', async () => {
+  test('every allowance is full again at once', async () => {
     await windowOver(end);
     const next = end + 60;
     expectMetered(await ask('/v1/chains', caller), { limit: ANONYMOUS, remaining: ANONYMOUS - 1, end: next });
@@ -117,7 +117,7 @@ describe('when the minute is over', { concurrency: true }, () => {
     expectMetered(shared, { limit: 8, remaining: 7, end: next, subclient: { limit: 2, remaining: 1 } });
   });
 
-  test('and is given out exactly once, to however many come for it', async () => {
+  test('the new allowance stays exact under concurrent requests', async () => {
     await windowOver(end);
     const answers = await Promise.all(Array.from({ length: 16 }, () => ask('/v1/chains', keys.crowded.headers)));
     const served = answers.filter(({ status }) => status === 200);
@@ -125,15 +125,15 @@ describe('when the minute is over', { concurrency: true }, () => {
     for (const refused of answers.filter(({ status }) => status !== 200)) expectSpent(refused, { limit: 3, end: end + 60 });
   });
 
-  test('what was asked is counted, once, by endpoint; and what was refused, beside it', { timeout: STORY_SECONDS * 1000 }, async () => {
+  test('each request is counted once by its endpoint, and refused ones separately', { timeout: MAX_SECONDS * 1000 }, async () => {
     await windowOver(end);
     const count = (usage, endpoint) => usage.endpoints.find((row) => row.endpoint === endpoint)?.count;
-    const told = await until('the minute is counted', 200, async () => {
+    const reported = await until('the minute is counted', 200, async () => {
       const answer = await me(keys.counted);
       const { usage } = answer;
       return usage.throttled_count >= THROTTLED && count(usage, 'GET /v1/vaults') >= ASKED['GET /v1/vaults'] && answer;
     }, 4000);
-    const { usage, key } = told;
+    const { usage, key } = reported;
     for (const [endpoint, asked] of Object.entries(ASKED)) assert.equal(count(usage, endpoint), asked, endpoint);
     assert.equal(usage.throttled_count, THROTTLED);
     assert.equal(usage.total_count, usage.endpoints.reduce((sum, row) => sum + row.count, 0));

@@ -1,5 +1,5 @@
-// The alert rules: each is PromQL by Prometheus' own grammar, and asks for metrics and labels that a running origin shows. Those that
-// look at several things at once are evaluated over what an operator might see.
+// The alert rules: each parses as PromQL by Prometheus' own grammar and uses only metrics and labels that a running origin exports. Rules that
+// combine several metrics are evaluated on sample values.
 
 import { parser } from '@prometheus-io/lezer-promql';
 import assert from 'node:assert/strict';
@@ -11,14 +11,14 @@ import { repository } from './private-stack.mjs';
 import { evaluate } from './promql.mjs';
 import { sharedStack } from './stack.mjs';
 
-/** What other programs on an operator's Prometheus show. */
-const OF_OTHERS = ['up', 'probe_success', 'node_filesystem_avail_bytes', 'node_filesystem_size_bytes'];
+/** Metrics of other exporters on an operator's Prometheus. */
+const FOREIGN_METRICS = ['up', 'probe_success', 'node_filesystem_avail_bytes', 'node_filesystem_size_bytes'];
 
 const stack = sharedStack();
 const { groups } = parse(readFileSync(join(repository, 'origin/alerts.yml'), 'utf8'));
 const rules = groups.flatMap((group) => group.rules);
 
-/** What an expression is made of: names of metrics, and those of labels in its selectors and groupings. */
+/** The metric names of an expression, the label names in its selectors and groupings, and its syntax errors. */
 function parts(expression) {
   const found = { metrics: new Set(), labels: new Set(), errors: [] };
   parser.parse(expression).iterate({
@@ -40,19 +40,19 @@ describe('the alert rules', () => {
     page = (await stack.operate('/metrics')).text;
   });
 
-  test('are there, each under a name of its own', () => {
+  test('have distinct names', () => {
     assert.ok(rules.length > 30, `${rules.length}`);
     assert.equal(new Set(rules.map(({ alert }) => alert)).size, rules.length);
   });
 
   for (const { alert, expr, labels, annotations, ...rest } of rules) {
-    test(`${alert} is PromQL over what is there`, () => {
+    test(`${alert} is valid PromQL over exported metrics and labels`, () => {
       const { metrics, labels: asked, errors } = parts(expr);
       assert.deepEqual(errors, [], expr);
       assert.ok(metrics.size > 0, expr);
       for (const metric of metrics) {
         const family = metric.replace(/_(bucket|sum|count)$/, '');
-        assert.ok(OF_OTHERS.includes(metric) || page.includes(`# TYPE ${metric} `) || page.includes(`# TYPE ${family} histogram`), metric);
+        assert.ok(FOREIGN_METRICS.includes(metric) || page.includes(`# TYPE ${metric} `) || page.includes(`# TYPE ${family} histogram`), metric);
       }
       for (const label of asked) {
         assert.ok(['job', 'mountpoint', 'instance'].includes(label) || new RegExp(`[{,]${label}="`).test(page), `${label} in ${expr}`);
@@ -64,10 +64,10 @@ describe('the alert rules', () => {
     });
   }
 
-  test('that speak of a machine say which one, and the others do not ask for it', () => {
+  test('name the instance in the summary exactly when the expression keeps that label', () => {
     for (const { alert, expr, annotations } of rules) {
       const named = annotations.summary.includes('$labels.instance');
-      // An aggregation drops the label unless it is kept by name.
+      // An aggregation drops the label unless a `by` clause keeps it.
       const aggregates = /\b(sum|max|min|count)\b/.test(expr.replace(/on \(\) max\(.*?\)/g, ''));
       if (aggregates) assert.equal(/by \(instance\)/.test(expr), named, alert);
     }
@@ -76,51 +76,51 @@ describe('the alert rules', () => {
     }
   });
 
-  test('would not be noticed if they asked for what is not there', () => {
+  test('are parsed well enough to find an unknown metric and a syntax error', () => {
     assert.deepEqual([...parts('sum(rate(rds_nothing_total{x="1"}[5m])) by (y) > 0').metrics], ['rds_nothing_total']);
     assert.notDeepEqual(parts('sum(rate(rds_db_up[5m]) > 0').errors, []);
   });
 });
 
 describe('the alerts', () => {
-  /** The names of the alerts that these samples set off, of those asked about. */
-  const ringing = (samples, names) => names.filter((name) => evaluate(rules.find(({ alert }) => alert === name).expr, samples).length > 0);
+  /** The alerts among `names` that fire on these samples. */
+  const firing = (samples, names) => names.filter((name) => evaluate(rules.find(({ alert }) => alert === name).expr, samples).length > 0);
   const NORMAL = 0;
   const DEGRADED = 1;
   const CLOSED = 2;
 
   describe('about score runs', () => {
     const NAMES = ['RdsScoreRunOverdue', 'RdsFailSafe'];
-    const told = (age, every, mode) =>
-      ringing([['rds_score_run_age_seconds', age], ['rds_score_run_every_seconds', every], ['rds_fail_safe_mode', mode]], NAMES);
+    const fired = (age, every, mode) =>
+      firing([['rds_score_run_age_seconds', age], ['rds_score_run_every_seconds', every], ['rds_fail_safe_mode', mode]], NAMES);
 
     test('wait for three periods, whatever the period is', () => {
-      assert.deepEqual(told(5_500, 1_800, NORMAL), ['RdsScoreRunOverdue']);
-      assert.deepEqual(told(5_300, 1_800, NORMAL), []);
-      assert.deepEqual(told(5_500, 3_600, NORMAL), []);
+      assert.deepEqual(fired(5_500, 1_800, NORMAL), ['RdsScoreRunOverdue']);
+      assert.deepEqual(fired(5_300, 1_800, NORMAL), []);
+      assert.deepEqual(fired(5_500, 3_600, NORMAL), []);
     });
 
-    test('are silent where no run is made by itself', () => assert.deepEqual(told(1e6, 0, NORMAL), []));
+    test('do not fire where scheduled runs are switched off', () => assert.deepEqual(fired(1e6, 0, NORMAL), []));
 
-    test('do not ring twice for a mode in which no run completes', () => {
-      assert.deepEqual(told(1e5, 1_800, DEGRADED), ['RdsFailSafe']);
-      assert.deepEqual(told(1e5, 1_800, CLOSED), ['RdsFailSafe']);
+    test('fire only for the fail-safe mode when that mode prevents runs from completing', () => {
+      assert.deepEqual(fired(1e5, 1_800, DEGRADED), ['RdsFailSafe']);
+      assert.deepEqual(fired(1e5, 1_800, CLOSED), ['RdsFailSafe']);
     });
   });
 
-  test('about errors leave out what is refused on purpose, and nothing else', () => {
-    const told = (status, mode) =>
-      ringing([['rds_requests_total', 9, { status: '200' }], ['rds_requests_total', 1, { status }], ['rds_fail_safe_mode', mode]], ['RdsServerErrors']).length > 0;
-    for (const status of ['500', '503', '504']) assert.ok(told(status, NORMAL) && told(status, DEGRADED), status);
-    assert.ok(!told('503', CLOSED), 'scores are closed');
-    assert.ok(told('500', CLOSED) && told('504', CLOSED), 'a fault stays a fault');
-    assert.ok(!told('404', NORMAL));
+  test('about errors ignore only the 503s of the closed fail-safe mode', () => {
+    const fires = (status, mode) =>
+      firing([['rds_requests_total', 9, { status: '200' }], ['rds_requests_total', 1, { status }], ['rds_fail_safe_mode', mode]], ['RdsServerErrors']).length > 0;
+    for (const status of ['500', '503', '504']) assert.ok(fires(status, NORMAL) && fires(status, DEGRADED), status);
+    assert.ok(!fires('503', CLOSED), 'a closed fail-safe mode answers 503 on purpose');
+    assert.ok(fires('500', CLOSED) && fires('504', CLOSED), 'other 5xx still count');
+    assert.ok(!fires('404', NORMAL));
   });
 
-  test('about the edge ring when its probe fails and when the prober itself does not answer', () => {
+  test('about the edge fire when its probe fails and when the prober itself does not answer', () => {
     const job = { job: 'rds-edge' };
-    const told = (...samples) => ringing(samples, ['RdsEdgeDown']).length > 0;
-    assert.ok(told(['probe_success', 0, job], ['up', 1, job]) && told(['up', 0, job]));
-    assert.ok(!told(['probe_success', 1, job], ['up', 1, job]));
+    const fires = (...samples) => firing(samples, ['RdsEdgeDown']).length > 0;
+    assert.ok(fires(['probe_success', 0, job], ['up', 1, job]) && fires(['up', 0, job]));
+    assert.ok(!fires(['probe_success', 1, job], ['up', 1, job]));
   });
 });

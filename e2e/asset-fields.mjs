@@ -1,4 +1,4 @@
-// The asset and RWA families' resources, field by field, as data. Instants have microseconds here.
+// The fields of the asset and RWA resources, as data. Timestamps have microseconds here.
 
 import { anything, count, flag, listOf, micros, nullable, number, oneOf, record, score, text } from './shape.mjs';
 import { tier } from './interface-fields.mjs';
@@ -161,7 +161,7 @@ const history = {
   ),
 };
 
-/** Enriched asset; its detail; RWA item; its detail. */
+/** Enriched asset, its detail, RWA item, and its detail. */
 export const AssetRow = record(asset);
 export const AssetDetail = record({ ...asset, ...history });
 export const RwaRow = record({ ...asset, ...realWorld });
@@ -197,7 +197,7 @@ export const ReviewerRow = record({
 const covered = { present: count, total: count, coverage: nullable(number) };
 const share = record({ source_id: text, products: count, value_usd: number, share: nullable(number) });
 
-/** The coverage census; its shape is ours. */
+/** The RWA coverage report. */
 export const Coverage = record({
   snapshot_date: nullable(text),
   universe: record({ deployments: count, products: count, scored: count, derived: count, unscored: count }),
@@ -240,7 +240,7 @@ export const Coverage = record({
   }),
 });
 
-/** The history of the total; its points are ours. */
+/** The history of the total RWA value. */
 export const AumHistory = record({
   data: listOf(
     record({

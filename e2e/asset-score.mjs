@@ -1,19 +1,19 @@
-// An asset's score worked out again by somebody who has only what is published: the methodology's tables and the detail. In whole
-// hundred-thousandths of a point: the weighted sum, then every overlay that the facts call for, in the methodology's order.
+// Recomputes an asset's score from published data alone: the methodology's tables and the asset's detail. It computes the weighted sum, then every
+// overlay that applies, in the methodology's order, in integers of 0.00001 points.
 //
-// It holds no weight, cap, threshold or cadence of its own.
+// Every weight, cap, threshold and cadence comes from the methodology.
 
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
 
-/** Hundred-thousandths of a point. */
+/** Integer units per point. */
 const UNIT = 100_000;
 const units = (points) => Math.round(points * UNIT);
 
-/** Scores are of a run that is at most an hour old, of facts that are as of the hour before. */
-const RUNS_EVERY_HOURS = 2;
+/** Upper bound on how much older the facts of a score are than now: the run is at most an hour old, and its facts are as of the hour before. */
+const MAX_RUN_AGE_HOURS = 2;
 
-/** What `/v1/methodology` says of assets, ready to be asked. */
+/** The asset rules of `/v1/methodology`. */
 export class AssetThirdParty {
   constructor(methodology) {
     this.rules = methodology.asset;
@@ -21,7 +21,7 @@ export class AssetThirdParty {
     this.overlays = Object.fromEntries(this.rules.overlays.map(({ id, kind, rule }) => [id, { kind, rule }]));
   }
 
-  /** `{weights, weighted_sum, overlays_applied, score, tier}` of a keyed detail with evidence older than so many cadences; null is unscored. */
+  /** Recomputes `{weights, weighted_sum, overlays_applied, score, tier}` of a keyed detail whose evidence is older than `olderThan` cadences; null if unscored. */
   recompute(detail, olderThan) {
     const { weights } = this.rules.categories[detail.category];
     const missing = Object.entries(weights).filter(([name]) => detail.dimensions[name] === null);
@@ -41,7 +41,7 @@ export class AssetThirdParty {
     return { weights, weighted_sum: weighted / UNIT, overlays_applied: overlays, score, tier: this.tiers.find(({ from }) => score >= from).tier };
   }
 
-  /** Every overlay that the facts call for, in the order of the table, each with what it makes of a running score. */
+  /** Every overlay that applies, in the table's order, with a function from the running score to the result. */
   * results(detail, olderThan) {
     for (const { id, kind, rule } of this.rules.overlays) {
       const cap = (name, points) => ({ id: name, kind, result: () => units(points) });
@@ -90,42 +90,42 @@ export class AssetThirdParty {
           }
           break;
         default:
-          throw new Error(`nobody said what ${id} means`);
+          throw new Error(`unknown overlay ${id}`);
       }
     }
   }
 
-  /** How many cadences the evidence may have been older than when it was scored: as now, or before it crossed a bound since. */
+  /** Possible `olderThan` values at scoring time: the current one, and the one before a bound that was crossed since. */
   ages({ category, institutional, freshness }) {
     const cadence = this.rules.attestation_cadence_seconds[institutional.attestation_cadence] ?? this.rules.categories[category].cadence_seconds;
-    const told = this.rules.freshness.findIndex(({ status }) => status === freshness.status);
-    const bound = told < 0 ? this.rules.freshness.length : told;
+    const index = this.rules.freshness.findIndex(({ status }) => status === freshness.status);
+    const bound = index < 0 ? this.rules.freshness.length : index;
     const now = bound === 0 ? 0 : this.rules.freshness[bound - 1].up_to_cadences;
-    return [...new Set([now, this.olderThan((freshness.age_hours - RUNS_EVERY_HOURS) * 3_600, cadence)])];
+    return [...new Set([now, this.olderThan((freshness.age_hours - MAX_RUN_AGE_HOURS) * 3_600, cadence)])];
   }
 
-  /** The most cadences of those that matter which so many seconds exceed; 0 for none. */
+  /** The largest bound, in cadences, that `seconds` exceeds; 0 if it exceeds none. */
   olderThan(seconds, cadence) {
     const bounds = this.rules.freshness.map(({ up_to_cadences: cadences }) => cadences);
     return Math.max(0, ...bounds.filter((cadences) => seconds > cadences * cadence));
   }
 
-  /** Where a keyed detail and its recomputation differ; empty when the score is what its inputs make it. */
+  /** The differences between a keyed detail and its recomputation; empty if they agree. */
   differences(detail) {
-    const told = detail.risk_score_breakdown;
-    const published = told && {
-      weights: told.weights, weighted_sum: told.weighted_sum, overlays_applied: told.overlays_applied.map(({ reason: _, ...overlay }) => overlay),
-      score: told.score, tier: told.tier,
+    const breakdown = detail.risk_score_breakdown;
+    const published = breakdown && {
+      weights: breakdown.weights, weighted_sum: breakdown.weighted_sum,
+      overlays_applied: breakdown.overlays_applied.map(({ reason: _, ...overlay }) => overlay), score: breakdown.score, tier: breakdown.tier,
     };
     const possible = this.ages(detail).map((olderThan) => this.recompute(detail, olderThan));
     if (possible.some((one) => isDeepStrictEqual(one, published))) return [];
-    return [`${detail.slug}: ${JSON.stringify(published)} is published, ${possible.map((one) => JSON.stringify(one)).join(' or ')} follows`];
+    return [`${detail.slug}: ${JSON.stringify(published)} is published, recomputed ${possible.map((one) => JSON.stringify(one)).join(' or ')}`];
   }
 }
 
-/** Days that a holder waits: told in words alone, in the reason of the overlay. */
+/** Lock-up in days, which only the overlay's reason states. */
 function lockedFor(detail) {
-  const reason = detail.risk_score_breakdown?.overlays_applied.find(({ id }) => id === 'lockup')?.reason ?? 'none is told';
+  const reason = detail.risk_score_breakdown?.overlays_applied.find(({ id }) => id === 'lockup')?.reason ?? 'no reason given';
   const days = Number(reason.match(/^exit locked for (\d+) days?$/)?.[1]);
   assert.ok(days > 0, `${detail.slug} is locked: ${reason}`);
   return days;

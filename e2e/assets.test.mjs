@@ -1,4 +1,4 @@
-// Assets and real-world assets through the edge: shapes, what a key opens, and evidence that a stranger can check.
+// Assets and real-world assets through the edge: shapes, fields that need a key, and evidence that anyone can check.
 
 import assert from 'node:assert/strict';
 import { createPublicKey, verify } from 'node:crypto';
@@ -24,7 +24,7 @@ const scored = () => assets.find((row) => row.risk_score !== null && row.underly
 const detailOf = (row) => `/v1/assets/${row.chain_id}/${row.address ?? 'native'}`;
 
 describe('shapes', () => {
-  test('lists, facets, census and reviewers', async () => {
+  test('lists, facets, coverage and reviewers', async () => {
     expectShape(await stack.get('/v1/assets/enriched'), paged(fields.AssetRow));
     expectShape(await stack.get('/v1/assets/enriched?include_quality=true'), paged(fields.AssetRow));
     expectShape(await stack.get('/v1/assets/enriched/facets'), data(fields.Facets));
@@ -51,7 +51,7 @@ describe('lists', () => {
     }
   });
 
-  test('facets count the whole universe whatever is asked', async () => {
+  test('facets count the whole universe, whatever the filters', async () => {
     const facets = (await stack.ok('/v1/assets/enriched/facets?category=native')).json.data;
     for (const [name, counts] of Object.entries(facets)) {
       assert.equal(counts.reduce((sum, { count }) => sum + count, 0), assets.length, name);
@@ -61,7 +61,7 @@ describe('lists', () => {
     assert.ok(facets.auditors.some((bucket) => bucket.auditor === '(unknown)'));
   });
 
-  test('filters keep what they name, and an unknown word is refused', async () => {
+  test('filters keep exactly the matching rows, and an unknown value is refused', async () => {
     for (const [query, keep] of [
       ['category=lst,lrt', (row) => ['lst', 'lrt'].includes(row.category)],
       ['risk_tier=unknown', (row) => row.risk_tier === null],
@@ -77,8 +77,8 @@ describe('lists', () => {
   });
 });
 
-describe('what a key opens', () => {
-  test('dimensions, breakdown and attestations, and nothing of them leaks to the next caller', async () => {
+describe('a key gives access to', () => {
+  test('dimensions, breakdown and attestations, which are not leaked to the next caller', async () => {
     const path = detailOf(scored());
     for (const options of [keyed, undefined, keyed, undefined]) {
       const detail = (await stack.ok(path, options)).json.data;
@@ -93,7 +93,7 @@ describe('what a key opens', () => {
     assert.ok(assets.every((row) => Object.values(row.dimensions).every((points) => points === null)));
   });
 
-  test('the history of the total', async () => {
+  test('the history of the total value', async () => {
     expectError(await stack.get('/v1/rwa/stats/history'), 401, 'UNAUTHORIZED');
     const days = (await stack.ok('/v1/rwa/stats/history?range=7d', keyed)).json.data;
     const included = real.filter((row) => row.canonical_aum.included);
@@ -102,7 +102,7 @@ describe('what a key opens', () => {
 });
 
 describe('evidence', () => {
-  test('a stranger recomputes every score from the published numbers, and knows every overlay that applies', async () => {
+  test('every score and its overlays can be recomputed from published data', async () => {
     const thirdParty = new AssetThirdParty((await stack.ok('/v1/methodology')).json.data);
     const rules = new Set();
     let scores = 0;
@@ -123,7 +123,7 @@ describe('evidence', () => {
     for (const rule of ['lockup', 'yield-bearing', 'chain', 'review', 'hard_fail']) assert.ok(rules.has(rule), `${rule}: ${[...rules]}`);
   });
 
-  test("a stranger checks every signature with the platform's own Ed25519", async () => {
+  test('every signature verifies with a standard Ed25519 implementation', async () => {
     const reviewers = (await stack.ok('/v1/reviewers')).json.data;
     let checked = 0;
     for (const row of real) {
@@ -140,7 +140,7 @@ describe('evidence', () => {
   });
 });
 
-/** Raw key bytes in the wrapping that Node reads. */
+/** A raw public key as SPKI DER (RFC 8410), which Node reads. */
 function ed25519(hex) {
   const der = Buffer.concat([Buffer.from('302a300506032b6570032100', 'hex'), Buffer.from(hex, 'hex')]);
   return createPublicKey({ key: der, format: 'der', type: 'spki' });

@@ -1,4 +1,4 @@
-// Answers that say more to whoever has a key: to others exactly that is withheld, and no copy of one is served to the other.
+// Responses with extra fields for callers with a key: keyless callers get exactly the rest, and the two never share a cached response.
 
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
@@ -11,8 +11,8 @@ import { Stack, sharedStack } from './stack.mjs';
 
 const stack = sharedStack();
 const all = operations(committed());
-/** What ages from answer to answer. */
-const AGES = /^(timestamp|generated_at|verified_at|verifiedAt|freshness_|age_|.*_age_|.*_seconds$|.*_hours$|status$)/;
+/** Fields that change with time alone. */
+const TIME_FIELDS = /^(timestamp|generated_at|verified_at|verifiedAt|freshness_|age_|.*_age_|.*_seconds$|.*_hours$|status$)/;
 
 let cast;
 let plan;
@@ -27,8 +27,8 @@ before(async () => {
   found = { assets: (await rows('/v1/assets/enriched?limit=100')).filter(({ address }) => address), products: await rows('/v1/rwa?limit=100') };
 });
 
-/** Requests that differ from one order of callers to the other, so that each begins without a copy. */
-const LONGER_WITH_A_KEY = {
+/** Requests per order of callers (`at`), each with its own target, so that each order starts without a cached response. */
+const MORE_WITH_A_KEY = {
   AssetList: (at) => `/v1/assets/enriched?limit=${51 + at}&include_quality=true`,
   RwaList: (at) => `/v1/rwa?limit=${51 + at}`,
   AssetDetail: (at) => `/v1/assets/${found.assets.at(-1 - at).chain_id}/${found.assets.at(-1 - at).address}`,
@@ -39,12 +39,12 @@ const WITH = ['a data key', 'a shared data key', 'an embedded key', "another org
 const BAD = ['a revoked key', 'a key that nobody has', 'an index token'];
 
 describe('fields that need a key', () => {
-  const orders = { 'first asked without one': [...WITHOUT, ...BAD, ...WITH], 'first asked with one': [...WITH, ...BAD, ...WITHOUT] };
-  for (const [id, address] of Object.entries(LONGER_WITH_A_KEY)) {
+  const orders = { 'first requested without one': [...WITHOUT, ...BAD, ...WITH], 'first requested with one': [...WITH, ...BAD, ...WITHOUT] };
+  for (const [id, address] of Object.entries(MORE_WITH_A_KEY)) {
     for (const [at, [order, names]] of Object.entries(orders).entries()) {
-      test(`of ${id} are withheld from everybody else, ${order}`, async () => {
+      test(`of ${id} are withheld from callers without one, ${order}`, async () => {
         const answers = new Map();
-        // Twice, so that copies are there the second time.
+        // Twice, so that the second requests can be served from the cache.
         for (const name of [...names, ...names]) {
           const answer = await ask(name, address(at));
           if (BAD.includes(name)) expectVerdict(answer, verdict({ operation: { 'x-access': 'public' } }, cast.named[name]));
@@ -60,7 +60,7 @@ describe('fields that need a key', () => {
         for (const group of [open, full]) for (const answer of group) assert.deepEqual(settled(answer.json), settled(group[0].json));
         const rows = (answer) => [answer.json.data].flat();
         rows(full[0]).forEach((row, number) => expectWithheld(rows(open[0])[number], row));
-        // The tag of one is none of the other's: nobody is told that what they have is what they would get.
+        // The two variants have different ETags, so neither group gets a 304 for the other's variant.
         for (const [name, other] of [['nobody', full[0]], ['a data key', open[0]]]) {
           const again = await probe(stack.edge, { target: address(at), headers: { ...cast.named[name].headers, 'if-none-match': other.headers.get('etag') } });
           assert.equal(again.status, 200, name);
@@ -69,7 +69,7 @@ describe('fields that need a key', () => {
     }
   }
 
-  /** The row without a key is the one with a key, less exactly the fields that it names. */
+  /** Expects that the keyless row is the keyed row without exactly the fields listed in `restricted_fields`. */
   function expectWithheld(open, full) {
     assert.deepEqual(full.restricted_fields, []);
     assert.ok(open.restricted_fields.length > 0);
@@ -78,14 +78,14 @@ describe('fields that need a key', () => {
       else assert.ok(isEmpty(open[name]), `${name}: ${JSON.stringify(open[name])}`);
     }
     assert.deepEqual(Object.keys(open), Object.keys(full));
-    assert.ok(open.restricted_fields.some((name) => !isEmpty(full[name])) || full.risk_score === null, 'there is something to withhold');
+    assert.ok(open.restricted_fields.some((name) => !isEmpty(full[name])) || full.risk_score === null, 'at least one withheld field has a value');
   }
 
   const isEmpty = (value) => value === null || (typeof value === 'object' && Object.values(value).every(isEmpty));
 });
 
-test('every other public answer is the same for everybody', { timeout: 120_000 }, async () => {
-  for (const one of all.filter(({ id, method, operation }) => method === 'GET' && operation['x-access'] === 'public' && !(id in LONGER_WITH_A_KEY))) {
+test('every other public response is the same with and without a key', { timeout: 120_000 }, async () => {
+  for (const one of all.filter(({ id, method, operation }) => method === 'GET' && operation['x-access'] === 'public' && !(id in MORE_WITH_A_KEY))) {
     const values = await plan.request(one.id);
     const asked = target(committed(), one, values);
     const [open, full] = [await ask('nobody', asked), await ask('an embedded key', asked)];
@@ -95,9 +95,9 @@ test('every other public answer is the same for everybody', { timeout: 120_000 }
   }
 });
 
-/** A JSON value without what ages while it is asked for. */
+/** A JSON value without the fields that change with time. */
 function settled(value) {
   if (value === null || typeof value !== 'object') return value;
   if (Array.isArray(value)) return value.map(settled);
-  return Object.fromEntries(Object.entries(value).filter(([name, one]) => !AGES.test(name) || typeof one === 'object').map(([name, one]) => [name, settled(one)]));
+  return Object.fromEntries(Object.entries(value).filter(([name, one]) => !TIME_FIELDS.test(name) || typeof one === 'object').map(([name, one]) => [name, settled(one)]));
 }

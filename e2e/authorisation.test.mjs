@@ -1,6 +1,6 @@
-// The authorisation matrix: every operation of the table, asked by every kind of caller at every door.
+// The authorisation matrix: every operation of the route table, requested by every kind of caller at every listener.
 //
-// What must come back follows from the table's access alone (`authorisation/rule.mjs`), so a new route is in here by itself.
+// The expected response follows from the table's access alone (`authorisation/rule.mjs`), so a new route is covered automatically.
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -21,23 +21,23 @@ import { OURS, Stack, sharedStack, until } from './stack.mjs';
 const stack = sharedStack();
 const document = committed();
 const all = operations(document);
-/** The demo's webhooks go there, where nobody listens. */
-const NOWHERE = 'https://127.0.0.1:8443/authorisation';
-/** What the origin's relay door answers; every other path is unknown there, whoever asks. */
-const AT_THE_RELAY = ['EventStream', 'Health', 'Status', 'OpenApi', 'Ready', 'Docs', 'DocsFile'];
-/** Every method that a client might try. */
+/** Target of the test webhooks; nothing listens there. */
+const WEBHOOK_URL = 'https://127.0.0.1:8443/authorisation';
+/** Operations that the origin's relay listener serves; every other path is 404 there for every caller. */
+const RELAY_OPERATIONS = ['EventStream', 'Health', 'Status', 'OpenApi', 'Ready', 'Docs', 'DocsFile'];
+/** Methods tried on every path. */
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 let cast;
-/** Requests of the two organisations: what they ask for exists, and is their own. */
+/** Requests of the two organisations, each for existing objects of its own. */
 let plans;
 let assertionKey;
-/** The signed caller of a key, as the edge names it to the origin. */
+/** Organisation ids by key id, for the principals that the edge signs. */
 let principals;
 
 before(async () => {
   cast = await callers(stack);
-  const of = (key) => new Plan(new Stack({ ...stack, keys: { ...stack.keys, decisioning: key } }), NOWHERE);
+  const of = (key) => new Plan(new Stack({ ...stack, keys: { ...stack.keys, decisioning: key } }), WEBHOOK_URL);
   plans = { owner: of(cast.decisioning.key), other: of(cast.named["another organisation's decisioning key"].key) };
   [assertionKey] = originEnvironment(stack).RDS_EDGE_ASSERTION_KEYS.split(',');
   principals = await organisationNumbers(Object.values(cast.named).filter(({ kind }) => kind === 'key'));
@@ -55,7 +55,7 @@ after(async () => {
   }
 });
 
-/** The organisations' numbers stand in no answer; the origin is told them by the edge alone. */
+/** Reads the organisations' database ids, which no response contains: only the edge sends them to the origin. */
 async function organisationNumbers(keys) {
   const client = new pg.Client({ connectionString: stack.database_url });
   await client.connect();
@@ -67,35 +67,35 @@ async function organisationNumbers(keys) {
   }
 }
 
-/** A request for an operation, as the plan has it for that caller's own organisation. */
+/** The plan's request for an operation, for an object of the caller's own organisation. */
 async function request(one, plan = plans.owner) {
   const values = (await plan.request(one.id)) ?? {};
   return { method: one.method, target: target(document, one, values), body: values.body && JSON.stringify(values.body) };
 }
 
-/** Whether a success leaves nothing to ask for again. */
+/** Whether a success removes the object, so that the next success needs a new request. */
 const isSpent = (one) => one.method === 'DELETE';
 
 describe('at the edge', () => {
   for (const one of all) {
-    test(`${one.id} (${one.operation['x-access']}) is for whom the table says, whoever asked before`, { timeout: 120_000 }, async () => {
+    test(`${one.id} (${one.operation['x-access']}) is open to exactly the callers that the table allows, whoever asked before`, { timeout: 120_000 }, async () => {
       const kept = await request(one);
       const there = Object.entries(cast.named);
-      // Refused first and then let in, then the other way round: no copy and no memory of one caller serves another.
+      // Forward and then reversed, so that a response cached for one caller would show up for another.
       for (const [name, caller] of [...there, ...there.toReversed()]) {
         const expected = verdict(one, caller, cast.owner);
         const asked = expected === ANSWERED && isSpent(one) ? await request(one) : kept;
         const answer = await probe(stack.edge, { ...asked, headers: caller.headers });
-        await told(name, () => expectVerdict(answer, expected));
+        await withCaller(name, () => expectVerdict(answer, expected));
         if (one.method !== 'GET') continue;
         const head = await probe(stack.edge, { ...asked, method: 'HEAD', headers: caller.headers });
-        await told(`HEAD of ${name}`, () => assert.deepEqual([head.status, head.text], [expected.status, '']));
+        await withCaller(`HEAD of ${name}`, () => assert.deepEqual([head.status, head.text], [expected.status, '']));
       }
-      if (isOwned(one) && !isSpent(one)) await told('whose it is, at the end', async () => expectVerdict(await probe(stack.edge, { ...kept, headers: cast.decisioning.headers }), ANSWERED));
+      if (isOwned(one) && !isSpent(one)) await withCaller('the owner, at the end', async () => expectVerdict(await probe(stack.edge, { ...kept, headers: cast.decisioning.headers }), ANSWERED));
     });
   }
 
-  test('a method that a path does not have says so to everybody alike', async () => {
+  test('an unsupported method gets the same 405 for every caller', async () => {
     for (const [path, item] of Object.entries(document.paths)) {
       const filled = path.replace('/{id}', '/1').replaceAll(/\{\w+\}/g, 'x');
       for (const method of METHODS.filter((method) => !(method.toLowerCase() in item))) {
@@ -106,15 +106,15 @@ describe('at the edge', () => {
     }
   });
 
-  test('what edge and origin say to each other is unknown, however it is signed', async () => {
+  test('the routes between edge and origin are 404, however the request is signed', async () => {
     const answers = [await probe(stack.edge, { target: '/v1/nope' })];
-    const news = JSON.stringify({ versions: 'vaults=9007199254740991' });
+    const body = JSON.stringify({ versions: 'vaults=9007199254740991' });
     for (const path of ['/__origin/tags', '/__origin/keys', '/__edge/keys', '/__edge/usage']) {
-      const asked = { method: 'POST', target: path, body: news };
-      const elsewhere = signed(assertionKey, { ...asked, target: `${path}/` }, '{"kind":"origin"}');
-      const { 'signed as the origin': good, ...false_ } = forgeries(assertionKey, asked, principal('an embedded key'), cast.named['an embedded key'].headers);
+      const asked = { method: 'POST', target: path, body };
+      const forOtherTarget = signed(assertionKey, { ...asked, target: `${path}/` }, '{"kind":"origin"}');
+      const { 'signed as the origin': good, ...bad } = forgeries(assertionKey, asked, principal('an embedded key'), cast.named['an embedded key'].headers);
       assert.ok(good);
-      for (const headers of [...Object.values(false_), elsewhere, signed(assertionKey, asked, EDGE), ...Object.values(cast.named).map((caller) => caller.headers)]) {
+      for (const headers of [...Object.values(bad), forOtherTarget, signed(assertionKey, asked, EDGE), ...Object.values(cast.named).map((caller) => caller.headers)]) {
         answers.push(await probe(stack.edge, { ...asked, headers }));
       }
     }
@@ -123,9 +123,9 @@ describe('at the edge', () => {
   });
 });
 
-describe("what is another organisation's", () => {
+describe("another organisation's webhook", () => {
   for (const one of all.filter(isOwned)) {
-    test(`cannot be told from what is not there: ${one.id}`, async () => {
+    test(`gets the same response as one that does not exist: ${one.id}`, async () => {
       const theirs = await request(one);
       const [, number] = theirs.target.match(/webhooks\/(\d+)/);
       const nowhere = { ...theirs, target: theirs.target.replace(`webhooks/${number}`, `webhooks/${Number(number) + 1_000_000}`) };
@@ -137,19 +137,19 @@ describe("what is another organisation's", () => {
     });
   }
 
-  /** All that a caller sees of an answer, but for what is another one every time. */
+  /** What a caller sees of a response, without what differs from request to request. */
   function seen({ status, headers, text, json }) {
     const volatile = /^(date|x-request-id|x-ratelimit-.*)$/;
-    const told = text.replaceAll(json.error.request_id, '');
-    return { status, told, headers: [...headers].filter(([name]) => !volatile.test(name)) };
+    const body = text.replaceAll(json.error.request_id, '');
+    return { status, body, headers: [...headers].filter(([name]) => !volatile.test(name)) };
   }
 
-  test('is in no list, and takes nothing away: not a name, not an address, not a repeated creation', async () => {
+  test('is in no list, and the same URL and Idempotency-Key create a separate one', async () => {
     const [ours, theirs] = [cast.decisioning, cast.named["another organisation's decisioning key"]];
-    const creation = { method: 'POST', body: JSON.stringify({ url: `${NOWHERE}/same`, families: ['event.published'] }) };
+    const creation = { method: 'POST', body: JSON.stringify({ url: `${WEBHOOK_URL}/same`, families: ['event.published'] }) };
     for (const base of ['/v1/webhooks', '/v1/baskets/prime-vaults/webhooks']) {
       const name = { 'idempotency-key': randomUUID() };
-      const body = base === '/v1/webhooks' ? creation.body : JSON.stringify({ url: `${NOWHERE}/same` });
+      const body = base === '/v1/webhooks' ? creation.body : JSON.stringify({ url: `${WEBHOOK_URL}/same` });
       const [first, second] = [ours, theirs].map(({ headers }) => probe(stack.edge, { method: 'POST', target: base, body, headers: { ...headers, ...name } }));
       const made = [(await first).json.data, (await second).json.data];
       assert.ok(made[0].id !== made[1].id && made[0].secret !== made[1].secret);
@@ -162,7 +162,7 @@ describe("what is another organisation's", () => {
     }
   });
 
-  test('is not counted: usage is of the key that asks', async () => {
+  test('is not in the usage, which covers only the calling key', async () => {
     const me = async (name) => (await probe(stack.edge, { target: '/v1/me', headers: cast.named[name].headers })).json.data;
     const [ours, theirs] = [await me('a decisioning key'), await me("another organisation's decisioning key")];
     assert.ok(!JSON.stringify(theirs).includes(cast.owner) && !JSON.stringify(ours).includes(cast.other));
@@ -170,7 +170,7 @@ describe("what is another organisation's", () => {
   });
 });
 
-/** The signed caller for one of the cast, as the edge writes it. */
+/** The principal of a named caller, as the edge writes it into an assertion. */
 function principal(name) {
   const { kind, id, plan, headers } = cast.named[name];
   if (kind === 'key') return JSON.stringify({ kind: 'key', id, org_id: principals.get(id), plan });
@@ -178,68 +178,68 @@ function principal(name) {
   return JSON.stringify(headers.origin === OURS ? { kind: 'first_party', origin: OURS } : { kind: 'anonymous' });
 }
 
-/** Of the cast those whom the edge would vouch for. */
-const VOUCHED = [
+/** Callers for whom the edge signs an assertion. */
+const ASSERTED = [
   'nobody', 'a page of ours', 'an index token', 'a data key', 'a decisioning key', 'an embedded key', "another organisation's decisioning key",
 ];
 
-describe("at the origin's edge door", () => {
+describe("at the origin's edge listener", () => {
   for (const one of all) {
-    test(`${one.id} is for whom the edge vouches for, once, and for nobody else`, { timeout: 120_000 }, async () => {
+    test(`${one.id} accepts an edge assertion once, and nothing else`, { timeout: 120_000 }, async () => {
       const kept = await request(one);
-      for (const name of VOUCHED) {
+      for (const name of ASSERTED) {
         const caller = cast.named[name];
         const expected = verdict(one, caller, cast.owner);
         const asked = expected === ANSWERED && isSpent(one) ? await request(one) : kept;
-        // A credential beside the edge's word says nothing here.
+        // A credential beside the edge assertion is ignored here.
         const headers = { ...cast.named['an embedded key'].headers, ...signed(assertionKey, asked, principal(name)) };
         const answer = await probe(stack.origin_edge, { ...asked, headers });
-        await told(name, () => vouched(answer, expected));
-        await told(`${name}, a second time`, async () => stranger(await probe(stack.origin_edge, { ...asked, headers })));
+        await withCaller(name, () => expectAtEdgeListener(answer, expected));
+        await withCaller(`${name}, a second time`, async () => expectNotEdge(await probe(stack.origin_edge, { ...asked, headers })));
       }
       const embedded = cast.named['an embedded key'].headers;
       for (const [name, headers] of Object.entries(forgeries(assertionKey, kept, principal('an embedded key'), embedded))) {
-        await told(name, async () => stranger(await probe(stack.origin_edge, { ...kept, headers })));
+        await withCaller(name, async () => expectNotEdge(await probe(stack.origin_edge, { ...kept, headers })));
       }
       const itself = await probe(stack.origin_edge, { ...kept, headers: signed(assertionKey, kept, EDGE) });
       expectError(itself, 404, 'NOT_FOUND');
-      if (isOwned(one)) assert.equal((await probe(stack.edge, { ...kept, headers: cast.decisioning.headers })).status, 200, 'it is still there');
+      if (isOwned(one)) assert.equal((await probe(stack.edge, { ...kept, headers: cast.decisioning.headers })).status, 200, 'the object still exists');
     });
   }
 
-  test('nobody whom the edge vouches for speaks as the edge', async () => {
+  test("an assertion for a caller does not open the edge's own routes", async () => {
     for (const path of ['/__edge/keys', '/__edge/usage']) {
       const asked = { method: 'POST', target: path, body: '{}' };
-      for (const name of VOUCHED) {
+      for (const name of ASSERTED) {
         expectError(await probe(stack.origin_edge, { ...asked, headers: signed(assertionKey, asked, principal(name)) }), 404, 'NOT_FOUND');
       }
       for (const headers of Object.values(forgeries(assertionKey, asked, EDGE, cast.named['an embedded key'].headers))) {
-        stranger(await probe(stack.origin_edge, { ...asked, headers }));
+        expectNotEdge(await probe(stack.origin_edge, { ...asked, headers }));
       }
     }
   });
 
-  /** The one refusal for whoever is not the edge. */
-  function stranger(answer) {
+  /** Expects the single refusal of requests that do not come from the edge. */
+  function expectNotEdge(answer) {
     assert.equal(expectError(answer, 401, 'UNAUTHORIZED').message, 'only the edge may call this listener');
   }
 
-  /** As at the edge, but that this door has no caller to whom it would say how to send a credential. */
-  function vouched(answer, { status, code, legacy }) {
+  /** As `expectVerdict`, but without `WWW-Authenticate`, which this listener does not send. */
+  function expectAtEdgeListener(answer, { status, code, legacy }) {
     assert.equal(answer.status, status, answer.text.slice(0, 300));
     if (status !== 200) assert.deepEqual([answer.json.error.code, answer.json.error.legacy_code], [code, legacy]);
   }
 });
 
-describe("at the relay's door", () => {
+describe('at the relay listener', () => {
   for (const one of all) {
-    const isThere = AT_THE_RELAY.includes(one.id);
-    test(`${one.id} is ${isThere ? 'for whom the table says' : 'unknown to everybody'}`, async () => {
+    const isThere = RELAY_OPERATIONS.includes(one.id);
+    test(`${one.id} is ${isThere ? 'open to the callers that the table allows' : '404 for every caller'}`, async () => {
       const kept = await request(one);
       for (const [name, caller] of Object.entries(cast.named)) {
-        // No page and no relay's word counts here: whoever has no credential is nobody.
+        // The Origin header and edge assertions have no effect here: a caller without a credential is anonymous.
         const answer = await probe(stack.relay, { ...kept, headers: caller.headers });
-        await told(name, () => (isThere ? expectVerdict(answer, verdict(one, caller, cast.owner)) : expectError(answer, 404, 'NOT_FOUND')));
+        await withCaller(name, () => (isThere ? expectVerdict(answer, verdict(one, caller, cast.owner)) : expectError(answer, 404, 'NOT_FOUND')));
       }
       for (const headers of [signed(assertionKey, kept, principal('an embedded key')), signed(assertionKey, kept, EDGE)]) {
         const answer = await probe(stack.relay, { ...kept, headers });
@@ -250,13 +250,13 @@ describe("at the relay's door", () => {
   }
 });
 
-describe("at the operators' door", () => {
-  test('nobody but an operator learns more than whether the service is ready', async () => {
+describe('at the admin listener', () => {
+  test('only an operator gets more than readiness', async () => {
     const paths = [...all.map(({ path }) => path), '/metrics', '/ingest', '/clock', '/nope'].filter((path) => path !== '/ready');
     for (const [name, { headers }] of Object.entries(cast.named).filter(([name]) => name !== "the operators' token")) {
       for (const path of paths) {
         for (const method of ['GET', 'POST', 'PUT']) {
-          await told(`${name}: ${method} ${path}`, async () => expectError(await probe(stack.admin, { method, target: encodeURI(path), headers }), 401, 'UNAUTHORIZED'));
+          await withCaller(`${name}: ${method} ${path}`, async () => expectError(await probe(stack.admin, { method, target: encodeURI(path), headers }), 401, 'UNAUTHORIZED'));
         }
       }
     }
@@ -267,8 +267,8 @@ describe("at the operators' door", () => {
   });
 });
 
-/** Says who asked, where something is not as it should be. */
-async function told(who, check) {
+/** Runs `check` and names the caller in the message of a failed assertion. */
+async function withCaller(who, check) {
   try {
     await check();
   } catch (error) {

@@ -1,4 +1,4 @@
-// Bad input is refused by name and bounds, in the envelope, and never with 422 or 500.
+// Bad input is refused in the error envelope, with the parameter's name and bounds, and never with 422 or 500.
 
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
@@ -13,8 +13,8 @@ before(async () => {
   [{ address }] = json.data;
 });
 
-/** Query, the parameter at fault, and the bounds or words that the answer must name. */
-const FAULTS = [
+/** Query, the invalid parameter, and the bounds or allowed values that the response must name. */
+const INVALID_QUERIES = [
   ['/v1/vaults?page=0', 'page', { minimum: 1 }],
   ['/v1/vaults?page=-1', 'page', { minimum: 1 }],
   ['/v1/vaults?page=1.5', 'page', { minimum: 1 }],
@@ -45,7 +45,7 @@ const FAULTS = [
 ];
 
 describe('a parameter out of its bounds', () => {
-  for (const [target, name, bounds] of FAULTS) {
+  for (const [target, name, bounds] of INVALID_QUERIES) {
     test(`${target.slice(0, 60)} names ${name}`, async () => {
       const error = expectError(await stack.get(target), 400, 'INVALID_PARAMETER');
       expectDetail(error, name, bounds);
@@ -66,7 +66,7 @@ describe('a parameter out of its bounds', () => {
     });
   }
 
-  test('two faults are told at once', async () => {
+  test('two invalid parameters are reported together', async () => {
     const error = expectError(await stack.get('/v1/vaults?page=0&sortBy=banana'), 400, 'INVALID_PARAMETER');
     assert.deepEqual(error.details.map((detail) => detail.name).sort(), ['page', 'sortBy']);
   });
@@ -78,7 +78,7 @@ describe('a parameter out of its bounds', () => {
     assert.match(error.message, /\bto\b/);
   });
 
-  test('more points or days than there are to give count as the maximum', async () => {
+  test('values above the maximum of points, days or limit count as the maximum', async () => {
     await stack.ok(`/v1/vault/devnet/${address}?points=1000000`);
     await stack.ok(`/v1/vault/devnet/${address}/snapshots?days=100000&points=1000000`);
     await stack.ok(`/v1/vault/devnet/${address}/score-history?limit=1000000`);
@@ -89,13 +89,13 @@ describe('an address', () => {
   const solana = '9WzDXwBbmkg8ZTbNMqUxvQRAyrZzDsGYdLVL9zYtAWWM';
 
   for (const bad of ['0x123', '0xzz00000000000000000000000000000000000000', 'vault', `${'0x'}${'1'.repeat(41)}`]) {
-    test(`${bad} is none`, async () => {
+    test(`${bad} is refused as invalid`, async () => {
       expectError(await stack.get(`/v1/vault/devnet/${bad}`), 400, 'INVALID_ADDRESS');
       expectError(await stack.get(`/v1/vault/devnet/${bad}/snapshots`), 400, 'INVALID_ADDRESS');
     });
   }
 
-  test('of another namespace than the chain is told apart from a malformed one', async () => {
+  test('of another namespace than the chain gets its own error code', async () => {
     for (const route of ['', '/snapshots', '/score-history', '/events']) {
       expectError(await stack.get(`/v1/vault/devnet/${solana}${route}`), 400, 'ADDRESS_NAMESPACE_MISMATCH');
     }
@@ -123,7 +123,7 @@ describe('the wrong method', () => {
     ['PATCH', '/ready', ['GET', 'HEAD']],
     ['GET', '/v1/vaults/batch', ['POST']],
   ]) {
-    test(`${method} ${target} is told what is allowed`, async () => {
+    test(`${method} ${target} is refused with the allowed methods`, async () => {
       const answer = await stack.get(target, { method });
       expectError(answer, 405, 'METHOD_NOT_ALLOWED');
       const allowed = answer.headers.get('allow').split(/\s*,\s*/);
@@ -137,7 +137,7 @@ describe('the batch body', () => {
   const path = '/v1/vaults/batch';
 
   for (const body of ['', '{', 'null', '[]', '"ids"', '{"ids":"a"}', '{"ids":[1]}', '{"ids":[null]}', '{"addresses":{}}', '{"ids":[],"names":[]}']) {
-    test(`${body || 'nothing'} is no batch`, async () => {
+    test(`${body || 'nothing'} is refused as a batch`, async () => {
       expectError(await stack.post(path, body), 400, 'INVALID_BODY');
     });
   }
@@ -184,7 +184,7 @@ test('a URL over 8 KB is refused', async () => {
   expectError(await stack.get(`/v1/vaults?x=${'y'.repeat(8300)}`), 414, 'URI_TOO_LONG');
 });
 
-test('a key that is none is refused, and does not count as nobody', async () => {
+test('an invalid key is refused and not treated as anonymous', async () => {
   for (const authorization of ['Bearer pk_live_00000000000000000000000000000000', 'Bearer nonsense', 'Basic dTpw', 'Bearer ']) {
     const error = expectError(await stack.get('/v1/vaults', { headers: { authorization } }), 401, 'UNAUTHORIZED');
     assert.equal(error.legacy_code, 'invalid_api_key');

@@ -1,4 +1,4 @@
-// The baskets' resources, field by field. What the interface leaves open, constituents and analytics, is marked additive.
+// The fields of the basket resources. Fields that the interface leaves open (constituents, analytics) are marked additive.
 
 import { count, flag, fraction, instant, listOf, micros, nullable, number, oneOf, record, score, text } from './shape.mjs';
 
@@ -55,7 +55,7 @@ export const BasketDetail = record({
   }),
   support_status: oneOf('current', 'deprecated', 'retired'),
   retired_at: nullable(instant),
-  // additive: the version's own row, and what was said of it
+  // additive: the version's row and its support status
   trigger_reason: trigger,
   prior_version_id: nullable(text),
   methodology_version: text,
@@ -80,7 +80,7 @@ export const BasketVersionRow = record({
   signer_address: nullable(text),
   signature: nullable(text),
   created_at: instant,
-  // additive: what is said of it by now
+  // additive: the version's support status
   support_status: oneOf('current', 'deprecated', 'retired'),
   deprecated_at: nullable(instant),
   retired_at: nullable(instant),

@@ -1,4 +1,4 @@
-// Webhooks of baskets through the edge: who follows a basket hears of its rebalances, who is pinned to a version of its end.
+// Basket webhooks through the edge: a follower of a basket gets its rebalances; a subscription pinned to a version gets that version's deprecation and retirement.
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -28,8 +28,8 @@ let basket;
 
 const { ask, done } = requests(() => ({ stack, key }));
 const follow = (path, pinned_version_id, headers) => done('POST', basket.path('/webhooks'), { body: { url: receiver.url(path), pinned_version_id }, headers });
-/** What came to a path so far: event types and versions. */
-const told = (path) => receiver.all(path).map(({ json }) => [json.event_type, json.data.version_id]);
+/** Event types and versions delivered to a path so far. */
+const delivered = (path) => receiver.all(path).map(({ json }) => [json.event_type, json.data.version_id]);
 
 before(async () => {
   stack = await up('--data', 'demo', '--test-clock', '--webhook-allow', '127.0.0.0/8', '--webhook-ca', (await authority()).file);
@@ -43,7 +43,7 @@ after(async () => {
 });
 
 describe('a subscription to a basket', () => {
-  test('shows its secret once, is listed by basket and across baskets, and goes', async () => {
+  test('shows its secret once, is listed by basket and across baskets, and can be deleted', async () => {
     const { secret, ...created } = await follow('/listed', basket.version(1));
     assert.match(secret, /^whsec_[0-9a-f]{64}$/);
     assert.deepEqual(Object.keys(created), [
@@ -54,14 +54,14 @@ describe('a subscription to a basket', () => {
     assert.equal(elsewhere.pinned_version_id, null);
     assert.deepEqual(await done('GET', basket.path('/webhooks')), [created]);
     assert.deepEqual((await done('GET', '/v1/baskets/webhooks')).map(({ id }) => id), [created.id, elsewhere.id]);
-    assert.deepEqual(await done('GET', '/v1/webhooks'), [], 'it is no generic one');
+    assert.deepEqual(await done('GET', '/v1/webhooks'), [], 'it is not a generic subscription');
     expectError(await ask('DELETE', `/v1/baskets/prime-vaults/webhooks/${created.id}`), 404, 'NOT_FOUND');
     assert.deepEqual(await done('DELETE', basket.path(`/webhooks/${created.id}`)), { id: created.id, deleted: true });
     await done('DELETE', `/v1/baskets/prime-vaults/webhooks/${elsewhere.id}`);
     assert.deepEqual(await done('GET', '/v1/baskets/webhooks'), []);
   });
 
-  test('that is asked for twice under one Idempotency-Key is made once', async () => {
+  test('that is requested twice with one Idempotency-Key is created once', async () => {
     const headers = { 'idempotency-key': randomUUID() };
     const [one, two] = await Promise.all([follow('/once', null, headers), follow('/once', undefined, headers)]);
     assert.deepEqual(one, two);
@@ -96,7 +96,7 @@ describe('a subscription to a basket', () => {
     expectError(plain, 415, 'UNSUPPORTED_MEDIA_TYPE');
   });
 
-  test('is refused for what is not there', async () => {
+  test('is 404 for an unknown basket, version or subscription', async () => {
     const body = { url: receiver.url('/nowhere') };
     expectError(await ask('POST', '/v1/baskets/no-such-basket/webhooks', { body }), 404, 'NOT_FOUND');
     expectError(await ask('GET', '/v1/baskets/no-such-basket/webhooks'), 404, 'NOT_FOUND');
@@ -105,7 +105,7 @@ describe('a subscription to a basket', () => {
     expectError(await ask('POST', basket.path('/webhooks/one/enable')), 404, 'NOT_FOUND');
   });
 
-  test('of another organisation is not there', async () => {
+  test('of another organisation is 404', async () => {
     const { id } = await follow('/owned');
     const stranger = await mint(stack, { plan: 'decisioning' });
     assert.deepEqual(await done('GET', basket.path('/webhooks'), { headers: stranger.headers }), []);
@@ -118,17 +118,17 @@ describe('a subscription to a basket', () => {
   });
 });
 
-describe('what is delivered', () => {
+describe('a delivery', () => {
   let follower;
   let seen;
 
-  test('of a rebalance goes to who follows the basket, and to nobody who is pinned', async () => {
+  test('of a rebalance goes to followers of the basket, not to pinned subscriptions', async () => {
     follower = await follow('/follower');
     await follow('/first', basket.version(1));
     await done('POST', '/v1/webhooks', { body: { url: receiver.url('/generic'), families: ['event.published', 'rating.changed'] } });
     await basket.rebalance();
     seen = await receiver.got('/follower');
-    assert.deepEqual(told('/follower'), [['basket.rebalanced', basket.version(2)]]);
+    assert.deepEqual(delivered('/follower'), [['basket.rebalanced', basket.version(2)]]);
     assert.deepEqual(Object.keys(seen.json), ['event_id', 'event_type', 'occurred_at', 'data']);
     assert.match(seen.json.occurred_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
     assert.deepEqual(
@@ -137,13 +137,13 @@ describe('what is delivered', () => {
     );
   });
 
-  test('is verified by stripe and standardwebhooks, with the secret of the creation', () => {
+  test('verifies in stripe and standardwebhooks with the secret shown at creation', () => {
     assert.equal(stripe.webhooks.constructEvent(seen.body, seen.headers['x-service-signature'], follower.secret).event_id, seen.json.event_id);
     assert.deepEqual(new Webhook(follower.secret).verify(seen.body, seen.headers), seen.json);
     assert.throws(() => stripe.webhooks.constructEvent(`${seen.body} `, seen.headers['x-service-signature'], follower.secret), /signature/i);
   });
 
-  test('is the version as it is listed, with what it changed, and its signature holds', async () => {
+  test('contains the version as listed, its changes and a valid signature', async () => {
     const { changes, ...version } = seen.json.data;
     const [row] = (await stack.ok(basket.path('/versions'))).json.data;
     for (const [name, value] of Object.entries(row)) assert.deepEqual(version[name], value, name);
@@ -152,24 +152,24 @@ describe('what is delivered', () => {
     assert.equal(verifyMessage(version.content_hash, version.signature).toLowerCase(), version.signer_address);
   });
 
-  test('of a version\'s end goes to who is pinned to it, deprecation first, each with its successor', async () => {
+  test('of a deprecation, and then of the retirement, goes to the subscriptions pinned to the version, with its successor', async () => {
     await follow('/second', basket.version(2));
     await basket.say('deprecate', 1, 2);
     const deprecated = await receiver.got('/first');
     await basket.say('retire', 1, 2);
     const retired = await receiver.got('/first', ({ json }) => json.event_type === 'basket.version.retired');
-    assert.deepEqual(told('/first'), [['basket.version.deprecated', basket.version(1)], ['basket.version.retired', basket.version(1)]]);
+    assert.deepEqual(delivered('/first'), [['basket.version.deprecated', basket.version(1)], ['basket.version.retired', basket.version(1)]]);
     for (const [{ json }, status] of [[deprecated, 'deprecated'], [retired, 'retired']]) {
       assert.deepEqual([json.data.support_status, json.data.successor_version_id, json.data.changes], [status, basket.version(2), null]);
     }
-    // What is told last shows that nothing else was on its way to anybody.
+    // Once this last delivery has arrived, no earlier one is outstanding.
     await basket.rebalance();
     await receiver.got('/follower', ({ json }) => json.data.version_id === basket.version(3));
     assert.equal(receiver.all('/follower').length, 2);
-    assert.deepEqual([told('/second'), told('/generic').filter(([type]) => type.startsWith('basket.'))], [[], []]);
+    assert.deepEqual([delivered('/second'), delivered('/generic').filter(([type]) => type.startsWith('basket.'))], [[], []]);
   });
 
-  test('is what the OpenAPI document says', () => {
+  test('matches the OpenAPI document', () => {
     const document = committed();
     const validator = new Validator(document);
     const sent = ['/follower', '/first'].flatMap((path) => receiver.all(path));
@@ -181,21 +181,21 @@ describe('what is delivered', () => {
     }
   });
 
-  test('of a version that is retired cannot be asked for any more', async () => {
+  test('of a retired version cannot be subscribed to any more', async () => {
     const answer = await ask('POST', basket.path('/webhooks'), { body: { url: receiver.url('/late'), pinned_version_id: basket.version(1) } });
     assert.equal(expectError(answer, 410, 'VERSION_RETIRED').successor, basket.version(2));
     assert.equal(answer.headers.get('link'), `<${basket.path(`/version/${basket.version(2)}`)}>; rel="successor-version"`);
   });
 
-  test('again is asked for with a window that is one', async () => {
+  test('is replayed only for a valid window', async () => {
     const replay = (query = '') => ask('POST', basket.path(`/webhooks/${follower.id}/replay${query}`));
-    assert.deepEqual((await replay()).json.data, { enqueued: 0 }, 'nothing was given up');
+    assert.deepEqual((await replay()).json.data, { enqueued: 0 }, 'no delivery had failed for good');
     for (const [query, name] of [['?from=noon', 'from'], ['?from=2026-02-01T00:00:00Z&to=2026-01-01T00:00:00Z', 'from']]) {
       assert.equal(expectError(await replay(query), 400, 'INVALID_PARAMETER').details[0].name, name, query);
     }
   });
 
-  test('stops with the key that it is made for, and goes on under a colleague\'s', async () => {
+  test('stops when the key of the subscription is revoked, and resumes when a key of the same organisation enables it', async () => {
     const first = key;
     key = await mint(stack, { plan: 'embedded', org: first.org });
     await revoke(stack, first);
@@ -211,7 +211,7 @@ describe('what is delivered', () => {
 });
 
 describe('writes', () => {
-  test('have thirty a minute, of a key and of its address, and reads go by the key alone', async () => {
+  test('are limited to thirty a minute per key and address, and reads only by the limit of the key', async () => {
     const busy = await mint(stack, { plan: 'embedded' });
     const from = { 'cf-connecting-ip': newCaller(), ...busy.headers };
     const write = (headers) => stack.get(basket.path('/webhooks/1'), { method: 'DELETE', headers });

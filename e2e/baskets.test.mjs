@@ -1,4 +1,4 @@
-// Baskets through the edge: their shapes, a hash that anybody recomputes, and a version that is gone at once when it is retired.
+// Baskets through the edge: their shapes, content hashes that anyone can recompute, and a retired version that is 410 at once.
 
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
@@ -39,8 +39,8 @@ before(async () => {
   second = await basket.rebalance();
 });
 
-describe('what is served of baskets', () => {
-  test('has the interface\'s fields on every route', async () => {
+describe('a basket', () => {
+  test('has the fields of the interface on every route', async () => {
     expectShape(await stack.get('/v1/baskets'), data(listOf(fields.BasketRow)));
     expectShape(await stack.get(at('')), data(fields.BasketDetail));
     expectShape(await stack.get(at(`/version/${first}`)), data(fields.BasketDetail));
@@ -49,7 +49,7 @@ describe('what is served of baskets', () => {
     expectShape(await stack.get(at('/methodology/versions')), data(listOf(fields.BasketMethodologyRow)));
   });
 
-  test('of the demo follows from the demo: every basket weighs one, within its caps', async () => {
+  test('of the demo has weights that sum to one, within its caps', async () => {
     const { json } = await stack.ok('/v1/baskets');
     for (const name of ['prime-vaults', 'stable-vaults', 'treasury-assets']) {
       assert.ok(json.data.some(({ id }) => id === name), name);
@@ -67,7 +67,7 @@ describe('what is served of baskets', () => {
     }
   });
 
-  test('of the demo has a past: what was in went when it failed, and the others took over its weight', async () => {
+  test('of the demo has a history in which a constituent that hard-failed was removed and its weight redistributed', async () => {
     const rows = (await stack.ok('/v1/baskets/stable-vaults/changes')).json.data;
     assert.ok(rows.length >= 3, `${rows.length} versions`);
     const failed = rows.find(({ trigger_reason }) => trigger_reason === 'hard_fail');
@@ -78,7 +78,7 @@ describe('what is served of baskets', () => {
     assert.deepEqual([await held(failed.prior_version_id), await held(failed.version_id)], [true, false]);
   });
 
-  test('is hashed so that Node recomputes it of every version of every basket', async () => {
+  test('has content hashes that Node can recompute for every version', async () => {
     for (const { id } of (await stack.ok('/v1/baskets')).json.data) {
       for (const { version_id } of (await stack.ok(`/v1/baskets/${id}/versions?pageSize=10`)).json.data) {
         const { data: version } = (await stack.ok(`/v1/baskets/${id}/version/${version_id}`)).json;
@@ -87,14 +87,14 @@ describe('what is served of baskets', () => {
     }
   });
 
-  test('is hashed so that Python does, with its standard library alone', { skip: noPython }, async () => {
+  test('has content hashes that Python can recompute with its standard library', { skip: noPython }, async () => {
     for (const rest of ['', `/version/${first}`, `/version/${second}`]) {
       const { data: version } = (await stack.ok(at(rest))).json;
       assert.equal(python(PYTHON, JSON.stringify(version)), version.content_hash);
     }
   });
 
-  test('is signed so that viem and ethers find the service\'s signer in the answer alone', async () => {
+  test('has signatures from which viem and ethers recover the service\'s signer', async () => {
     const [{ key_id, address }] = await verb(stack, 'signers', 'list');
     for (const target of [at(''), at(`/version/${first}`), '/v1/baskets/prime-vaults']) {
       const { content_hash: message, signing_key_id, signer_address, signature } = (await stack.ok(target)).json.data;
@@ -104,7 +104,7 @@ describe('what is served of baskets', () => {
     }
   });
 
-  test('is kept as the interface says, and confirmed by its content hash', async () => {
+  test('has the Cache-Control of the interface, and its content hash as ETag', async () => {
     const current = await stack.ok(at(''));
     const { content_hash } = current.json.data;
     assert.equal(current.headers.get('etag'), `"${content_hash}"`);
@@ -117,7 +117,7 @@ describe('what is served of baskets', () => {
     }
   });
 
-  test('of an instant is the version that was in force then', async () => {
+  test('at a given time is the version in force then', async () => {
     const [newer, older] = (await stack.ok(at('/versions'))).json.data;
     assert.deepEqual([newer.version_id, newer.prior_version_id, older.version_id], [second, first, first]);
     const then = async (instant) => (await stack.get(at(`?at=${instant}`))).json.data?.version_id;
@@ -133,18 +133,18 @@ describe('what is served of baskets', () => {
 });
 
 describe('a refresh', () => {
-  test('that nothing asks for makes nothing, and two at once do not either', async () => {
+  test('without a trigger creates no version, also when two run at once', async () => {
     for (const { result } of await Promise.all([basket.refresh(), basket.refresh()])) assert.equal(result, 'not_due');
     assert.equal((await stack.ok(at('/versions'))).json.meta.total, 2);
   });
 });
 
 describe('a version that is retired', () => {
-  test('is deprecated first, and gone at once from copies that are warm', async () => {
+  test('is deprecated first, and 410 at once even where a response was cached', async () => {
     const target = at(`/version/${first}`);
     const before = await stack.ok(target);
     await basket.say('deprecate', 1);
-    // What may be kept for a year is what it was; the list of versions tells what became of it.
+    // A version's response is cacheable for a year, so it does not change; the list of versions shows the deprecation.
     assert.equal((await stack.ok(at('/versions'))).json.data.find(({ version_id }) => version_id === first).support_status, 'deprecated');
     const warm = await stack.ok(target);
     assert.deepEqual(warm.json, before.json);
@@ -161,7 +161,7 @@ describe('a version that is retired', () => {
     assert.deepEqual(versions.map(({ support_status }) => support_status), ['current', 'retired']);
   });
 
-  test('is none that is in force', async () => {
+  test('cannot be the current one', async () => {
     const { stdout } = await failing(stack, originEnvironment(stack), 'baskets', 'retire', second, '--successor', second, '--json');
     assert.equal(JSON.parse(stdout).result, 'refused');
     assert.equal((await stack.get(at(''))).status, 200);

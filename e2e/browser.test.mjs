@@ -1,4 +1,4 @@
-// A real browser: the service's own pages may read answers, pages of other sites may not.
+// A real browser: the service's own pages can read responses, pages of other sites cannot.
 
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
@@ -16,7 +16,7 @@ before(async () => {
   site = createServer((_, response) => response.setHeader('content-type', 'text/html').end('<!doctype html><title>page</title>'));
   await new Promise((resolve) => site.listen(0, '127.0.0.1', resolve));
   const here = `127.0.0.1:${site.address().port}`;
-  // Both origins lead to one server of ours, whatever else listens on their ports.
+  // Both origins resolve to this test's server, whatever listens on their ports.
   browser = await launch(`--host-resolver-rules=MAP ${new URL(OURS).host} ${here}, MAP ${new URL(THEIRS).host} ${here}`);
 }, { timeout: 60_000 });
 
@@ -32,7 +32,7 @@ async function pageOf(origin) {
   return page;
 }
 
-/** What a script of the page sees of an answer, or the error that it gets instead. */
+/** What a script of the page can read of the response, or the name of the error it gets instead. */
 const read = (page, target, options = {}) =>
   page.evaluate(
     async ([url, init]) => {
@@ -77,7 +77,7 @@ describe('a page of the service', () => {
     assert.equal(answer.body.data[0].id, id);
   });
 
-  test('sees what is left of its allowance, or of the key that it sends', async () => {
+  test('can read its remaining allowance, or that of the key that it sends', async () => {
     const answer = await read(page, '/v1/chains');
     assert.equal(answer.headers['x-ratelimit-limit'], '60');
     for (const name of ['x-ratelimit-remaining', 'x-ratelimit-reset']) assert.match(answer.headers[name], /^\d+$/);
@@ -85,7 +85,7 @@ describe('a page of the service', () => {
     assert.equal(keyed.headers['x-ratelimit-limit'], '1200', JSON.stringify(keyed));
   });
 
-  test('gets the whole answer from the browser when the browser confirms its copy', async () => {
+  test('gets a complete response when the browser revalidates its cache', async () => {
     const target = unasked('/v1/vaults?limit=2');
     const first = await read(page, target);
     const second = await read(page, target);
@@ -102,18 +102,18 @@ describe('a page of another site', () => {
     page = await pageOf(THEIRS);
   });
 
-  test('reads nothing, neither answers nor errors', async () => {
+  test('can read neither responses nor errors', async () => {
     for (const target of ['/v1/vaults', '/v1/vaults?page=0', '/v1/health']) {
       assert.deepEqual(await read(page, target), { error: 'TypeError' }, target);
     }
   });
 
-  test('posts nothing: the preflight fails', async () => {
+  test('cannot post, because the preflight fails', async () => {
     const options = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"ids":[]}' };
     assert.deepEqual(await read(page, '/v1/vaults/batch', options), { error: 'TypeError' });
   });
 
-  test('gets no copy that was made for a page of ours', async () => {
+  test("cannot read a response that was cached for the service's own page", async () => {
     const target = unasked('/v1/vaults?limit=1');
     const ours = await pageOf(OURS);
     assert.equal((await read(ours, target)).status, 200);

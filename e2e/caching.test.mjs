@@ -1,4 +1,4 @@
-// Copies at the edge: when they are made, shared, aged and confirmed.
+// Cached responses at the edge: when they are stored, shared, aged and revalidated.
 
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
@@ -16,8 +16,8 @@ before(async () => {
 
 const state = (answer) => answer.headers.get('x-cache');
 
-describe('a copy', () => {
-  test('is made by the first read and served to the second, with its age', async () => {
+describe('a cached response', () => {
+  test('is stored by the first read and served to the second, with its age', async () => {
     const target = unasked('/v1/vaults');
     const first = await stack.ok(target);
     assert.equal(state(first), 'MISS');
@@ -31,7 +31,7 @@ describe('a copy', () => {
     for (const answer of [first, second]) assert.match(answer.headers.get('cache-status'), /\S/);
   });
 
-  test('is shared by every spelling of one question', async () => {
+  test('is shared by all equivalent query strings', async () => {
     const target = unasked('/v1/vaults');
     const spellings = [`${target}&utm_source=mail&x=1`, `${target}&sortOrder=desc&page=1&limit=20`, target.replace('?', '?unknown&')];
     await stack.ok(`${target}&riskTier=core,prime`);
@@ -40,19 +40,19 @@ describe('a copy', () => {
     for (const spelling of spellings) assert.equal(state(await stack.ok(spelling)), 'HIT', spelling);
   });
 
-  test('of a vault is shared by every case of its address', async () => {
+  test('of a vault is shared by upper- and lower-case spellings of its address', async () => {
     const path = (address) => `/v1/vault/devnet/${address}/snapshots?days=${1 + (Date.now() % 364)}`;
     const asked = path(row.address);
     await stack.ok(asked);
-    const shouted = asked.replace(row.address, `0x${row.address.slice(2).toUpperCase()}`);
-    const answer = await stack.ok(shouted);
+    const upperCase = asked.replace(row.address, `0x${row.address.slice(2).toUpperCase()}`);
+    const answer = await stack.ok(upperCase);
     assert.equal(state(answer), 'HIT');
     await stack.ok(`/v1/vaults/${row.id}`);
-    const loud = `${row.protocol_id}-${row.chain_id}-0x${row.address.slice(2).toUpperCase()}`;
-    assert.equal(state(await stack.ok(`/v1/vaults/${loud}`)), 'HIT');
+    const upperCaseId = `${row.protocol_id}-${row.chain_id}-0x${row.address.slice(2).toUpperCase()}`;
+    assert.equal(state(await stack.ok(`/v1/vaults/${upperCaseId}`)), 'HIT');
   });
 
-  test('is not made of an error', async () => {
+  test('is not stored for an error', async () => {
     for (const target of ['/v1/vaults?page=0', '/v1/vaults/nobody', '/v1/nope']) {
       for (let n = 0; n < 2; n += 1) {
         const answer = await stack.get(target);
@@ -62,7 +62,7 @@ describe('a copy', () => {
     }
   });
 
-  test('is not made of health, readiness or a batch', async () => {
+  test('is not stored for health, readiness or a batch', async () => {
     const batch = () => stack.post('/v1/vaults/batch', { ids: [row.id] });
     for (const ask of [() => stack.get('/v1/health'), () => stack.get('/ready'), batch]) {
       await ask();
@@ -70,10 +70,10 @@ describe('a copy', () => {
     }
   });
 
-  test('grows older while its ETag stands, and freshness_seconds grows with it', async () => {
+  test('ages under one ETag, and freshness_seconds grows with its age', async () => {
     const target = unasked('/v1/vaults?limit=5');
     const first = await stack.ok(target);
-    const aged = await until('a copy a second old', 10, async () => {
+    const aged = await until('a cached response at least a second old', 10, async () => {
       const answer = await stack.ok(target);
       return Number(answer.headers.get('age')) >= 1 && answer;
     });
@@ -86,7 +86,7 @@ describe('a copy', () => {
     }
   });
 
-  test('reaches nobody through headers: the origin hears only what the edge signs', async () => {
+  test('cannot be poisoned through request headers: the origin trusts only what the edge signs', async () => {
     const target = unasked('/v1/vaults?limit=1');
     const poisoned = { 'x-forwarded-host': 'evil.example', 'x-service-principal': '{"kind":"root"}', 'x-service-assertion': 'v1;k;0;0;0', accept: 'text/html' };
     const first = await stack.ok(target, { headers: poisoned });
@@ -108,11 +108,11 @@ describe('a conditional read', () => {
 
   const ask = (value, options = {}) => stack.get(target, { ...options, headers: { 'if-none-match': value } });
 
-  test('needs a weak tag, because one field moves', () => {
+  test('uses a weak ETag, because freshness_seconds changes with time', () => {
     assert.match(etag, /^W\/"[\w-]{22}"$/);
   });
 
-  test('that names the tag gets 304: strong, weak, in a list, or by a star', async () => {
+  test('that matches gets 304: strong, weak, in a list, or with `*`', async () => {
     const opaque = etag.slice(2);
     for (const value of [etag, opaque, `"x", ${etag}`, `"x" , ${opaque},W/"y"`, '*']) {
       const answer = await ask(value);
@@ -125,11 +125,11 @@ describe('a conditional read', () => {
     }
   });
 
-  test('that names another tag, or none, gets the whole answer', async () => {
+  test('with another ETag or an invalid one gets the complete response', async () => {
     for (const value of ['"x"', 'W/"x"', 'x', '"']) assert.equal((await ask(value)).status, 200, value);
   });
 
-  test('is answered for a copy that is not there yet', async () => {
+  test('gets 304 also when no response is cached yet', async () => {
     const other = unasked('/v1/chains');
     const tag = (await stack.ok('/v1/chains')).headers.get('etag');
     assert.equal((await stack.get(other, { headers: { 'if-none-match': tag } })).status, 304);
@@ -155,7 +155,7 @@ test('HEAD is GET without the body', async () => {
   }
 });
 
-test("a client's own cache asks again with the tag, and keeps no error (RFC 9111, by an independent library)", async () => {
+test("a client's own cache revalidates with the ETag, and stores no error (RFC 9111, by an independent library)", async () => {
   const target = unasked('/v1/vaults?limit=1');
   const answer = await stack.ok(target);
   const asked = { url: target, method: 'GET', headers: {} };

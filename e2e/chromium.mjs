@@ -1,12 +1,12 @@
-// The real browser that `cargo xtask test` found, for whoever looks at a page with it.
+// Starts the browser that `cargo xtask test` found, for tests that open pages.
 
 import assert from 'node:assert/strict';
 import { chromium } from 'playwright-core';
 
-/** Starts it, with these arguments beside those that keep it to itself. */
+/** Starts the browser, with `args` beside those that switch off its background traffic. */
 export function launch(...args) {
   const executablePath = process.env.RDS_CHROMIUM;
-  assert.ok(executablePath, 'RDS_CHROMIUM names no browser: install Chromium (Debian: `apt-get install chromium`) and set it to the program');
+  assert.ok(executablePath, 'RDS_CHROMIUM is not set: install Chromium (Debian: `apt-get install chromium`) and set it to the path of the program');
   const libraries = process.env.RDS_CHROMIUM_LIBS;
   return chromium.launch({
     executablePath,
@@ -16,8 +16,8 @@ export function launch(...args) {
 }
 
 /**
- * A tab that looks at the service's own pages, as a caller of its own. What it asks of anybody else is stopped and kept in
- * `strangers`; what a page does that its policy forbids, and every error of a script, is kept in `faults`.
+ * Opens a tab for the service's own pages, with its own client address. Requests to other origins are aborted and recorded in
+ * `strangers`; violations of the content security policy and script errors are recorded in `faults`.
  */
 export async function visit(browser, base, caller, options = {}) {
   const context = await browser.newContext({ extraHTTPHeaders: { 'cf-connecting-ip': caller }, ...options });

@@ -1,10 +1,10 @@
-// The wire between the origin and Postgres, with a switch: through, slow, cut, or silent.
+// A TCP relay between the origin and Postgres that can be slowed, cut or silenced.
 
 import { createConnection, createServer } from 'node:net';
 
 const sleep = (millis) => new Promise((resolve) => setTimeout(resolve, millis));
 
-/** A TCP relay to the database of `url`. Its own `url` is what the origin is given instead. */
+/** Starts a relay to the database of `url`. The returned `url` is for the origin. */
 export async function databaseLink(url) {
   const target = new URL(url);
   const pairs = new Set();
@@ -32,21 +32,21 @@ export async function databaseLink(url) {
   here.port = String(server.address().port);
   return {
     url: here.href,
-    /** As when Postgres is stopped: connections break, and new ones are thrown out. */
+    /** As when Postgres is stopped: connections break, and new ones are closed at once. */
     cut() {
       state = 'cut';
       for (const pair of pairs) pair.forEach((socket) => socket.destroy());
     },
-    /** As when its machine is gone: connections stay, and nothing comes back. */
+    /** As when its machine is gone: connections stay open, and no data arrives. */
     silence() {
       state = 'silent';
       pairs.forEach(hold);
     },
-    /** As when it is far away or overloaded: whatever is sent arrives so much later, either way. */
+    /** As when it is far away or overloaded: data in both directions arrives `millis` later. */
     slow(millis) {
       delay = millis;
     },
-    /** As before. */
+    /** Back to normal operation. */
     restore() {
       const held = state === 'silent';
       [state, delay] = ['through', 0];
@@ -58,7 +58,7 @@ export async function databaseLink(url) {
     },
   };
 
-  /** Passes on what comes, in its order, no earlier than the wire allows, and no faster than it is taken. */
+  /** Forwards data in order, after the delay, with backpressure. */
   function carry(from, to) {
     let last = Promise.resolve();
     from.on('data', (piece) => {

@@ -1,4 +1,4 @@
-// The OpenAPI document: served as it is committed, valid by others' rules, true of every answer, and enough to make a client of.
+// The OpenAPI document: it is served as committed, passes Redocly's rules, describes every response, and suffices to generate a client.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -21,19 +21,18 @@ const here = dirname(fileURLToPath(import.meta.url));
 const stack = sharedStack();
 const document = committed();
 const validator = new Validator(document);
-/** Webhooks of this run go there, where nobody listens. */
-const NOBODY = 'https://127.0.0.1:8443/openapi';
-const plan = new Plan(stack, NOBODY);
+/** The URL of this run's webhooks; nothing listens there. */
+const UNUSED_URL = 'https://127.0.0.1:8443/openapi';
+const plan = new Plan(stack, UNUSED_URL);
 
-/** The stream's frames. */
 const FRAMES = ['ready', 'published', 'promoted', 'retracted', 'cursor', 'gap', 'draining'];
 const stream = document.paths['/v1/events/stream'].get.responses[200].content['text/event-stream'];
 const delivery = (name) => document.webhooks[name].post.requestBody.content['application/json'];
 
 before(async () => {
-  // More is asked here than a key of the demo may ask in a minute.
+  // These tests send more requests in a minute than the demo's keys allow.
   stack.keys.decisioning = (await mint(stack, { plan: 'decisioning', rpm: 60_000 })).key;
-  await until('the exposure graph is there', 60, async () => {
+  await until('the exposure graph is built', 60, async () => {
     const headers = bearer(stack.keys.decisioning);
     return (await stack.get('/v1/graph/incident-exposure/summary', { headers })).status === 200;
   });
@@ -43,14 +42,14 @@ after(async () => {
   const headers = bearer(stack.keys.decisioning);
   for (const base of ['/v1/webhooks', '/v1/baskets/webhooks']) {
     for (const { id, url, basket_id: basket } of (await stack.ok(base, { headers })).json.data) {
-      if (url !== NOBODY) continue;
+      if (url !== UNUSED_URL) continue;
       await stack.get(basket ? `/v1/baskets/${basket}/webhooks/${id}` : `${base}/${id}`, { method: 'DELETE', headers });
     }
   }
 });
 
 describe('the document', () => {
-  test('is the committed one, at the version that health tells', async () => {
+  test('is the committed one, with the version that the health route reports', async () => {
     const answer = await stack.get('/v1/openapi.json');
     assert.equal(answer.status, 200);
     assert.equal(answer.text, readFileSync(FILE, 'utf8'));
@@ -59,7 +58,7 @@ describe('the document', () => {
     assert.equal(answer.json.info.version, (await stack.get('/v1/health')).json.version);
   });
 
-  test('is not sent again to whoever has it', async () => {
+  test('is not sent again to a client that has it', async () => {
     const { headers } = await stack.get('/v1/openapi.json');
     const etag = headers.get('etag');
     assert.match(etag, /^"[\w-]{22}"$/);
@@ -74,7 +73,7 @@ describe('the document', () => {
     assert.deepEqual([await granted(OURS), await granted(THEIRS)], [OURS, null]);
   });
 
-  test('is clean under the rules that Redocly recommends', { timeout: 120_000 }, async () => {
+  test("passes Redocly's recommended rules", { timeout: 120_000 }, async () => {
     const words = ['--extends', 'recommended', '--format', 'json', '--max-problems', '20', fileURLToPath(FILE)];
     const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
     const { stdout } = await run(join(here, 'node_modules/.bin/redocly'), ['lint', ...words], { env }).catch((failed) => failed);
@@ -87,18 +86,18 @@ describe('the document', () => {
 describe('every example', () => {
   for (const one of operations(document)) {
     const media = one.operation.responses[200].content['application/json'];
-    // What is not JSON has none, and the document is not in itself.
+    // Only JSON responses have examples, and the document does not contain itself.
     if (media && one.id !== 'OpenApi') {
-      test(`of ${one.id}'s answer is there and what its schema says`, () => {
+      test(`of ${one.id}'s response exists and matches its schema`, () => {
         assert.notEqual(media.example, undefined);
         assert.deepEqual(validator.faults(media.schema, media.example), []);
       });
     }
     const body = one.operation.requestBody?.content['application/json'];
-    if (body) test(`of ${one.id}'s body is what its schema says`, () => assert.deepEqual(validator.faults(body.schema, body.example), []));
+    if (body) test(`of ${one.id}'s request body matches its schema`, () => assert.deepEqual(validator.faults(body.schema, body.example), []));
   }
   for (const name of FRAMES) {
-    test(`of the frame ${name} is there and what its schema says`, () => {
+    test(`of the frame ${name} exists and matches its schema`, () => {
       const example = stream.examples[name];
       assert.notEqual(example, undefined);
       assert.equal(example.value.event, name);
@@ -106,24 +105,24 @@ describe('every example', () => {
     });
   }
   for (const name of EVENT_TYPES) {
-    test(`of ${name} is there and what its schema says`, () => {
+    test(`of the event type ${name} exists and matches its schema`, () => {
       const { schema, example } = delivery(name);
       assert.notEqual(example, undefined);
       assert.deepEqual(validator.faults(schema, example), []);
     });
   }
-  test('of an event or a frame belongs to one that the document has', () => {
+  test('of an event type or a frame belongs to one that exists', () => {
     assert.deepEqual(Object.keys(document.webhooks).toSorted(), EVENT_TYPES.toSorted());
     assert.deepEqual(Object.keys(stream.examples).toSorted(), FRAMES.toSorted());
   });
 });
 
 describe('an error', () => {
-  const told = Object.values(document.components.responses).flatMap(({ content }) => Object.entries(content?.['application/json']?.examples ?? {}));
+  const errorExamples = Object.values(document.components.responses).flatMap(({ content }) => Object.entries(content?.['application/json']?.examples ?? {}));
   for (const [code, provoke] of Object.entries(PROVOKED)) {
-    test(`${code} is answered as the document's example of it`, async () => {
+    test(`${code} has the members of the document's example`, async () => {
       const { headers } = await mint(stack, { plan: 'decisioning', rpm: 60_000 });
-      const examples = told.filter(([name]) => name === code);
+      const examples = errorExamples.filter(([name]) => name === code);
       assert.ok(examples.length > 0, 'the document has an example');
       const { json } = await provoke(stack, headers);
       assert.equal(json.error.code, code);
@@ -134,32 +133,32 @@ describe('an error', () => {
   }
 });
 
-describe('what is pushed', () => {
-  test('to a webhook is what the document says', { timeout: 120_000 }, async () => {
-    const made = await deliveries(stack, NOBODY);
-    assert.deepEqual([...made.keys()].toSorted(), EVENT_TYPES.filter((name) => !name.startsWith('basket.')).toSorted());
-    for (const [name, body] of made) assert.deepEqual(validator.faults(delivery(name).schema, body), [], name);
+describe('a pushed message', () => {
+  test('to a webhook matches the document', { timeout: 120_000 }, async () => {
+    const bodies = await deliveries(stack, UNUSED_URL);
+    assert.deepEqual([...bodies.keys()].toSorted(), EVENT_TYPES.filter((name) => !name.startsWith('basket.')).toSorted());
+    for (const [name, body] of bodies) assert.deepEqual(validator.faults(delivery(name).schema, body), [], name);
   });
 
-  test('on the stream is what the document says', { timeout: 180_000 }, async () => {
-    const caught = await frames(stack);
-    for (const [name, frame] of caught) assert.deepEqual(validator.faults(stream.schema, frame), [], name);
-    // Whether something was promoted is a matter of what this stack has seen.
+  test('on the stream matches the document', { timeout: 180_000 }, async () => {
+    const received = await frames(stack);
+    for (const [name, frame] of received) assert.deepEqual(validator.faults(stream.schema, frame), [], name);
+    // A `promoted` frame comes only if earlier tests on this stack caused a promotion.
     const always = FRAMES.filter((name) => name !== 'promoted');
-    for (const name of always) assert.ok(caught.has(`stream.${name}`), name);
+    for (const name of always) assert.ok(received.has(`stream.${name}`), name);
   });
 });
 
-describe('the request that is given as an example', () => {
+describe('the example request', () => {
   for (const one of operations(document).filter(({ id }) => id !== 'EventStream')) {
     test(`of ${one.id} is answered as documented`, async () => {
       const values = exampleRequest(document, one);
       const live = await plan.request(one.id);
-      // What was only there in the recording's run is replaced by what is there now.
+      // Ids that existed only in the recording's run are replaced by ids of this run.
       for (const name of FLEETING[one.id] ?? []) {
         for (const part of ['path', 'query']) if (live[part]?.[name] !== undefined) values[part][name] = live[part][name];
       }
-      if (values.body?.url) values.body = { ...values.body, url: NOBODY };
+      if (values.body?.url) values.body = { ...values.body, url: UNUSED_URL };
       const body = values.body && JSON.stringify(values.body);
       const headers = { ...plan.headers(one.operation), ...(body && { 'content-type': 'application/json' }) };
       const answer = await stack.get(target(document, one, values), { method: one.method, headers, body });
@@ -169,18 +168,18 @@ describe('the request that is given as an example', () => {
   }
 });
 
-/** Listed values that only fit beside another one: the registry has no such severities, the loss board does. */
-const UNFITTING = new Set(['low', 'medium', 'high'].map((word) => `SecurityEventList severity=${word}`));
+/** Listed values that are valid only with another parameter: the loss board has these severities, the registry does not. */
+const INVALID_ALONE = new Set(['low', 'medium', 'high'].map((word) => `SecurityEventList severity=${word}`));
 
-describe('an answer is what the document says', () => {
+describe('a response matches the document', () => {
   const reads = operations(document).filter(({ id, method }) => method === 'GET' && id !== 'EventStream');
   for (const one of reads) {
-    test(`of ${one.id}: with nothing but what it needs, without a key, and to a path that leads nowhere`, async () => {
+    test(`of ${one.id}: with the required parameters only, without a key, and for a path of nothing that exists`, async () => {
       const { path } = await plan.request(one.id);
       const required = one.operation.parameters.filter(({ required: needed, in: place }) => needed && place === 'query');
       const query = required.length > 0 ? (await plan.request(one.id)).query : {};
-      const nowhere = path && Object.fromEntries(Object.keys(path).map((name) => [name, 'no-such-thing']));
-      for (const [values, headers] of [[{ path, query }, plan.headers(one.operation)], [{ path, query }, {}], [{ path: nowhere, query }, {}]]) {
+      const unknownPath = path && Object.fromEntries(Object.keys(path).map((name) => [name, 'no-such-thing']));
+      for (const [values, headers] of [[{ path, query }, plan.headers(one.operation)], [{ path, query }, {}], [{ path: unknownPath, query }, {}]]) {
         const answer = await stack.get(target(document, one, values), { headers });
         assert.deepEqual(validator.answerFaults(one.operation, answer), [], `${answer.status}`);
         if (headers.authorization) assert.equal(answer.status, 200, answer.text.slice(0, 300));
@@ -192,25 +191,25 @@ describe('an answer is what the document says', () => {
       return words.map((word) => [name, schema.type === 'array' ? [word] : word]);
     });
     if (choices.length > 0) {
-      test(`of ${one.id}: with each value that a parameter lists`, async () => {
+      test(`of ${one.id}: with each listed value of each parameter`, async () => {
         const { path, query } = await plan.request(one.id);
         const needed = one.operation.parameters.filter(({ required, in: place }) => required && place === 'query');
         const always = Object.fromEntries(needed.map(({ name }) => [name, query[name]]));
         for (const [name, value] of choices) {
           const answer = await stack.get(target(document, one, { path, query: { ...always, [name]: value } }), { headers: plan.headers(one.operation) });
           assert.deepEqual(validator.answerFaults(one.operation, answer), [], `${name}=${value}`);
-          assert.ok(answer.status === 200 || UNFITTING.has(`${one.id} ${name}=${value}`), `${name}=${value}: ${answer.text.slice(0, 300)}`);
+          assert.ok(answer.status === 200 || INVALID_ALONE.has(`${one.id} ${name}=${value}`), `${name}=${value}: ${answer.text.slice(0, 300)}`);
         }
       });
     }
 
     if (one.operation.responses[304]) {
-      test(`of ${one.id}: to whoever has it`, async () => {
+      test(`of ${one.id}: to a client that has it`, async () => {
         const { path, query } = await plan.request(one.id);
-        const asked = target(document, one, { path, query });
-        const { headers } = await stack.get(asked, { headers: plan.headers(one.operation) });
-        const again = await stack.get(asked, { headers: { ...plan.headers(one.operation), 'if-none-match': headers.get('etag') } });
-        // What changes with every answer is sent again.
+        const url = target(document, one, { path, query });
+        const { headers } = await stack.get(url, { headers: plan.headers(one.operation) });
+        const again = await stack.get(url, { headers: { ...plan.headers(one.operation), 'if-none-match': headers.get('etag') } });
+        // A response that changes with every request is sent again.
         assert.ok([200, 304].includes(again.status));
         assert.deepEqual(validator.answerFaults(one.operation, again), []);
       });
@@ -229,10 +228,10 @@ describe('a client in TypeScript', () => {
     await tool('openapi-typescript', fileURLToPath(FILE), '--output', join(folder, 'generated.ts'));
     await tool('tsc', '--project', 'tsconfig.json', '--outDir', '.');
     const { report } = await import(pathToFileURL(join(folder, 'client.js')));
-    const said = await report(stack.edge, stack.keys.decisioning, stack.index_token, newCaller());
-    assert.ok(said.vaults > 0 && said.best.total_score > 0 && said.levels > 0);
-    assert.equal(said.rowOfDetail, said.best.id);
-    assert.deepEqual([said.refused, said.missing], ['UNAUTHORIZED', 'NOT_FOUND']);
-    assert.ok(['approve', 'caution', 'reject'].includes(said.verdict));
+    const summary = await report(stack.edge, stack.keys.decisioning, stack.index_token, newCaller());
+    assert.ok(summary.vaults > 0 && summary.best.total_score > 0 && summary.levels > 0);
+    assert.equal(summary.rowOfDetail, summary.best.id);
+    assert.deepEqual([summary.refused, summary.missing], ['UNAUTHORIZED', 'NOT_FOUND']);
+    assert.ok(['approve', 'caution', 'reject'].includes(summary.verdict));
   });
 });

@@ -1,4 +1,4 @@
-// The operator's command line, run against a stack: verbs, and the keys that they make.
+// Runs the operator's command line against a stack, and mints keys with it.
 
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
@@ -8,13 +8,13 @@ import { originEnvironment } from './private-stack.mjs';
 
 const run = promisify(execFile);
 
-/** What a verb prints with --json. */
+/** The JSON that a verb prints with `--json`. */
 export async function verb(stack, ...words) {
   const { stdout } = await run(stack.origin_bin, [...words, '--json'], { env: originEnvironment(stack), timeout: 60_000 });
   return JSON.parse(stdout);
 }
 
-/** What becomes of a verb that must fail. */
+/** The error of a verb that must fail. */
 export async function failing(stack, environment, ...words) {
   try {
     await run(stack.origin_bin, words, { env: environment, timeout: 20_000 });
@@ -24,7 +24,7 @@ export async function failing(stack, environment, ...words) {
   throw new assert.AssertionError({ message: `\`${words.join(' ')}\` should fail` });
 }
 
-/** A verb that takes its time, as a process. What it prints gathers in `said`, and `ended` resolves to its exit code. */
+/** A verb as a child process. `said` accumulates its output, and `ended` resolves to its exit code. */
 export function started(stack, ...words) {
   const child = spawn(stack.origin_bin, words, { env: originEnvironment(stack), stdio: ['ignore', 'pipe', 'pipe'] });
   child.said = '';
@@ -34,7 +34,7 @@ export function started(stack, ...words) {
   return child;
 }
 
-/** An organisation that nobody has. */
+/** A new organisation name. */
 export const organisation = () => `e2e-${randomBytes(6).toString('hex')}`;
 
 /** A new key: `{id, key, org}`, with the request header that presents it. */
@@ -46,7 +46,7 @@ export async function mint(stack, { org = organisation(), plan = 'data', rpm, sh
   return { id, key, org, headers: bearer(key) };
 }
 
-/** Revokes for good; resolves when nobody is let in with the key any more. */
+/** Revokes a key; resolves when no edge accepts it any more. */
 export const revoke = (stack, { id }) => verb(stack, 'keys', 'revoke', String(id));
 
 /** The request header that presents a credential. */

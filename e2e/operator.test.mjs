@@ -1,4 +1,4 @@
-// The operator's command line: every verb speaks JSON, and what it changes shows.
+// The operator's command line: every verb prints JSON, and the API shows its changes.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -9,7 +9,7 @@ import { sharedStack } from './stack.mjs';
 const stack = sharedStack();
 const json = (...words) => verb(stack, ...words);
 
-/** Finds the named list in an answer that may be the list itself. */
+/** The list in a verb's output, which is either the list itself or an object with a list member. */
 const rowsOf = (answer) => (Array.isArray(answer) ? answer : Object.values(answer).find(Array.isArray));
 
 describe('doctor', () => {
@@ -19,7 +19,7 @@ describe('doctor', () => {
     for (const check of checks) assert.equal(check.ok, true, JSON.stringify(check));
   });
 
-  test('fails and says why when the database is not there', async () => {
+  test('fails with the reason when the database is unreachable', async () => {
     const environment = { ...originEnvironment(stack), DATABASE_URL: 'postgres://nobody:none@127.0.0.1:1/none' };
     const error = await failing(stack, environment, 'doctor', '--json');
     assert.notEqual(error.code, 0);
@@ -34,22 +34,22 @@ describe('keys', () => {
     assert.match(minted.key, /^pk_live_[0-9a-f]{32}$/);
     const listed = async () => rowsOf(await json('keys', 'list')).find((row) => row.id === minted.id);
     assert.equal((await listed()).is_active, true);
-    assert.ok(!JSON.stringify(await json('keys', 'list')).includes(minted.key.slice(-24)), 'no list shows a secret');
+    assert.ok(!JSON.stringify(await json('keys', 'list')).includes(minted.key.slice(-24)), 'the list shows no secret');
     await json('keys', 'revoke', String(minted.id));
     assert.equal((await listed()).is_active, false);
   });
 
-  test('of the stack are one per plan', async () => {
+  test('exist in a new stack for every plan', async () => {
     const plans = rowsOf(await json('keys', 'list')).map((row) => row.plan);
     for (const plan of ['data', 'decisioning', 'embedded']) assert.ok(plans.includes(plan), plan);
   });
 
-  test('of a plan that does not exist are refused', async () => {
+  test('for an unknown plan are refused', async () => {
     const error = await failing(stack, originEnvironment(stack), 'keys', 'mint', '--org', 'e2e', '--plan', 'gold');
     assert.match(error.stderr, /gold/);
   });
 
-  test('for indices have a form of their own', async () => {
+  test('for indices have their own prefix', async () => {
     const minted = await json('index-tokens', 'mint', '--org', 'e2e');
     assert.match(minted.token, /^ix_live_[0-9a-f]{32}$/);
     await json('index-tokens', 'revoke', String(minted.id));
@@ -62,21 +62,21 @@ describe('serve', () => {
   test('names every variable that is missing or wrong, and shows no secret', async () => {
     const environment = { PATH: process.env.PATH, RDS_MASTER_KEY: 'secretsecret', RDS_EDGE_ADDR: 'nowhere' };
     const error = await failing(stack, environment, 'serve');
-    const said = error.stdout + error.stderr;
-    for (const name of ['DATABASE_URL', 'RDS_ADMIN_TOKEN', 'RDS_EDGE_ASSERTION_KEYS', 'RDS_MASTER_KEY', 'RDS_EDGE_ADDR']) assert.match(said, new RegExp(name));
-    assert.ok(!said.includes('secretsecret'));
+    const output = error.stdout + error.stderr;
+    for (const name of ['DATABASE_URL', 'RDS_ADMIN_TOKEN', 'RDS_EDGE_ASSERTION_KEYS', 'RDS_MASTER_KEY', 'RDS_EDGE_ADDR']) assert.match(output, new RegExp(name));
+    assert.ok(!output.includes('secretsecret'));
   });
 });
 
 describe('score run', () => {
-  test('says what it did, and a second one changes nothing that is published', async () => {
+  test('reports its result, and a second run changes nothing that is published', async () => {
     const published = async () => (await stack.vaults()).map((row) => [row.id, row.total_score, row.score_updated_at]);
     await json('score', 'run');
     const before = await published();
-    const said = await json('score', 'run');
-    assert.ok(said.score_run_id.length > 0);
-    assert.ok(said.vaults >= before.length);
-    assert.equal(said.score_changes, 0);
+    const second = await json('score', 'run');
+    assert.ok(second.score_run_id.length > 0);
+    assert.ok(second.vaults >= before.length);
+    assert.equal(second.score_changes, 0);
     assert.deepEqual(await published(), before);
   });
 });

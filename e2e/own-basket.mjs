@@ -1,16 +1,16 @@
-// A basket of a test's own, over the demo's assets: other rules make another version of it.
+// A basket that only one test uses, over the demo's assets: each change of its rules makes a new version.
 
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { verb } from './operator.mjs';
 import { until } from './stack.mjs';
 
-/** A name with a score at its pivot has no weight: no two of these make the same version. */
+/** A constituent whose score equals the pivot gets no weight, so each of these pivots makes a different version. */
 const PIVOTS = [7, 8, 7.5, 6.5, 7.8, 6];
 
 export class OwnBasket {
   #stack;
-  #made = 0;
+  #versions = 0;
   id;
 
   constructor(stack, id) {
@@ -18,7 +18,7 @@ export class OwnBasket {
     this.id = id;
   }
 
-  /** With its first version, under a name that nobody has unless one is given. */
+  /** Creates a basket with its first version; the default id is a new one. */
   static async create(stack, id = `e2e-${randomBytes(4).toString('hex')}`) {
     const basket = new OwnBasket(stack, id);
     await basket.#ingest({ kind: 'basket', observed_at: '2026-01-01T00:00:00Z', source: 'e2e', id: basket.id, name: 'End to end', constituent_type: 'asset' });
@@ -26,7 +26,7 @@ export class OwnBasket {
     return basket;
   }
 
-  /** A path under the basket; `""` is the basket itself. */
+  /** The path of a route under the basket; `""` is the basket itself. */
   path(rest = '') {
     return `/v1/baskets/${this.id}${rest}`;
   }
@@ -35,33 +35,33 @@ export class OwnBasket {
     return `${this.id}-v${number}`;
   }
 
-  /** Gives it other rules, and resolves to the id of the version that they make once it shows. */
+  /** Changes the rules; resolves to the id of the version that they make, once it is published. */
   async rebalance() {
-    this.#made += 1;
-    const version = this.version(this.#made);
+    this.#versions += 1;
+    const version = this.version(this.#versions);
     await this.#ingest({
-      kind: 'basket_methodology', observed_at: `2026-${String(this.#made).padStart(2, '0')}-01T00:00:00Z`, source: 'e2e', basket_id: this.id,
-      version: `rules-${this.#made}`, summary: 'The best of the demo.', pivot: PIVOTS[this.#made - 1], eligibility_rule: { tier: ['Prime'] },
+      kind: 'basket_methodology', observed_at: `2026-${String(this.#versions).padStart(2, '0')}-01T00:00:00Z`, source: 'e2e', basket_id: this.id,
+      version: `rules-${this.#versions}`, summary: 'The best of the demo.', pivot: PIVOTS[this.#versions - 1], eligibility_rule: { tier: ['Prime'] },
       min_constituents: 5, single_name_pct: 20, issuer_pct: 35, floor_pct: 2,
     });
-    // The service may have been quicker.
+    // The service may have made the version already.
     await this.refresh();
-    await until(`${version} shows`, 20, async () => (await this.#stack.get(this.path())).json?.data?.version_id === version);
+    await until(`${version} is published`, 20, async () => (await this.#stack.get(this.path())).json?.data?.version_id === version);
     return version;
   }
 
-  /** Refreshes all baskets, and gives what became of this one. */
+  /** Refreshes all baskets; returns the outcome for this one. */
   async refresh() {
-    const said = await verb(this.#stack, 'baskets', 'refresh');
-    assert.equal(said.edge, 'acknowledged');
-    return said.baskets.find(({ id }) => id === this.id);
+    const outcome = await verb(this.#stack, 'baskets', 'refresh');
+    assert.equal(outcome.edge, 'acknowledged');
+    return outcome.baskets.find(({ id }) => id === this.id);
   }
 
-  /** Says of one of its versions that it is deprecated or retired. */
-  async say(word, number, successor) {
+  /** Deprecates or retires one of its versions; `action` is `deprecate` or `retire`. */
+  async say(action, number, successor) {
     const words = successor ? ['--successor', this.version(successor)] : [];
-    const said = await verb(this.#stack, 'baskets', word, this.version(number), ...words);
-    assert.deepEqual([said.result, said.edge], ['done', 'acknowledged']);
+    const outcome = await verb(this.#stack, 'baskets', action, this.version(number), ...words);
+    assert.deepEqual([outcome.result, outcome.edge], ['done', 'acknowledged']);
   }
 
   async #ingest(line) {
@@ -70,10 +70,10 @@ export class OwnBasket {
   }
 }
 
-/** The SHA-256 of what a served version is, from its own fields. */
+/** The SHA-256 of a basket version's content, computed from the fields of the API's response. */
 export function recomputed({ id, constituents, effective_from, methodology_version, prior_version_id }) {
   const sorted = constituents.toSorted((a, b) => (a.id < b.id ? -1 : 1));
-  // Keys in order, nothing spaced, integers only: RFC 8785 asks no more of it.
+  // Sorted keys, no white space and only integers: for such content this is the canonical form of RFC 8785.
   const content = {
     basket_id: id,
     constituents: sorted.map(({ id, issuer, score_mp, weight_ppm }) => ({ id, issuer, score_mp, weight_ppm })),

@@ -1,4 +1,4 @@
-// A stack of a test's own, for stories that stop parts of it: `cargo xtask up` as a child process.
+// A separate stack for tests that stop parts of it: `cargo xtask up` as a child process.
 
 import { spawn } from 'node:child_process';
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -8,21 +8,21 @@ import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Stack, until } from './stack.mjs';
 
-/** The clone that is tested. */
+/** The root of the repository under test. */
 export const repository = dirname(dirname(fileURLToPath(import.meta.url)));
 
-/** Minutes that a start may take where everything is built already; a cold build happens before the tests. */
-const PATIENCE_SECONDS = 300;
+/** Time limit of a start with everything built already; a cold build happens before the tests. */
+const START_TIMEOUT_SECONDS = 300;
 
-/** `up` with these options, in a state folder and on ports of its own. Resolves when it says that everything answers. */
+/** Runs `up` with these options, with its own state folder and ports. Resolves when everything in the stack answers. */
 export async function up(...options) {
   const state = mkdtempSync(join(tmpdir(), 'rds-e2e-'));
-  chmodSync(state, 0o755); // Postgres may run as another user, who has to get in.
+  chmodSync(state, 0o755); // Postgres may run as another user, who needs access.
   const port = await freePorts(5);
-  const begun = performance.now();
+  const started = performance.now();
   const child = xtask('up', '--state', state, '--port', String(port), ...options);
   const description = join(state, 'stack.json');
-  await until('stack.json is written', PATIENCE_SECONDS, () => {
+  await until('stack.json is written', START_TIMEOUT_SECONDS, () => {
     if (child.exitCode !== null) throw new Error(`up ended with ${child.exitCode}:\n${child.said}`);
     return existsSync(description);
   }).catch((error) => {
@@ -33,8 +33,8 @@ export async function up(...options) {
   return Object.assign(stack, {
     child,
     state,
-    startMillis: performance.now() - begun,
-    /** Ends it as a person would, with Ctrl-C, and resolves to the exit code. */
+    startMillis: performance.now() - started,
+    /** Stops the stack with SIGINT, the signal of Ctrl-C; resolves to the exit code. */
     stop: async () => {
       const code = await ended(child, 'SIGINT');
       rmSync(state, { recursive: true, force: true });
@@ -43,9 +43,9 @@ export async function up(...options) {
   });
 }
 
-/** A verb of the project's own command line. What it prints gathers in `said`. */
+/** Starts a verb of `cargo xtask`. `said` of the process accumulates its output. */
 export function xtask(...words) {
-  // The program itself and not `cargo`, which would keep a signal to itself.
+  // The program itself instead of `cargo`, which does not forward signals.
   const program = process.env.RDS_XTASK ?? resolve(repository, process.env.CARGO_TARGET_DIR ?? 'target', 'debug/xtask');
   const environment = { ...process.env };
   for (const name of ['DATABASE_URL', 'RDS_STACK', 'NODE_TEST_CONTEXT']) delete environment[name];
@@ -56,14 +56,14 @@ export function xtask(...words) {
   return child;
 }
 
-/** The origin of a stack, started by hand as `up` would, with some variables changed. */
+/** Starts the origin of a stack as `up` does, with some variables changed. */
 export function serve(stack, changed = {}) {
   const child = spawn(stack.origin_bin, ['serve'], { env: { ...originEnvironment(stack), ...changed }, stdio: 'ignore' });
   process.once('exit', () => child.kill('SIGKILL'));
   return child;
 }
 
-/** The environment that `up` gave its origin. */
+/** The environment variables that `up` gave the origin. */
 export function originEnvironment(stack) {
   const lines = readFileSync(stack.origin_env, 'utf8').trim().split('\n');
   const pairs = lines.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]);
@@ -78,7 +78,7 @@ export async function ended(child, signal) {
   return end;
 }
 
-/** Whether a process is there and running; one that ended and was not yet waited for counts as gone. */
+/** Whether a process is running; a zombie counts as ended. */
 export function isAlive(pid) {
   try {
     return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
@@ -87,7 +87,7 @@ export function isAlive(pid) {
   }
 }
 
-/** The first of `count` loopback ports in a row that are free now. */
+/** The first of `count` consecutive loopback ports that are free now. */
 export async function freePorts(count) {
   for (let first = Number(process.env.RDS_PORTS ?? 31_000) + (process.pid % 100) * 16; first < 60_000; first += count) {
     const free = await Promise.all(Array.from({ length: count }, (_, offset) => isFree(first + offset)));

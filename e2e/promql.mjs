@@ -1,12 +1,12 @@
-// As much of PromQL as the alert rules are made of, evaluated over samples that a test makes up.
+// Evaluates the subset of PromQL that the alert rules use, over a test's samples.
 
 import assert from 'node:assert/strict';
 import { parser } from '@prometheus-io/lezer-promql';
 
 /**
- * What an expression comes to, as `[{labels, value}]`: an alert whose expression comes to nothing is silent.
+ * The value of an expression, as `[{labels, value}]`; an alert does not fire if it is empty.
  *
- * `samples` are `[name, value, labels]`. The value of a counter is its rate; an increase is what that adds up to.
+ * `samples` are `[name, value, labels]`. Range functions return the sample's value: a counter's sample is its rate or increase.
  */
 export function evaluate(expression, samples) {
   const text = (node) => expression.slice(node.from, node.to);
@@ -35,43 +35,44 @@ export function evaluate(expression, samples) {
       case 'BinaryExpr':
         return combined(parts);
       default:
-        throw new Error(`${node.name} is not evaluated here: ${text(node)}`);
+        throw new Error(`${node.name} is not supported: ${text(node)}`);
     }
   }
 
   function selected([identifier, matchers]) {
     const wanted = (matchers ? children(matchers) : []).map((matcher) => children(matcher).map(text));
-    const holds = ([name, operator, quoted], labels) => {
-      const [is, asked] = [labels[name] ?? '', JSON.parse(quoted)];
-      const same = operator.endsWith('~') ? new RegExp(`^(?:${asked})$`).test(is) : is === asked;
+    const matches = ([name, operator, quoted], labels) => {
+      const [actual, expected] = [labels[name] ?? '', JSON.parse(quoted)];
+      const same = operator.endsWith('~') ? new RegExp(`^(?:${expected})$`).test(actual) : actual === expected;
       return operator.startsWith('!') ? !same : same;
     };
     return samples
-      .filter(([name, , labels = {}]) => name === text(identifier) && wanted.every((matcher) => holds(matcher, labels)))
-      .map(([, of, labels = {}]) => ({ labels, value: of }));
+      .filter(([name, , labels = {}]) => name === text(identifier) && wanted.every((matcher) => matches(matcher, labels)))
+      .map(([, number, labels = {}]) => ({ labels, value: number }));
   }
 
   function called(name, vector) {
-    const each = { rate: (of) => of, increase: (of) => of, changes: (of) => of, deriv: (of) => of, abs: Math.abs }[name];
-    assert.ok(each, `${name}() is not evaluated here`);
-    return vector.map(({ labels, value: of }) => ({ labels, value: each(of) }));
+    const same = (number) => number;
+    const apply = { rate: same, increase: same, changes: same, deriv: same, abs: Math.abs }[name];
+    assert.ok(apply, `${name}() is not supported`);
+    return vector.map(({ labels, value: number }) => ({ labels, value: apply(number) }));
   }
 
   function aggregated(parts) {
     const vector = value(parts.at(-1));
-    assert.equal(parts.length, 2, 'only of everything');
+    assert.equal(parts.length, 2, 'an aggregation with `by` or `without` is not supported');
     if (vector.length === 0) return [];
-    const all = vector.map(({ value: of }) => of);
-    const made = { sum: all.reduce((sum, of) => sum + of, 0), max: Math.max(...all), min: Math.min(...all), count: all.length }[text(parts[0])];
-    assert.notEqual(made, undefined, text(parts[0]));
-    return [{ labels: {}, value: made }];
+    const all = vector.map((one) => one.value);
+    const result = { sum: all.reduce((sum, number) => sum + number, 0), max: Math.max(...all), min: Math.min(...all), count: all.length }[text(parts[0])];
+    assert.notEqual(result, undefined, text(parts[0]));
+    return [{ labels: {}, value: result }];
   }
 
   function combined(parts) {
     const [left, right] = [value(parts[0]), value(parts.at(-1))];
     const operator = parts[1].name;
     const on = parts.find((part) => part.name === 'MatchingModifierClause');
-    assert.ok(!on || /^on \(\)$/.test(text(on)), 'only on nothing');
+    assert.ok(!on || /^on \(\)$/.test(text(on)), 'the only supported modifier is `on ()`');
     const key = ({ labels }) => (on ? '' : JSON.stringify(Object.entries(labels).sort()));
     const partner = (one) => (typeof right === 'number' ? { value: right } : right.find((other) => key(other) === key(one)));
     switch (operator) {
@@ -83,15 +84,14 @@ export function evaluate(expression, samples) {
         return [...left, ...right.filter((one) => !left.some((other) => key(other) === key(one)))];
     }
     if (typeof left === 'number') {
-      const made = right.map(({ labels, value: of }) => ({ labels, value: counted(operator, left, of) }));
-      return made;
+      return right.map(({ labels, value: number }) => ({ labels, value: arithmetic(operator, left, number) }));
     }
     return left.flatMap((one) => {
       const other = partner(one);
       if (!other) return [];
       const compare = COMPARE[operator];
       if (compare) return compare(one.value, other.value) ? [one] : [];
-      return [{ labels: one.labels, value: counted(operator, one.value, other.value) }];
+      return [{ labels: one.labels, value: arithmetic(operator, one.value, other.value) }];
     });
   }
 
@@ -105,8 +105,8 @@ const COMPARE = {
   Eql: (one, other) => one === other,
 };
 
-function counted(operator, one, other) {
-  const made = { Mul: one * other, Sub: one - other, Add: one + other, Div: one / other }[operator];
-  assert.notEqual(made, undefined, `${operator} is not evaluated here`);
-  return made;
+function arithmetic(operator, one, other) {
+  const result = { Mul: one * other, Sub: one - other, Add: one + other, Div: one / other }[operator];
+  assert.notEqual(result, undefined, `${operator} is not supported`);
+  return result;
 }

@@ -1,4 +1,4 @@
-// Anybody can recompute a published score from what the detail route shows. This does, in integers, by the methodology's text alone.
+// Recomputes published scores from the detail route's fields, in integers, by the methodology's text alone.
 
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
@@ -12,15 +12,15 @@ before(async () => {
   details = await Promise.all(rows.map(async (row) => (await stack.ok(`/v1/vault/devnet/${row.address}?points=1`)).json.data.vault));
 });
 
-/** A published number as a whole count of ten-thousandths. */
-const units = (number) => {
+/** A published number as an integer count of ten-thousandths. */
+const tenThousandths = (number) => {
   const whole = Math.round(number * 10_000);
   assert.ok(Math.abs(number * 10_000 - whole) < 1e-6, `${number} has more than four decimals`);
   return whole;
 };
 
-/** Ten-thousandths to the published two decimals, half to even. */
-function cents(value) {
+/** Rounds ten-thousandths to the published two decimals, half to even. */
+function twoDecimals(value) {
   const down = Math.floor(value / 100);
   const rest = value % 100;
   const up = rest > 50 || (rest === 50 && down % 2 === 1);
@@ -37,33 +37,33 @@ const FLOORS = { Prime: 8, Core: 5, Edge: 0 };
 const scored = () => details.filter((vault) => vault.score_status === 'scored');
 
 describe('a scored vault', () => {
-  test('weighs its four vectors as published', () => {
+  test('weights its four vectors as published', () => {
     for (const { id, risk_vectors: vectors, score_provenance: provenance } of scored()) {
-      const sum = Object.entries(WEIGHTS).reduce((total, [name, percent]) => total + percent * cents100(vectors[name].score), 0);
-      assert.equal(units(provenance.weighted_sum), sum, id);
+      const sum = Object.entries(WEIGHTS).reduce((total, [name, percent]) => total + percent * hundredths(vectors[name].score), 0);
+      assert.equal(tenThousandths(provenance.weighted_sum), sum, id);
       for (const [name, percent] of Object.entries(WEIGHTS)) assert.equal(vectors[name].weight, percent / 100, id);
     }
   });
 
-  test('scores the least of its weighted sum and its caps', () => {
+  test('has the minimum of its weighted sum and its caps as score', () => {
     for (const { id, score_provenance: provenance } of scored()) {
-      const least = Math.min(units(provenance.weighted_sum), ...provenance.caps.map((cap) => units(cap.value)));
-      assert.equal(provenance.raw_score, cents(least), id);
+      const least = Math.min(tenThousandths(provenance.weighted_sum), ...provenance.caps.map((cap) => tenThousandths(cap.value)));
+      assert.equal(provenance.raw_score, twoDecimals(least), id);
       for (const cap of provenance.caps) {
-        assert.equal(cap.binding, units(cap.value) < units(provenance.weighted_sum), `${id} ${cap.id}`);
+        assert.equal(cap.binding, tenThousandths(cap.value) < tenThousandths(provenance.weighted_sum), `${id} ${cap.id}`);
       }
     }
   });
 
-  test('lists its caps in the order of the table, asset_drag always', () => {
+  test('lists its caps in the order of the table, and always asset_drag', () => {
     for (const { id, risk_vectors: vectors, score_provenance: provenance } of scored()) {
       const listed = provenance.caps.map((cap) => cap.id);
       assert.deepEqual(listed, CAP_ORDER.filter((name) => listed.includes(name)), id);
-      assert.equal(cap(provenance, 'asset_drag').value, Math.min(10, (cents100(vectors.asset.score) + 100) / 100), id);
+      assert.equal(cap(provenance, 'asset_drag').value, Math.min(10, (hundredths(vectors.asset.score) + 100) / 100), id);
     }
   });
 
-  test('is held down by its weakest vector', () => {
+  test('is capped by its weakest vector', () => {
     for (const { id, risk_vectors: vectors, score_provenance: provenance } of scored()) {
       const weakest = Math.min(...Object.values(vectors).map((vector) => vector.score));
       const [name, value] = weakest < 2 ? ['vector_floor', 4.9] : weakest < 4 ? ['vector_weak', 7.4] : weakest < 6.5 ? ['prime_gate', 7.95] : [];
@@ -73,7 +73,7 @@ describe('a scored vault', () => {
     }
   });
 
-  test('is capped for what its own row shows', () => {
+  test('is capped for the values in its own row', () => {
     for (const vault of scored()) {
       const { id, score_provenance: provenance } = vault;
       assert.equal(cap(provenance, 'liquidity_deficit')?.value, vault.utilization > 1 ? 6 : undefined, id);
@@ -83,7 +83,7 @@ describe('a scored vault', () => {
     }
   });
 
-  test('publishes what it scores, but for a dwell or a move too small to tell', () => {
+  test('publishes its raw score, except during a dwell or after a change below 0.05 points', () => {
     for (const { id, total_score: total, risk_tier: tier, score_provenance: provenance } of scored()) {
       const { raw_score: raw, dwell } = provenance;
       if (dwell === null) {
@@ -95,7 +95,7 @@ describe('a scored vault', () => {
     }
   });
 
-  test('says where each input comes from, and when', () => {
+  test('names source and time of each input', () => {
     for (const { id, score_provenance: provenance } of details.filter((vault) => vault.score_provenance)) {
       for (const [vector, inputs] of Object.entries(provenance.inputs)) {
         for (const [name, input] of Object.entries(inputs)) {
@@ -108,9 +108,9 @@ describe('a scored vault', () => {
 });
 
 describe('an unscored vault', () => {
-  test('shows null, and which vector could not be made', () => {
+  test('shows null, and which vector could not be computed', () => {
     const unscored = details.filter((vault) => vault.score_status === 'unscored');
-    assert.ok(unscored.length > 0, 'the demo has some');
+    assert.ok(unscored.length > 0, 'the demo has unscored vaults');
     for (const vault of unscored) {
       assert.deepEqual([vault.total_score, vault.risk_tier], [null, null], vault.id);
       if (vault.score_provenance === null) continue;
@@ -123,7 +123,7 @@ describe('an unscored vault', () => {
 
 const cap = (provenance, id) => provenance.caps.find((candidate) => candidate.id === id);
 
-function cents100(score) {
+function hundredths(score) {
   const whole = Math.round(score * 100);
   assert.ok(Math.abs(score * 100 - whole) < 1e-6, `${score} has more than two decimals`);
   return whole;

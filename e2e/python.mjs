@@ -1,14 +1,14 @@
-// Python as somebody else's arithmetic: its standard library alone, where the machine has it.
+// Python as an independent implementation of hashes and arithmetic: only its standard library, if the machine has it.
 
 import { execFileSync } from 'node:child_process';
 
-/** Why a test that needs Python is skipped; false where there is one. */
-export const noPython = !isThere() && 'there is no python3';
+/** The reason to skip tests that need Python; false if it is installed. */
+export const noPython = !isInstalled() && 'python3 is not installed';
 
-/** What a script prints that is given `input`. */
+/** The output of a script that gets `input` on standard input. */
 export const python = (script, input) => execFileSync('python3', ['-c', script], { input, encoding: 'utf8' }).trim();
 
-function isThere() {
+function isInstalled() {
   try {
     execFileSync('python3', ['-c', 'import hashlib']);
     return true;

@@ -1,19 +1,19 @@
-// Every kind of caller: credentials of two organisations, some that hold and some that do not.
+// Every kind of caller: valid and invalid credentials of two organisations.
 
 import { randomBytes } from 'node:crypto';
 import { bearer, mint, organisation, revoke, verb } from '../operator.mjs';
 import { OURS, THEIRS } from '../stack.mjs';
 
-/** Limits are another test's story: nobody here meets one. */
+/** High enough that no caller of these tests is rate limited. */
 const rpm = 1_000_000;
 
-/** A credential of the right form that nobody was given. */
-const made = (prefix) => bearer(`${prefix}${randomBytes(16).toString('hex')}`);
+/** A well-formed credential that was never issued. */
+const unissued = (prefix) => bearer(`${prefix}${randomBytes(16).toString('hex')}`);
 
 /**
  * The callers by name, each `{kind, plan, org, headers}` as `verdict` takes them, and the two organisations.
  *
- * Those with credentials that hold no more have been let in with them before.
+ * Callers with a revoked or lowered credential were accepted with it before.
  */
 export async function callers(stack) {
   const [owner, other] = [organisation(), organisation()];
@@ -37,12 +37,12 @@ export async function callers(stack) {
     'a page of ours': { kind: 'keyless', headers: { origin: OURS } },
     "a stranger's page": { kind: 'keyless', headers: { origin: THEIRS } },
     'one who claims to be the edge': { kind: 'keyless', headers: claims },
-    'a key that nobody has': stranger(made('pk_live_')),
-    'a token that nobody has': stranger(made('ix_live_')),
+    'a key that nobody has': stranger(unissued('pk_live_')),
+    'a token that nobody has': stranger(unissued('ix_live_')),
     'a malformed key': stranger(bearer('pk_live_0')),
     'a scheme of its own': stranger({ authorization: `Basic ${Buffer.from(`u:${decisioning.key}`).toString('base64')}` }),
     "the operators' token": stranger(bearer(stack.admin_token)),
-    'a page of ours with a bad key': stranger({ origin: OURS, ...made('pk_live_') }),
+    'a page of ours with a bad key': stranger({ origin: OURS, ...unissued('pk_live_') }),
     'a revoked key': stranger(revoked.headers),
     'a revoked index token': stranger(bearer(ended.token)),
     'an index token': { kind: 'token', id: live.id, headers: bearer(live.token) },

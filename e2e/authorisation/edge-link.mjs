@@ -1,11 +1,11 @@
-// The edge's word to the origin, given by somebody who has its secret: true ones, and every kind of false one.
+// Edge assertions made with the edge's secret: valid ones, and every kind of invalid one.
 
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 
-/** What the edge and the origin sign as themselves. */
+/** Principals of the edge and of the origin themselves. */
 export const EDGE = '{"kind":"edge"}';
 export const ORIGIN = '{"kind":"origin"}';
-/** Longest time between signature and use, in seconds. */
+/** Longest accepted difference between signature and use, in seconds. */
 const MAX_SKEW = 30;
 
 const now = () => Math.floor(Date.now() / 1000);
@@ -20,7 +20,7 @@ export function signed(key, { method = 'GET', target, body = '' }, principal, se
   return { 'x-service-assertion': `v1;${id};${seconds};${nonce};${signature}`, 'x-service-principal': principal };
 }
 
-/** Headers that must open nothing, by what is wrong with them. */
+/** Headers that must be refused, by what is wrong with them. */
 export function forgeries(key, request, principal, credential) {
   const [id] = key.split(':');
   const good = () => signed(key, request, principal);

@@ -1,17 +1,17 @@
-// One request as it is written, from an address of its own, to any of the doors.
+// Sends one request unchanged, from a distinct address, to any of the listeners.
 
 import { request as send } from 'node:http';
 import { newCaller } from '../stack.mjs';
 
 let addresses = 0;
 
-/** A loopback address that no other probe calls from: a door without a proxy before it counts by the peer's. */
+/** A loopback address that no other probe uses: a listener without a proxy in front counts by the peer's address. */
 function ownAddress() {
   addresses += 1;
   return `127.${64 + (process.pid % 128)}.${(addresses >> 8) & 0xff}.${1 + (addresses & 0x7f) * 2}`;
 }
 
-/** The answer: `{status, headers, text, json}`. Of a stream that is the head alone. */
+/** The response: `{status, headers, text, json}`. For an event stream, `text` is empty. */
 export function probe(base, { method = 'GET', target, headers = {}, body }) {
   const { hostname, port } = new URL(base);
   const length = body === undefined ? {} : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) };

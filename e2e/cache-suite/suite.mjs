@@ -1,4 +1,4 @@
-// `http-cache-tests` against a cache, as its own command line would run it, and what came of it by kinds.
+// Runs `http-cache-tests` against a cache, as its own command line does, and returns the results by kind.
 
 import { Agent } from 'node:http';
 import fetch from 'node-fetch';
@@ -6,10 +6,10 @@ import { getResults, runTests } from 'http-cache-tests/client/runner.mjs';
 import groups from 'http-cache-tests/tests/index.mjs';
 import surrogateControl from 'http-cache-tests/tests/surrogate-control.mjs';
 
-// A connection of its own for every request: one that idles through a test's pause may be closed just as it is used again.
+// One connection per request: a connection idle during a test's pause may be closed just as it is reused.
 const agent = new Agent({ keepAlive: false });
 
-/** Every test, as `{ id, kind, surrogate, browserOnly, outcome }`; the outcome is true, what failed, or nothing where it was not run. */
+/** Every test, as `{ id, kind, surrogate, browserOnly, outcome }`; the outcome is true, the failure, or undefined if the test was not run. */
 export async function run(base) {
   await runTests([...groups, surrogateControl], (url, options) => fetch(url, { ...options, agent }), false, base);
   const results = getResults();
@@ -24,5 +24,5 @@ export async function run(base) {
   );
 }
 
-/** How many of some tests passed, and of how many. */
+/** The number of tests, and of those that passed. */
 export const score = (tests) => ({ passed: tests.filter((test) => test.outcome === true).length, of: tests.length });

@@ -1,8 +1,8 @@
-// The fault campaign: two origins and a Postgres are killed, stopped and frozen while operations are made, numbered, streamed and
-// delivered to receivers that misbehave; then what was committed is compared with what arrived.
+// The fault campaign: two origins and a Postgres are killed, stopped and frozen while operations are written, numbered, streamed and
+// delivered to receivers that misbehave. Then it compares what was committed with what arrived.
 //
-// `cargo xtask test faults --seed N --rounds N` runs it. The seed decides what is broken, and behind which moment; the machine's
-// timing decides what exactly that hits.
+// `cargo xtask test faults --seed N --rounds N` runs it. The seed decides which fault follows which trigger; the machine's timing
+// decides which operations the fault hits.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -21,12 +21,12 @@ import * as verdict from './verdict.mjs';
 const SEED = Number(process.env.RDS_SEED ?? 1);
 const ROUNDS = Number(process.env.RDS_ROUNDS ?? 4);
 const description = JSON.parse(readFileSync(process.env.RDS_CAMPAIGN, 'utf8'));
-/** Nothing has arrived for so long: longer than a lease, which a killed process left. */
-const STILL_SECONDS = 60;
-/** However slow the machine: after so long the verdict is asked for. */
+/** Settling ends when nothing has arrived for this long: longer than the lease of a killed process. */
+const IDLE_SECONDS = 60;
+/** Upper bound on settling, for slow machines. */
 const SETTLE_SECONDS = 600;
-/** The most violations that a failed test shows. */
-const SHOWN = 10;
+/** Maximum number of violations that a failed test shows. */
+const MAX_SHOWN = 10;
 const HOOKS = [
   { path: '/well', families: ['event.published', 'event.retracted', 'rating.changed', 'security_event.published'] },
   { path: '/rating', families: ['rating.changed'] },
@@ -36,14 +36,14 @@ const HOOKS = [
 const sleep = (millis) => new Promise((resolve) => setTimeout(resolve, millis));
 
 const dice = new Dice(SEED);
-const doors = dice.of('doors');
+const originDice = dice.of('doors');
 const ledger = new Ledger();
 let cluster;
 let endpoints;
 let clients = [];
 let key;
 
-/** What is waited for before something is broken: it is then broken in the middle of what follows. */
+/** Events that trigger a fault, with their waiters: a fault shortly after one interrupts the processing of it. */
 const moments = { commit: new Set(), frame: new Set(), delivery: new Set() };
 const happened = (moment) => () => {
   for (const go of moments[moment]) go();
@@ -53,12 +53,12 @@ const next = (moment) => Promise.race([new Promise((go) => moments[moment].add(g
 
 /** A request of the webhooks' owner, to one of the origins. */
 async function owner(method, target, body) {
-  const answer = await doors.pick(cluster.origins).ask(key.principal, method, target, body && JSON.stringify(body));
+  const answer = await originDice.pick(cluster.origins).ask(key.principal, method, target, body && JSON.stringify(body));
   assert.equal(answer.status, 200, answer.text);
   return answer.json.data;
 }
 
-/** What a diligent owner does: a webhook that was paused is enabled again. */
+/** Enables paused webhooks, as their owner would. */
 async function enablePaused() {
   for (const { id, status } of await owner('GET', '/v1/webhooks')) if (status !== 'active') await owner('POST', `/v1/webhooks/${id}/enable`);
 }
@@ -86,7 +86,7 @@ async function set() {
   for (const client of clients) client.first = numberOf(client.cursor);
 }
 
-/** One round: somebody misbehaves, something is broken behind a moment, and all of it comes back. */
+/** One round: some receivers misbehave, one fault happens shortly after a trigger, and everything recovers. */
 async function round(number) {
   const bad = HOOKS.slice(2).map(({ path }) => [path, dice.pick(MANNERS)]);
   const [what, act] = dice.pick(Object.entries(cluster.faultsByName()));
@@ -102,15 +102,15 @@ async function round(number) {
   await until('paused webhooks are enabled', 30, () => enablePaused().then(() => true));
 }
 
-/** Waits until everything has arrived, or nothing more does: what is missing then is the verdict's. */
+/** Waits until everything has arrived or nothing more arrives; the verdict reports what is then missing. */
 async function settle() {
   for (const client of clients) client.calm();
   const arrived = () => verdict.lostOnStreams(clients, ledger.committed).length + verdict.lostDeliveries(HOOKS, endpoints.receipts, ledger.committed).length === 0;
   const count = () => endpoints.receipts.length + clients.reduce((sum, { frames }) => sum + frames.filter(({ title }) => title).length, 0);
   const begun = performance.now();
   let [seen, since] = [count(), begun];
-  while (!arrived() && performance.now() < Math.min(since + STILL_SECONDS * 1000, begun + SETTLE_SECONDS * 1000)) {
-    // A failed attempt is made again when its time has come: it is let come.
+  while (!arrived() && performance.now() < Math.min(since + IDLE_SECONDS * 1000, begun + SETTLE_SECONDS * 1000)) {
+    // Advances the clock, so that the retries of failed attempts become due.
     await Promise.allSettled([cluster.advance(60), enablePaused()]);
     await sleep(1000);
     if (count() > seen) [seen, since] = [count(), performance.now()];
@@ -120,9 +120,9 @@ async function settle() {
   console.log(
     `${ledger.committed.size} operations committed, ${ledger.undone.size} undone; ${connections} connections of ${clients.length} clients, ` +
       `gaps: ${[...new Set(gaps)].map((reason) => `${gaps.filter((one) => one === reason).length} ${reason}`).join(', ') || 'none'}; ` +
-      `${endpoints.receipts.length} attempts at deliveries, ${endpoints.receipts.filter(({ answered }) => answered).length} taken`,
+      `${endpoints.receipts.length} attempts at deliveries, ${endpoints.receipts.filter(({ answered }) => answered).length} accepted`,
   );
-  // What must not come any more has had the time to come, and so has the last checkpoint.
+  // Leaves time for unwanted repetitions and for the last checkpoint to arrive.
   await sleep(3000);
 }
 
@@ -146,14 +146,14 @@ after(async () => {
   await endpoints?.stop();
 });
 
-/** Fails with the first violations, and with what the service said last. */
+/** Fails with the first violations and the last lines of the logs. */
 function none(violations) {
   const { length } = violations;
-  assert.equal(length, 0, `${length}: ${violations.slice(0, SHOWN).join('; ')}\nseed ${SEED}\n${length > 0 ? cluster.lastWords() : ''}`);
+  assert.equal(length, 0, `${length}: ${violations.slice(0, MAX_SHOWN).join('; ')}\nseed ${SEED}\n${length > 0 ? cluster.lastWords() : ''}`);
 }
 
 describe('after every fault', () => {
-  test('there was something to lose', () => {
+  test('enough was committed, undone, streamed and delivered for a meaningful verdict', () => {
     assert.equal(cluster.faults.length, ROUNDS);
     assert.ok(ledger.committed.size > ROUNDS * 20 && ledger.undone.size > 0, `${ledger.committed.size} and ${ledger.undone.size}`);
     for (const { name, frames } of clients) assert.ok(frames.length > 0, name);
@@ -161,15 +161,15 @@ describe('after every fault', () => {
   });
 
   test('every client was shown every committed operation', () => none(verdict.lostOnStreams(clients, ledger.committed)));
-  test('nothing was shown that was not committed', () => none(verdict.inventedOnStreams(clients, ledger.committed)));
-  test('ids grew, and nobody was shown anything twice', () => none(verdict.repeatedOnStreams(clients)));
-  test('an id belongs to one operation, for everybody', () => none(verdict.renumbered(clients)));
-  test('nobody was led past a number without a word', () => none(verdict.skipped(clients, ledger.committed)));
-  test('every gap has a reason, and ends what it says that it ends', () => none(verdict.unexplained(clients)));
-  test('what was committed before something began comes before it', () => none(verdict.reordered(clients, ledger.committed)));
-  test('every webhook was told of everything that it asked for', () => none(verdict.lostDeliveries(HOOKS, endpoints.receipts, ledger.committed)));
-  test('no webhook was told of anything else', () => none(verdict.inventedDeliveries(HOOKS, endpoints.receipts, ledger.committed)));
+  test('no client was shown an operation that was not committed', () => none(verdict.inventedOnStreams(clients, ledger.committed)));
+  test('ids grew, and no client was shown an operation twice', () => none(verdict.repeatedOnStreams(clients)));
+  test('an id belongs to the same operation for every client', () => none(verdict.renumbered(clients)));
+  test('no client silently missed a sequence number', () => none(verdict.skipped(clients, ledger.committed)));
+  test('every gap has an expected reason and ends the connection', () => none(verdict.unexplained(clients)));
+  test('an operation committed before another began is shown first', () => none(verdict.reordered(clients, ledger.committed)));
+  test('every webhook got every event that it subscribed to', () => none(verdict.lostDeliveries(HOOKS, endpoints.receipts, ledger.committed)));
+  test('no webhook got anything else', () => none(verdict.inventedDeliveries(HOOKS, endpoints.receipts, ledger.committed)));
   test('an event kept its id and its content', () => none(verdict.changedEvents(endpoints.receipts)));
-  test('what was taken came again only where a fault hid that', () => none(verdict.repeatedDeliveries(endpoints.receipts, cluster.faults)));
+  test('an accepted delivery was repeated only where a fault hid its response', () => none(verdict.repeatedDeliveries(endpoints.receipts, cluster.faults)));
   test('every delivery was signed, and no redirect followed', () => assert.deepEqual([endpoints.forged, endpoints.strays], [[], []]));
 });

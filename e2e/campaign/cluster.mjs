@@ -1,4 +1,4 @@
-// What is broken: a Postgres and two origins as processes, and every way in which they are taken away.
+// The system under test: a Postgres and two origins as processes, and the faults that hit them.
 
 import { spawn } from 'node:child_process';
 import { createHash, createHmac, randomBytes } from 'node:crypto';
@@ -9,10 +9,10 @@ import { ended, originEnvironment } from '../private-stack.mjs';
 import { request, until } from '../stack.mjs';
 
 const sleep = (millis) => new Promise((resolve) => setTimeout(resolve, millis));
-/** How long a part may take to come back by itself. */
+/** Maximum time for a process to recover. */
 const BACK_SECONDS = 60;
 
-/** A process that is started again under the same name. */
+/** A process that can be restarted under the same name. */
 export class Part {
   constructor(name, folder) {
     this.name = name;
@@ -29,7 +29,7 @@ export class Part {
     return this.child !== undefined && this.child.exitCode === null && this.child.signalCode === null;
   }
 
-  /** Ends it by a signal; resolves when it is gone. */
+  /** Ends it by a signal; resolves when it has exited. */
   async end(signal) {
     if (this.isRunning) await ended(this.child, signal);
   }
@@ -46,7 +46,7 @@ export class Postgres extends Part {
     Object.assign(this, { how: postgres, url });
   }
 
-  /** Starts it, and waits for nothing. `more` are settings of its own. */
+  /** Starts it without waiting. `more` are additional server settings. */
   launch(...more) {
     const { program, arguments: words, folder, uid, gid } = this.how;
     const settings = ['max_prepared_transactions=16', ...more].flatMap((setting) => ['-c', setting]);
@@ -58,12 +58,12 @@ export class Postgres extends Part {
     await until('Postgres answers', BACK_SECONDS, () => this.ask('select 1'));
   }
 
-  /** What `pg_ctl stop -m immediate` does: every server process ends at once, and the next start recovers. */
+  /** As `pg_ctl stop -m immediate`: every server process ends at once, and the next start runs recovery. */
   crash() {
     return this.end('SIGQUIT');
   }
 
-  /** One statement on a connection of its own. */
+  /** Runs one statement on a new connection. */
   async ask(sql, values) {
     const client = await this.connect();
     try {
@@ -73,7 +73,7 @@ export class Postgres extends Part {
     }
   }
 
-  /** A connection; one that breaks says so to whoever uses it next, and to nobody else. */
+  /** A connection. If it breaks, its next use fails; the `error` event is ignored. */
   async connect() {
     const client = new pg.Client({ connectionString: this.url, connectionTimeoutMillis: 5000 });
     client.on('error', () => {});
@@ -84,12 +84,12 @@ export class Postgres extends Part {
 
 /** One of the origin's processes. */
 export class Origin extends Part {
-  /** Its doors are on three ports in a row from `port` on. */
+  /** Its edge, relay and admin listeners use three consecutive ports from `port` on. */
   constructor(name, description, port, more) {
     super(name, description.logs);
-    const doors = ['EDGE', 'RELAY', 'ADMIN'].map((door, place) => [`RDS_${door}_ADDR`, `127.0.0.1:${port + place}`]);
-    this.environment = { ...originEnvironment(description), ...Object.fromEntries(doors), ...more };
-    if (description.edge === undefined) delete this.environment.RDS_EDGE_URL; // There is nobody to tell of changed facts.
+    const listeners = ['EDGE', 'RELAY', 'ADMIN'].map((listener, place) => [`RDS_${listener}_ADDR`, `127.0.0.1:${port + place}`]);
+    this.environment = { ...originEnvironment(description), ...Object.fromEntries(listeners), ...more };
+    if (description.edge === undefined) delete this.environment.RDS_EDGE_URL; // Without an edge there is no receiver for key and tag updates.
     this.program = description.origin_bin;
     this.edge = `http://127.0.0.1:${port}`;
     this.relay = `http://127.0.0.1:${port + 1}`;
@@ -105,7 +105,7 @@ export class Origin extends Part {
     return this.operate('/ready').then(({ status }) => status === 200, () => false);
   }
 
-  /** A request of a key's holder, signed as the edge signs what it lets through. `principal` is `{id, org_id, plan}`. */
+  /** A request with a key, signed as the edge signs the requests that it forwards. `principal` is `{id, org_id, plan}`. */
   ask(principal, method, target, body = '') {
     const [name, secret] = this.environment.RDS_EDGE_ASSERTION_KEYS.split(':');
     const [seconds, nonce] = [Math.floor(Date.now() / 1000), randomBytes(16).toString('hex')];
@@ -117,13 +117,13 @@ export class Origin extends Part {
     return request(this.edge, target, { method, headers, body: body || undefined, timeout: 5000 });
   }
 
-  /** A request to its admin door. */
+  /** A request to its admin listener. */
   operate(target, { method = 'GET', body, timeout = 5000 } = {}) {
     return request(this.admin, target, { method, body, timeout, headers: { authorization: `Bearer ${this.token}` } });
   }
 }
 
-/** All of it, with the record of what was done to it. */
+/** Postgres and both origins, with a record of the faults. */
 export class Cluster {
   constructor(description, port, more) {
     this.postgres = new Postgres(description);
@@ -137,14 +137,14 @@ export class Cluster {
     await this.whole();
   }
 
-  /** Starts what is gone, and waits until everything answers. */
+  /** Restarts the processes that ended, and waits until everything answers. */
   async whole() {
     if (!this.postgres.isRunning) await this.postgres.start();
     for (const origin of this.origins) if (!origin.isRunning) origin.start();
     for (const origin of this.origins) await until(`${origin.name} is ready`, BACK_SECONDS, () => origin.isReady());
   }
 
-  /** Breaks something, notes when, and repairs it. */
+  /** Runs one fault, records its time, and repairs it. */
   async suffer(what, act) {
     const fault = { what, from: performance.now(), to: Infinity };
     this.faults.push(fault);
@@ -153,7 +153,7 @@ export class Cluster {
     fault.to = performance.now();
   }
 
-  /** The ways to break it. Each takes the dice for what is left open. */
+  /** The faults by name. Each takes the dice for its random choices. */
   faultsByName() {
     const { postgres, origins } = this;
     const [a, b] = origins;
@@ -181,7 +181,7 @@ export class Cluster {
     };
   }
 
-  /** Moves the service's time, which each process keeps for itself. */
+  /** Advances the service's clock, which each process has for itself. */
   async advance(seconds) {
     const body = JSON.stringify({ advance_seconds: seconds });
     for (const origin of this.origins) await origin.operate('/clock', { method: 'PUT', body });
@@ -192,7 +192,7 @@ export class Cluster {
     await this.postgres.end('SIGINT');
   }
 
-  /** The last lines of everybody's log. */
+  /** The last lines of every process's log. */
   lastWords() {
     const tail = ({ name, log }) => `${name}:\n${readFileSync(log.path, 'utf8').split('\n').slice(-15).join('\n')}`;
     return [this.postgres, ...this.origins].map(tail).join('\n');

@@ -1,6 +1,6 @@
-// Chance that repeats: the same seed makes the same choices, whatever the machine's timing.
+// Repeatable random choices: the same seed gives the same choices, whatever the machine's timing.
 
-/** One sequence of choices. Whoever acts at the same time as others has one of its own, by name. */
+/** One sequence of choices. Each concurrent actor has its own sequence, derived from its name. */
 export class Dice {
   #state;
 
@@ -10,12 +10,12 @@ export class Dice {
     for (const letter of name) this.#state = Math.imul(this.#state ^ letter.codePointAt(0), 0x01000193) >>> 0;
   }
 
-  /** The sequence of somebody else. */
+  /** The sequence of the actor `name`. */
   of(name) {
     return new Dice(this.seed, name);
   }
 
-  /** In [0, 1): mulberry32. */
+  /** A number in [0, 1), by mulberry32. */
   fraction() {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1);
@@ -23,7 +23,7 @@ export class Dice {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   }
 
-  /** A whole number from `least` to `most`. */
+  /** An integer from `least` to `most`, inclusive. */
   between(least, most) {
     return least + Math.floor(this.fraction() * (most - least + 1));
   }

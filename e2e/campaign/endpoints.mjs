@@ -1,4 +1,4 @@
-// Receivers of webhooks, each with manners that change, and what came to them.
+// Webhook receivers whose behaviour can be changed, with a record of the deliveries.
 
 import { createServer } from 'node:https';
 import Stripe from 'stripe';
@@ -6,19 +6,19 @@ import { loopbackCertificate } from '../receiver.mjs';
 
 const stripe = new Stripe('sk_test_unused');
 
-/** How a receiver may treat a delivery. Of the last three a receiver never makes an end. */
+/** The ways in which a receiver can misbehave. In the last three the response never ends. */
 export const MANNERS = ['refuses', 'redirects', 'is gone', 'has enough', 'breaks off', 'floods', 'hangs', 'drips'];
 
-/** One server with as many endpoints as there are paths. */
+/** One server; each path is an endpoint. */
 export class Endpoints {
   #manners = new Map();
-  /** Connections of those that are kept waiting. */
+  /** Connections whose response never ends. */
   #kept = new Set();
-  /** `{path, eventId, type, title, body, attempt, answered, at}`; `answered` is whether it was told 200. */
+  /** `{path, eventId, type, title, body, attempt, answered, at}`; `answered` is whether the response was 200. */
   receipts = [];
-  /** Requests where no delivery may ever go. */
+  /** Paths of requests to URLs that are not endpoints. */
   strays = [];
-  /** Deliveries whose signature no secret of the endpoint made. */
+  /** Paths of deliveries whose signature does not verify with the endpoint's secret. */
   forged = [];
   secrets = new Map();
 
@@ -35,12 +35,12 @@ export class Endpoints {
     return `https://127.0.0.1:${this.server.address().port}${path}`;
   }
 
-  /** From now on an endpoint treats deliveries like this; without a manner it takes them. */
+  /** Sets an endpoint's behaviour from now on; without a manner it accepts deliveries. */
   behave(path, manner) {
     this.#manners.set(path, manner);
   }
 
-  /** Everybody takes what comes from now on, and whoever was kept waiting is let go. */
+  /** Makes every endpoint accept deliveries from now on, and closes the connections whose response never ends. */
   heal() {
     this.#manners.clear();
     for (const socket of this.#kept) socket.destroy();
@@ -104,7 +104,7 @@ export class Endpoints {
     }
   }
 
-  /** A body without an end behind a good status. */
+  /** A body that never ends, after status 200. */
   #flood(response) {
     const more = () => {
       if (!response.destroyed && !response.writableEnded) response.write('x'.repeat(65_536), () => setImmediate(more));
@@ -112,7 +112,7 @@ export class Endpoints {
     more();
   }
 
-  /** A header without an end, letter by letter. */
+  /** A response header that never ends, one byte at a time. */
   #drip(socket) {
     socket.write('HTTP/1.1 200 OK\r\nx-slow: ');
     const drop = setInterval(() => (socket.destroyed ? clearInterval(drop) : socket.write('x')), 200);

@@ -1,18 +1,18 @@
-// Who makes operations, in every way in which a transaction can end, and what they know to be committed.
+// Producers of operations, whose transactions end in every possible way, and the ledger of what was committed.
 
 import { randomUUID } from 'node:crypto';
 
 const sleep = (millis) => new Promise((resolve) => setTimeout(resolve, millis));
-/** The vault that some operations concern. */
+/** The vault of some of the operations. */
 export const VAULT = '1:0x00000000000000000000000000000000000000aa';
 
-/** What was committed, as far as whoever committed it knows. Operations are told apart by their titles. */
+/** The outcome of each operation as its producer knows it. A title identifies an operation. */
 export class Ledger {
-  /** Title to `{title, op, family, vault, began, ended}`; the instants are around its transaction. */
+  /** Title to `{title, op, family, vault, began, ended}`; `began` and `ended` are times before and after its transaction. */
   committed = new Map();
-  /** Titles that were rolled back, or never sent to be committed. */
+  /** Titles of operations that were rolled back, or whose commit was never sent. */
   undone = new Set();
-  /** Operations of which nobody was told what became. */
+  /** Operations whose commit got no response. */
   doubtful = new Map();
   #watchers = new Set();
 
@@ -30,13 +30,13 @@ export class Ledger {
     for (const operation of operations) this.doubtful.set(operation.title, { ...operation, ended: Infinity });
   }
 
-  /** Calls back at each commit, until told to stop. */
+  /** Calls `watcher` at each commit; returns a function that stops this. */
   watch(watcher) {
     this.#watchers.add(watcher);
     return () => this.#watchers.delete(watcher);
   }
 
-  /** Asks the rows themselves what became of the doubtful ones: a row that is visible was committed. */
+  /** Resolves the doubtful operations from the database: a visible row was committed. */
   async settle(postgres) {
     for (const { gid } of await postgres.ask('select gid from pg_prepared_xacts')) await postgres.ask(`commit prepared '${gid}'`);
     const keys = [...this.doubtful.values()].map(({ key }) => key);
@@ -69,7 +69,7 @@ class Producer {
   }
 }
 
-/** Writes operations as any transaction of the service does, and ends transactions in every way that Postgres knows. */
+/** Writes operations as the service's own transactions do, and ends transactions in every way that Postgres has. */
 export class DirectProducer extends Producer {
   constructor(name, dice, ledger, postgres) {
     super(name, dice, ledger);
@@ -86,14 +86,14 @@ export class DirectProducer extends Producer {
           await sleep(this.dice.between(2, 40));
         }
       } catch {
-        await sleep(100); // The database is away; what was under way is in the ledger.
+        await sleep(100); // The database is unavailable; the ledger has the operations in flight.
       } finally {
         await client?.end().catch(() => {});
       }
     }
   }
 
-  /** Between one and five operations, now and then more than a replay gives at once. */
+  /** Between one and five operations, occasionally more than one replay batch. */
   operations() {
     const { dice } = this;
     const count = dice.chance(0.04) ? dice.between(300, 1500) : dice.between(1, 5);
@@ -109,7 +109,7 @@ export class DirectProducer extends Producer {
     const { dice, ledger } = this;
     const operations = this.operations();
     const way = dice.pick(['commit', 'commit', 'commit', 'hold', 'roll back', 'savepoint', 'prepare', 'prepare and roll back']);
-    let asked = false;
+    let commitSent = false;
     try {
       await client.query('begin');
       await insert(client, operations);
@@ -125,20 +125,20 @@ export class DirectProducer extends Producer {
         await client.query('rollback');
         return ledger.undo(operations);
       }
-      asked = true;
+      commitSent = true;
       if (way.startsWith('prepare')) await this.prepared(client, way);
       else await client.query('commit');
       if (way === 'prepare and roll back') ledger.undo(operations);
       else ledger.commit(operations);
     } catch (error) {
-      // Before the commit was asked for nothing can have happened; after that nobody knows.
-      if (asked) ledger.doubt(operations);
+      // Before the commit was sent nothing can have been committed; after that the outcome is unknown.
+      if (commitSent) ledger.doubt(operations);
       else ledger.undo(operations);
       throw error;
     }
   }
 
-  /** Prepares, lets time pass, and ends it. One that a crash leaves behind is committed when all is over. */
+  /** Prepares the transaction, waits, and ends it. `Ledger.settle` commits one that a crash left prepared. */
   async prepared(client, way) {
     const name = randomUUID();
     await client.query(`prepare transaction '${name}'`);
@@ -160,7 +160,7 @@ function insert(client, operations) {
   return client.query(INSERT, columns);
 }
 
-/** Reports events to whichever origin takes them, and reports them again until one has said that it did. */
+/** Reports events to either origin, and retries until one has accepted them. */
 export class Reporter extends Producer {
   constructor(name, dice, ledger, origins) {
     super(name, dice, ledger);

@@ -1,4 +1,4 @@
-// Clients of the event stream: they come, go, sleep and come back with the last id they were given.
+// Clients of the event stream: they connect, disconnect, pause and resume from the last id they received.
 
 import { createParser } from 'eventsource-parser';
 
@@ -6,7 +6,7 @@ const sleep = (millis) => new Promise((resolve) => setTimeout(resolve, millis));
 const STREAM = '/v1/events/stream';
 const OPERATIONS = ['published', 'promoted', 'retracted'];
 
-/** What a client is like. `vault` is what it asks for; the others are chances at every piece that it reads. */
+/** The behaviour of a client. `leaves` and `sleeps` are probabilities per chunk read; a `filtered` client asks for one vault. */
 export const HABITS = {
   steady: {},
   restless: { leaves: 0.03 },
@@ -14,9 +14,9 @@ export const HABITS = {
   filtered: { filtered: true, leaves: 0.02 },
 };
 
-/** One client over all of its connections. `frames` is everything it was shown, in order. */
+/** One client over all of its connections. `frames` is everything it received, in order. */
 export class Client {
-  /** `{connection, event, number, title, gap}`; `number` is the id's, a BigInt, where the frame has one. */
+  /** `{connection, event, number, title, gap}`; `number` is the sequence number of the frame's id (a BigInt), if it has one. */
   frames = [];
   connections = 0;
   cursor = null;
@@ -36,7 +36,7 @@ export class Client {
     });
   }
 
-  /** Ends it. */
+  /** Stops the client. */
   stop() {
     this.stopped = true;
     this.comeBack();
@@ -44,12 +44,12 @@ export class Client {
     return this.done;
   }
 
-  /** The last number it was given. */
+  /** The last sequence number it received; -1 before the first. */
   get place() {
     return this.cursor === null ? -1n : numberOf(this.cursor);
   }
 
-  /** Goes, and stays away until it comes back with the last id that it was given. */
+  /** Disconnects until `comeBack`, which resumes from the last id received. */
   leave() {
     this.away = new Promise((resolve) => (this.#return = resolve));
     this.#stop.abort();
@@ -60,7 +60,7 @@ export class Client {
     this.away = undefined;
   }
 
-  /** From now on it behaves. */
+  /** From now on the client neither leaves nor sleeps. */
   calm() {
     this.habit = {};
   }
@@ -69,7 +69,7 @@ export class Client {
     while (!this.stopped) {
       await this.away;
       this.#stop = new AbortController();
-      await this.connection().catch(() => {}); // However it ended, it comes back.
+      await this.connection().catch(() => {}); // It reconnects however the connection ended.
       await sleep(this.dice.between(10, 200));
     }
   }
@@ -98,7 +98,7 @@ export class Client {
     const body = JSON.parse(data);
     const frame = { connection: this.connections, event };
     if (event === 'ready') {
-      // What it would ask for from now on, had it never been given an id.
+      // The position to resume from until it receives an id.
       this.cursor ??= body.replay.cursor;
       this.connected();
       return;
@@ -119,5 +119,5 @@ export class Client {
   }
 }
 
-/** The number of a cursor. */
+/** The sequence number of a cursor. */
 export const numberOf = (cursor) => BigInt(/^v2:(\d+)$/.exec(cursor)[1]);

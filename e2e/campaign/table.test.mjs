@@ -1,4 +1,4 @@
-// The table of fault cases is true: it has every case, and the tests that it names are there.
+// The table of fault cases in FAULTS.md is complete, and the tests and faults that it names exist.
 
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
@@ -14,13 +14,13 @@ const table = (letters) => {
 const [rows, wholeStack] = [table('FSW'), table('X')];
 const sources = { it: (file) => read('origin', 'tests', 'it', `${file}.rs`), 'origin::http::transport': (file) => read('origin', 'src', 'http', 'transport', `${file}.rs`) };
 
-test('all fifty-three cases of push are there, each with a test or the reason why there is none', () => {
+test('all fifty-three cases of push are in the table, each with a test or the reason why there is none', () => {
   const all = [['F', 16], ['S', 18], ['W', 19]].flatMap(([letter, count]) => Array.from({ length: count }, (_, place) => `${letter}${place + 1}`));
   assert.deepEqual(rows.map(([number]) => number), all);
   for (const [number, , tests, reason] of rows) assert.ok(tests !== 'none' || reason !== '', number);
 });
 
-test('every test that is named is there', () => {
+test('every test named in the table exists', () => {
   let named = 0;
   for (const [number, , tests] of [...rows, ...wholeStack]) {
     for (const [, folder, file, name] of tests.matchAll(/`(it|origin::http::transport)::(\w+)::(\w+)\*?`/g)) {
@@ -34,7 +34,7 @@ test('every test that is named is there', () => {
 /** A campaign's code. */
 const codeOf = (folder) => readdirSync(join(repository, 'e2e', folder)).filter((file) => !file.includes('.test.')).map((file) => read('e2e', folder, file)).join('\n');
 
-test('what the campaign is said to do, it does', () => {
+test('every campaign action named in the table exists', () => {
   const folders = { campaign: codeOf('campaign'), 'stack campaign': codeOf('stack-campaign') };
   for (const [number, , tests] of rows) {
     for (const [, which, said] of tests.matchAll(/((?:stack )?campaign) \(((?:`[^`]+`(?:, )?)+)/g)) {

@@ -1,8 +1,8 @@
-// The recorder's comparison: what was committed against what arrived. It knows nothing of how the service works.
+// Compares what was committed with what arrived, without knowledge of how the service works.
 //
-// Every function gives the violations of one promise as sentences; none is what everybody hopes for.
+// Every function returns the violations of one guarantee as sentences.
 
-/** What a client should have been shown: what the stream tells of, and of a filtered one what concerns its vault. */
+/** Operations that a client should have been shown: those with a stream event and, for a filtered client, of its vault. */
 const wantedBy = (client, committed) => [...committed.values()].filter(({ op, vault }) => op !== null && (client.vault === null || vault === client.vault));
 
 /** Operations that a client was never shown. */
@@ -13,7 +13,7 @@ export function lostOnStreams(clients, committed) {
   });
 }
 
-/** Frames of what was never committed, of what a filter should have kept back, or under another name than the operation's. */
+/** Frames of operations that were never committed, that the filter should have excluded, or whose event name is wrong. */
 export function inventedOnStreams(clients, committed) {
   return clients.flatMap((client) => {
     const wanted = new Map(wantedBy(client, committed).map((operation) => [operation.title, operation]));
@@ -22,14 +22,14 @@ export function inventedOnStreams(clients, committed) {
   });
 }
 
-/** Ids that do not grow, over all connections of a client: who comes back with its last id is shown nothing twice. */
+/** Ids that do not grow over all connections of a client: a client that resumes from its last id is shown nothing twice. */
 export function repeatedOnStreams(clients) {
   return clients.flatMap((client) => {
     const faults = [];
     let last = -1n;
     for (const { number, event, title } of client.frames) {
       if (number === undefined) continue;
-      // A checkpoint repeats the last id where nothing has followed it.
+      // A checkpoint repeats the last id if no operation followed it.
       if (number < last || (number === last && event !== 'cursor')) faults.push(`${client.name} was shown ${title ?? event} with id ${number} after ${last}`);
       last = number;
     }
@@ -37,7 +37,7 @@ export function repeatedOnStreams(clients) {
   });
 }
 
-/** One number for two operations, or two numbers for one: all clients must agree. */
+/** One sequence number for two operations, or two for one; all clients must agree. */
 export function renumbered(clients) {
   const titles = new Map();
   const numbers = new Map();
@@ -55,8 +55,8 @@ export function renumbered(clients) {
 }
 
 /**
- * Numbers that a client who asked for everything was led past without a word. Only operations that are not for streams have
- * numbers without a frame: exactly as many are missing as there are of those.
+ * Sequence numbers that an unfiltered client missed without a gap. Only operations without a stream event have a number but no
+ * frame, so exactly that many numbers must be missing.
  */
 export function skipped(clients, committed) {
   const silent = [...committed.values()].filter(({ op }) => op === null).length;
@@ -69,20 +69,20 @@ export function skipped(clients, committed) {
   });
 }
 
-/** Gaps that nothing explains, connections that end after a gap that lets them go on, and the reverse. */
+/** Gaps with an unexpected reason, and connections that continue after a gap that must end them. */
 export function unexplained(clients) {
   const closing = ['queue_overflow', 'replay_truncated', 'replay_failed'];
   return clients.flatMap(({ name, frames }) =>
     frames.flatMap((frame, place) => {
       if (frame.gap === undefined) return [];
-      // Nothing here is a day old, and no number that was given is ever unknown.
-      if (!closing.includes(frame.gap.reason)) return [`${name} was told ${frame.gap.reason}`];
+      // Other reasons cannot occur: nothing here is a day old, and every cursor used was issued by the service.
+      if (!closing.includes(frame.gap.reason)) return [`${name} got a gap with reason ${frame.gap.reason}`];
       return frames[place + 1]?.connection === frame.connection ? [`${name} was shown more after ${frame.gap.reason}`] : [];
     }),
   );
 }
 
-/** Of two operations of which one began after the other was committed, the later one first. */
+/** Pairs shown in the wrong order: an operation that began after another's commit was shown before it. */
 export function reordered(clients, committed) {
   return clients.flatMap(({ name, frames }) => {
     let newest = { began: -Infinity };
@@ -98,7 +98,7 @@ export function reordered(clients, committed) {
 
 const wants = ({ families }, { family }) => family !== null && families.includes(family);
 
-/** Deliveries that no endpoint was able to take. */
+/** Events that an endpoint subscribed to and never accepted. */
 export function lostDeliveries(hooks, receipts, committed) {
   return hooks.flatMap((hook) => {
     const taken = new Set(receipts.filter(({ path, answered }) => path === hook.path && answered).map(({ title }) => title));
@@ -106,7 +106,7 @@ export function lostDeliveries(hooks, receipts, committed) {
   });
 }
 
-/** Deliveries of what was never committed, or to somebody who did not ask for it. */
+/** Deliveries of operations that were never committed, or to an endpoint not subscribed to the event type. */
 export function inventedDeliveries(hooks, receipts, committed) {
   const byPath = new Map(hooks.map((hook) => [hook.path, hook]));
   return receipts.filter(({ path, title, type }) => {
@@ -115,7 +115,7 @@ export function inventedDeliveries(hooks, receipts, committed) {
   }).map(({ path, title, type }) => `${path} got ${title} as ${type}`);
 }
 
-/** Events whose id or content changed from one attempt to another. */
+/** Events whose id or content changed between attempts. */
 export function changedEvents(receipts) {
   const events = new Map();
   const titles = new Map();
@@ -127,7 +127,7 @@ export function changedEvents(receipts) {
   });
 }
 
-/** Events that came again although they had been taken and nothing had happened meanwhile that could have hidden it. */
+/** Events delivered again after they were accepted, without a fault in between that could have hidden the acceptance. */
 export function repeatedDeliveries(receipts, faults) {
   const taken = new Map();
   return receipts.flatMap(({ path, eventId, title, answered, at }) => {
@@ -135,6 +135,6 @@ export function repeatedDeliveries(receipts, faults) {
     const since = taken.get(name);
     if (answered) taken.set(name, at);
     const excused = since === undefined || faults.some(({ from, to }) => from <= at && to >= since);
-    return excused ? [] : [`${path} got ${title} again after it had taken it`];
+    return excused ? [] : [`${path} got ${title} again after it had accepted it`];
   });
 }

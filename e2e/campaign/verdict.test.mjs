@@ -1,4 +1,4 @@
-// The recorder of the fault campaign sees what it should: each broken promise, and no other, in a record that is whole but for that.
+// The fault campaign's verdict detects each broken guarantee, and only that one, in a record that is otherwise correct.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -13,7 +13,7 @@ const OPERATIONS = [
 const committed = new Map(OPERATIONS.map((operation) => [operation.title, operation]));
 const hooks = [{ path: '/all', families: ['event.published', 'event.retracted', 'rating.changed'] }];
 
-/** What everybody would have got, had nothing gone wrong; each test changes one thing. */
+/** A record without violations; each test changes one thing. */
 function record() {
   const shown = (number, event, title, connection = 1) => ({ connection, event, number, title });
   const all = { name: 'all', vault: null, first: 0n, frames: [shown(1n, 'published', 'one'), shown(3n, 'retracted', 'two', 2), shown(4n, 'promoted', 'three', 2)] };
@@ -22,7 +22,7 @@ function record() {
   return { clients: [all, some], receipts: [receipt('one', 'event.published', 10), receipt('silent', 'rating.changed', 11), receipt('two', 'event.retracted', 12)], faults: [] };
 }
 
-/** The promises that a record breaks, by the function that says so. */
+/** The guarantees that a record breaks, named by the function that reports it. */
 function broken({ clients, receipts, faults }) {
   const found = {
     lostOnStreams: verdict.lostOnStreams(clients, committed),
@@ -40,47 +40,47 @@ function broken({ clients, receipts, faults }) {
   return Object.keys(found).filter((promise) => found[promise].length > 0);
 }
 
-/** The same after a change of the record. */
+/** The guarantees broken after a change of the record. */
 const after = (change) => {
   const whole = record();
   change(whole);
   return broken(whole);
 };
 
-describe('the recorder of the fault campaign', () => {
-  test('has nothing against a record that is whole', () => assert.deepEqual(broken(record()), []));
+describe("the fault campaign's verdict", () => {
+  test('finds no violation in a correct record', () => assert.deepEqual(broken(record()), []));
 
-  test('misses what a client was not shown, and sees that nobody said so', () => {
+  test('finds an operation that a client was not shown, and that no gap was sent', () => {
     assert.deepEqual(after(({ clients }) => clients[0].frames.splice(1, 1)), ['lostOnStreams', 'skipped']);
     assert.deepEqual(after(({ clients }) => clients[1].frames.splice(0, 1)), ['lostOnStreams']);
   });
 
-  test('sees what was never committed, what a filter let through, and a wrong name', () => {
+  test('finds an operation that was never committed, one that the filter should exclude, and a wrong event name', () => {
     const rolledBack = { connection: 2, event: 'published', number: 5n, title: 'never' };
     assert.deepEqual(after(({ clients }) => clients[0].frames.push(rolledBack)), ['inventedOnStreams']);
     assert.deepEqual(after(({ clients }) => Object.assign(clients[1].frames[1], { event: 'retracted', title: 'two' })), ['inventedOnStreams']);
     assert.deepEqual(after(({ clients }) => (clients[0].frames[0].event = 'promoted')), ['inventedOnStreams']);
   });
 
-  test('sees a frame that came twice, and a number that was skipped or given twice', () => {
+  test('finds a repeated frame, and a sequence number that was skipped or used twice', () => {
     assert.deepEqual(after(({ clients }) => clients[0].frames.push(clients[0].frames[2])), ['repeatedOnStreams']);
     assert.deepEqual(after(({ clients }) => clients.forEach(({ frames }) => (frames[2].number = 5n))), ['skipped']);
     assert.deepEqual(after(({ clients }) => (clients[1].frames[0].number = 2n)), ['renumbered']);
   });
 
-  test('sees a gap that nothing explains, and one that does not end what it should', () => {
+  test('finds an unexpected gap, and a gap that does not end the connection', () => {
     const gap = (reason) => ({ connection: 1, event: 'gap', gap: { reason } });
     assert.deepEqual(after(({ clients }) => clients[0].frames.splice(1, 0, gap('cursor_unknown'))), ['unexplained']);
     assert.deepEqual(after(({ clients }) => clients[0].frames.splice(1, 0, gap('queue_overflow'))), []);
     assert.deepEqual(after(({ clients }) => clients[0].frames.splice(0, 0, gap('queue_overflow'))), ['unexplained']);
   });
 
-  test('sees an effect before its cause', () => {
+  test('finds an effect shown before its cause', () => {
     const swapped = ({ clients: [{ frames }] }) => ([frames[0].title, frames[1].title, frames[0].event, frames[1].event] = ['two', 'one', 'retracted', 'published']);
     assert.deepEqual(after(swapped), ['renumbered', 'reordered']);
   });
 
-  test('sees a delivery that is lost, refused for good, invented, changed or repeated without need', () => {
+  test('finds a delivery that is lost, refused for good, invented, changed or repeated without need', () => {
     assert.deepEqual(after(({ receipts }) => receipts.pop()), ['lostDeliveries']);
     assert.deepEqual(after(({ receipts }) => (receipts[0].answered = false)), ['lostDeliveries']);
     assert.deepEqual(after(({ receipts }) => receipts.push({ ...receipts[0], title: 'never', eventId: 'another' })), ['inventedDeliveries']);
@@ -88,7 +88,7 @@ describe('the recorder of the fault campaign', () => {
     assert.deepEqual(after(({ receipts }) => receipts.push({ ...receipts[0], at: 20 })), ['repeatedDeliveries']);
   });
 
-  test('excuses a repetition that a fault explains, or an answer that was none', () => {
+  test('excuses a repetition after a fault or after an attempt that was not accepted', () => {
     const fault = { what: 'killed', from: 15, to: 16 };
     assert.deepEqual(after(({ receipts, faults }) => (receipts.push({ ...receipts[0], at: 20 }), faults.push(fault))), []);
     assert.deepEqual(after(({ receipts }) => receipts.unshift({ ...receipts[0], at: 5, answered: false })), []);

@@ -5,7 +5,8 @@ import { bearer, mint, verb } from '../operator.mjs';
 import { OwnBasket } from '../own-basket.mjs';
 import { newCaller } from '../stack.mjs';
 
-const NOWHERE = `0x${'0'.repeat(40)}`;
+/** A valid address of no vault. */
+const UNKNOWN_ADDRESS = `0x${'0'.repeat(40)}`;
 
 /** Error code to a request that causes it. Codes that only a failure of the service causes are not included. */
 export const PROVOKED = {
@@ -15,25 +16,25 @@ export const PROVOKED = {
   ADDRESS_NAMESPACE_MISMATCH: (stack) => stack.get(`/v1/vault/devnet/${'1'.repeat(32)}`),
   INVALID_CURSOR: (stack, headers) => stack.get('/v1/vaults/changes?since=no-cursor', { headers }),
   INVALID_BODY: (stack, headers) => stack.post('/v1/graph/check', { portfolioRef: 'treasury-1', positions: [{ amountUsd: -1 }] }, headers),
-  TOO_MANY_ITEMS: (stack) => stack.post('/v1/vaults/batch', { addresses: Array(101).fill(NOWHERE) }),
+  TOO_MANY_ITEMS: (stack) => stack.post('/v1/vaults/batch', { addresses: Array(101).fill(UNKNOWN_ADDRESS) }),
   WEBHOOK_URL_REJECTED: (stack, headers) => stack.post('/v1/webhooks', { url: 'http://localhost/risk', families: ['event.published'] }, headers),
   UNAUTHORIZED: (stack) => stack.get('/v1/me', { headers: bearer(`pk_live_${'0'.repeat(32)}`) }),
   FORBIDDEN: (stack) => stack.get('/v1/graph/look-through?vaults=1', { headers: bearer(stack.keys.data) }),
-  NOT_FOUND: (stack) => stack.get(`/v1/vault/devnet/${NOWHERE}`),
+  NOT_FOUND: (stack) => stack.get(`/v1/vault/devnet/${UNKNOWN_ADDRESS}`),
   CONFLICT: async (stack, headers) => {
     const named = { ...headers, 'idempotency-key': randomUUID() };
-    const ask = () => stack.post('/v1/webhooks', { url: 'https://127.0.0.1:8443/risk', families: ['event.published'] }, named);
-    const { id } = (await ask()).json.data;
+    const create = () => stack.post('/v1/webhooks', { url: 'https://127.0.0.1:8443/risk', families: ['event.published'] }, named);
+    const { id } = (await create()).json.data;
     await verb(stack, 'webhooks', 'rotate', String(id), '--overlap', '1');
-    const answer = await ask();
+    const answer = await create();
     await stack.get(`/v1/webhooks/${id}`, { method: 'DELETE', headers });
     return answer;
   },
   IDEMPOTENCY_KEY_REUSED: async (stack, headers) => {
     const named = { ...headers, 'idempotency-key': randomUUID() };
-    const ask = (path) => stack.post('/v1/webhooks', { url: `https://127.0.0.1:8443${path}`, families: ['event.published'] }, named);
-    const made = await ask('/one');
-    const answer = await ask('/two');
+    const create = (path) => stack.post('/v1/webhooks', { url: `https://127.0.0.1:8443${path}`, families: ['event.published'] }, named);
+    const made = await create('/one');
+    const answer = await create('/two');
     await stack.get(`/v1/webhooks/${made.json.data.id}`, { method: 'DELETE', headers });
     return answer;
   },
@@ -49,12 +50,12 @@ export const PROVOKED = {
   UNSUPPORTED_MEDIA_TYPE: (stack) => stack.post('/v1/vaults/batch', 'ids=1', { 'content-type': 'application/x-www-form-urlencoded' }),
   RATE_LIMITED: async (stack) => {
     const headers = { 'cf-connecting-ip': newCaller() };
-    // If a window ends in between, the limit of the next one is reached.
-    for (let asked = 0; asked < 25; asked += 1) {
+    // 25 requests exceed the limit even if a rate-limit window ends between them.
+    for (let sent = 0; sent < 25; sent += 1) {
       const answer = await stack.get('/v1/chains', { headers });
       if (answer.status === 429) return answer;
     }
-    throw new Error('no request was refused');
+    throw new Error('none of 25 requests got status 429');
   },
 };
 

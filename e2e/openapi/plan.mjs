@@ -44,12 +44,12 @@ export class Plan {
     return { authorization: `Bearer ${credential}` };
   }
 
-  #ask(target, headers = { authorization: `Bearer ${this.#stack.keys.decisioning}` }) {
+  #get(target, headers = { authorization: `Bearer ${this.#stack.keys.decisioning}` }) {
     return this.#stack.get(target, { headers });
   }
 
   async #rows(target) {
-    const answer = await this.#ask(target);
+    const answer = await this.#get(target);
     assert.equal(answer.status, 200, `${target}: ${answer.text}`);
     return answer.json.data;
   }
@@ -65,10 +65,10 @@ export class Plan {
     return this.#once(`vault ${suffix}`, async () => {
       const rows = await this.#rows('/v1/vaults?limit=100&sortBy=tvl_usd');
       for (const row of rows.filter((row) => row.total_score !== null)) {
-        const answer = await this.#ask(`/v1/vault/devnet/${row.address}${suffix}`);
+        const answer = await this.#get(`/v1/vault/devnet/${row.address}${suffix}`);
         if (answer.status === 200 && wanted(answer.json.data)) return row;
       }
-      throw new Error(`no vault of the demo answers ${suffix}`);
+      throw new Error(`the demo has no vault whose detail route ${suffix} answers 200 with the wanted data`);
     });
   }
 
@@ -149,9 +149,9 @@ export class Plan {
       AssetSymbolHistory: async () => ({ path: { symbol: (await first('/v1/assets')).asset_symbol }, query: { range: '7d' } }),
       Portfolio: async () => {
         const { address } = await this.#vaultThat('/holders', (data) => data.top_holders.length > 0);
-        const holders = (await this.#ask(`/v1/vault/devnet/${address}/holders`)).json.data.top_holders;
+        const holders = (await this.#get(`/v1/vault/devnet/${address}/holders`)).json.data.top_holders;
         for (const holder of holders) {
-          const answer = await this.#ask(`/v1/portfolio/${holder.address}`);
+          const answer = await this.#get(`/v1/portfolio/${holder.address}`);
           if (answer.status === 200 && answer.json.data.positions.length > 0) return { path: { address: holder.address } };
         }
         return { path: { address: holders[0].address } };

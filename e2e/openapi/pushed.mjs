@@ -135,8 +135,8 @@ function bodyOf(curl) {
 
 /** Reads parsed frames into `found`, by name, until `enough(found)` is true. */
 async function read(url, headers, found, enough) {
-  const hangUp = new AbortController();
-  const response = await fetch(url, { headers, signal: hangUp.signal });
+  const abort = new AbortController();
+  const response = await fetch(url, { headers, signal: abort.signal });
   assert.equal(response.status, 200);
   const parser = createParser({
     onEvent: ({ id, event, data }) => found.set(`stream.${event}`, { ...(id && { id }), event, data }),
@@ -148,7 +148,7 @@ async function read(url, headers, found, enough) {
       if (await enough(found)) return;
     }
   } finally {
-    hangUp.abort();
+    abort.abort();
   }
 }
 
@@ -160,14 +160,14 @@ export async function frames(stack) {
   const headers = bearer(stack.keys.decisioning);
   const { href } = new URL('/v1/events/stream?since=1', stack.edge);
   await read(href, { ...headers, 'cf-connecting-ip': '2001:db8:77::1' }, found, () => found.has('stream.retracted') && found.has('stream.published'));
-  await leaving(stack, headers, found);
+  await recordDraining(stack, headers, found);
   // A filter that excludes all events, so that only `cursor` frames arrive.
   await read(`${href}&vaultId=none`, { ...headers, 'cf-connecting-ip': '2001:db8:77::2' }, found, () => found.has('stream.cursor'));
   return found;
 }
 
 /** Records the `draining` frame of a second origin process, which no other client uses. */
-async function leaving(stack, headers, found) {
+async function recordDraining(stack, headers, found) {
   const first = await freePorts(3);
   const [edge, relay, admin] = [0, 1, 2].map((offset) => `127.0.0.1:${first + offset}`);
   const origin = serve(stack, { RDS_EDGE_ADDR: edge, RDS_RELAY_ADDR: relay, RDS_ADMIN_ADDR: admin });

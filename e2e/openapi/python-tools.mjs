@@ -28,17 +28,18 @@ export function environment(name, requirements) {
   const folder = join(cache(), `${name}-${lock}`);
   if (!existsSync(folder)) {
     mkdirSync(cache(), { recursive: true });
-    const half = mkdtempSync(join(cache(), `${name}-`));
-    installed('python3', '-m', 'venv', half);
+    // Installed under a temporary name and renamed, so that an interrupted installation is not used.
+    const partial = mkdtempSync(join(cache(), `${name}-`));
+    execute('python3', '-m', 'venv', partial);
     // Wheels only: building a source package would run its code.
     const checked = ['--no-deps', '--only-binary', ':all:', '--require-hashes', '--requirement', requirements];
-    installed(join(half, 'bin/python'), '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', ...checked);
-    renameSync(half, folder);
+    execute(join(partial, 'bin/python'), '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', ...checked);
+    renameSync(partial, folder);
   }
   return folder;
 }
 
-function installed(command, ...words) {
+function execute(command, ...words) {
   const { status, stderr, error } = spawnSync(command, words, { encoding: 'utf8' });
   if (status !== 0) throw new Error(`${command} ${words.join(' ')}: ${error ?? stderr}`);
 }

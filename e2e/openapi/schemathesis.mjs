@@ -22,7 +22,7 @@ const REQUIREMENTS = fileURLToPath(new URL('requirements.txt', HERE));
 /** Default phases, which take a few minutes. `fuzzing` takes longer and tries more unusual requests. */
 const PHASES = 'examples,coverage';
 
-/** The command line of the program, which is installed on first use. */
+/** The command line of schemathesis, which is installed on first use. */
 function program() {
   return [join(environment('schemathesis', REQUIREMENTS), 'bin/python'), '-c', 'from schemathesis.cli import schemathesis; schemathesis()'];
 }
@@ -33,11 +33,11 @@ export async function run(stack, words = [], show = () => {}) {
   const folder = mkdtempSync(join(tmpdir(), 'rds-schemathesis-'));
   const phases = words.includes('--phases') ? [] : ['--phases', PHASES];
   // Without a database, so that a run does not depend on earlier runs.
-  const forgetful = words.includes('--generation-deterministic') ? [] : ['--generation-database', 'none'];
+  const database = words.includes('--generation-deterministic') ? [] : ['--generation-database', 'none'];
   const [python, ...start] = program();
   const all = [
     ...start, '--config-file', fileURLToPath(new URL('schemathesis.toml', HERE)), 'run', fileURLToPath(FILE),
-    '--url', stack.edge, '--checks', 'all', '--continue-on-failure', '--no-color', ...phases, ...forgetful, ...words,
+    '--url', stack.edge, '--checks', 'all', '--continue-on-failure', '--no-color', ...phases, ...database, ...words,
   ];
   const env = {
     ...process.env, RDS_KEY: key, RDS_INDEX_TOKEN: stack.index_token, SCHEMATHESIS_HOOKS: 'hooks', PYTHONPATH: fileURLToPath(HERE),

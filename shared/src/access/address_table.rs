@@ -1,8 +1,8 @@
-//! Counters of addresses and of their neighbourhoods in bounded memory.
+//! Rate-limit counters of addresses and of their neighbourhoods, in bounded memory.
 //!
-//! When it is full it forgets what says nothing any more, then whoever was idle and used least today. While everybody in it is
-//! busy, an address that is new is bounded by its neighbourhood alone, and a neighbourhood that is new shares a counter with those
-//! few whose keyed hash begins alike. So strangers never share one counter that anybody can fill.
+//! A full table drops expired counters, then counters unused in this window, those with the fewest requests today first. While all
+//! its counters are in use, a new address is limited by its neighbourhood alone, and a new neighbourhood uses one of [`SHARED`]
+//! counters, chosen by its keyed hash. So newcomers never share one single counter that an attacker could exhaust.
 
 use super::ClientNet;
 use super::budget::{
@@ -13,37 +13,37 @@ use super::salt::Salt;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-/// Counters that neighbourhoods share once there is no room for more of their own.
+/// Number of counters that new neighbourhoods share while the table is full.
 pub const SHARED: u16 = 1_024;
 
-/// Whose counters.
+/// The owner of a counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Owner {
     Address(ClientNet),
     Neighbourhood(Neighbourhood),
-    /// Those neighbourhoods whose keyed hash begins so.
+    /// All neighbourhoods whose keyed hash starts with this number, modulo [`SHARED`].
     Shared(u16),
 }
 
 type Key = (Owner, AddressBudget);
 
-/// The counters.
+/// The counters, one for each owner and budget.
 #[derive(Debug)]
 pub struct AddressTable {
     counts: BTreeMap<Key, AddressCount>,
-    /// Counters from which on addresses get none of their own; neighbourhoods get a quarter more.
-    most: usize,
-    /// The window in which it was seen that everybody is busy.
+    /// Size from which new addresses get no counter of their own; for neighbourhoods it is a quarter larger.
+    max_counters: usize,
+    /// The window in which dropping counters freed too little, because nearly all are in use.
     busy_in: Option<i64>,
 }
 
 impl AddressTable {
-    /// A table of `most` addresses and budgets.
-    pub const fn new(most: usize) -> Self {
-        AddressTable { counts: BTreeMap::new(), most, busy_in: None }
+    /// A table of about `max_counters` counters.
+    pub const fn new(max_counters: usize) -> Self {
+        AddressTable { counts: BTreeMap::new(), max_counters, busy_in: None }
     }
 
-    /// Charges a request of `net`, and with `shared` its neighbourhood, too. Every request gets a verdict.
+    /// Charges a request to the address `net`, and with `shared` also to its neighbourhood.
     pub fn take(
         &mut self,
         (net, budget): (ClientNet, AddressBudget),
@@ -54,7 +54,7 @@ impl AddressTable {
         let around = net.neighbourhood();
         let times = around.ratio();
         let address = (Owner::Address(net), budget);
-        let own = self.has_room(&address, self.most, now_seconds).then_some(address);
+        let own = self.has_room(&address, self.max_counters, now_seconds).then_some(address);
         let shared =
             if shared || own.is_none() { Some(self.neighbourhood((around, budget), salt, now_seconds)) } else { None };
         let count = |key: &Option<Key>| key.and_then(|key| self.counts.get(&key)).copied().unwrap_or_default();
@@ -66,7 +66,7 @@ impl AddressTable {
             (None, _) => AddressCounters::Neighbourhood(around),
         };
         let verdict = take_address(counters, budget, now_seconds);
-        // A refusal leaves nothing behind: who is refused cannot fill the table.
+        // A refusal is not stored, so refused callers cannot fill the table.
         if verdict.admitted {
             self.counts.extend(own.map(|key| (key, own_count)));
             self.counts.extend(shared.map(|key| (key, shared_count)));
@@ -74,7 +74,7 @@ impl AddressTable {
         verdict
     }
 
-    /// The counter of a neighbourhood, its own while there is room.
+    /// The counter of a neighbourhood: its own while there is room, else a shared one.
     fn neighbourhood(
         &mut self,
         (around, budget): (Neighbourhood, AddressBudget),
@@ -82,7 +82,7 @@ impl AddressTable {
         now_seconds: i64,
     ) -> Key {
         let key = (Owner::Neighbourhood(around), budget);
-        match self.has_room(&key, self.most.saturating_add(self.most / 4), now_seconds) {
+        match self.has_room(&key, self.max_counters.saturating_add(self.max_counters / 4), now_seconds) {
             true => key,
             false => (Owner::Shared(shared_by(around, salt)), budget),
         }
@@ -100,25 +100,25 @@ impl AddressTable {
         spent(Owner::Address(net), 1) || spent(Owner::Neighbourhood(around), around.ratio())
     }
 
-    /// Whether there is a counter of `key`, or room for one among `most`.
-    fn has_room(&mut self, key: &Key, most: usize, now_seconds: i64) -> bool {
-        if self.counts.len() < most || self.counts.contains_key(key) {
+    /// Whether `key` has a counter, or the table has room for it below `max_counters` counters.
+    fn has_room(&mut self, key: &Key, max_counters: usize, now_seconds: i64) -> bool {
+        if self.counts.len() < max_counters || self.counts.contains_key(key) {
             return true;
         }
         let window = window_of(now_seconds);
         if self.busy_in != Some(window) {
             self.forget(now_seconds);
-            // A look through everything that finds little to forget is not repeated in this window.
-            let found = self.most.saturating_sub(self.counts.len());
-            self.busy_in = (found < self.most / 16).then_some(window);
+            // A full scan that freed less than a sixteenth is not repeated in this window.
+            let found = self.max_counters.saturating_sub(self.counts.len());
+            self.busy_in = (found < self.max_counters / 16).then_some(window);
         }
-        self.counts.len() < most
+        self.counts.len() < max_counters
     }
 
-    /// Forgets what says nothing any more, and of those who are idle the ones who used least today, until a quarter is free.
+    /// Drops expired counters, then those unused in this window (fewest requests today first), until a quarter of the table is free.
     fn forget(&mut self, now_seconds: i64) {
         self.counts.retain(|(_, budget), count| count.counts(*budget, now_seconds));
-        let kept = self.most.saturating_sub(self.most / 4);
+        let kept = self.max_counters.saturating_sub(self.max_counters / 4);
         let window = window_of(now_seconds);
         let idle = self.counts.iter().filter(|(_, count)| count.minute.used_in(window) == 0);
         let mut idle: Vec<(u32, Key)> = idle.map(|(key, count)| (count.day.used, *key)).collect();
@@ -148,7 +148,7 @@ mod tests {
         ClientNet::V4(Ipv4Addr::from_bits(number))
     }
 
-    /// One network of a site.
+    /// One /64 network of a single /48 site.
     fn v6(number: u16) -> ClientNet {
         ClientNet::of(core::net::Ipv6Addr::new(0x2001, 0xdb8, 1, number, 0, 0, 0, 1).into())
     }
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_share_what_thirty_two_addresses_have_and_a_key_is_not_charged_to_them() {
+    fn an_ipv4_24_has_the_limit_of_32_addresses_and_a_request_with_a_key_does_not_count_towards_it() {
         let mut table = AddressTable::new(1_000);
         let served = (0..2_560).filter(|n| take(&mut table, n % 256, NOW).admitted).count();
         assert_eq!(served, 320);
@@ -173,15 +173,15 @@ mod tests {
     }
 
     #[test]
-    fn who_is_refused_leaves_nothing_behind() {
+    fn a_refused_request_adds_no_counter() {
         let mut table = AddressTable::new(1_000);
         let served = (0..=u16::MAX).filter(|n| table.take((v6(*n), ANONYMOUS), true, &SALT, NOW).admitted).count();
         assert_eq!(served, 160);
-        assert_eq!(table.counts.len(), 161, "as many networks as their site has requests");
+        assert_eq!(table.counts.len(), 161, "one counter a request admitted to the site, and the site's own");
     }
 
     #[test]
-    fn who_is_busy_stays_counted_and_who_used_least_is_forgotten_first() {
+    fn counters_in_use_are_kept_and_the_least_used_idle_ones_are_dropped_first() {
         let mut table = AddressTable::new(64);
         (0..10).for_each(|_| assert!(take(&mut table, apart(1), NOW).admitted));
         take(&mut table, apart(2), NOW);
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn while_everybody_is_busy_newcomers_are_bounded_by_their_neighbourhood_and_share_no_one_counter() {
+    fn in_a_full_table_new_addresses_are_limited_by_their_neighbourhood_and_do_not_all_share_one_counter() {
         let mut table = AddressTable::new(64);
         for number in 1..=5_000 {
             take(&mut table, apart(number), NOW);
@@ -203,13 +203,13 @@ mod tests {
         assert!(table.counts.len() <= 64 + 16 + usize::from(SHARED), "{}", table.counts.len());
         let newcomer = apart(9_999);
         let served = (0..1_000).filter(|_| take(&mut table, newcomer, NOW).admitted).count();
-        assert!((290..=320).contains(&served), "its neighbourhood's allowance, less what a few others used: {served}");
-        assert!(take(&mut table, apart(8_888), NOW).admitted, "and others go on");
+        assert!((290..=320).contains(&served), "its neighbourhood's limit, less what a few others used: {served}");
+        assert!(take(&mut table, apart(8_888), NOW).admitted, "other newcomers are still admitted");
         assert!(take(&mut table, newcomer, NOW + 60).admitted);
     }
 
     proptest! {
-        /// However many ask, memory is bounded; as long as there is room the limits are exact.
+        /// As long as the table has room, the limits are exact.
         #[test]
         fn limits_are_exact_while_there_is_room(
             asks in proptest::collection::vec((0u32..4, 0u32..4, 0i64..15, any::<bool>()), 1..600),

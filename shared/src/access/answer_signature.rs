@@ -1,4 +1,4 @@
-//! The origin's signature over an answer: it proves to the edge that the origin answered, and answered this very request.
+//! The answer signature: it proves to the edge that an answer comes from the origin and belongs to the edge's request.
 //!
 //! The header reads `v1;<key id>;<sha256 hex of the body, or - for a stream>;<hex mac>`. The MAC covers the request's nonce, the
 //! status, the body's digest and every header of [`SIGNED`]. The key is the one that the request was signed with.
@@ -14,7 +14,7 @@ use hmac::Mac;
 
 /// Response headers that are signed, and the only ones that the edge reads. The order is that of the signed text.
 ///
-/// Proxies between origin and edge must pass them on unchanged; only `etag` may become weak, which compressing proxies do.
+/// Proxies between origin and edge must not change them, except that a strong `etag` may become weak, as compressing proxies do.
 pub const SIGNED: [&str; 10] = [
     headers::CONTENT_TYPE,
     "cache-control",
@@ -28,7 +28,7 @@ pub const SIGNED: [&str; 10] = [
     headers::UNKNOWN_VALUES,
 ];
 
-/// First line of the signed text. It begins no assertion's text, so neither passes for the other.
+/// First line of the signed text. No assertion's text starts with it, so neither signature passes for the other.
 const CONTEXT: &str = "answer-v1";
 
 /// The head of an answer.
@@ -36,7 +36,6 @@ const CONTEXT: &str = "answer-v1";
 pub struct AnswerHead<'a> {
     /// The nonce of the request's assertion.
     pub nonce: &'a str,
-    /// The status.
     pub status: u16,
     /// The values of the headers of [`SIGNED`], in that order.
     pub headers: SignedHeaders<'a>,
@@ -45,8 +44,8 @@ pub struct AnswerHead<'a> {
 /// The values of the headers of [`SIGNED`], in that order; `None` for a header that the answer does not have.
 pub type SignedHeaders<'a> = [Option<&'a str>; SIGNED.len()];
 
-/// Picks the signed headers out of an answer's headers, given with lower-case names. Of a repeated header the first value counts; a
-/// value that is not text counts as absent.
+/// Picks the signed headers out of an answer's headers, given with lower-case names. The first text value of a header is used; values
+/// that are not text are ignored.
 pub fn signed_headers<'a, 'n>(all: impl IntoIterator<Item = (&'n str, Option<&'a str>)>) -> SignedHeaders<'a> {
     let mut signed = SignedHeaders::default();
     for (name, value) in all {
@@ -58,19 +57,19 @@ pub fn signed_headers<'a, 'n>(all: impl IntoIterator<Item = (&'n str, Option<&'a
     signed
 }
 
-/// Why an answer is not the origin's; for the log.
+/// Why an answer is not accepted as the origin's; logged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AnswerError {
-    /// It has no signature: an intermediary wrote it, the origin's HTTP layer refused the request, or the origin is of a release
-    /// that signs nothing.
+    /// The answer has no signature: an intermediary wrote it, the origin's HTTP layer refused the request, or the origin runs a release
+    /// that does not sign answers.
     Unsigned,
-    /// The signature is not of the form.
+    /// The signature header is not in the expected format.
     Malformed,
-    /// Signed with another key than the request.
+    /// The answer is signed with another key than the request.
     OtherKey,
-    /// The signature is of another answer, or of the answer to another request.
+    /// The signature belongs to another answer, or to the answer to another request.
     Mismatch,
-    /// The head is the origin's, and the body is not.
+    /// The head is the origin's, but the body does not match its signed digest.
     OtherBody,
 }
 
@@ -102,11 +101,11 @@ impl AssertionKey {
         let mac = self.keyed(&text(answer, digest)).finalize().into_bytes();
         header.push(b';');
         push_hex(&mac, &mut header);
-        // A key's name, hex and separators: ASCII.
+        // The key's name, hex and separators are ASCII, so this cannot fail.
         String::from_utf8(header).unwrap_or_default()
     }
 
-    /// Checks the header that signs `answer`, in constant time. `body` is the digest of the body that came, `None` for a stream.
+    /// Checks the header that signs `answer`, in constant time. `body` is the digest of the received body, `None` for a stream.
     pub fn verify_answer(
         &self,
         header: Option<&str>,
@@ -133,7 +132,7 @@ impl AssertionKey {
     }
 }
 
-/// Stands for the digest of a body that has no end.
+/// Replaces the body's digest in the header of a stream.
 const STREAM: &str = "-";
 
 /// Length of the header without the key's name.
@@ -177,14 +176,14 @@ mod tests {
     }
 
     #[test]
-    fn the_first_value_that_is_text_is_signed() {
+    fn the_first_text_value_of_a_header_is_signed() {
         let all = [("etag", None), ("x-other", Some("a")), ("etag", Some("b")), ("etag", Some("c"))];
         let signed: Vec<_> = SIGNED.into_iter().zip(signed_headers(all)).filter(|(_, value)| value.is_some()).collect();
         assert_eq!(signed, [("etag", Some("b"))]);
     }
 
     #[test]
-    fn only_the_answer_that_was_signed_is_the_origins() {
+    fn only_the_signed_answer_is_accepted_as_the_origins() {
         let key = AssertionKey::parse(KEY).unwrap();
         let body = BodyDigest::of(BODY);
         let signed = key.sign_answer(&head(NONCE, 200, HEADERS), Some(&body));
@@ -203,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_streams_head_is_signed_alone() {
+    fn the_signature_of_a_stream_covers_its_head_only() {
         let key = AssertionKey::parse(KEY).unwrap();
         let signed = key.sign_answer(&head(NONCE, 200, HEADERS), None);
         assert_eq!(key.verify_answer(Some(&signed), &head(NONCE, 200, HEADERS), None), Ok(()));
@@ -212,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn another_key_or_another_form_signs_nothing() {
+    fn a_signature_of_another_key_or_in_another_format_is_rejected() {
         let key = AssertionKey::parse(KEY).unwrap();
         let other = AssertionKey::parse(&KEY.replace("k1:", "k2:")).unwrap();
         let (head, body) = (head(NONCE, 200, HEADERS), BodyDigest::EMPTY);

@@ -1,17 +1,17 @@
-//! The edge's word to the origin: an HMAC over the whole request and its caller.
+//! The edge assertion: an HMAC over a whole request and its caller, made by the edge and verified by the origin.
 //!
-//! The edge did authentication and limits; the origin believes exactly what is signed here. A clock bounds an assertion's life to
-//! [`MAX_SKEW_SECONDS`], and the nonce lets the origin refuse a second use.
+//! The edge authenticates callers and enforces limits; the origin trusts only what is signed here. An assertion is valid for
+//! [`MAX_SKEW_SECONDS`], and its nonce lets the origin refuse a second use.
 //!
 //! Format v2 travels as `v2;<key id>;<unix seconds>;<nonce>;<sha256 hex of the body>;<hex mac>`. The MAC covers method, target,
-//! seconds, nonce, the body's digest, the principal and every forwarded header ([`super::forwarded`]). It does not need the body, so
-//! the origin judges form, key, age, MAC and nonce before it reads a byte of the body ([`Assertion::verify_head`]), and afterwards
+//! seconds, nonce, the body's digest, the principal and every forwarded header ([`super::forwarded`]), but not the body itself. So the
+//! origin checks format, key, age, MAC and nonce before it reads a byte of the body ([`Assertion::verify_head`]), and afterwards
 //! compares the body with the signed digest ([`Vouched::check_body`]).
 //!
-//! Format v1 covered no forwarded header and could be verified only with the body. It is accepted for one release, because a Worker of
-//! the release before runs beside new origins during a rollout (the Worker goes last); and the origin still signs its own messages
-//! with it, because that Worker reads nothing else. Release 1.1 removes
-//! [`Assertion::sign`] and everything marked "v1" here.
+//! Format v1 covers no forwarded header and can be verified only together with the body. It is accepted for one release, because
+//! during a rollout a Worker of the previous release runs beside new origins (the Worker is deployed last). The origin still signs its
+//! own messages with v1, because that Worker reads no other format. Release 1.1 removes [`Assertion::sign`] and everything marked "v1"
+//! here.
 
 use super::Salt;
 use super::forwarded::{self, ForwardedHeaders};
@@ -30,36 +30,34 @@ use sha2::{Digest, Sha256};
 pub struct BodyDigest([u8; 32]);
 
 impl BodyDigest {
-    /// That of an empty body: most requests are reads.
+    /// The digest of an empty body, precomputed because most requests are reads.
     pub const EMPTY: BodyDigest = BodyDigest([
         0xe3, 0xb0, 0xc4, 0x42, 0x98, 0xfc, 0x1c, 0x14, 0x9a, 0xfb, 0xf4, 0xc8, 0x99, 0x6f, 0xb9, 0x24, 0x27, 0xae,
         0x41, 0xe4, 0x64, 0x9b, 0x93, 0x4c, 0xa4, 0x95, 0x99, 0x1b, 0x78, 0x52, 0xb8, 0x55,
     ]);
 
-    /// That of `body`.
     pub fn of(body: &[u8]) -> Self {
         if body.is_empty() { BodyDigest::EMPTY } else { BodyDigest(Sha256::digest(body).into()) }
     }
 
-    /// One that somebody else computed.
+    /// A digest computed elsewhere.
     pub const fn from_bytes(digest: [u8; 32]) -> Self {
         BodyDigest(digest)
     }
 
-    /// Its bytes.
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 }
 
-/// How far the two clocks may lie apart, in seconds, either way.
+/// Largest difference between the time of signing and the verifier's clock, in seconds, either way.
 pub const MAX_SKEW_SECONDS: i64 = 30;
 
-/// A shared secret with a name, so that two can be valid while one replaces the other.
+/// A shared secret with a name, so that the old and the new key are both valid during a rotation.
 #[derive(Clone)]
 pub struct AssertionKey {
     id: String,
-    /// HMAC with the secret taken in: every request begins from here.
+    /// HMAC state after the secret was absorbed; cloned for each MAC.
     keyed: Hmac<Sha256>,
 }
 
@@ -74,25 +72,25 @@ impl AssertionKey {
         named.then(|| AssertionKey { id: String::from(id), keyed })
     }
 
-    /// Reads a comma-separated list: the first signs, all verify.
+    /// Reads a comma-separated list: the first key signs, and every key verifies.
     pub fn parse_list(text: &str) -> Option<Vec<Self>> {
         let keys: Option<Vec<_>> = text.split(',').map(Self::parse).collect();
         keys.filter(|keys| !keys.is_empty())
     }
 
-    /// The key's name; it travels in the clear.
+    /// The key's name, sent in plain text.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// A secret of its own for another purpose, which nobody without this key can compute. No request is signed under such a text:
-    /// those begin with a version.
+    /// Derives a separate secret for `purpose`. Its text starts with `salt`, which no signed text does, so a derived secret is never the
+    /// MAC of a request or an answer.
     pub fn salt(&self, purpose: &str) -> Salt {
         let mac = self.keyed.clone().chain_update("salt\n").chain_update(purpose);
         Salt::new(mac.finalize().into_bytes().into())
     }
 
-    /// The MAC over `text`.
+    /// The MAC over `text`, not yet finalised.
     pub(super) fn keyed(&self, text: &[u8]) -> Hmac<Sha256> {
         let mut mac = self.keyed.clone();
         mac.update(text);
@@ -138,7 +136,7 @@ impl fmt::Debug for AssertionKey {
     }
 }
 
-/// The head of a request: everything that the origin acts upon before it reads the body.
+/// The head of a request: everything that the origin uses before it reads the body.
 #[derive(Debug, Clone, Copy)]
 pub struct SignedHead<'a> {
     /// The HTTP method.
@@ -151,7 +149,7 @@ pub struct SignedHead<'a> {
     pub forwarded: &'a ForwardedHeaders<'a>,
 }
 
-/// A request without forwarded headers, in one piece: what v1 covers, and what a message between the hosts is.
+/// A whole request without forwarded headers: what v1 covers, and the form of a message between the hosts.
 #[derive(Debug, Clone, Copy)]
 pub struct SignedRequest<'a> {
     /// The HTTP method.
@@ -185,33 +183,33 @@ impl Version {
     }
 }
 
-/// An assertion as it travels; the module's documentation shows the formats.
+/// A parsed or new assertion; the module's documentation shows its header formats.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assertion<'a> {
     key_id: Cow<'a, str>,
     seconds: i64,
     nonce: Cow<'a, str>,
-    /// The digest of the body that v2 signs; none in v1.
+    /// The digest of the body, signed in v2; `None` in v1.
     body: Option<BodyDigest>,
     signature: [u8; 32],
 }
 
-/// Why an assertion does not hold; for the log, never for the wire.
+/// Why an assertion is invalid; logged, never sent to callers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AssertionError {
-    /// Not of the form.
+    /// Not in format v1 or v2.
     Malformed,
-    /// Signed with a key that is not, or no longer, known.
+    /// Signed with a key that is not configured, or no longer.
     UnknownKey,
-    /// Signed too long ago, or in the future.
+    /// Signed more than [`MAX_SKEW_SECONDS`] before or after the verifier's time.
     Expired,
     /// The signature does not match the request.
     Mismatch,
 }
 
 impl<'a> Assertion<'a> {
-    /// Signs `head` and the digest of the body that follows it, at `seconds` (unix time, the wall's, never a test clock's), with a
-    /// fresh random `nonce`. Format v2.
+    /// Signs `head` and the digest of its body in format v2, at `seconds` (Unix time of the wall clock, never of a test clock) and with
+    /// a fresh random `nonce`.
     pub fn sign_head(
         key: &'a AssertionKey,
         head: &SignedHead<'_>,
@@ -224,14 +222,13 @@ impl<'a> Assertion<'a> {
         Assertion { key_id: Cow::Borrowed(&key.id), seconds, nonce: Cow::Owned(nonce), body: Some(body), signature }
     }
 
-    /// Signs `request` in format v1, for a host of the release before.
+    /// Signs `request` in format v1, for a host of the previous release.
     pub fn sign(key: &'a AssertionKey, request: &SignedRequest<'_>, seconds: i64, nonce: [u8; 16]) -> Self {
         let (nonce, body) = (hex(&nonce), BodyDigest::of(request.body));
         let signature = key.mac(Version::V1, &request.head(), &body, seconds, &nonce).finalize().into_bytes().into();
         Assertion { key_id: Cow::Borrowed(&key.id), seconds, nonce: Cow::Owned(nonce), body: None, signature }
     }
 
-    /// The header's value.
     pub fn to_header(&self) -> String {
         let (key_id, seconds, nonce, signature) = (&self.key_id, self.seconds, &self.nonce, hex(&self.signature));
         match &self.body {
@@ -258,8 +255,7 @@ impl<'a> Assertion<'a> {
         Ok(Assertion { key_id: Cow::Borrowed(key_id), seconds, nonce: Cow::Borrowed(nonce), body, signature })
     }
 
-    /// Checks everything that can be checked before the body is read: the key, the age against the verifier's wall clock, and in v2
-    /// the MAC, in constant time.
+    /// Checks everything that needs no body: the key, the age against the verifier's wall clock, and in v2 the MAC, in constant time.
     pub fn verify_head<'b>(
         &'b self,
         keys: &'b [AssertionKey],
@@ -274,15 +270,15 @@ impl<'a> Assertion<'a> {
         Ok(Vouched { assertion: self, key, head })
     }
 
-    /// The key that signed `head`, whatever the assertion's age; none for v1, where only the body tells. An origin whose clock is
-    /// off can so sign its refusal.
+    /// The key that signed `head`, whatever the assertion's age; `None` for v1, which cannot be verified without the body. It lets an
+    /// origin whose clock is wrong sign its refusal.
     pub fn signer<'b>(&self, keys: &'b [AssertionKey], head: &SignedHead<'_>) -> Option<&'b AssertionKey> {
         let key = self.key(keys).ok()?;
         self.body?;
         self.verify_mac(key, head).ok().map(|()| key)
     }
 
-    /// Checks a request whose body is at hand and that has no forwarded headers: a message between the hosts.
+    /// Checks a message between the hosts: a request with its body and without forwarded headers.
     pub fn verify(
         &self,
         keys: &[AssertionKey],
@@ -296,20 +292,20 @@ impl<'a> Assertion<'a> {
         keys.iter().find(|key| key.id == self.key_id).ok_or(AssertionError::UnknownKey)
     }
 
-    /// In v1 there is nothing to verify before the body is there.
+    /// Verifies the MAC in v2. A v1 MAC can be verified only with the body.
     fn verify_mac(&self, key: &AssertionKey, head: &SignedHead<'_>) -> Result<(), AssertionError> {
         let Some(body) = &self.body else { return Ok(()) };
         let mac = key.mac(Version::V2, head, body, self.seconds, &self.nonce);
         mac.verify_slice(&self.signature).map_err(|_| AssertionError::Mismatch)
     }
 
-    /// Unique to one request; a second use is a replay.
+    /// Unique to one request: an assertion whose nonce was seen before is a replay.
     pub fn nonce(&self) -> &str {
         &self.nonce
     }
 }
 
-/// A head that was judged; its body is still to be checked.
+/// A verified head whose body is still to be checked.
 #[derive(Debug)]
 pub struct Vouched<'a> {
     assertion: &'a Assertion<'a>,
@@ -318,13 +314,12 @@ pub struct Vouched<'a> {
 }
 
 impl<'a> Vouched<'a> {
-    /// Whether the MAC is proven: the edge made this head, and its nonce can be spent. In v1 that is known only once
-    /// [`Vouched::check_body`] has passed.
+    /// Whether the MAC is verified, so that the nonce may be recorded as used. In v1 that is so only after [`Vouched::check_body`].
     pub const fn is_proven(&self) -> bool {
         self.assertion.body.is_some()
     }
 
-    /// Checks the body, in v1 together with the MAC.
+    /// Checks the body against the signed digest; in v1, verifies the MAC with it.
     pub fn check_body(&self, body: &[u8]) -> Result<(), AssertionError> {
         let came = BodyDigest::of(body);
         match self.assertion.body {
@@ -338,12 +333,11 @@ impl<'a> Vouched<'a> {
         }
     }
 
-    /// The key that signed, with which the answer is signed, too.
+    /// The key that signed the request; the answer is signed with it, too.
     pub const fn key(&self) -> &'a AssertionKey {
         self.key
     }
 
-    /// The assertion.
     pub const fn assertion(&self) -> &'a Assertion<'a> {
         self.assertion
     }

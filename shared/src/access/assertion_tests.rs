@@ -21,14 +21,14 @@ fn verified(keys: &[AssertionKey], request: &SignedRequest<'_>, now_seconds: i64
 }
 
 #[test]
-fn the_origin_believes_what_the_edge_signed() {
+fn the_origin_accepts_what_the_edge_signed() {
     let keys = AssertionKey::parse_list(&std::format!("{NEXT},{SECRET}")).unwrap();
     assert_eq!(verified(&keys, &request(), NOW + 30), Ok(()));
     assert_eq!(verified(&keys, &request(), NOW - 30), Ok(()));
 }
 
 #[test]
-fn nothing_of_the_request_can_be_changed() {
+fn a_change_to_any_signed_part_of_a_request_is_detected() {
     let keys = AssertionKey::parse_list(SECRET).unwrap();
     for other in [
         SignedRequest { method: "GET", ..request() },
@@ -41,7 +41,7 @@ fn nothing_of_the_request_can_be_changed() {
 }
 
 #[test]
-fn an_assertion_lives_half_a_minute_and_dies_with_its_key() {
+fn an_assertion_is_valid_for_thirty_seconds_and_only_while_its_key_is_configured() {
     let keys = AssertionKey::parse_list(SECRET).unwrap();
     assert_eq!(verified(&keys, &request(), NOW + 31), Err(AssertionError::Expired));
     assert_eq!(verified(&keys, &request(), NOW - 31), Err(AssertionError::Expired));
@@ -49,7 +49,7 @@ fn an_assertion_lives_half_a_minute_and_dies_with_its_key() {
 }
 
 #[test]
-fn what_is_signed_is_the_text_that_the_module_says() {
+fn the_text_signed_in_v1_is_the_documented_one() {
     let key = AssertionKey::parse(SECRET).unwrap();
     for (seconds, body) in [(NOW, "{}"), (0, ""), (-7, "x")] {
         let request = SignedRequest { body: body.as_bytes(), ..request() };
@@ -96,7 +96,7 @@ fn signed_head() -> String {
 }
 
 #[test]
-fn a_head_is_judged_before_the_body_and_the_body_by_its_digest() {
+fn a_head_is_verified_without_the_body_and_the_body_by_its_digest() {
     let keys = AssertionKey::parse_list(SECRET).unwrap();
     let signed = signed_head();
     let assertion = Assertion::parse(&signed).unwrap();
@@ -108,7 +108,7 @@ fn a_head_is_judged_before_the_body_and_the_body_by_its_digest() {
 }
 
 #[test]
-fn nothing_of_a_head_can_be_changed() {
+fn a_change_to_any_signed_part_of_a_head_is_detected() {
     let keys = AssertionKey::parse_list(SECRET).unwrap();
     let signed = signed_head();
     let other_name = [("idempotency-key", "other"), FORWARDED[1]];
@@ -131,18 +131,18 @@ fn nothing_of_a_head_can_be_changed() {
 }
 
 #[test]
-fn one_format_is_never_taken_for_the_other() {
+fn a_v2_assertion_relabelled_as_v1_is_rejected() {
     let keys = AssertionKey::parse_list(SECRET).unwrap();
     let parts: Vec<_> = signed_head().split(';').map(String::from).collect();
     let as_v1 = std::format!("v1;{};{};{};{}", parts[1], parts[2], parts[3], parts[5]);
     let assertion = Assertion::parse(&as_v1).unwrap();
     let vouched = assertion.verify_head(&keys, head(), NOW).unwrap();
-    assert!(!vouched.is_proven(), "v1 is judged with its body");
+    assert!(!vouched.is_proven(), "v1 is verified with its body");
     assert_eq!(vouched.check_body(b"{}"), Err(AssertionError::Mismatch));
 }
 
 #[test]
-fn an_old_assertion_still_tells_who_signed_it() {
+fn the_signer_of_an_expired_assertion_is_still_identified() {
     let keys = AssertionKey::parse_list(SECRET).unwrap();
     let signed = signed_head();
     let assertion = Assertion::parse(&signed).unwrap();
@@ -152,7 +152,7 @@ fn an_old_assertion_still_tells_who_signed_it() {
 }
 
 #[test]
-fn the_digest_of_nothing_is_that_of_no_bytes() {
+fn the_empty_digest_is_the_sha256_of_no_bytes() {
     assert_eq!(BodyDigest::EMPTY.as_bytes().as_slice(), Sha256::digest(b"").as_slice());
 }
 

@@ -1,7 +1,6 @@
-//! Allowances: which budgets a request is charged to, how large they are, and the fixed windows they are counted in.
+//! Rate limits: which budgets a request is charged to, how large they are, and the fixed windows they are counted in.
 //!
-//! Pure: the hosts keep the counters, in a place that survives them, and bring the time.
-//! Source: interface, "Limits", "Rate limits"; contracts, "Choices".
+//! Pure functions: the hosts store the counters durably and supply the time.
 
 use super::plan::KeyRecord;
 use crate::route::RateLimitClass;
@@ -9,46 +8,44 @@ use serde::{Deserialize, Serialize};
 
 /// Length of every window, in seconds. Windows are aligned to the Unix epoch, so that all hosts agree on them.
 pub const WINDOW_SECONDS: i64 = 60;
-/// Seconds of a UTC day.
 const DAY_SECONDS: i64 = 86_400;
-/// Requests of one address without a key in a UTC day.
+/// Requests without a key that one address may make in a UTC day.
 pub const ANONYMOUS_PER_DAY: u32 = 1_000;
-/// Requests of one address in a UTC day that name one of the service's own pages as their `Origin`. Anybody can send that header,
-/// so this allowance has an end, too.
+/// Requests with one of the service's own pages as their `Origin` that one address may make in a UTC day. Anybody can send that
+/// header, so these requests have a daily cap, too.
 pub const FIRST_PARTY_PER_DAY: u32 = 20_000;
 
-/// The window of an instant: its number since the epoch.
+/// The number of the window that contains an instant, counted from the Unix epoch.
 pub const fn window_of(now_seconds: i64) -> i64 {
     now_seconds.div_euclid(WINDOW_SECONDS)
 }
 
-/// The UTC day of an instant: its number since the epoch.
+/// The number of the UTC day that contains an instant, counted from the Unix epoch.
 pub const fn day_of(now_seconds: i64) -> i64 {
     now_seconds.div_euclid(DAY_SECONDS)
 }
 
-/// A budget of one caller's address.
+/// A budget that is counted by client address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AddressBudget {
-    /// Requests without a key, and keys that were rejected.
+    /// Requests without a key or with a rejected one.
     Anonymous,
     /// Requests of the service's own pages.
     FirstParty,
-    /// `/v1/status`, whoever asks.
+    /// `/v1/status`, for all callers.
     Status,
-    /// `/v1/health`, whoever asks.
+    /// `/v1/health`, for all callers.
     Health,
-    /// Graph reads, beside the key's own budget.
+    /// Graph reads with a key, in addition to the key's own budget.
     GraphRead,
-    /// Graph checks, beside the key's own budget.
+    /// Graph checks with a key, in addition to the key's own budget.
     GraphCheck,
-    /// Basket webhook writes, beside the key's own budget.
+    /// Basket webhook writes with a key, in addition to the key's own budget.
     BasketWebhooks,
 }
 
 impl AddressBudget {
-    /// Every budget.
     pub const ALL: [AddressBudget; 7] = [
         AddressBudget::Anonymous,
         AddressBudget::FirstParty,
@@ -59,7 +56,7 @@ impl AddressBudget {
         AddressBudget::BasketWebhooks,
     ];
 
-    /// Its name between hosts and in stored counters.
+    /// The name used in messages between hosts and in stored counters.
     pub const fn as_str(self) -> &'static str {
         match self {
             AddressBudget::Anonymous => "anonymous",
@@ -72,12 +69,11 @@ impl AddressBudget {
         }
     }
 
-    /// Reads a budget's name.
     pub fn parse(text: &str) -> Option<Self> {
         AddressBudget::ALL.into_iter().find(|budget| budget.as_str() == text)
     }
 
-    /// Requests a window.
+    /// Requests per window.
     pub const fn limit(self) -> u32 {
         match self {
             AddressBudget::Anonymous => 10,
@@ -88,7 +84,7 @@ impl AddressBudget {
         }
     }
 
-    /// Requests a UTC day, where there is such a cap.
+    /// Requests per UTC day; `None` without a daily cap.
     pub const fn per_day(self) -> Option<u32> {
         match self {
             AddressBudget::Anonymous => Some(ANONYMOUS_PER_DAY),
@@ -102,16 +98,16 @@ impl AddressBudget {
     }
 }
 
-/// RateLimitClass caps, per window.
+/// Requests per window of the rate-limit classes that have limits of their own.
 const GRAPH_READS: u32 = 600;
 const GRAPH_CHECKS: u32 = 60;
 const BASKET_WEBHOOK_WRITES: u32 = 30;
 
-/// A family's budget of one key, per window; `None` where keys have none and only the address counts.
-pub fn key_limit(family: RateLimitClass, rpm: u32) -> Option<u32> {
-    match family {
+/// One key's requests per window in a rate-limit class; `None` where the class is limited by address only.
+pub fn key_limit(class: RateLimitClass, rpm: u32) -> Option<u32> {
+    match class {
         RateLimitClass::Public => Some(rpm),
-        // A read may use the greater of the two; what is costly has a cap that no contract lifts.
+        // Graph reads get the greater of the two limits. Graph checks and webhook writes are costly: no contract raises their cap.
         RateLimitClass::GraphRead => Some(rpm.max(GRAPH_READS)),
         RateLimitClass::GraphCheck => Some(GRAPH_CHECKS),
         RateLimitClass::BasketWebhooks => Some(BASKET_WEBHOOK_WRITES),
@@ -127,32 +123,32 @@ pub const fn subclient_limit(limit: u32) -> u32 {
 /// Who is charged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Payer {
-    /// Nobody in particular, or somebody whose key could not be judged.
+    /// A caller without a key, or with one that could not be checked.
     Anonymous,
-    /// A page of the service's own.
+    /// A page of the service itself, recognised by its `Origin`.
     FirstParty,
     /// The holder of a valid key.
     Key,
-    /// Somebody whose key was rejected.
+    /// A caller whose key was rejected.
     Rejected,
 }
 
 /// The budgets that one request is charged to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Charge {
-    /// None.
+    /// The route is not metered.
     Nothing,
     /// The caller's address.
     Address(AddressBudget),
     /// The caller's key.
     Key,
-    /// Both; refused only when both are used up.
+    /// Both; the request is refused only when both are used up.
     KeyAndAddress(AddressBudget),
 }
 
-/// What a request of `payer` on a route of `family` is charged to.
-pub const fn charge(family: RateLimitClass, payer: Payer) -> Charge {
-    match (family, payer) {
+/// The budgets that a request of `payer` on a route of rate-limit class `class` is charged to.
+pub const fn charge(class: RateLimitClass, payer: Payer) -> Charge {
+    match (class, payer) {
         (_, Payer::Rejected) => Charge::Address(AddressBudget::Anonymous),
         (RateLimitClass::Unmetered, _) => Charge::Nothing,
         (RateLimitClass::Status, _) => Charge::Address(AddressBudget::Status),
@@ -166,9 +162,9 @@ pub const fn charge(family: RateLimitClass, payer: Payer) -> Charge {
     }
 }
 
-/// Whether a request of `payer` is charged to the neighbourhood of its address, too ([`super::Neighbourhood`]).
+/// Whether a request of `payer` is also charged to the neighbourhood of its address ([`super::Neighbourhood`]).
 ///
-/// Of the holder of a valid key it is not: what other callers nearby do is never a reason to refuse a key.
+/// Requests with a valid key are not, so that other callers nearby never cause a key to be refused.
 pub const fn charges_neighbourhood(payer: Payer) -> bool {
     match payer {
         Payer::Anonymous | Payer::FirstParty | Payer::Rejected => true,
@@ -176,29 +172,29 @@ pub const fn charges_neighbourhood(payer: Payer) -> bool {
     }
 }
 
-/// A budget after a request was charged to it: what the response headers say.
+/// A budget after a request was charged to it, as reported in the response headers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Allowance {
-    /// Requests a window.
+    /// Requests per window.
     pub limit: u32,
-    /// Requests left in it.
+    /// Requests left in the window, and never more than are left today.
     pub remaining: u32,
-    /// Unix time, in seconds, at which the full allowance returns.
+    /// Unix time, in seconds, at which the full limit is available again.
     pub reset: i64,
 }
 
-/// What a budget says to a request.
+/// The outcome of charging a request to its budgets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
-    /// Whether it has room. Only then was anything charged.
+    /// Whether the request is within its limits; a refused request is not charged.
     pub admitted: bool,
-    /// How it stands.
+    /// State of the budget that decided.
     pub allowance: Allowance,
-    /// How the client's share of a shared key stands.
+    /// State of the client's share of a shared key; `None` for other keys.
     pub subclient: Option<Allowance>,
-    /// Whether it is the day's volume that is used up; `allowance.reset` is then the end of the day.
+    /// Whether the daily cap is used up; `allowance.reset` is then the end of the UTC day.
     pub daily: bool,
-    /// Whether `allowance` is that of the address's neighbourhood, because it leaves less than the address's own.
+    /// Whether `allowance` is the neighbourhood's rather than the address's.
     #[serde(default)]
     pub of_neighbourhood: bool,
 }
@@ -206,19 +202,18 @@ pub struct Verdict {
 /// Requests charged to one budget in one window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Count {
-    /// The window.
+    /// Number of the window, as by [`window_of`] or [`day_of`].
     pub window: i64,
-    /// Requests in it.
     pub used: u32,
 }
 
 impl Count {
-    /// The requests of `window`: a count of another window is a count of nothing.
+    /// Requests charged in `window`: zero if the count belongs to another window.
     pub const fn used_in(self, window: i64) -> u32 {
         if self.window == window { self.used } else { 0 }
     }
 
-    /// One request more in `window`.
+    /// The count after one more request in `window`.
     const fn charged(self, window: i64) -> Count {
         Count { window, used: self.used_in(window).saturating_add(1) }
     }
@@ -232,9 +227,8 @@ impl Count {
 /// The counters of one address and budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct AddressCount {
-    /// This minute's.
     pub minute: Count,
-    /// This UTC day's; its window is the day.
+    /// Its window is the number of the UTC day.
     pub day: Count,
 }
 
@@ -256,8 +250,8 @@ impl AddressCount {
         self.day = self.day.charged(day_of(now_seconds));
     }
 
-    /// What a budget of `times` the limits allows, and whether it is the day's that is used up.
-    fn standing(&self, budget: AddressBudget, times: u32, now_seconds: i64) -> (Allowance, bool) {
+    /// What is left of a budget of `times` the limits, and whether the daily cap is used up.
+    fn current_allowance(&self, budget: AddressBudget, times: u32, now_seconds: i64) -> (Allowance, bool) {
         let (window, day) = (window_of(now_seconds), day_of(now_seconds));
         let mut allowance = self.minute.allowance(window, budget.limit().saturating_mul(times));
         let left_today =
@@ -272,7 +266,7 @@ impl AddressCount {
 pub enum AddressCounters<'a> {
     /// The address alone: the request is not charged to its neighbourhood.
     Own(&'a mut AddressCount),
-    /// Both.
+    /// The address and its neighbourhood.
     Both(&'a mut AddressCount, NeighbourhoodCount<'a>),
     /// The neighbourhood alone: the host has no counter left for the address.
     Neighbourhood(NeighbourhoodCount<'a>),
@@ -281,19 +275,18 @@ pub enum AddressCounters<'a> {
 /// The counters of a neighbourhood.
 #[derive(Debug)]
 pub struct NeighbourhoodCount<'a> {
-    /// The counters.
     pub count: &'a mut AddressCount,
-    /// How many times an address's limits it has ([`super::client_net::Neighbourhood::ratio`]).
+    /// Its limits, as a multiple of one address's ([`super::client_net::Neighbourhood::ratio`]).
     pub times: u32,
 }
 
-/// Charges a request to an address and to its neighbourhood: both have room, or neither is charged.
+/// Charges a request to an address and to its neighbourhood if both have room; otherwise charges neither.
 ///
-/// The verdict tells of the one that refuses, and where both admit of the one that leaves less. Of two that refuse it tells of the
-/// one with the longer wait.
+/// The verdict reports the budget that refuses, or the one with the longer wait if both refuse. If both admit the request, it
+/// reports the one that has less left.
 pub fn take_address(counters: AddressCounters<'_>, budget: AddressBudget, now_seconds: i64) -> Verdict {
     let refusal = |count: &AddressCount, times, of_neighbourhood| {
-        let (mut allowance, daily) = count.standing(budget, times, now_seconds);
+        let (mut allowance, daily) = count.current_allowance(budget, times, now_seconds);
         if daily {
             allowance.reset = day_of(now_seconds).saturating_add(1).saturating_mul(DAY_SECONDS);
         }
@@ -302,7 +295,7 @@ pub fn take_address(counters: AddressCounters<'_>, budget: AddressBudget, now_se
     };
     let charged = |count: &mut AddressCount, times, of_neighbourhood| {
         count.charge(now_seconds);
-        let (allowance, _) = count.standing(budget, times, now_seconds);
+        let (allowance, _) = count.current_allowance(budget, times, now_seconds);
         Verdict { admitted: true, allowance, subclient: None, daily: false, of_neighbourhood }
     };
     match counters {
@@ -324,18 +317,18 @@ pub fn take_address(counters: AddressCounters<'_>, budget: AddressBudget, now_se
     }
 }
 
-/// Charges a request to a key's budget of `family`, and to the client's share when the key is shared.
+/// Charges a request to a key's budget of rate-limit class `class`, and to the client's share if the key is shared.
 ///
-/// `total` counts the family, `client` the client's requests in it; both have room or neither is charged.
-/// `None` where keys have no budget in the family.
+/// `total` counts all requests of the key in the class, `client` those of one client. If either is used up, neither is charged.
+/// Returns `None` where keys have no budget in the class.
 pub fn take_key(
     record: &KeyRecord,
-    family: RateLimitClass,
+    class: RateLimitClass,
     total: &mut Count,
     client: Option<&mut Count>,
     now_seconds: i64,
 ) -> Option<Verdict> {
-    let limit = key_limit(family, record.rpm)?;
+    let limit = key_limit(class, record.rpm)?;
     let window = window_of(now_seconds);
     let mut client = client.filter(|_| record.shared);
     let share = subclient_limit(limit);
@@ -357,8 +350,8 @@ pub fn take_key(
     })
 }
 
-/// The verdict of a request that is charged to its key and its address: refused only when both refuse, and told by the
-/// one that leaves more room. Source: interface, "Rate limits".
+/// Combines the verdicts on a key and on an address: the request is refused only if both refuse. The result reports the budget that
+/// admits the request or, if they agree, the one that has more left.
 pub fn either(key: Verdict, address: Verdict) -> Verdict {
     let better = match (key.admitted, address.admitted) {
         (true, false) => key,

@@ -1,5 +1,3 @@
-//! Tests of the budgets.
-
 use super::*;
 use crate::access::Plan;
 use proptest::prelude::*;
@@ -11,7 +9,7 @@ fn key(rpm: u32, shared: bool) -> KeyRecord {
 }
 
 #[test]
-fn the_allowance_counts_down_and_returns_whole_when_the_window_ends() {
+fn the_remaining_requests_count_down_and_the_full_limit_returns_with_the_next_window() {
     let mut count = AddressCount::default();
     for left in (0..10).rev() {
         let verdict = count.take(AddressBudget::Anonymous, NOW);
@@ -26,7 +24,7 @@ fn the_allowance_counts_down_and_returns_whole_when_the_window_ends() {
 }
 
 #[test]
-fn a_day_of_anonymous_requests_ends_at_a_thousand_and_at_midnight() {
+fn one_address_has_a_thousand_anonymous_requests_a_day_until_midnight_utc() {
     let midnight = NOW - NOW.rem_euclid(86_400);
     let mut count = AddressCount::default();
     let admitted = (0..86_400).filter(|s| count.take(AddressBudget::Anonymous, midnight + s).admitted).count();
@@ -37,7 +35,7 @@ fn a_day_of_anonymous_requests_ends_at_a_thousand_and_at_midnight() {
 }
 
 #[test]
-fn a_day_of_our_pages_ends_at_twenty_thousand() {
+fn one_address_has_twenty_thousand_first_party_requests_a_day() {
     let midnight = NOW - NOW.rem_euclid(86_400);
     let mut pages = AddressCount::default();
     let admitted = (0..86_400).filter(|s| pages.take(AddressBudget::FirstParty, midnight + s).admitted).count();
@@ -46,25 +44,25 @@ fn a_day_of_our_pages_ends_at_twenty_thousand() {
 }
 
 #[test]
-fn what_is_left_is_never_more_than_the_day_leaves() {
+fn the_remaining_requests_never_exceed_what_is_left_today() {
     let midnight = NOW - NOW.rem_euclid(86_400);
     let mut count = AddressCount::default();
     for second in 0..997 {
-        // Ten seconds each: six a minute.
+        // One request every ten seconds: six a minute.
         assert!(count.take(AddressBudget::Anonymous, midnight + second * 10).admitted);
     }
     let left = [0, 1, 2].map(|_| count.take(AddressBudget::Anonymous, midnight + 20_000).allowance.remaining);
     assert_eq!(left, [2, 1, 0]);
 }
 
-/// A request of one of several neighbours.
+/// Charges a request to an address and to a neighbourhood of `times` its limits.
 fn near(own: &mut AddressCount, shared: &mut AddressCount, times: u32, now: i64) -> Verdict {
     let shared = NeighbourhoodCount { count: shared, times };
     take_address(AddressCounters::Both(own, shared), AddressBudget::Anonymous, now)
 }
 
 #[test]
-fn a_spent_neighbourhood_costs_no_address_anything_and_a_spent_address_costs_its_neighbourhood_nothing() {
+fn a_request_refused_by_the_address_or_by_the_neighbourhood_is_charged_to_neither() {
     let (mut shared, mut one, mut other) = Default::default();
     assert!((0..10).all(|_| near(&mut one, &mut shared, 2, NOW).admitted));
     let before = shared;
@@ -73,9 +71,9 @@ fn a_spent_neighbourhood_costs_no_address_anything_and_a_spent_address_costs_its
     assert!((0..7).all(|_| near(&mut other, &mut shared, 2, NOW).admitted));
     let mut third = AddressCount::default();
     for left in (0..3).rev() {
-        let told = near(&mut third, &mut shared, 2, NOW);
-        assert!(told.admitted && told.of_neighbourhood, "what leaves less is told");
-        assert_eq!((told.allowance.limit, told.allowance.remaining), (20, left));
+        let verdict = near(&mut third, &mut shared, 2, NOW);
+        assert!(verdict.admitted && verdict.of_neighbourhood, "the budget that has less left is reported");
+        assert_eq!((verdict.allowance.limit, verdict.allowance.remaining), (20, left));
     }
     let before = other;
     let refused = near(&mut other, &mut shared, 2, NOW);
@@ -85,18 +83,18 @@ fn a_spent_neighbourhood_costs_no_address_anything_and_a_spent_address_costs_its
 }
 
 #[test]
-fn of_two_refusals_the_longer_wait_is_told() {
+fn of_two_refusals_the_one_with_the_longer_wait_is_reported() {
     let today = NOW.div_euclid(86_400);
     let (mut own, mut shared) = (AddressCount::default(), AddressCount::default());
     own.minute = Count { window: window_of(NOW), used: 10 };
     shared.day = Count { window: today, used: 2_000 };
-    let told = near(&mut own, &mut shared, 2, NOW);
-    assert_eq!((told.admitted, told.daily, told.of_neighbourhood), (false, true, true));
-    assert_eq!(told.allowance.reset, (today + 1) * 86_400);
+    let verdict = near(&mut own, &mut shared, 2, NOW);
+    assert_eq!((verdict.admitted, verdict.daily, verdict.of_neighbourhood), (false, true, true));
+    assert_eq!(verdict.allowance.reset, (today + 1) * 86_400);
 }
 
 #[test]
-fn a_family_read_has_the_greater_of_both_limits_and_a_check_always_its_cap() {
+fn a_graph_read_gets_the_greater_limit_and_a_graph_check_always_its_cap() {
     assert_eq!(key_limit(RateLimitClass::GraphRead, 300), Some(600));
     assert_eq!(key_limit(RateLimitClass::GraphRead, 5_000), Some(5_000));
     assert_eq!(key_limit(RateLimitClass::GraphCheck, 5_000), Some(60));
@@ -106,7 +104,7 @@ fn a_family_read_has_the_greater_of_both_limits_and_a_check_always_its_cap() {
 }
 
 #[test]
-fn one_client_of_a_shared_key_cannot_use_up_the_others() {
+fn one_client_of_a_shared_key_cannot_use_up_the_limit_of_the_others() {
     let (record, mut total) = (key(40, true), Count::default());
     let (mut one, mut other) = (Count::default(), Count::default());
     let take = |total: &mut Count, client: &mut Count| {
@@ -122,7 +120,7 @@ fn one_client_of_a_shared_key_cannot_use_up_the_others() {
 }
 
 #[test]
-fn an_ordinary_key_has_no_clients() {
+fn a_key_that_is_not_shared_has_no_client_limits() {
     let mut client = Count::default();
     let verdict =
         take_key(&key(4, false), RateLimitClass::Public, &mut Count::default(), Some(&mut client), NOW).unwrap();
@@ -130,12 +128,12 @@ fn an_ordinary_key_has_no_clients() {
 }
 
 #[test]
-fn a_quarter_is_rounded_down_and_never_nothing() {
+fn a_clients_share_is_a_quarter_rounded_down_and_at_least_one() {
     assert_eq!([1, 3, 4, 7, 8, 1_200].map(subclient_limit), [1, 1, 1, 1, 2, 300]);
 }
 
 #[test]
-fn a_family_refuses_only_when_key_and_address_both_do() {
+fn a_request_is_refused_only_when_key_and_address_both_refuse_it() {
     let verdict = |admitted, remaining| Verdict {
         admitted,
         allowance: Allowance { limit: 60, remaining, reset: 0 },
@@ -151,10 +149,10 @@ fn a_family_refuses_only_when_key_and_address_both_do() {
 
 #[test]
 fn a_rejected_key_is_charged_to_its_address_on_every_route() {
-    for family in
+    for class in
         [RateLimitClass::Public, RateLimitClass::Health, RateLimitClass::GraphCheck, RateLimitClass::Unmetered]
     {
-        assert_eq!(charge(family, Payer::Rejected), Charge::Address(AddressBudget::Anonymous));
+        assert_eq!(charge(class, Payer::Rejected), Charge::Address(AddressBudget::Anonymous));
     }
     assert_eq!(charge(RateLimitClass::Health, Payer::Key), Charge::Address(AddressBudget::Health));
     assert_eq!(charge(RateLimitClass::Public, Payer::Key), Charge::Key);
@@ -187,7 +185,7 @@ proptest! {
 
 proptest! {
     #[test]
-    fn a_verdict_travels_between_hosts_unchanged(admitted: bool, limit: u32, used: u32, reset: i64, daily: bool) {
+    fn a_verdict_reads_back_as_written(admitted: bool, limit: u32, used: u32, reset: i64, daily: bool) {
         let allowance = Allowance { limit, remaining: limit.saturating_sub(used), reset };
         let verdict = Verdict { admitted, allowance, subclient: admitted.then_some(allowance), daily, of_neighbourhood: daily };
         let text = serde_json::to_string(&verdict).unwrap();
@@ -196,8 +194,7 @@ proptest! {
 }
 
 proptest! {
-    /// Whoever asks in whatever order: address, neighbourhood and day each keep their limits, and nobody is refused while all of
-    /// theirs have room.
+    /// In any order of requests, the limits of address, neighbourhood and day hold, and a request within all of them is admitted.
     #[test]
     fn no_interleaving_admits_more_than_address_neighbourhood_and_day_allow(
         times in 1u32..4,

@@ -1,9 +1,9 @@
-//! The caller's address, in the form that allowances are counted by.
+//! The client's address, reduced to the unit that rate limits are counted by.
 
 use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// The unit an allowance belongs to: one IPv4 address, or the /64 network that one IPv6 subscriber is given.
+/// The unit that has its own rate limit: one IPv4 address, or the /64 network of one IPv6 subscriber.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ClientNet {
     /// One address.
@@ -12,15 +12,15 @@ pub enum ClientNet {
     V6(Ipv6Addr),
 }
 
-/// Reads the header in which the proxy in front of us names the caller.
+/// Reads the header in which the proxy in front of us states the client's address.
 ///
-/// Exactly one address: a list, a port, a zone or a bracket is not what such a proxy writes, so it counts as absent.
+/// The header must hold exactly one address. Such a proxy writes no list, port, zone or brackets, so any of these gives `None`.
 pub fn client_net(header: &str) -> Option<ClientNet> {
     header.trim().parse().ok().map(ClientNet::of)
 }
 
 impl ClientNet {
-    /// The unit that `address` belongs to. An IPv4 address in IPv6 spelling is the IPv4 address.
+    /// The unit that `address` belongs to. An IPv4-mapped IPv6 address counts as the IPv4 address.
     pub fn of(address: IpAddr) -> Self {
         match address.to_canonical() {
             IpAddr::V4(address) => ClientNet::V4(address),
@@ -31,7 +31,7 @@ impl ClientNet {
         }
     }
 
-    /// The neighbourhood that it lies in.
+    /// The surrounding IPv4 /24 or IPv6 /48.
     pub fn neighbourhood(self) -> Neighbourhood {
         match self {
             ClientNet::V4(address) => {
@@ -46,7 +46,7 @@ impl ClientNet {
     }
 }
 
-/// The addresses around one that one party may hold together: an IPv4 /24, or an IPv6 /48.
+/// A block of addresses that a single party may hold: an IPv4 /24 or an IPv6 /48.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Neighbourhood {
     /// The first 24 bits of an address; the rest is zero.
@@ -56,11 +56,11 @@ pub enum Neighbourhood {
 }
 
 impl Neighbourhood {
-    /// How many addresses' allowances a neighbourhood has.
+    /// The neighbourhood's rate limit, as a multiple of one address's limit.
     ///
-    /// A /48 is what one site is given (RFC 6177): one party, with 65 536 networks of /64 to call from. Sixteen is more than a site's
-    /// people use at once without a key. A /24 is the smallest IPv4 block that is routed by itself. It may be one party's, or hold 254
-    /// strangers, an office or a carrier's translator; so it has twice as much.
+    /// A /48 is a usual assignment to one site (RFC 6177): one party, with 65 536 /64 networks to call from. Sixteen is more than the
+    /// people of one site use at once without a key. A /24 is the smallest IPv4 block that is routed by itself. It may belong to one
+    /// party, or to 254 unrelated users, an office or a carrier-grade NAT, so its limit is twice as high.
     pub const fn ratio(self) -> u32 {
         match self {
             Neighbourhood::V4(_) => 32,
@@ -98,14 +98,14 @@ mod tests {
     }
 
     #[test]
-    fn all_addresses_of_one_subscriber_share_an_allowance() {
+    fn all_addresses_of_one_subscriber_share_one_rate_limit() {
         assert_eq!(text("2001:db8:1:2:3:4:5:6").as_deref(), Some("2001:db8:1:2::/64"));
         assert_eq!(text("2001:db8:1:2::1"), text("2001:DB8:1:2:ffff::"));
         assert_ne!(text("2001:db8:1:2::1"), text("2001:db8:1:3::1"));
     }
 
     #[test]
-    fn a_site_and_a_routed_block_are_neighbourhoods() {
+    fn a_neighbourhood_is_an_ipv4_24_or_an_ipv6_48() {
         let around = |header: &str| client_net(header).unwrap().neighbourhood().to_string();
         assert_eq!(around("2001:db8:1:2::1"), "2001:db8:1::/48");
         assert_eq!(around("2001:db8:1:ffff::1"), around("2001:db8:1::"));
@@ -114,13 +114,13 @@ mod tests {
     }
 
     #[test]
-    fn an_ipv4_address_is_the_same_caller_in_both_spellings() {
+    fn an_ipv4_mapped_ipv6_address_is_the_same_client_as_the_ipv4_address() {
         assert_eq!(text("::ffff:192.0.2.7").as_deref(), Some("192.0.2.7"));
         assert_eq!(text(" 192.0.2.7 "), text("::ffff:c000:207"));
     }
 
     #[test]
-    fn anything_but_one_address_is_no_address() {
+    fn a_header_that_is_not_exactly_one_address_is_ignored() {
         for bad in [
             "",
             "192.0.2.7, 10.0.0.1",

@@ -1,6 +1,4 @@
-//! Cross-origin access: granted to the service's own pages, and to nobody else.
-//!
-//! Source: interface, "Authentication", 9.
+//! Cross-origin access (CORS): granted only to the service's own pages.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -14,7 +12,7 @@ pub const ALLOWED_HEADERS: &str =
     "authorization, content-type, idempotency-key, if-none-match, last-event-id, x-service-subclient";
 /// Methods that a page's script may use.
 pub const ALLOWED_METHODS: &str = "GET, HEAD, POST, DELETE, OPTIONS";
-/// Seconds a browser may remember a preflight.
+/// How long a browser may cache a preflight response, in seconds.
 pub const PREFLIGHT_SECONDS: &str = "86400";
 
 /// The service's own origins, such as `https://app.example`.
@@ -22,7 +20,7 @@ pub const PREFLIGHT_SECONDS: &str = "86400";
 pub struct FirstParty(Vec<String>);
 
 impl FirstParty {
-    /// Reads a comma-separated list. Fails with the entry that is no origin: scheme, host, optional port, nothing else.
+    /// Reads a comma-separated list. Each entry is a scheme, a host and an optional port; the error is the first entry that is not.
     pub fn parse(list: &str) -> Result<Self, String> {
         let mut origins = Vec::new();
         for entry in list.split(',').map(str::trim).filter(|entry| !entry.is_empty()) {
@@ -35,13 +33,13 @@ impl FirstParty {
         Ok(FirstParty(origins))
     }
 
-    /// The configured origin that a request's `Origin` names, compared as browsers write it.
+    /// The configured origin that equals a request's `Origin`. The comparison is exact, because browsers send origins in lower case.
     pub fn find(&self, origin: &str) -> Option<&str> {
         self.0.iter().map(String::as_str).find(|known| *known == origin)
     }
 }
 
-/// Whether a text is the host of an address as operators set it: a name or an IP address, perhaps with a port, and nothing else.
+/// Whether a configured text may be a host: only the characters of a name or an IP address with an optional port.
 pub fn is_host(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._:[]".contains(&byte))
 }
@@ -51,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_exact_origin_is_ours() {
+    fn only_an_exactly_equal_origin_is_first_party() {
         let ours = FirstParty::parse("https://app.example, http://localhost:5173").unwrap();
         assert_eq!(ours.find("https://app.example"), Some("https://app.example"));
         assert_eq!(ours.find("http://localhost:5173"), Some("http://localhost:5173"));
@@ -69,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wildcard_or_a_path_is_no_origin() {
+    fn a_wildcard_or_a_path_is_rejected_as_an_origin() {
         for bad in ["*", "app.example", "https://app.example/x", "https://", "ftp://app.example"] {
             assert!(FirstParty::parse(bad).is_err(), "{bad}");
         }

@@ -1,6 +1,4 @@
-//! The text of a credential, and what a request presents.
-//!
-//! Source: interface, "Authentication", 2, 4 and 7; contracts, "Formats".
+//! Credentials: the format of their text, their digests, and the reading of a request's `Authorization` header.
 
 use crate::wire::{hex, unhex};
 use alloc::string::String;
@@ -8,7 +6,7 @@ use core::fmt;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest, Sha256};
 
-/// What a credential opens.
+/// The kind of a credential, by the routes it gives access to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// The commercial routes.
@@ -18,7 +16,6 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// What its text starts with.
     pub const fn prefix(self) -> &'static str {
         match self {
             Kind::ApiKey => "pk_live_",
@@ -29,10 +26,10 @@ impl Kind {
 
 /// Hex digits behind the prefix: 128 random bits.
 const DIGITS: usize = 32;
-/// Hex digits of them that lists show, and by which people recognise a credential.
+/// How many of these digits lists show, so that people can recognise a credential.
 const SHOWN_DIGITS: usize = 4;
 
-/// The SHA-256 of a credential's whole text: its name everywhere but on the wire. 128 random bits need no slow hash.
+/// The SHA-256 of a credential's whole text, which identifies it everywhere except in requests. 128 random bits need no slow hash.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct KeyDigest([u8; 32]);
 
@@ -53,7 +50,7 @@ impl KeyDigest {
         KeyDigest(bytes)
     }
 
-    /// The bytes, as they are stored.
+    /// The digest's bytes, as they are stored.
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
@@ -64,7 +61,7 @@ impl KeyDigest {
     }
 }
 
-/// The first eight characters: enough to find it in a list, not enough to be it.
+/// Shows only the first eight hex characters.
 impl fmt::Debug for KeyDigest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "KeyDigest({}…)", self.to_hex().get(..8).unwrap_or_default())
@@ -84,20 +81,20 @@ impl<'de> Deserialize<'de> for KeyDigest {
     }
 }
 
-/// What a request's `Authorization` holds.
+/// The content of a request's `Authorization` header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Presented<'a> {
     /// No such header.
     Nothing,
-    /// Something that no credential of this service looks like.
+    /// Not in the format of this service's credentials.
     Malformed,
-    /// The text of an API key, so far only of the right form.
+    /// The text of an API key: well-formed, not yet checked.
     Key(CredentialText<'a>),
-    /// The text of an index token, so far only of the right form.
+    /// The text of an index token: well-formed, not yet checked.
     IndexToken(CredentialText<'a>),
 }
 
-/// A credential's text, of the right form. `Debug` shows what lists show.
+/// The well-formed text of a credential. `Debug` shows only what [`CredentialText::shown`] returns.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct CredentialText<'a>(&'a str);
 
@@ -109,17 +106,17 @@ impl<'a> CredentialText<'a> {
         well_formed.then_some(CredentialText(text))
     }
 
-    /// The whole text: for hashing, and for proving an older row.
+    /// The whole text, for hashing and for verifying a key whose stored row has no digest yet.
     pub const fn expose(self) -> &'a str {
         self.0
     }
 
-    /// The name under which it is known.
+    /// The digest that identifies the credential.
     pub fn digest(self) -> KeyDigest {
         KeyDigest::of(self.0)
     }
 
-    /// What people recognise it by.
+    /// The prefix and the first four digits, as lists show them.
     pub fn shown(self) -> &'a str {
         self.0.get(..Kind::ApiKey.prefix().len() + SHOWN_DIGITS).unwrap_or_default()
     }
@@ -155,7 +152,7 @@ mod tests {
     const KEY: &str = "pk_live_0123456789abcdef0123456789abcdef";
 
     #[test]
-    fn a_key_is_known_by_the_hash_of_its_whole_text() {
+    fn a_key_is_identified_by_the_hash_of_its_whole_text() {
         let header = format!("Bearer {KEY}");
         let Presented::Key(text) = Presented::read(Some(&header)) else { panic!() };
         // printf %s "$KEY" | sha256sum
@@ -187,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn an_index_token_is_no_api_key() {
+    fn an_index_token_is_not_read_as_an_api_key() {
         let header = "Bearer ix_live_0123456789abcdef0123456789abcdef";
         assert!(matches!(Presented::read(Some(header)), Presented::IndexToken(_)));
     }

@@ -1,7 +1,7 @@
-//! Request headers that the edge forwards to the origin: one table, one filter, and the text that the assertion covers.
+//! Request headers that the edge forwards to the origin: their table, their filter, and the text that the edge assertion covers.
 //!
-//! The origin acts on these headers and on no other header of a request (the assertion and the principal apart). A value
-//! outside the filter would be refused by the HTTP layer before the origin's code runs, so the edge never sends one.
+//! Apart from the assertion and the principal, the origin uses no other request headers. The origin's HTTP layer would refuse a value
+//! that the filter rejects before the origin's code runs, so the edge never sends one.
 
 use crate::route::bounds::IDEMPOTENCY_KEY_BYTES;
 use crate::wire::error::{ApiError, Detail, In};
@@ -13,43 +13,43 @@ use alloc::vec::Vec;
 /// A forwarded header.
 #[derive(Debug, Clone, Copy)]
 pub struct Forwarded {
-    /// Its name, lower case.
+    /// The name in lower case.
     pub name: &'static str,
-    /// Longest value, in bytes; the shortest has one.
+    /// Greatest length of a value, in bytes; the least is one.
     pub max_bytes: usize,
-    /// What a value outside the filter becomes.
+    /// Treatment of a value that the filter rejects.
     pub otherwise: Otherwise,
 }
 
-/// What becomes of a value that the filter does not pass.
+/// Treatment of a value that the filter rejects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Otherwise {
-    /// The caller's request is refused: 400, naming the header.
+    /// The request is refused with a 400 that names the header.
     Refused,
-    /// This value is sent instead; it means the same to the origin.
+    /// This value, equivalent for the origin, is sent instead.
     Sent(&'static str),
-    /// The header is left out. Only for headers that the edge makes itself.
+    /// The header is omitted. Only for headers that the edge creates itself.
     LeftOut,
 }
 
-/// A `Last-Event-ID` that is no cursor of any contract: the stream answers it with a `cursor_invalid` gap.
-const NO_CURSOR: &str = "invalid";
+/// A `Last-Event-ID` that is not a cursor in any format: the stream answers it with a `cursor_invalid` gap.
+const INVALID_CURSOR: &str = "invalid";
 
-/// Every forwarded header, in the order in which the assertion covers them. New rows go to the end, with a new assertion format.
+/// Every forwarded header, in the order of the signed text. New rows go to the end and need a new assertion format.
 pub const FORWARDED: [Forwarded; 8] = [
     Forwarded { name: "accept", max_bytes: 64, otherwise: Otherwise::LeftOut },
     Forwarded { name: headers::CONTENT_TYPE, max_bytes: 64, otherwise: Otherwise::LeftOut },
     Forwarded { name: headers::IDEMPOTENCY_KEY, max_bytes: IDEMPOTENCY_KEY_BYTES, otherwise: Otherwise::Refused },
     Forwarded { name: "if-none-match", max_bytes: 256, otherwise: Otherwise::LeftOut },
-    Forwarded { name: headers::LAST_EVENT_ID, max_bytes: 128, otherwise: Otherwise::Sent(NO_CURSOR) },
+    Forwarded { name: headers::LAST_EVENT_ID, max_bytes: 128, otherwise: Otherwise::Sent(INVALID_CURSOR) },
     Forwarded { name: headers::REQUEST_ID, max_bytes: 64, otherwise: Otherwise::LeftOut },
     Forwarded { name: headers::CLIENT_IP, max_bytes: 64, otherwise: Otherwise::Refused },
     Forwarded { name: headers::TAGS, max_bytes: 512, otherwise: Otherwise::LeftOut },
 ];
 
-/// The filter: the value of `name` as it is sent, `None` where the header is left out, or a 400 that names the header.
+/// Filters a header: returns the value to send, `None` if the header is omitted, or a 400 that names the header.
 ///
-/// A value passes when it has 1 to `max_bytes` visible ASCII characters or spaces. A header that is not in the table is left out.
+/// A value passes if it has 1 to `max_bytes` visible ASCII characters or spaces. A header that is not in the table is omitted.
 pub fn filter<'a>(name: &str, value: &'a str) -> Result<Option<Cow<'a, str>>, ApiError> {
     let Some(row) = FORWARDED.iter().find(|row| row.name == name) else { return Ok(None) };
     let value = value.trim_matches([' ', '\t']);
@@ -69,8 +69,8 @@ pub fn filter<'a>(name: &str, value: &'a str) -> Result<Option<Cow<'a, str>>, Ap
 /// The forwarded headers of one request, as `(name, value)` in any order.
 pub type ForwardedHeaders<'a> = [(&'a str, &'a str)];
 
-/// Picks the forwarded headers out of all headers of a request, given with lower-case names. `None` if one of them occurs twice or
-/// is not text, because the edge sends no such request.
+/// Picks the forwarded headers out of a request's headers, given with lower-case names. Returns `None` if one of them occurs twice or
+/// is not text: the edge never sends such a request.
 pub fn read<'a, 'n>(all: impl IntoIterator<Item = (&'n str, Option<&'a str>)>) -> Option<Vec<(&'static str, &'a str)>> {
     let mut forwarded: Vec<(&'static str, &'a str)> = Vec::with_capacity(FORWARDED.len());
     for (name, value) in all {
@@ -83,7 +83,7 @@ pub fn read<'a, 'n>(all: impl IntoIterator<Item = (&'n str, Option<&'a str>)>) -
     Some(forwarded)
 }
 
-/// Appends `name:value` lines in the table's order; headers outside the table are passed over.
+/// Appends `name:value` lines in the table's order; headers that are not in the table are skipped.
 pub(super) fn write_lines(given: &ForwardedHeaders<'_>, out: &mut Vec<u8>) {
     for row in &FORWARDED {
         if let Some((_, value)) = given.iter().find(|(name, _)| *name == row.name) {
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_callers_bad_value_is_named_and_refused() {
+    fn a_request_with_an_invalid_header_value_is_refused_and_the_header_named() {
         let long = "x".repeat(IDEMPOTENCY_KEY_BYTES + 1);
         for name in [headers::IDEMPOTENCY_KEY, headers::CLIENT_IP] {
             for bad in ["", " ", "a\u{1}", "\u{7f}", "ü", "a\tb", "a\nb", long.as_str()] {
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_that_is_twice_there_or_no_text_is_not_the_edges() {
+    fn a_request_with_a_repeated_or_non_text_header_is_not_accepted_from_the_edge() {
         assert_eq!(read([]), Some(Vec::new()));
         assert_eq!(
             read([("host", Some("b")), ("accept", Some("a")), ("host", None)]),
@@ -143,7 +143,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_passes_the_filter_is_a_short_visible_line(row in 0..FORWARDED.len(), value in ".{0,300}") {
+        fn a_value_that_passes_the_filter_is_one_short_line_of_visible_ascii(row in 0..FORWARDED.len(), value in ".{0,300}") {
             if let Ok(Some(sent)) = filter(FORWARDED[row].name, &value) {
                 prop_assert!((1..=FORWARDED[row].max_bytes).contains(&sent.len()));
                 prop_assert!(sent.bytes().all(|byte| (0x20..0x7f).contains(&byte)));

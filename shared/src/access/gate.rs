@@ -1,6 +1,4 @@
-//! The gate: whether an identified and metered caller may have a route, and how a refusal reads.
-//!
-//! Source: interface, "Authentication", 4 to 6, and "Errors".
+//! Authorisation: whether an authenticated and metered caller may use a route, the error otherwise, and the rate-limit headers.
 
 use super::budget::{Allowance, Verdict, WINDOW_SECONDS};
 use super::plan::Plan;
@@ -11,15 +9,15 @@ use crate::wire::headers;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-/// Lets `principal` through to a route of `access`, or says what it would need.
+/// Checks that `principal` may use a route of `access`; the error states the credential or plan that the route needs.
 pub fn admit(access: Access, principal: &Principal) -> Result<(), ApiError> {
     let required = match (access, principal) {
         (Access::Index, Principal::IndexToken { .. }) => return Ok(()),
-        // It opens its own routes, and is no credential anywhere else.
+        // An index token is valid on the index routes only.
         (_, Principal::IndexToken { .. }) => return Err(rejected_key()),
         (Access::Index, _) => return Err(credential_missing(needs_token())),
         (Access::Public, _) => return Ok(()),
-        // Every key has at least the first plan.
+        // Every key's plan is at least `data`.
         (Access::Key | Access::Data, _) => Plan::Data,
         (Access::Decisioning, _) => Plan::Decisioning,
     };
@@ -54,7 +52,7 @@ fn needs(plan: Plan) -> String {
     message
 }
 
-/// A key or an index token that does not hold. One answer for every reason: it says nothing about which ones exist.
+/// The error for an invalid key or index token. It is the same for every reason, so it does not reveal which credentials exist.
 pub fn rejected_key() -> ApiError {
     ApiError {
         legacy_code: Some(legacy::INVALID_API_KEY),
@@ -62,26 +60,26 @@ pub fn rejected_key() -> ApiError {
     }
 }
 
-/// A key or an index token that cannot be checked now. It is never anonymous access.
+/// The error for a key or an index token that cannot be checked now. Such a caller never gets anonymous access instead.
 pub fn unverifiable_key() -> ApiError {
     let message = "the key or token that was sent cannot be checked at the moment; try again shortly";
     ApiError::new(ErrorCode::ServiceUnavailable, message)
 }
 
-/// A spent budget, as the caller reads it.
+/// The error for a request that exceeds a rate limit.
 pub fn spent(verdict: &Verdict, now_seconds: i64) -> ApiError {
     let client_is_spent = verdict.subclient.is_some_and(|client| client.remaining == 0);
     let (code, message) = match (verdict.daily, client_is_spent && verdict.allowance.remaining > 0) {
         (true, _) if verdict.of_neighbourhood => (
             ErrorCode::DailyLimitExceeded,
-            "the day's requests from this network (an IPv4 /24 or an IPv6 /48) are used up; a key has no such cap",
+            "the daily limit of this network (an IPv4 /24 or an IPv6 /48) is used up; a key has no daily limit",
         ),
         (_, false) if verdict.of_neighbourhood => (
             ErrorCode::RateLimited,
-            "the limit of this network (an IPv4 /24 or an IPv6 /48) is used up until the window ends; a key has its own",
+            "the limit of this network (an IPv4 /24 or an IPv6 /48) is used up until the window ends; a key has its own limit",
         ),
         (true, _) => {
-            (ErrorCode::DailyLimitExceeded, "the day's requests from this address are used up; a key has no such cap")
+            (ErrorCode::DailyLimitExceeded, "the daily limit of this address is used up; a key has no daily limit")
         }
         (_, true) => {
             (ErrorCode::RateLimited, "this client's share of the key's limit is used up until the window ends")
@@ -92,7 +90,7 @@ pub fn spent(verdict: &Verdict, now_seconds: i64) -> ApiError {
     ApiError::new(code, message).retry_after(u32::try_from(wait).unwrap_or(u32::MAX))
 }
 
-/// The headers of a metered answer, by lower-case name.
+/// The rate-limit headers of an answer, by lower-case name.
 pub fn metered_headers(verdict: &Verdict) -> Vec<(&'static str, String)> {
     let Allowance { limit, remaining, reset } = verdict.allowance;
     let mut all = Vec::with_capacity(6);
@@ -120,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gated_route_asks_for_a_key_and_then_for_the_plan() {
+    fn a_keyed_route_is_401_without_a_key_and_403_with_too_low_a_plan() {
         let page = Principal::FirstParty { origin: "https://app.example".into() };
         for access in [Access::Key, Access::Data, Access::Decisioning] {
             assert_eq!(code(access, &Principal::Anonymous), Some((401, Some("tier_required"))));
@@ -140,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn an_index_token_opens_its_own_routes_and_they_open_to_nothing_else() {
+    fn an_index_token_is_valid_only_on_index_routes_and_they_accept_nothing_else() {
         let token = Principal::IndexToken { id: 1 };
         let page = Principal::FirstParty { origin: "https://app.example".into() };
         assert_eq!(code(Access::Index, &token), None);
@@ -153,34 +151,34 @@ mod tests {
     }
 
     #[test]
-    fn a_token_where_keys_are_asked_for_is_not_called_a_bad_key() {
+    fn the_error_for_an_index_token_on_another_route_covers_keys_and_tokens() {
         let refused = admit(Access::Public, &Principal::IndexToken { id: 1 }).unwrap_err();
         assert_eq!(refused.message, "the key or token that was sent is not valid here");
     }
 
     #[test]
-    fn a_refusal_says_what_would_do() {
+    fn a_refusal_names_the_plan_that_the_route_needs() {
         let error = admit(Access::Decisioning, &key(Plan::Data)).unwrap_err();
         assert_eq!(error.message, "this route needs an API key of plan decisioning or higher; this key's plan is data");
     }
 
     #[test]
-    fn a_spent_budget_says_when_it_returns() {
+    fn a_rate_limit_error_says_when_to_retry() {
         let allowance = Allowance { limit: 10, remaining: 0, reset: 120 };
         let verdict = Verdict { admitted: false, allowance, subclient: None, daily: false, of_neighbourhood: false };
         let error = spent(&verdict, 77);
         assert_eq!((error.code, error.retry_after), (ErrorCode::RateLimited, Some(43)));
-        assert_eq!(spent(&verdict, 500).retry_after, Some(1), "never zero: that would be an invitation");
+        assert_eq!(spent(&verdict, 500).retry_after, Some(1), "never zero, which would invite an immediate retry");
         let daily = spent(&Verdict { daily: true, ..verdict }, 77);
         assert_eq!((daily.status(), daily.code), (429, ErrorCode::DailyLimitExceeded));
         for (daily, code) in [(false, ErrorCode::RateLimited), (true, ErrorCode::DailyLimitExceeded)] {
             let network = spent(&Verdict { daily, of_neighbourhood: true, ..verdict }, 77);
-            assert!(network.code == code && network.message.contains("/48"), "whose limit it is: {}", network.message);
+            assert!(network.code == code && network.message.contains("/48"), "network not named: {}", network.message);
         }
     }
 
     #[test]
-    fn a_shared_keys_answer_tells_the_clients_share_too() {
+    fn an_answer_to_a_shared_key_also_reports_the_clients_share() {
         let allowance = Allowance { limit: 40, remaining: 39, reset: 60 };
         let alone = Verdict { admitted: true, allowance, subclient: None, daily: false, of_neighbourhood: false };
         assert_eq!(

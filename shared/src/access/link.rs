@@ -1,8 +1,8 @@
-//! What edge and origin tell each other about keys and changed facts, beside callers' requests: the messages and where they go.
+//! The protocol between edge and origin apart from callers' requests: messages about keys, usage and changed facts, and their paths.
 //!
-//! Every message is a POST with a JSON body, signed like a caller's request ([`super::assertion`]). The signed caller is
-//! the host itself, which no caller's request can name. Edge and origin are rolled out one after the other, so a field that
-//! is not known yet is passed over.
+//! Every message is a POST with a JSON body, signed like a caller's request ([`super::assertion`]). Its signed caller is the host
+//! itself, which a caller's request cannot claim to be. Edge and origin are rolled out one after the other, so unknown fields are
+//! ignored.
 
 use super::credential::KeyDigest;
 use super::plan::KeyRecord;
@@ -11,112 +11,106 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
-/// The signed caller of the edge's own messages. It is no [`super::Principal`], so it opens no public route.
+/// The signed caller of the edge's own messages. It is not a [`super::Principal`], so it has no access to public routes.
 pub const EDGE: &str = "{\"kind\":\"edge\"}";
 /// The signed caller of the origin's own messages.
 pub const ORIGIN: &str = "{\"kind\":\"origin\"}";
 
-/// At the origin's edge door: what is known of a key. [`KeyQuestion`] → [`KeyAnswer`].
+/// Path on the origin's edge listener: looks up a key. [`KeyQuestion`] → [`KeyFinding`].
 pub const KEY_QUESTION: &str = "/__edge/keys";
-/// At the origin's edge door: requests served, counted. [`UsageBatch`] → 204.
+/// Path on the origin's edge listener: reports usage. [`UsageBatch`] → 204.
 pub const USAGE: &str = "/__edge/usage";
-/// At the origin's edge door: whether the origin is there. GET → 204; nothing is read or written for it.
+/// Path on the origin's edge listener: checks that the origin is reachable, without a database access. GET → 204.
 pub const ALIVE: &str = "/__edge/alive";
-/// At the origin's edge door: answers that the edge gave by itself, counted. [`EdgeAnswers`] → 204.
+/// Path on the origin's edge listener: reports how many requests the edge answered without the origin. [`EdgeAnswers`] → 204.
 pub const EDGE_ANSWERS: &str = "/__edge/answers";
-/// At the edge: a key that was changed. [`KeyNews`] → 204 once no isolate can act on the older record.
+/// Path at the edge: announces a changed key. [`KeyNews`] → 204 once no isolate can use the older record.
 pub const KEY_NEWS: &str = "/__origin/keys";
-/// At the edge: facts that were changed. [`TagNews`] → 204 once no isolate serves an older copy as current.
+/// Path at the edge: announces changed facts. [`TagNews`] → 204 once no isolate serves an older cached response as current.
 pub const TAG_NEWS: &str = "/__origin/tags";
 
-/// Largest body of a message, in bytes. The largest message is a usage batch, which holds one day: a row for each endpoint at most.
+/// Largest body of a message, in bytes. The largest message is a usage batch: one day with one row for each endpoint.
 pub const MESSAGE_BYTES: usize = 64 * 1024;
 
-/// What the names begin with under which an edge counts what it has reserved, and of which no usage is made. An edge that was rolled
-/// back to a release that reserves nothing takes such a name for an endpoint's.
+/// Prefix of the endpoint names under which an edge stores reserved requests, which are not usage. An edge that was rolled back to a
+/// release without reservations sends such a row as if it were an endpoint's, so the origin leaves it out.
 pub const RESERVATION: &str = "reserved:";
 
-/// How long the edge may act upon a record without asking again, in seconds.
+/// How long the edge may use a key's record before it must look the key up again, in seconds.
 pub const RECORD_LEASE_SECONDS: i64 = 30;
 
-/// How long after its last confirmation a record stands in while the origin cannot be asked, in seconds. Only the record of a key
-/// whose changes are told to the edge until acknowledged ([`KeyFinding::told`]): a revocation that was acknowledged is known there.
+/// How long after its last confirmation a record may be used while the origin is unreachable, in seconds. This applies only to keys
+/// whose changes are sent to the edge until acknowledged ([`KeyFinding::told`]): the edge then knows every acknowledged revocation.
 pub const RECORD_KEPT_SECONDS: i64 = 12 * 3_600;
 
-/// Who is this?
+/// A look-up of a key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyQuestion {
-    /// The key's name.
     pub digest: KeyDigest,
-    /// The first characters of its text, by which an older row is found that has no digest yet.
+    /// The first characters of the key's text, by which the origin finds an older row that has no digest yet.
     pub shown: String,
-    /// Its text, when the origin asked for it: only the text proves an older row.
+    /// The key's text if the origin asked for it, because an older row can be verified only with the text.
     pub text: Option<String>,
 }
 
-/// What the origin knows.
+/// The result of a key look-up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "answer", rename_all = "snake_case")]
 pub enum KeyAnswer {
-    /// A key, live or revoked.
+    /// The key exists; it may be revoked.
     Known {
-        /// Its record.
         record: KeyRecord,
     },
-    /// No such key.
+    /// The key does not exist.
     Unknown,
-    /// Perhaps: an older row begins alike. Ask again with the text.
+    /// An older row without a digest starts with the same characters: repeat the look-up with the key's text.
     TextNeeded,
 }
 
 /// [`KeyAnswer`] as the origin sends it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyFinding {
-    /// What it knows.
     #[serde(flatten)]
     pub answer: KeyAnswer,
-    /// Whether every change of this key is told to the edge until it is acknowledged there. An older release does not say.
+    /// Whether every change of this key is sent to the edge until acknowledged. Older releases do not send this field.
     #[serde(default)]
     pub told: bool,
 }
 
 impl From<KeyAnswer> for KeyFinding {
-    /// An answer that promises nothing.
+    /// An answer without the promise to send later changes.
     fn from(answer: KeyAnswer) -> Self {
         KeyFinding { answer, told: false }
     }
 }
 
-/// A change of a key, for the edge to act upon at once.
+/// A change of a key, which the edge applies at once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyNews {
-    /// The key's name.
     pub digest: KeyDigest,
-    /// What it is now.
+    /// The key's state after the change.
     pub record: KeyRecord,
 }
 
-/// Facts have changed: copies of an older version are to be confirmed before they are served.
+/// Changed facts: cached responses of older tag versions must be revalidated before they are served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TagNews {
-    /// The newest versions of the tags that changed.
+    /// The newest versions of the changed tags.
     pub versions: TagVersions,
 }
 
-/// Requests of one key, counted where they were admitted.
+/// Requests of one key, counted at the edge where they were admitted.
 ///
-/// A batch is applied once: its source numbers them from 1 in order, and repeats one until it is acknowledged.
+/// A source numbers its batches from 1 and repeats a batch until it is acknowledged; the origin applies each batch once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UsageBatch {
-    /// The key's name.
     pub digest: KeyDigest,
-    /// The counting place, named at random when it was first used.
+    /// Random name of the counter that sends the batch, drawn at its first use.
     pub source: String,
-    /// The batch's number there.
+    /// Number of the batch from this source, from 1.
     pub sequence: u64,
     /// Everything before this instant (Unix seconds) is counted in this batch or an earlier one.
     pub through: i64,
-    /// The counts.
     pub rows: Vec<UsageRow>,
 }
 
@@ -125,31 +119,31 @@ pub struct UsageBatch {
 pub struct UsageRow {
     /// The UTC day, as its number since the Unix epoch.
     pub day: i64,
-    /// The route, as `GET /v1/vaults/{id}`.
+    /// The route, such as `GET /v1/vaults/{id}`.
     pub endpoint: String,
     /// Requests served.
     pub served: u64,
     /// Requests answered 429.
     pub throttled: u64,
-    /// The latest request, Unix seconds.
+    /// Time of the latest request, in Unix seconds.
     pub last_seen: i64,
 }
 
-/// Answers that an edge gave without the origin, minute by minute. What reached the origin is counted there.
+/// Requests per minute that an edge answered without the origin. The origin itself counts the requests that reach it.
 ///
-/// Counts are totals of their minute and only grow, so that a message may be repeated and be late.
+/// A count is its minute's total so far and only grows, so a message may arrive late or twice.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EdgeAnswers {
-    /// The counting place's number, drawn at random when it first counted.
+    /// Random number of the counter that sends the message, drawn at its first use.
     pub source: i64,
-    /// The minutes; at most [`EDGE_ANSWERS_MINUTES`].
+    /// At most [`EDGE_ANSWERS_MINUTES`] entries.
     pub minutes: Vec<AnsweredMinute>,
 }
 
-/// Minutes for which an edge keeps counts that the origin has not got.
+/// Minutes for which an edge keeps counts that the origin has not acknowledged.
 pub const EDGE_ANSWERS_MINUTES: usize = 60;
 
-/// Answers of one minute, by class.
+/// Answers of one minute, by status class.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AnsweredMinute {
     /// The minute's number since the Unix epoch.
@@ -169,12 +163,12 @@ mod tests {
     use crate::route::{ROUTES, Route};
 
     #[test]
-    fn no_caller_can_be_taken_for_a_host() {
+    fn the_signed_caller_of_a_host_is_not_a_valid_principal() {
         assert_eq!((Principal::from_json(EDGE), Principal::from_json(ORIGIN)), (None, None));
     }
 
     #[test]
-    fn no_message_goes_where_a_public_route_answers() {
+    fn message_paths_are_not_public_routes() {
         for path in [KEY_QUESTION, USAGE, EDGE_ANSWERS, ALIVE, KEY_NEWS, TAG_NEWS] {
             let public = crate::route::match_route(Some(crate::route::Method::Post), path);
             assert!(matches!(public, crate::route::Matching::NotFound), "{path}");
@@ -182,16 +176,16 @@ mod tests {
     }
 
     #[test]
-    fn a_field_of_a_later_release_is_passed_over() {
+    fn an_unknown_field_of_a_later_release_is_ignored() {
         let record =
             r#"{"id":1,"org_id":2,"plan":"data","rpm":300,"shared":false,"active":true,"version":5,"burst":9}"#;
         assert_eq!(serde_json::from_str::<KeyRecord>(record).unwrap().version, 5);
         let answer = alloc::format!(r#"{{"answer":"known","record":{record},"as_of":7}}"#);
         assert!(matches!(serde_json::from_str(&answer).unwrap(), KeyAnswer::Known { record } if record.version == 5));
         let finding: KeyFinding = serde_json::from_str(&answer).unwrap();
-        assert!(!finding.told, "a release that says nothing promises nothing");
+        assert!(!finding.told, "an older release makes no promise");
         let told = serde_json::to_string(&KeyFinding { told: true, ..finding.clone() }).unwrap();
-        assert_eq!(serde_json::from_str::<KeyAnswer>(&told).unwrap(), finding.answer, "as the release before reads it");
+        assert_eq!(serde_json::from_str::<KeyAnswer>(&told).unwrap(), finding.answer, "as the old release reads it");
         assert!(serde_json::from_str::<KeyFinding>(&told).unwrap().told);
         let digest = KeyDigest::of("x").to_hex();
         let news = alloc::format!(r#"{{"digest":"{digest}","record":{record},"why":"rotation"}}"#);
@@ -208,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_day_in_which_every_endpoint_was_asked_is_one_message() {
+    fn a_day_with_requests_to_every_endpoint_fits_in_one_message() {
         let row = |route: &Route| UsageRow {
             day: i64::MIN,
             endpoint: route.endpoint(),

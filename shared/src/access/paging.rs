@@ -1,4 +1,4 @@
-//! How deep a caller without a key may page. Source: interface, "Keyless metering" and "Authentication", 5.
+//! How deep a caller without a key may page, and how far back it may ask for changes.
 
 use super::principal::Principal;
 use crate::route::{Query, Route};
@@ -7,10 +7,10 @@ use crate::wire::error::{ApiError, ErrorCode};
 use crate::wire::page::PageRequest;
 use alloc::format;
 
-/// Rows of one list that a caller without a key may reach.
+/// Rows at the start of a list that callers without a key may read.
 pub const KEYLESS_ROWS: u64 = 200;
 
-/// Whether the caller may read the rows that the query asks for. Routes without such rows admit everybody.
+/// Checks that the caller may read the rows that the query selects. Routes without pages admit every query.
 pub fn admit_query(principal: &Principal, route: &Route, query: &Query) -> Result<(), ApiError> {
     match route.pages.and_then(|pages| pages.rows(query)) {
         Some((offset, rows)) => admit_rows(principal, offset, rows).map(drop),
@@ -18,20 +18,20 @@ pub fn admit_query(principal: &Principal, route: &Route, query: &Query) -> Resul
     }
 }
 
-/// Whether a key returns more rows of the same answer: it begins within the rows that are open to everybody and ends beyond them.
+/// Whether the query selects rows beyond [`KEYLESS_ROWS`], so that the answer with a key has more rows than the one without.
 pub fn is_longer_with_key(route: &Route, query: &Query) -> bool {
     let rows = route.pages.and_then(|pages| pages.rows(query));
     rows.is_some_and(|(offset, rows)| is_more_with_key(offset, rows))
 }
 
-/// The page as far as the caller may have it, or that it needs a key.
+/// The part of the page that the caller may read, or an error that says it needs a key.
 pub fn admit(principal: &Principal, page: PageRequest) -> Result<PageRequest, ApiError> {
     Ok(page.cut_to(admit_rows(principal, page.offset(), page.size)?))
 }
 
-/// How many of the `rows` rows from `offset` on the caller may have, or that they need a key.
+/// How many of the `rows` rows from `offset` the caller may read, or an error that says they need a key.
 ///
-/// What begins within [`KEYLESS_ROWS`] is served to everybody, and to callers without a key no further than those.
+/// Without a key, a page that starts within [`KEYLESS_ROWS`] is cut at that row, and a later page is refused.
 pub fn admit_rows(principal: &Principal, offset: u64, rows: u64) -> Result<u64, ApiError> {
     if !principal.is_keyless() {
         return Ok(rows);
@@ -40,7 +40,7 @@ pub fn admit_rows(principal: &Principal, offset: u64, rows: u64) -> Result<u64, 
         0 => Err(ApiError::new(
             ErrorCode::Forbidden,
             format!(
-                "without an API key only the first {KEYLESS_ROWS} rows of a list can be paged through; send a key, or narrow the list \
+                "without an API key, only the first {KEYLESS_ROWS} rows of a list can be read; send a key, or narrow the list \
                  with filters"
             ),
         )),
@@ -48,7 +48,7 @@ pub fn admit_rows(principal: &Principal, offset: u64, rows: u64) -> Result<u64, 
     }
 }
 
-/// Whether of the `rows` rows from `offset` on a key brings more than none does.
+/// Whether a caller with a key gets more of the `rows` rows from `offset` than one without.
 fn is_more_with_key(offset: u64, rows: u64) -> bool {
     offset.saturating_add(rows) > KEYLESS_ROWS
 }
@@ -58,13 +58,13 @@ const KEYLESS_LOOKBACK_DAYS: i64 = 30;
 /// The same in seconds.
 pub const KEYLESS_LOOKBACK_SECONDS: i64 = KEYLESS_LOOKBACK_DAYS * 86_400;
 
-/// Lets a look back to `since` pass, or says that it needs a key.
+/// Checks that the caller may ask for changes since `since`.
 pub fn admit_lookback(principal: &Principal, since: Timestamp, now: Timestamp) -> Result<(), ApiError> {
     if principal.is_keyless() && now.seconds_since(since) > KEYLESS_LOOKBACK_SECONDS {
         return Err(ApiError::new(
             ErrorCode::Forbidden,
             format!(
-                "without an API key changes can be asked for only {KEYLESS_LOOKBACK_DAYS} days back; send a key, or a later since"
+                "without an API key, `since` must be at most {KEYLESS_LOOKBACK_DAYS} days ago; send a key or a later `since`"
             ),
         ));
     }
@@ -78,7 +78,7 @@ mod tests {
     use crate::route::RouteId;
 
     #[test]
-    fn thirty_days_of_changes_are_open_to_everybody_and_all_of_them_to_a_key() {
+    fn changes_older_than_thirty_days_need_a_key() {
         let now = Timestamp::from_seconds(1_795_219_200);
         let key = Principal::Key { id: 1, org_id: 1, plan: Plan::Data };
         for (seconds, open) in
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_two_hundred_rows_are_open_to_everybody() {
+    fn the_first_two_hundred_rows_need_no_key() {
         for (number, size, open) in
             [(1, 100, true), (2, 100, true), (3, 100, false), (10, 20, true), (11, 20, false), (u64::MAX, 100, false)]
         {
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_reaches_beyond_them_ends_with_them_unless_a_key_opens_the_rest() {
+    fn without_a_key_a_page_that_reaches_beyond_row_200_is_cut_there() {
         let page = PageRequest::new(3, 99);
         let cut = admit(&Principal::Anonymous, page).unwrap();
         assert_eq!((cut.offset(), cut.rows(), cut.end(), cut.size), (198, 2, 200, 99));
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ends_beyond_them_is_served_and_is_another_answer_with_a_key() {
+    fn a_page_that_reaches_beyond_row_200_is_served_and_has_more_rows_with_a_key() {
         for (route, text, longer) in [
             (RouteId::RwaList, "page=2&limit=100", false),
             (RouteId::RwaList, "page=3&limit=99", true),
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_route_without_pages_has_no_depth_to_limit() {
+    fn a_route_without_pages_has_no_row_limit() {
         assert_eq!(verdict(RouteId::VaultSnapshots, "points=2160&days=365"), Ok(()));
     }
 }

@@ -1,28 +1,25 @@
-//! What an organisation pays for, and the record of one of its keys.
-//!
-//! Source: interface, "Plan contents" and "Authentication", 2, 3 and 6; contracts, "Choices".
+//! Plans of organisations, and the records of their keys.
 
 use core::fmt;
 use serde::{Deserialize, Serialize};
 
-/// A plan. Each one includes those before it.
+/// An organisation's plan. Each plan includes the ones before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Plan {
-    /// Scores, registry, events, exports.
+    /// Scores, registry, events and exports.
     Data,
-    /// And look-through, checks, signed decisions, webhooks.
+    /// All of `data`, and look-through, graph checks, signed decisions and webhooks.
     Decisioning,
-    /// And what was arranged.
+    /// All of `decisioning`, and custom integrations, webhooks and limits as contracted.
     Embedded,
 }
 
 impl Plan {
-    /// Every plan.
     pub const ALL: [Plan; 3] = [Plan::Data, Plan::Decisioning, Plan::Embedded];
 
-    /// The plan's word, on the wire and in the store.
+    /// The plan's name in JSON and in the database.
     pub const fn as_str(self) -> &'static str {
         match self {
             Plan::Data => "data",
@@ -31,12 +28,11 @@ impl Plan {
         }
     }
 
-    /// Reads a plan's word.
     pub fn parse(text: &str) -> Option<Self> {
         Plan::ALL.into_iter().find(|plan| plan.as_str() == text)
     }
 
-    /// Requests per minute of a key without a contract of its own.
+    /// Requests per minute of a key without a contracted limit.
     pub const fn default_rpm(self) -> u32 {
         match self {
             Plan::Data => 300,
@@ -55,33 +51,34 @@ impl fmt::Display for Plan {
 /// Requests per minute of an index token.
 pub const INDEX_TOKEN_RPM: u32 = 300;
 
-/// What the hosts know of a key, or of an index token: enough to judge every request that presents it.
+/// The state of a key or an index token that hosts need to authorise and meter its requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyRecord {
-    /// The key's number.
     pub id: i64,
-    /// The organisation that holds it; 0 for a token's, which has no number.
+    /// The organisation that owns the key; 0 for an index token.
     pub org_id: i64,
-    /// Its plan. Of a token it means nothing: which of the two a record is of, its text says, and so does its digest.
+    /// The organisation's plan; unused for an index token. The record does not say whether it is a key's or a token's: hosts know it
+    /// from the credential's text or digest.
     pub plan: Plan,
-    /// Requests per minute: contracted, or the plan's default.
+    /// Requests per minute: the contracted limit, or the plan's default.
     pub rpm: u32,
-    /// Whether its holder serves several clients with it.
+    /// Whether the holder serves several clients with this key, each limited to a share of it.
     pub shared: bool,
-    /// False once revoked; nothing brings it back.
+    /// False once the key is revoked, which is final.
     pub active: bool,
-    /// Grows with every change of the key; an older record never replaces a newer one.
+    /// Increases with every change of the key, so that an older record does not replace a newer one.
     pub version: i64,
 }
 
 impl KeyRecord {
-    /// The record of an index token, which changes once in its life: when it is revoked.
+    /// The record of an index token. It has two versions, because a token changes only once: when it is revoked.
     pub const fn of_index_token(id: i64, active: bool) -> Self {
         let version = if active { 1 } else { 2 };
         KeyRecord { id, org_id: 0, plan: Plan::Data, rpm: INDEX_TOKEN_RPM, shared: false, active, version }
     }
 
-    /// Whether `self` may stand where `known` stands: a revocation is final and always counts, and other older news is no news.
+    /// Whether `self` replaces `known`: a revocation replaces every active record, an active record never replaces a revocation, and
+    /// otherwise the newer version wins.
     pub fn supersedes(&self, known: &KeyRecord) -> bool {
         match (known.active, self.active) {
             (true, true) => self.version > known.version,
@@ -106,13 +103,13 @@ mod tests {
     }
 
     #[test]
-    fn nothing_older_and_nothing_at_all_revives_a_revoked_key() {
+    fn a_revoked_key_is_never_revived_and_a_revocation_counts_whatever_its_version() {
         let key = KeyRecord { id: 1, org_id: 1, plan: Plan::Data, rpm: 300, shared: false, active: true, version: 5 };
         let revoked = KeyRecord { active: false, version: 6, ..key };
         assert!(revoked.supersedes(&key));
         assert!(!key.supersedes(&revoked) && !KeyRecord { version: 7, ..key }.supersedes(&revoked));
         assert!(!key.supersedes(&key));
         let of_a_restored_database = KeyRecord { version: 4, ..revoked };
-        assert!(of_a_restored_database.supersedes(&key), "a revocation counts whatever its number");
+        assert!(of_a_restored_database.supersedes(&key), "a revocation counts whatever its version");
     }
 }

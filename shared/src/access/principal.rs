@@ -1,38 +1,36 @@
-//! The caller, as the edge found out; the origin takes nobody else's word for it.
+//! The authenticated caller, as established by the edge; the origin accepts it only from the edge.
 
 use super::plan::Plan;
 use alloc::string::String;
 use serde::{Deserialize, Serialize};
 
-/// Who is behind a request.
+/// The caller of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Principal {
-    /// Nobody in particular.
+    /// A caller without credentials.
     Anonymous,
-    /// A page of the service's own, by its `Origin`.
+    /// A page of the service itself, recognised by its `Origin` header.
     FirstParty {
         /// The origin, as configured.
         origin: String,
     },
-    /// The holder of a live key.
+    /// The holder of a valid API key.
     Key {
-        /// The key's number.
         id: i64,
-        /// The organisation that holds it.
+        /// The organisation that owns the key.
         org_id: i64,
-        /// Its plan.
+        /// The organisation's plan.
         plan: Plan,
     },
-    /// The holder of a live index token.
+    /// The holder of a valid index token.
     IndexToken {
-        /// The token's number.
         id: i64,
     },
 }
 
 impl Principal {
-    /// The class whose answers may share a cached copy.
+    /// The content class: callers of one class may share cached responses.
     pub const fn content_class(&self) -> &'static str {
         match self {
             Principal::Anonymous | Principal::FirstParty { .. } => "public",
@@ -41,7 +39,7 @@ impl Principal {
         }
     }
 
-    /// Whether the limits on anonymous paging apply. Source: interface, "Keyless metering".
+    /// Whether the limits on anonymous paging apply.
     pub const fn is_keyless(&self) -> bool {
         match self {
             Principal::Anonymous | Principal::FirstParty { .. } => true,
@@ -49,12 +47,12 @@ impl Principal {
         }
     }
 
-    /// The JSON that the assertion covers.
+    /// The JSON that the edge assertion covers.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// Reads the JSON that an assertion covered.
+    /// Reads the JSON of an edge assertion; `None` if it is not a known principal.
     pub fn from_json(text: &str) -> Option<Self> {
         serde_json::from_str(text).ok()
     }
@@ -76,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_kind_is_nobody() {
+    fn an_unknown_kind_of_principal_is_rejected() {
         assert_eq!(Principal::from_json("{\"kind\":\"root\"}"), None);
         assert_eq!(Principal::from_json(""), None);
     }

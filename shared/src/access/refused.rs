@@ -1,16 +1,16 @@
-//! Credentials that were refused lately, for hosts that cannot ask about them now.
+//! Recently refused credentials, for hosts that cannot look credentials up at the moment.
 //!
-//! A rejected credential stays rejected while its record cannot be read: it is 401 and not 503, and never anonymous access.
+//! While its record cannot be read, a rejected credential stays rejected: the answer is 401, not 503, and never anonymous access.
 
 use super::KeyDigest;
 use alloc::collections::BTreeMap;
 
-/// How long a refusal counts while nobody can be asked, in seconds.
+/// How long a refusal is remembered while look-ups fail, in seconds.
 pub const REFUSED_SECONDS: i64 = 3_600;
 /// Refusals in one generation; at most two generations are kept.
 const GENERATION: usize = 2_048;
 
-/// The refusals, with the second of each. Bounded: when the newer generation is full, the older one is dropped.
+/// Refused credentials with the time of each refusal, in Unix seconds. Bounded: when the newer generation is full, the older is dropped.
 #[derive(Debug, Default)]
 pub struct Refused {
     newer: BTreeMap<KeyDigest, i64>,
@@ -18,7 +18,7 @@ pub struct Refused {
 }
 
 impl Refused {
-    /// Notes that a credential was refused by somebody who could tell.
+    /// Records that a look-up refused the credential.
     pub fn note(&mut self, digest: KeyDigest, now_seconds: i64) {
         if self.newer.len() >= GENERATION && !self.newer.contains_key(&digest) {
             self.older = core::mem::take(&mut self.newer);
@@ -26,13 +26,13 @@ impl Refused {
         self.newer.insert(digest, now_seconds);
     }
 
-    /// Notes that a credential holds.
+    /// Records that a look-up found the credential valid.
     pub fn holds(&mut self, digest: &KeyDigest) {
         self.newer.remove(digest);
         self.older.remove(digest);
     }
 
-    /// Whether a credential was refused within [`REFUSED_SECONDS`]. An instant in the future is none.
+    /// Whether a credential was refused within [`REFUSED_SECONDS`]. A refusal dated in the future is ignored (the clock was set back).
     pub fn is_refused(&self, digest: &KeyDigest, now_seconds: i64) -> bool {
         let at = self.newer.get(digest).or_else(|| self.older.get(digest));
         at.is_some_and(|at| (0..REFUSED_SECONDS).contains(&now_seconds.saturating_sub(*at)))
@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_counts_for_an_hour_or_until_the_credential_holds() {
+    fn a_refusal_lasts_one_hour_or_until_the_credential_is_found_valid() {
         let mut refused = Refused::default();
         refused.note(digest(1), NOW);
         let at = |refused: &Refused, seconds| refused.is_refused(&digest(1), NOW + seconds);
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_bounded_and_keeps_the_latest() {
+    fn the_number_of_refusals_is_bounded_and_the_latest_are_kept() {
         let mut refused = Refused::default();
         (0..10_000).for_each(|number| refused.note(digest(number), NOW));
         assert!(refused.newer.len() + refused.older.len() <= 2 * GENERATION);

@@ -1,23 +1,22 @@
-//! A secret that names of addresses are made with: nobody outside can compute which addresses are counted together.
+//! The secret key of the hashes that stand for client addresses, so that outsiders cannot compute which addresses share a counter.
 
 use alloc::string::ToString;
 use core::fmt;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
-/// The secret. `Debug` hides it.
+/// An HMAC key. `Debug` hides it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Salt([u8; 32]);
 
 impl Salt {
-    /// The salt with these bytes.
     pub const fn new(bytes: [u8; 32]) -> Self {
         Salt(bytes)
     }
 
-    /// The keyed hash of a name.
+    /// HMAC-SHA-256 of a name.
     pub fn hash(&self, name: &impl fmt::Display) -> [u8; 32] {
-        // HMAC takes keys of every length.
+        // HMAC accepts keys of any length, so the default is never used.
         Hmac::<Sha256>::new_from_slice(&self.0)
             .map(|mac| mac.chain_update(name.to_string()).finalize().into_bytes().into())
             .unwrap_or_default()
@@ -35,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_has_another_hash_under_another_salt() {
+    fn the_hash_of_a_name_depends_on_the_salt() {
         let (one, other) = (Salt::new([1; 32]), Salt::new([2; 32]));
         assert_eq!(one.hash(&"192.0.2.7"), one.hash(&"192.0.2.7"));
         assert_ne!(one.hash(&"192.0.2.7"), one.hash(&"192.0.2.8"));

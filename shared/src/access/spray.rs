@@ -1,31 +1,32 @@
-//! What a host remembers of keys that it has judged, so that guessed keys cost little and a good one is looked up at once.
+//! Defence against key spraying: a host remembers which keys were valid or invalid, so that guessed keys cause few look-ups and do not
+//! delay known valid ones.
 //!
-//! A key is never refused because of the address that it comes from: only a look-up says whether it holds. What is bounded is the
-//! cost of look-ups: a key that was refused a moment ago is not looked up again, and keys that are new to a host share the places in
-//! which hosts look keys up (`edge/src/guard/register/state.rs`, `origin/src/http/listeners/relay_lookups.rs`).
+//! A key is never refused because of its client address: only a look-up decides whether it is valid. Only the cost of look-ups is
+//! bounded: an invalid key is not looked up again for [`REFUSED_MILLIS`], and keys new to a host share a limited number of concurrent
+//! look-ups (`edge/src/guard/register/state.rs`, `origin/src/http/listeners/relay_lookups.rs`).
 
 use super::KeyDigest;
 use alloc::collections::{BTreeMap, BTreeSet};
 
-/// How long the refusal of a key stands, in milliseconds: as long as an isolate may remember any refusal of a key.
+/// How long a key stays refused without a new look-up, in milliseconds. No isolate may remember the refusal of a key for longer.
 pub const REFUSED_MILLIS: i64 = 1_000;
-/// Keys that are known to be good; twice as many are remembered at most.
-const KEYS: usize = 4_096;
-/// Refusals that are remembered; while all of them stand, further ones are not.
-const REFUSALS: usize = 4_096;
+/// Valid keys in one generation; at most two generations are kept.
+const KEYS_PER_GENERATION: usize = 4_096;
+/// Refusals kept at once; while all of them are unexpired, further refusals are not recorded.
+const MAX_REFUSALS: usize = 4_096;
 
-/// What a host has seen of keys.
+/// The keys a host has recently found valid or invalid.
 #[derive(Debug, Default)]
 pub struct Spray {
     good: BTreeSet<KeyDigest>,
-    /// The good ones of before; one that is seen again moves over.
+    /// The previous generation of valid keys; a key seen again is added to `good`.
     good_before: BTreeSet<KeyDigest>,
-    /// Until when keys are refused without a look-up, in milliseconds.
+    /// Expiry of each refusal, in milliseconds.
     refused: BTreeMap<KeyDigest, i64>,
 }
 
 impl Spray {
-    /// Whether a key is known to be good.
+    /// Whether a key is known to be valid.
     pub fn knows(&self, digest: &KeyDigest) -> bool {
         self.good.contains(digest) || self.good_before.contains(digest)
     }
@@ -35,23 +36,23 @@ impl Spray {
         self.refused.get(digest).is_some_and(|until| (0..=REFUSED_MILLIS).contains(&until.saturating_sub(now_millis)))
     }
 
-    /// Notes a key that holds.
+    /// Records that a key is valid.
     pub fn good(&mut self, digest: KeyDigest) {
         self.refused.remove(&digest);
-        if self.good.len() >= KEYS && !self.good.contains(&digest) {
+        if self.good.len() >= KEYS_PER_GENERATION && !self.good.contains(&digest) {
             self.good_before = core::mem::take(&mut self.good);
         }
         self.good.insert(digest);
     }
 
-    /// Notes a key that does not hold, as the answer to a question that was put at `asked_millis`.
+    /// Records that a key is invalid, according to a look-up that started at `asked_millis`.
     pub fn rejected(&mut self, digest: &KeyDigest, asked_millis: i64) {
         self.good.remove(digest);
         self.good_before.remove(digest);
-        if self.refused.len() >= REFUSALS {
+        if self.refused.len() >= MAX_REFUSALS {
             self.refused.retain(|_, until| *until > asked_millis);
         }
-        if self.refused.len() < REFUSALS {
+        if self.refused.len() < MAX_REFUSALS {
             self.refused.insert(*digest, asked_millis.saturating_add(REFUSED_MILLIS));
         }
     }
@@ -65,7 +66,7 @@ mod tests {
     const NOW: i64 = 1_795_219_205_000;
 
     #[test]
-    fn a_refusal_stands_for_a_second_and_not_once_the_clock_was_set_back() {
+    fn a_refusal_lasts_one_second_and_is_ignored_after_the_clock_was_set_back() {
         let mut spray = Spray::default();
         let (key, other) = (KeyDigest::of("key"), KeyDigest::of("other"));
         spray.good(key);
@@ -77,14 +78,14 @@ mod tests {
     }
 
     #[test]
-    fn what_it_remembers_is_bounded() {
+    fn the_number_of_remembered_keys_is_bounded() {
         let mut spray = Spray::default();
         for number in 0..20_000 {
             spray.good(KeyDigest::of(&number.to_string()));
             spray.rejected(&KeyDigest::of(&(-number).to_string()), NOW);
         }
-        assert!(spray.good.len() + spray.good_before.len() <= 2 * KEYS);
-        assert_eq!(spray.refused.len(), REFUSALS);
+        assert!(spray.good.len() + spray.good_before.len() <= 2 * KEYS_PER_GENERATION);
+        assert_eq!(spray.refused.len(), MAX_REFUSALS);
         spray.rejected(&KeyDigest::of("late"), NOW + 2_000);
         assert_eq!(spray.refused.len(), 1);
     }

@@ -1,19 +1,19 @@
-//! Whose word on a caller's address counts: proxies that an operator names by their own addresses.
+//! Trusted proxies: the peers whose `X-Forwarded-For` header is used to find the caller's address. Operators configure their blocks.
 
 use crate::push::address::{Cidr, CidrError, hold_everybody};
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 
-/// Entries of a forwarding header that are looked at, from the right.
-const MOST_HOPS: usize = 32;
+/// Entries of a forwarding header that are read, from the right.
+const MAX_HOPS: usize = 32;
 
-/// Addresses from which a forwarding header is believed. By itself it is nobody's.
+/// Address blocks of trusted proxies; none by default.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TrustedProxies(Vec<Cidr>);
 
 impl TrustedProxies {
-    /// Reads a comma-separated list of blocks. Fails with the entry that is none, and why.
+    /// Reads a comma-separated list of blocks. The error is the first invalid entry and the reason.
     pub fn parse(list: &str) -> Result<Self, (String, CidrError)> {
         let blocks = list.split(',').map(str::trim).filter(|entry| !entry.is_empty());
         let read = |entry: &str| Cidr::parse(entry).map_err(|error| (String::from(entry), error));
@@ -25,24 +25,24 @@ impl TrustedProxies {
         &self.0
     }
 
-    /// Whether anybody on the internet is believed who connects by IPv4, or by IPv6: then a caller's address is what the caller says it is.
+    /// Whether the blocks cover all public IPv4 or all public IPv6 addresses. Callers could then choose the address they are counted by.
     pub fn believe_everybody(&self) -> bool {
         hold_everybody(&self.0)
     }
 
-    /// Whether the word of `peer` counts.
+    /// Whether `peer` is a trusted proxy.
     pub fn contains(&self, peer: IpAddr) -> bool {
         self.0.iter().any(|block| block.contains(peer))
     }
 
     /// The caller of a connection from `peer` whose requests carry `X-Forwarded-For` with `values`, in the order of the header's lines.
     ///
-    /// Each proxy writes whom it heard behind what it was given, so the list is read from the right: the first address that is no
-    /// trusted proxy's is the caller. Everything left of it is the caller's own word. Where an entry is no address, the proxy that
-    /// wrote it is the caller.
+    /// Each proxy appends the address of its own peer, so the list is read from the right: the first address that is not a trusted
+    /// proxy's is the caller. Entries left of it could be forged by the caller and are ignored. If an entry is not an address, the proxy
+    /// that wrote it counts as the caller.
     pub fn caller<'a>(&self, peer: IpAddr, values: impl DoubleEndedIterator<Item = &'a str>) -> IpAddr {
         let mut caller = peer;
-        for entry in values.rev().flat_map(|value| value.rsplit(',')).take(MOST_HOPS) {
+        for entry in values.rev().flat_map(|value| value.rsplit(',')).take(MAX_HOPS) {
             if !self.contains(caller) {
                 break;
             }
@@ -55,7 +55,7 @@ impl TrustedProxies {
     }
 }
 
-/// An entry: an address, perhaps with a port, an IPv6 address perhaps in brackets.
+/// Parses an entry: an address with an optional port; an IPv6 address may be in brackets.
 fn hop(entry: &str) -> Option<IpAddr> {
     let entry = entry.trim();
     let bare = entry.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(entry);
@@ -74,13 +74,13 @@ mod tests {
     }
 
     #[test]
-    fn a_strangers_header_says_nothing() {
+    fn a_header_from_an_untrusted_peer_is_ignored() {
         assert_eq!(caller("", "192.0.2.7", &["198.51.100.1"]), "192.0.2.7");
         assert_eq!(caller("10.0.0.0/8", "192.0.2.7", &["198.51.100.1"]), "192.0.2.7");
     }
 
     #[test]
-    fn the_first_from_the_right_that_is_no_proxy_is_the_caller() {
+    fn the_rightmost_address_that_is_not_a_trusted_proxy_is_the_caller() {
         let trusted = "10.0.0.0/8, 2001:db8:f::/48";
         assert_eq!(caller(trusted, "10.0.0.1", &["198.51.100.1"]), "198.51.100.1");
         assert_eq!(caller(trusted, "10.0.0.1", &["203.0.113.9, 198.51.100.1, 10.2.3.4"]), "198.51.100.1");
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_leaves_the_proxy_that_wrote_it() {
+    fn an_unreadable_entry_makes_the_proxy_that_wrote_it_the_caller() {
         for bad in ["unknown", "", "198.51.100.1, _hidden", "1.2.3"] {
             assert_eq!(caller("10.0.0.0/8", "10.0.0.1", &[bad]), "10.0.0.1", "{bad}");
         }
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_that_believes_everybody_is_known_however_it_is_cut_up() {
+    fn a_list_that_trusts_everybody_is_detected_however_it_is_split_into_blocks() {
         let everybody = |list: &str| TrustedProxies::parse(list).unwrap().believe_everybody();
         for list in [
             "0.0.0.0/0",
@@ -118,13 +118,13 @@ mod tests {
     }
 
     #[test]
-    fn a_list_with_a_fault_names_it() {
+    fn an_invalid_entry_is_named() {
         assert_eq!(TrustedProxies::parse("10.0.0.0/8,10.0.0.1/8").unwrap_err().0, "10.0.0.1/8");
     }
 
     proptest! {
         #[test]
-        fn what_a_caller_writes_left_of_the_proxys_word_changes_nothing(forged in "[0-9a-f:., \\[\\]]{0,60}") {
+        fn forged_entries_left_of_the_proxys_own_are_ignored(forged in "[0-9a-f:., \\[\\]]{0,60}") {
             let honest = caller("10.0.0.0/8", "10.0.0.1", &["198.51.100.1"]);
             let value = alloc::format!("{forged},198.51.100.1");
             prop_assert_eq!(caller("10.0.0.0/8", "10.0.0.1", &[&value]), honest.clone());

@@ -1,18 +1,18 @@
-//! How much callers may put into bodies, headers and lists, where no parameter's own row says it.
+//! Bounds of bodies, headers and lists that are not part of a single parameter's definition.
 //!
-//! Hosts refuse by these constants, and the OpenAPI document and the guides tell them.
+//! The hosts enforce these constants; the OpenAPI document and the guides publish them.
 
-/// Different names and ids that one list parameter may hold.
+/// Maximum number of different names or ids in one list parameter.
 pub const LIST_NAMES: usize = 50;
-/// Items of a batch of vaults, ids and addresses together.
+/// Maximum number of items of a vault batch: ids and addresses together.
 pub const BATCH_ITEMS: usize = 100;
-/// The longest description of a webhook, in characters.
+/// Maximum length of a webhook's description, in characters.
 pub const WEBHOOK_DESCRIPTION_CHARS: usize = 500;
-/// The longest id of a basket's version that a webhook may be pinned to, in characters.
+/// Maximum length of the id of a basket version that a webhook is pinned to, in characters.
 pub const VERSION_ID_CHARS: usize = 200;
-/// The longest customer's name for a portfolio, in characters: it is signed with every decision.
+/// Maximum length of `portfolioRef`, in characters. It is signed with every decision.
 pub const PORTFOLIO_REF_CHARS: usize = 200;
-/// The longest `Idempotency-Key`, in bytes.
+/// Maximum length of `Idempotency-Key`, in bytes.
 pub const IDEMPOTENCY_KEY_BYTES: usize = 255;
-/// The longest `X-Service-Subclient` of a shared key, in bytes.
+/// Maximum length of `X-Service-Subclient`, in bytes. Only shared keys use it.
 pub const SUBCLIENT_BYTES: usize = 128;

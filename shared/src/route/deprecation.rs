@@ -1,38 +1,36 @@
-//! Fields that are on their way out, and the headers that say so.
+//! Deprecated fields, and the response headers that announce them.
 //!
-//! A field keeps its meaning until it is gone. The document marks it, and answers that hold one carry `Deprecation` (RFC 9745)
-//! with a link to what to use. None has an end that was announced, so there is no `Sunset` yet.
-//! Source: interface, "Versioning", 6 and 9.
+//! A deprecated field keeps its meaning until it is removed. The OpenAPI document marks it, and responses that contain one carry `Deprecation`
+//! (RFC 9745) with a link to the replacement. No removal date has been announced, so no response has `Sunset` (RFC 8594) yet.
 
 use super::entry::Route;
 use crate::wire::headers;
 use alloc::borrow::Cow;
 use alloc::format;
 
-/// Since when all of them are deprecated: the first release, 2026-11-21, in unix seconds.
+/// Start of the deprecation of all these fields: the first release, 2026-11-21T00:00:00Z, in Unix seconds.
 pub const DEPRECATED_SINCE: i64 = 1_795_219_200;
-/// Where the documentation says what to use instead.
+/// The part of the documentation that names the replacements.
 pub const GUIDE: &str = "/v1/docs#deprecated";
 
-/// Where a deprecated field stands.
+/// Whether a deprecated field belongs to the response or to the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// In the answer.
+    /// A field of the response.
     Answer,
-    /// In the request's body: it is taken and means nothing.
+    /// A field of the request body: it is accepted and ignored.
     Request,
 }
 
 /// A deprecated field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Deprecated {
-    /// Where it stands.
     pub place: Place,
-    /// Its path from the row or object that the route is about, such as `institutional.aum_usd`.
+    /// Dotted path from the row or object that the route returns or accepts, such as `institutional.aum_usd`.
     pub field: &'static str,
-    /// What to use, in words.
+    /// What to use instead: a clause of the field's description in the OpenAPI document.
     pub instead: &'static str,
-    /// When it will be gone, as an HTTP date, where that was announced: `Sunset` (RFC 8594).
+    /// Announced removal date as an HTTP date, the value of `Sunset` (RFC 8594).
     pub sunset: Option<&'static str>,
 }
 
@@ -48,12 +46,12 @@ macro_rules! fields {
     };
 }
 
-const BY_PROTOCOL: &str = "use the same field of the entries of protocols";
+const BY_PROTOCOL: &str = "use the same field of each entry of `protocols`";
 
 fields! {
-    CANONICAL_PRODUCT_ID = "canonical_product_id", "use product_id: different products may share a symbol";
-    INSTITUTIONAL_AUM = "institutional.aum_usd", "use canonical_aum";
-    AUM_SCOPE = "aum_scope", "use canonical_aum";
+    CANONICAL_PRODUCT_ID = "canonical_product_id", "use `product_id`, because different products may share a symbol";
+    INSTITUTIONAL_AUM = "institutional.aum_usd", "use `canonical_aum`";
+    AUM_SCOPE = "aum_scope", "use `canonical_aum`";
     BREACH_OBSERVED_AT = "observedAt", BY_PROTOCOL;
     BREACH_PROTOCOL_ID = "protocolId", BY_PROTOCOL;
     BREACH_SOURCE = "source", BY_PROTOCOL;
@@ -61,19 +59,19 @@ fields! {
     BREACH_TOP_MARKETS = "topMarkets", BY_PROTOCOL;
 }
 
-/// `loss` of a check's body.
+/// `loss` in the body of a graph check.
 pub(super) const CHECK_LOSS: Deprecated =
-    Deprecated { place: Place::Request, field: "loss", instead: "leave it out: it is not looked at", sunset: None };
+    Deprecated { place: Place::Request, field: "loss", instead: "leave it out, because it is ignored", sunset: None };
 
 impl Route {
-    /// The headers of an answer that holds deprecated fields; none where it holds none.
+    /// The headers that announce the deprecated fields of a response; none if it has no such fields.
     pub fn deprecation_headers(&self) -> impl Iterator<Item = (&'static str, Cow<'static, str>)> {
-        let mut held = self.deprecated.iter().filter(|field| field.place == Place::Answer).peekable();
-        let is_held = held.peek().is_some();
-        let ends = held.find_map(|field| field.sunset);
-        let since = is_held.then(|| (headers::DEPRECATION, Cow::Owned(format!("@{DEPRECATED_SINCE}"))));
+        let mut fields = self.deprecated.iter().filter(|field| field.place == Place::Answer).peekable();
+        let has_fields = fields.peek().is_some();
+        let ends = fields.find_map(|field| field.sunset);
+        let since = has_fields.then(|| (headers::DEPRECATION, Cow::Owned(format!("@{DEPRECATED_SINCE}"))));
         let guide =
-            is_held.then(|| (headers::LINK, Cow::Owned(format!("<{GUIDE}>; rel=\"deprecation\"; type=\"text/html\""))));
+            has_fields.then(|| (headers::LINK, Cow::Owned(format!("<{GUIDE}>; rel=\"deprecation\"; type=\"text/html\""))));
         let sunset = ends.map(|date| (headers::SUNSET, Cow::Borrowed(date)));
         since.into_iter().chain(guide).chain(sunset)
     }
@@ -86,24 +84,24 @@ mod tests {
     use alloc::vec::Vec;
 
     #[test]
-    fn an_answer_that_holds_such_a_field_says_since_when_and_where_to_read_on() {
-        let told: Vec<_> = RouteId::RwaList.route().deprecation_headers().collect();
-        assert_eq!(told[0], ("deprecation", "@1795219200".into()));
-        assert_eq!(told[1], ("link", "</v1/docs#deprecated>; rel=\"deprecation\"; type=\"text/html\"".into()));
-        assert_eq!(told.len(), 2, "no end was announced");
-        assert_eq!(RouteId::GraphCheck.route().deprecation_headers().count(), 0, "its answer holds none");
+    fn a_response_with_a_deprecated_field_states_the_date_and_links_the_guide() {
+        let sent: Vec<_> = RouteId::RwaList.route().deprecation_headers().collect();
+        assert_eq!(sent[0], ("deprecation", "@1795219200".into()));
+        assert_eq!(sent[1], ("link", "</v1/docs#deprecated>; rel=\"deprecation\"; type=\"text/html\"".into()));
+        assert_eq!(sent.len(), 2, "no removal date was announced");
+        assert_eq!(RouteId::GraphCheck.route().deprecation_headers().count(), 0, "its response has no deprecated field");
         assert_eq!(RouteId::VaultList.route().deprecation_headers().count(), 0);
     }
 
     #[test]
-    fn an_end_that_was_announced_is_told() {
+    fn an_announced_removal_date_is_sent_as_sunset() {
         const ENDING: &[Deprecated] = &[Deprecated { sunset: Some("Sun, 21 Nov 2027 00:00:00 GMT"), ..AUM_SCOPE }];
         let ending = Route { deprecated: ENDING, ..RouteId::RwaList.route().clone() };
         assert_eq!(ending.deprecation_headers().nth(2), Some(("sunset", "Sun, 21 Nov 2027 00:00:00 GMT".into())));
     }
 
     #[test]
-    fn each_says_what_to_use() {
+    fn every_deprecated_field_names_its_replacement() {
         for field in ROUTES.iter().flat_map(|route| route.deprecated) {
             assert!(!field.instead.is_empty(), "{}", field.field);
         }

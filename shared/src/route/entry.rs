@@ -1,4 +1,4 @@
-//! A row of the route table.
+//! One row of the route table.
 
 use super::deprecation::Deprecated;
 use super::family::RateLimitClass;
@@ -12,84 +12,79 @@ use crate::wire::error::ErrorCode;
 use alloc::format;
 use alloc::string::String;
 
-/// A row of the table.
+/// One route of the service.
 #[derive(Debug, Clone)]
 pub struct Route {
-    /// What both hosts match on.
+    /// The id on which both hosts match.
     pub id: RouteId,
-    /// The method.
     pub method: Method,
-    /// The path, with `{name}` for parameters.
+    /// The path template, with `{name}` for parameters.
     pub path: &'static str,
-    /// Who may call it.
+    /// Which credential a request needs.
     pub access: Access,
-    /// The budget it is charged to.
+    /// The rate-limit class to which a request is charged.
     pub family: RateLimitClass,
-    /// How long an answer is kept.
+    /// How long a response is cached.
     pub cache: Cache,
-    /// The facts it is made of: a change of them makes copies too old. Every kept answer has some.
+    /// The kinds of facts that a response depends on: a change of them outdates cached responses. Every cached route has at least one.
     pub tags: &'static [Tag],
-    /// Whether it serves scores, tiers or figures made of them: 503 while the platform is fail-closed. What is of the past and never
-    /// changes stays served: events that were told, a basket's version by its id, and what backtests found.
+    /// Whether the response contains scores, tiers or figures derived from them; such a route answers 503 in fail-closed mode. Immutable records of
+    /// the past are still served: published events, a basket version by its id, and results of backtests.
     pub scores: bool,
-    /// The doors that answer it.
+    /// The origin's listeners that serve it.
     pub door: Door,
-    /// The body it takes.
+    /// The request body that it accepts.
     pub body: Body,
-    /// How its query asks for rows, where callers without a key reach only the first ones.
+    /// The paging parameters, if callers without a key reach only the first rows.
     pub pages: Option<Pages>,
-    /// The path parameters, by place, whose spellings share a cached response.
+    /// The path parameters, by position, that are normalised so that equivalent spellings share a cached response.
     pub fold: &'static [(usize, Fold)],
-    /// The query parameters it knows.
+    /// The query parameters that it accepts.
     pub query: &'static [Param],
-    /// The type of its success body.
+    /// The type of the body of a successful response.
     pub answers: &'static str,
-    /// The errors it can answer beside the common ones.
+    /// The errors that it can return in addition to those of every route.
     pub errors: &'static [ErrorCode],
-    /// Fields that are on their way out: they still hold what they held, and something else is to be used.
+    /// Deprecated fields, which keep their meaning until they are removed.
     pub deprecated: &'static [Deprecated],
-    /// One or two sentences for the document.
+    /// The description in the OpenAPI document; its first clause is the summary.
     pub about: &'static str,
 }
 
 impl Route {
-    /// Its name in usage counts, as `GET /v1/vaults/{id}`.
+    /// The route's name in usage counts, such as `GET /v1/vaults/{id}`.
     pub fn endpoint(&self) -> String {
         format!("{} {}", self.method.as_str(), self.path)
     }
 
-    /// Whether its answers tell the platform's fail-safe mode when that is not normal.
+    /// Whether responses state the platform's fail-safe mode when it is not `normal`.
     pub fn tells_fail_safe(&self) -> bool {
         self.scores || matches!(self.family, RateLimitClass::Status | RateLimitClass::Health)
     }
 
-    /// Whether its answer has no end of its own: it is handed on as it comes, and never kept or counted in bytes.
+    /// Whether the response is an endless stream: it is forwarded as it arrives, never cached, and not limited in bytes.
     pub fn streams(&self) -> bool {
         self.id == RouteId::EventStream
     }
 
-    /// Who may call it. While the stream is being rolled out (`anonymous_stream`) it is open to everybody.
-    /// Source: interface, "Event stream", 8.
+    /// The access rule in force. During its rollout (`anonymous_stream`) the event stream needs no key.
     pub fn access_now(&self, anonymous_stream: bool) -> Access {
         if self.streams() && anonymous_stream { Access::Public } else { self.access }
     }
 
-    /// Whether what it answers depends on who asks: such an answer is nobody else's.
+    /// Whether the response depends on the caller, so that it must not be served to others.
     pub fn depends_on_caller(&self) -> bool {
         self.cache.by_class || self.access != Access::Public
     }
 }
 
-/// Whether a path leads into the graph family, which is there only where that feature is on.
-/// Source: interface, "Decisioning (graph family)".
+/// Whether a path belongs to the graph routes, which exist only if the graph feature is enabled.
 pub fn is_of_graph(path: &str) -> bool {
     path.starts_with("/v1/graph/")
 }
 
 /// A row of the route table as a type.
 pub trait Row {
-    /// The row's id.
     const ID: RouteId;
-    /// The row's query parameters.
     const QUERY: &'static [Param];
 }

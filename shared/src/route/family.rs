@@ -1,34 +1,34 @@
-//! Families of routes: which of a caller's budgets a request is charged to. Source: interface, "Rate limits".
+//! Rate-limit classes. Each class has a separate budget per caller.
 
 use serde::{Deserialize, Serialize};
 
-/// Which budget a request is charged to.
+/// The budget to which a request is charged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RateLimitClass {
-    /// The caller's general allowance.
+    /// The caller's general budget.
     Public,
-    /// `/v1/graph/*`, but for checks.
+    /// `/v1/graph/*`, except checks.
     GraphRead,
     /// `POST /v1/graph/check`.
     GraphCheck,
-    /// Changes to basket webhooks.
+    /// Creating, changing and deleting basket webhooks.
     BasketWebhooks,
-    /// `/v1/status`: its own.
+    /// `/v1/status`, which has its own budget.
     Status,
-    /// `/v1/health`: its own.
+    /// `/v1/health`, which has its own budget.
     Health,
-    /// Not metered: readiness, for load balancers.
+    /// Not rate limited: readiness, for load balancers, and the documentation.
     Unmetered,
 }
 
 impl RateLimitClass {
-    /// Whether answers say something of how the service does for its callers: probes ask just that, and are not counted in it.
+    /// Whether responses count in the error rate that the status feed reports. Probes of the service's own state do not.
     pub const fn is_traffic(self) -> bool {
         !matches!(self, RateLimitClass::Status | RateLimitClass::Health | RateLimitClass::Unmetered)
     }
 
-    /// Every family.
+    /// Every class.
     pub const ALL: [RateLimitClass; 7] = [
         RateLimitClass::Public,
         RateLimitClass::GraphRead,
@@ -39,7 +39,7 @@ impl RateLimitClass {
         RateLimitClass::Unmetered,
     ];
 
-    /// Its name in stored counters.
+    /// The class's name in stored counters.
     pub const fn as_str(self) -> &'static str {
         match self {
             RateLimitClass::Public => "public",
@@ -52,9 +52,9 @@ impl RateLimitClass {
         }
     }
 
-    /// Reads a family's name.
+    /// The class of this name.
     pub fn parse(text: &str) -> Option<Self> {
-        RateLimitClass::ALL.into_iter().find(|family| family.as_str() == text)
+        RateLimitClass::ALL.into_iter().find(|class| class.as_str() == text)
     }
 }
 
@@ -63,10 +63,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_family_is_known_by_its_name() {
-        for family in RateLimitClass::ALL {
-            assert_eq!(RateLimitClass::parse(family.as_str()), Some(family));
-            assert_eq!(serde_json::to_string(&family).unwrap().trim_matches('"'), family.as_str());
+    fn every_class_is_parsed_from_its_name() {
+        for class in RateLimitClass::ALL {
+            assert_eq!(RateLimitClass::parse(class.as_str()), Some(class));
+            assert_eq!(serde_json::to_string(&class).unwrap().trim_matches('"'), class.as_str());
         }
     }
 }

@@ -1,16 +1,16 @@
-//! Path parameters whose case carries no meaning are folded into one spelling, so that all spellings share a cached response.
+//! Normalises path parameters whose letter case has no meaning, so that all spellings share one cached response.
 
 use super::matching::Found;
 use crate::model::content_hash::ContentHash;
 use crate::model::ids::{Address, VaultId};
 use alloc::string::{String, ToString};
 
-/// How one path parameter of a route is folded.
+/// How a path parameter of a route is normalised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fold {
     /// An address of any namespace. EVM addresses become lower-case.
     Address,
-    /// A vault id: the address inside it is folded.
+    /// A vault id: the address inside it is normalised.
     VaultId,
     /// A SHA-256 in hexadecimal becomes lower-case.
     Hash,
@@ -21,7 +21,7 @@ pub enum Fold {
 }
 
 impl Fold {
-    /// The folded text; `None` if it is malformed. The origin then answers with the error.
+    /// The normalised text; `None` if it is malformed, in which case the origin returns the error.
     fn apply(self, text: &str) -> Option<String> {
         match self {
             Fold::Address => Address::parse_any(text).map(|(_, address)| address.into_string()),
@@ -34,7 +34,7 @@ impl Fold {
 }
 
 impl Found {
-    /// Folds the path parameters that the route's row names. Malformed values stay as they are.
+    /// Normalises the path parameters that the route's row names. Malformed values stay unchanged.
     pub fn fold(&mut self) {
         for (index, fold) in self.route.fold {
             if let Some(value) = self.path.get_mut(*index)

@@ -1,4 +1,4 @@
-//! What crosses HTTP, for every host: envelopes, error codes, headers, ETags, timestamps, pages, cursors.
+//! HTTP formats shared by all hosts: envelopes, error codes, headers, ETags, timestamps, pages and cursors.
 
 pub mod base64url;
 pub mod change_cursor;
@@ -21,5 +21,5 @@ pub use page::PageMeta;
 pub use request_id::RequestId;
 pub use time::Timestamp;
 
-/// The longest request target that is taken, in bytes.
+/// Greatest length of a request target, in bytes.
 pub const TARGET_BYTES: usize = 8_192;

@@ -4,7 +4,7 @@ use super::hex::{pair, unhex_array};
 use core::fmt;
 use serde::{Serialize, Serializer};
 
-/// Names one request in answers and logs. The host brings the randomness.
+/// Identifies a request in answers and logs. The host supplies the random bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RequestId([u8; 16]);
 
@@ -14,7 +14,7 @@ impl RequestId {
         RequestId(bytes)
     }
 
-    /// Reads the text form; anything but 32 lower-case hex characters is refused.
+    /// Reads the text form: exactly 32 lower-case hex characters.
     pub fn parse(text: &str) -> Option<Self> {
         if text.bytes().any(|byte| byte.is_ascii_uppercase()) {
             return None;
@@ -56,13 +56,13 @@ mod tests {
     use alloc::string::ToString;
 
     #[test]
-    fn an_id_survives_the_trip_from_edge_to_origin() {
+    fn an_id_reads_back_as_written() {
         let id = RequestId::from_random([0xab; 16]);
         assert_eq!(RequestId::parse(&id.to_string()), Some(id));
     }
 
     #[test]
-    fn nothing_but_lower_case_hex_is_taken_for_an_id() {
+    fn an_id_that_is_not_lower_case_hex_is_rejected() {
         for bad in ["", "ABABABABABABABABABABABABABABABAB", "zz", "ab\nabababababababababababababababab"] {
             assert_eq!(RequestId::parse(bad), None, "{bad:?}");
         }

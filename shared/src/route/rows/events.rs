@@ -4,31 +4,35 @@ use crate::route::param::{OnOverflow::Clamp, Param, Registry};
 use crate::route::typed::kinds::*;
 use crate::route::typed::params;
 
-/// Sort fields of the feed.
+/// Fields that the feed can be sorted by.
 pub const EVENT_SORT_FIELDS: &[&str] = &["occurred_at", "severity", "loss_amount_usd", "occurrence_count"];
-/// How far back the feed reaches.
+/// Maximum age of an event in the feed, in days.
 pub const FEED_DAYS: i64 = 730;
 
 params! {
-    EventType: Names = Param::names("eventType", "Types such as Incident or BadDebt, separated by commas, in any case.");
-    Severity: Choices = Param::choices("severity", &["Critical", "Warning", "Info"], "Severities, separated by commas.");
+    EventType: Names = Param::names("eventType", "Only events of these types, such as `Incident` or `BadDebt`, separated by commas. Letter case is ignored.");
+    Severity: Choices = Param::choices("severity", &["Critical", "Warning", "Info"], "Only events of these severities, separated by commas.");
     ProtocolId: Names =
-        Param::names("protocolId", "Protocols that the event or one of its vaults belongs to, separated by commas.").of(Registry::Protocols);
-    CuratorId: Names = Param::names("curatorId", "Curators of vaults that the event touches, separated by commas.").of(Registry::Curators);
+        Param::names("protocolId", "Only events of these protocols, or with a vault of one of them: ids, separated by commas.").of(Registry::Protocols);
+    CuratorId: Names = Param::names("curatorId", "Only events that affect a vault of these curators: ids, separated by commas.").of(Registry::Curators);
     ChainId: Names =
-        Param::names("chainId", "Chains of the event or of one of its vaults, as numbers or slugs, separated by commas.").of(Registry::Chains);
-    IncidentSeverity: Choices = Param::choices("incidentSeverity", &["minor", "major"], "Size classes of incidents, separated by commas.");
-    RemediationStatus: Choices = Param::choices("remediationStatus", &["resolved", "unresolved"], "Whether it has been dealt with.");
+        Param::names("chainId", "Only events on these chains, or with a vault on one of them: chain ids or slugs, separated by commas.").of(Registry::Chains);
+    IncidentSeverity: Choices = Param::choices("incidentSeverity", &["minor", "major"], "Only incidents of these sizes, separated by commas.");
+    RemediationStatus: Choices = Param::choices("remediationStatus", &["resolved", "unresolved"], "Only events with these remediation statuses, separated by \
+        commas.");
     EventSearch: Text =
-        Param::text("search", 200, "Words of the title or description, in any form; \"quoted\" words stand together, - excludes, or is either.");
-    ExcludeSource: Names = Param::names("excludeSource", "Sources to leave out, such as rating-change, separated by commas.");
+        Param::text("search", 200, "Full-text search in the title and description; other grammatical forms of a word match too. Words in double quotes must be \
+            adjacent, `-` excludes a word, and `or` allows either of two words.");
+    ExcludeSource: Names = Param::names("excludeSource", "Sources whose events are left out, such as `rating-change`, separated by commas.");
     EventSort: Word =
-        Param::choice("sortBy", EVENT_SORT_FIELDS, "The field to sort by; equal rows by when they happened. Rows without a loss come last in both directions.").default("occurred_at");
+        Param::choice("sortBy", EVENT_SORT_FIELDS, "Field to sort by; rows with equal values are sorted by time. Rows without a loss come last in both \
+            directions.").default("occurred_at");
     DaysBack: OptionalCount =
-        Param::optional_int("daysBack", 1, FEED_DAYS, Clamp, "Days to look back, from the beginning of the hour on. Without it the newest rows come first out of all 730 days; another \
-             order looks back as few of 7, 30, 90, 365 or 730 days as fill a page.");
+        Param::optional_int("daysBack", 1, FEED_DAYS, Clamp, "Number of days to look back, to the start of the hour. When absent, the default order, newest \
+            first, covers 730 days; any other order covers the fewest of 7, 30, 90, 365 or 730 days that fill a page.");
     AffectsProtocolScore: Flag =
-        Param::flag("affectsProtocolScore", "true keeps only incidents that are flagged as affecting the protocol's score, vaults' own included.");
+        Param::flag("affectsProtocolScore", "`true` keeps only incidents that are flagged as affecting the protocol's score; otherwise a vault's own incidents \
+            count without that flag.");
 }
 
 macro_rules! events_rows {
@@ -40,17 +44,18 @@ macro_rules! events_rows {
                 query: [Page, Limit(20, 100), EventType, Severity, ProtocolId, CuratorId, ChainId, IncidentSeverity,
                         RemediationStatus, EventSearch, ExcludeSource, EventSort, SortOrder, DaysBack],
                 answers: "Feed<EventRow>", errors: [Forbidden],
-                about: "The events feed: repeats of one underlying event are one row, told by the newest of them. Filters, order and pages act on these rows.",
+                about: "The events feed. Repeats of one underlying event form one row, which shows the newest of them; filters, order and pages apply to these \
+                       rows.",
             }
             EventById: Get "/v1/events/{id}" {
                 access: Public, family: Public, cache: Cache::public(15), tags: [Events, Vaults],
                 query: [], answers: "Data<EventDetail>", errors: [],
-                about: "One published event, of a group any, with the vaults that it touches.",
+                about: "One published event with the vaults that it affects. Every event of a group of repeats can be requested.",
             }
             EventGroup: Get "/v1/events/group/{groupKey}" {
                 access: Public, family: Public, cache: Cache::public(15), tags: [Events],
                 query: [], answers: "Data<EventRow>", errors: [],
-                about: "What stands for a group of repeated events now: its newest published one. 404 when none is left.",
+                about: "The newest published event of a group of repeats, which represents the group in the feed. The response is 404 if none is left.",
             }
         }
     };

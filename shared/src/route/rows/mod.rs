@@ -1,5 +1,5 @@
-//! The table's rows and their parameters, one subject per file, and the macro that makes ids, rows and types of their notation, so that
-//! no id is without a row.
+//! The table's rows and their parameters, one subject per file, and the macro that generates ids, rows and types from them, so that every
+//! id has a row.
 //!
 //! Each file's macro adds its rows to those it is given and hands all of them to the next; the last one in the chain is [`route_table`].
 
@@ -53,7 +53,7 @@ macro_rules! route_table {
             }
         }
 
-        /// The rows as types, for [`RowQuery`](super::typed::RowQuery).
+        /// The rows as types, for [`RowQuery`](crate::route::RowQuery).
         pub mod routes {
             use super::*;
 
@@ -69,10 +69,10 @@ macro_rules! route_table {
             )*
         }
 
-        /// How many rows there are.
+        /// Number of rows.
         pub(super) const ROUTE_COUNT: usize = [$(RouteId::$id),*].len();
 
-        /// The table.
+        /// The route table.
         pub static ROUTES: &[Route] = &[$(
             Route {
                 id: RouteId::$id, method: Method::$method, path: $path, access: $access, family: RateLimitClass::$family, cache: $cache,

@@ -1,4 +1,4 @@
-//! Parameters of pages, which most lists share.
+//! The paging parameters that most lists share.
 
 use crate::route::param::Param;
 use crate::route::typed::kinds::{Count, OptionalCount};
@@ -11,7 +11,7 @@ params! {
 }
 
 impl Limit {
-    /// `limit` with the default and the maximum of one row.
+    /// `limit` with the default and the maximum of one route.
     pub(in crate::route) const fn of(default: i64, max: i64) -> Param {
         Param::size("limit", default, max)
     }

@@ -5,18 +5,20 @@ use crate::route::row::Body;
 use crate::route::typed::kinds::*;
 use crate::route::typed::params;
 
-/// A subscription's wish: a URL of 2 KiB, a description, and room for JSON.
+/// Enough for a URL of 2 KiB, a description and JSON syntax.
 pub(in crate::route) const CREATION_BODY: Body = Body::Json { max_bytes: 16 * 1024 };
 
 params! {
-    /// The stream's filter. Source: interface, "Event stream".
-    StreamVault: Text = Param::text("vaultId", 200, "Only operations that concern this vault; of others only the cursors come.");
-    /// Where it begins. A cursor that is none is told so in the stream, with the way to go on, and not refused.
-    StreamSince: Text = Param::verbatim("since", "The last cursor that was delivered. The header `Last-Event-ID` comes before it.");
-    /// The window of a replay, by when deliveries were given up.
-    ReplayFrom: Instant = Param::instant("from", "Deliveries given up at or after this instant; a day before `to` when it is absent.");
+    StreamVault: Text = Param::text("vaultId", 200, "Only operations that concern the vault with this id. For other operations only the cursor is sent.");
+    /// An invalid cursor is not refused: the stream answers it with a gap frame that says how to continue.
+    StreamSince: Text = Param::verbatim("since", "The last cursor that you received; the stream continues after it. The header `Last-Event-ID` takes \
+        precedence. An invalid cursor is answered with a `gap` frame.");
+    /// Start of the replay window. The window applies to the time at which a delivery failed for good.
+    ReplayFrom: Instant = Param::instant("from", "Start of the window, inclusive: deliveries that became `failed_terminal` at or after this instant. One day \
+        before `to` when absent.");
     ReplayTo: Until =
-        Param::instant("to", "Deliveries given up at or before this instant, which takes in all of its millisecond unless it has microseconds; now when it is absent.");
+        Param::instant("to", "End of the window, inclusive: deliveries that became `failed_terminal` at or before this instant. An instant in whole \
+            milliseconds includes its whole millisecond. The current time when absent.");
 }
 
 macro_rules! push_rows {
@@ -27,7 +29,8 @@ macro_rules! push_rows {
                 body: CREATION_BODY,
                 query: [], answers: "Data<WebhookSubscription>",
                 errors: [InvalidBody, WebhookUrlRejected, Conflict, IdempotencyKeyReused, PayloadTooLarge, UnsupportedMediaType],
-                about: "Subscribes a URL to families of events; the signing secret is in this answer only. Repeating it with the same Idempotency-Key makes nothing new.",
+                about: "Subscribes a URL to event types. The signing secret is included in this response only. A request that is repeated with the same \
+                       `Idempotency-Key` creates nothing new.",
             }
             WebhookList: Get "/v1/webhooks" {
                 access: Decisioning, family: Public, cache: Cache::NEVER,
@@ -42,12 +45,12 @@ macro_rules! push_rows {
             WebhookDelete: Delete "/v1/webhooks/{id}" {
                 access: Decisioning, family: Public, cache: Cache::NEVER,
                 query: [], answers: "Data<WebhookDeleted>", errors: [],
-                about: "Deletes a subscription with its deliveries; nothing more is sent, but for attempts that are under way.",
+                about: "Deletes a subscription with its deliveries. Nothing more is sent, except attempts that are already in progress.",
             }
             WebhookTest: Post "/v1/webhooks/{id}/test" {
                 access: Decisioning, family: Public, cache: Cache::NEVER,
                 query: [], answers: "Data<WebhookDelivery>", errors: [],
-                about: "Enqueues one webhook.test delivery; it goes out when the subscription delivers.",
+                about: "Enqueues one test delivery. Its event type is `webhook.test`; it is sent when the subscription is active.",
             }
             WebhookDeliveries: Get "/v1/webhooks/{id}/deliveries" {
                 access: Decisioning, family: Public, cache: Cache::NEVER,
@@ -57,24 +60,26 @@ macro_rules! push_rows {
             WebhookReplay: Post "/v1/webhooks/{id}/replay" {
                 access: Decisioning, family: Public, cache: Cache::NEVER,
                 query: [ReplayFrom, ReplayTo], answers: "Data<WebhookReplayed>", errors: [],
-                about: "Enqueues deliveries that were given up in the window again: the same events under the same ids, with six fresh attempts.",
+                about: "Enqueues failed deliveries again: those that became `failed_terminal` within the window, under the same ids and with six new attempts each.",
             }
             WebhookEnable: Post "/v1/webhooks/{id}/enable" {
                 access: Decisioning, family: Public, cache: Cache::NEVER,
                 query: [], answers: "Data<WebhookSubscription>", errors: [],
-                about: "Takes up deliveries again after a pause or a disablement. After key_revoked the calling key is the one that deliveries are made for.",
+                about: "Resumes deliveries after the subscription was paused or disabled. If it was disabled with `key_revoked`, the calling key becomes its \
+                       delivery key.",
             }
             BasketWebhookCreate: Post "/v1/baskets/{id}/webhooks" {
                 access: Decisioning, family: BasketWebhooks, cache: Cache::NEVER,
                 body: CREATION_BODY,
                 query: [], answers: "Data<BasketWebhook>",
                 errors: [InvalidBody, WebhookUrlRejected, Conflict, IdempotencyKeyReused, VersionRetired, PayloadTooLarge, UnsupportedMediaType],
-                about: "Subscribes a URL to a basket's rebalances or, pinned to a version, to what becomes of that; the signing secret is in this answer only.",
+                about: "Subscribes a URL to a basket's rebalances or to one version. A subscription that is pinned to a version receives its deprecation and retirement. The \
+                       signing secret is included in this response only.",
             }
             BasketWebhooksOfAll: Get "/v1/baskets/webhooks" {
                 access: Decisioning, family: Public, cache: Cache::NEVER,
                 query: [Page, OptionalLimit], answers: "Data<Vec<BasketWebhook>>", errors: [],
-                about: "The organisation's subscriptions to baskets, whichever they are, oldest first.",
+                about: "The organisation's subscriptions to all baskets, oldest first.",
             }
             BasketWebhookList: Get "/v1/baskets/{id}/webhooks" {
                 access: Decisioning, family: Public, cache: Cache::NEVER,
@@ -84,23 +89,24 @@ macro_rules! push_rows {
             BasketWebhookDelete: Delete "/v1/baskets/{id}/webhooks/{whId}" {
                 access: Decisioning, family: BasketWebhooks, cache: Cache::NEVER,
                 query: [], answers: "Data<WebhookDeleted>", errors: [],
-                about: "Deletes a basket's subscription with its deliveries.",
+                about: "Deletes a basket subscription with its deliveries.",
             }
             BasketWebhookReplay: Post "/v1/baskets/{id}/webhooks/{whId}/replay" {
                 access: Decisioning, family: BasketWebhooks, cache: Cache::NEVER,
                 query: [ReplayFrom, ReplayTo], answers: "Data<WebhookReplayed>", errors: [],
-                about: "Enqueues deliveries of a basket's subscription that were given up in the window again, under the same ids.",
+                about: "Enqueues failed deliveries of a basket subscription again: those that became `failed_terminal` within the window, under the same ids.",
             }
             BasketWebhookEnable: Post "/v1/baskets/{id}/webhooks/{whId}/enable" {
                 access: Decisioning, family: BasketWebhooks, cache: Cache::NEVER,
                 query: [], answers: "Data<BasketWebhook>", errors: [],
-                about: "Takes up deliveries again after a pause or a disablement. After key_revoked the calling key is the one that deliveries are made for.",
+                about: "Resumes deliveries after the subscription was paused or disabled. If it was disabled with `key_revoked`, the calling key becomes its \
+                       delivery key.",
             }
             EventStream: Get "/v1/events/stream" {
                 access: Data, family: Public, cache: Cache::NEVER,
                 door: EdgeAndRelay,
                 query: [StreamVault, StreamSince], answers: "EventStream", errors: [StreamLimitReached, ShuttingDown, AddressNamespaceMismatch],
-                about: "What becomes public, is promoted or retracted, as server-sent events, with replay of the last 24 hours.",
+                about: "The event stream, as server-sent events: publications, promotions and retractions, with replay of the last 24 hours.",
             }
         }
     };

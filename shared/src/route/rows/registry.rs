@@ -6,10 +6,10 @@ use crate::route::typed::params;
 
 params! {
     CuratorSort: Word =
-        Param::choice("sortBy", &["tvl_total", "vault_count", "avg_apr", "name"], "The field to sort by.").default("tvl_total");
+        Param::choice("sortBy", &["tvl_total", "vault_count", "avg_apr", "name"], "Field to sort by.").default("tvl_total");
     VaultPage: Count = Param::page("vaultPage");
     VaultLimit: Count = Param::size("vaultLimit", 20, 100);
-    Offset: Count = Param::int("offset", 0, u32::MAX as i64, 0, Clamp, "Events to pass over.");
+    Offset: Count = Param::int("offset", 0, u32::MAX as i64, 0, Clamp, "Number of events to skip.");
 }
 
 macro_rules! registry_rows {
@@ -18,12 +18,12 @@ macro_rules! registry_rows {
             Chains: Get "/v1/chains" {
                 access: Public, family: Public, cache: Cache::public(30), tags: [Vaults],
                 query: [Page, OptionalLimit], answers: "Data<Vec<ChainRow>>", errors: [],
-                about: "Chains with active vaults, with the slugs that paths and filters take.",
+                about: "Chains with active vaults, with the slugs that paths and filters accept.",
             }
             ProtocolList: Get "/v1/protocols" {
                 access: Public, family: Public, cache: Cache::public(30), tags: [Vaults],
                 query: [Page, OptionalLimit], answers: "Data<Vec<ProtocolRow>>", errors: [],
-                about: "Protocols with their vaults counted and their value summed.",
+                about: "Protocols with the number and total value of their vaults.",
             }
             ProtocolById: Get "/v1/protocols/{id}" {
                 access: Public, family: Public, cache: Cache::public(15), tags: [Vaults, Events], scores: true,
@@ -37,7 +37,7 @@ macro_rules! registry_rows {
                 query: [Page, Limit(20, 100),
                         CuratorSort, SortOrder],
                 answers: "Paged<Vec<CuratorRow>>", errors: [Forbidden],
-                about: "Curators with their vaults counted and their value summed.",
+                about: "Curators with the number and total value of their vaults.",
             }
             CuratorById: Get "/v1/curators/{id}" {
                 access: Public, family: Public, cache: Cache::public(15), tags: [Vaults, Events], scores: true,

@@ -7,7 +7,7 @@ use crate::route::typed::kinds::*;
 use crate::route::typed::params;
 use crate::wire::ChangeClock;
 
-/// Sort fields of the vault lists.
+/// Fields that the vault lists can be sorted by.
 pub const VAULT_SORT_FIELDS: &[&str] = &[
     "tvl_usd",
     "available_liquidity_usd",
@@ -21,39 +21,44 @@ pub const VAULT_SORT_FIELDS: &[&str] = &[
     "total_score",
     "last_synced_at",
 ];
-/// The body of the batch look-up.
+/// Limit of the batch request's body.
 pub(in crate::route) const BATCH_BODY: Body = Body::Json { max_bytes: 64 * 1024 };
 
 params! {
-    Chain: Names = Param::names("chain", "Chains, as slugs or numbers, separated by commas.").of(Registry::Chains);
-    Protocol: Names = Param::names("protocol", "Protocol ids, separated by commas.").of(Registry::Protocols);
-    Curator: Names = Param::names("curator", "Curator ids, separated by commas.").of(Registry::Curators);
-    Asset: Names = Param::names("asset", "Asset symbols, separated by commas; case does not matter.");
-    RiskTier: Choices = Param::choices("riskTier", &["prime", "core", "edge"], "Tiers, separated by commas.");
+    Chain: Names = Param::names("chain", "Only rows on these chains: slugs or chain ids, separated by commas. Letter case is ignored.").of(Registry::Chains);
+    Protocol: Names = Param::names("protocol", "Only rows of these protocols: ids, separated by commas. Letter case is ignored.").of(Registry::Protocols);
+    Curator: Names = Param::names("curator", "Only rows of these curators: ids, separated by commas. Letter case is ignored.").of(Registry::Curators);
+    Asset: Names = Param::names("asset", "Only vaults with these deposit assets: symbols, separated by commas. Letter case is ignored.");
+    RiskTier: Choices = Param::choices("riskTier", &["prime", "core", "edge"], "Only vaults of these tiers, separated by commas.");
     MinRiskScore: Decimal =
-        Param::decimal("minRiskScore", 0.0, 10.0, "Least score, inclusive; vaults without a score drop out.").former(&["minScore", "min_score"]);
-    MaxRiskScore: Decimal = Param::decimal("maxRiskScore", 0.0, 10.0, "Greatest score, inclusive; vaults without a score drop out.");
-    Search: Text = Param::text("search", 200, "Part of the vault's name, symbol, asset, protocol or curator, in any case.");
-    MinTvl: Decimal = Param::decimal("minTvl", 0.0, 1e18, "Least total value locked, in USD.");
-    Stablecoin: Flag = Param::flag("stablecoin", "Whether the deposit asset is a stablecoin.");
-    Lsd: Flag = Param::flag("lsd", "Whether the deposit asset is a staking derivative.");
-    SingleExposure: Flag = Param::flag("singleExposure", "Whether the vault holds one asset only.");
-    NoIl: Flag = Param::flag("noIL", "Whether the vault is free of impermanent loss.");
-    Audited: Flag = Param::flag("audited", "Whether the deployed version has at least one audit.");
-    HighConfidence: Flag = Param::flag("highConfidence", "Whether the score is at least 7.5 and the net APR between 3 and 10 percent.");
-    Depositable: Flag = Param::flag("depositable", "true keeps vaults that take deposits or whose gate is unknown, false the closed ones.");
+        Param::decimal("minRiskScore", 0.0, 10.0, "Minimum score, inclusive; vaults without a score are left out.").former(&["minScore", "min_score"]);
+    MaxRiskScore: Decimal = Param::decimal("maxRiskScore", 0.0, 10.0, "Maximum score, inclusive; vaults without a score are left out.");
+    Search: Text = Param::text("search", 200, "Substring of the vault's name, symbol, asset, protocol or curator. Letter case is ignored.");
+    MinTvl: Decimal = Param::decimal("minTvl", 0.0, 1e18, "Minimum total value locked, in USD, inclusive.");
+    Stablecoin: Flag = Param::flag("stablecoin", "`true` keeps vaults whose deposit asset is a stablecoin, `false` keeps the others.");
+    Lsd: Flag = Param::flag("lsd", "`true` keeps vaults whose deposit asset is a staking derivative, `false` keeps the others.");
+    SingleExposure: Flag = Param::flag("singleExposure", "`true` keeps vaults whose value depends on one asset only, `false` keeps the others.");
+    NoIl: Flag = Param::flag("noIL", "`true` keeps vaults that are known to have no impermanent loss, `false` keeps the others.");
+    Audited: Flag = Param::flag("audited", "`true` keeps vaults whose deployed version has at least one audit, `false` keeps the others.");
+    HighConfidence: Flag = Param::flag("highConfidence", "`true` keeps vaults with a score of at least 7.5 and a net APR between 3 and 10 percent, `false` \
+        keeps the others.");
+    Depositable: Flag = Param::flag("depositable", "`true` keeps vaults whose deposit status is `open` or `unknown`, `false` keeps closed vaults.");
     SortBy: Choice =
-        Param::choice("sortBy", VAULT_SORT_FIELDS, "The field to sort by; by TVL when it is absent. Rows without a value come last in both directions.");
-    SortOrder: Word = Param::choice("sortOrder", &["asc", "desc"], "The direction.").default("desc");
-    Points: Count = Param::int("points", 1, 2160, 360, Clamp, "Most points of the vault's history in the answer.").alias(&["resolution"]);
-    Days: Count = Param::int("days", 1, 365, 90, Clamp, "Days of history.");
-    HistoryFrom: Instant = Param::instant("from", "First instant, inclusive.");
-    HistoryTo: Until = Param::instant("to", "Last instant, inclusive; one without microseconds takes in all of its millisecond.");
+        Param::choice("sortBy", VAULT_SORT_FIELDS, "Field to sort by; `tvl_usd` when absent. Rows without a value come last in both directions.");
+    SortOrder: Word = Param::choice("sortOrder", &["asc", "desc"], "Sort direction: ascending or descending.").default("desc");
+    Points: Count = Param::int("points", 1, 2160, 360, Clamp, "Maximum number of history points in the response.").alias(&["resolution"]);
+    Days: Count = Param::int("days", 1, 365, 90, Clamp, "Number of days of history, counted back from now.");
+    HistoryFrom: Instant = Param::instant("from", "Start of the period, inclusive; no limit when absent.");
+    HistoryTo: Until = Param::instant("to", "End of the period, inclusive; no limit when absent. An instant in whole milliseconds includes its whole \
+        millisecond.");
     ChangesSince: RequiredText =
-        Param::text("since", 400, "An ISO 8601 instant, inclusive, or the cursor of the page before: only one that was issued is taken.").written(spelling::CHANGE_CURSOR).required();
+        Param::text("since", 400, "An ISO 8601 instant, inclusive, or the cursor of the previous page, unchanged. A cursor is valid only with the value of \
+            `changed` for which it was issued.").written(spelling::CHANGE_CURSOR).required();
     Changed: Word =
-        Param::choice("changed", ChangeClock::WORDS, "The clock to follow: last_synced_at or score_updated_at.").default("sync");
-    CompleteOnly: Flag = Param::flag("completeOnly", "true withholds the figures of vaults that are still being indexed.");
+        Param::choice("changed", ChangeClock::WORDS, "Timestamp that defines a change: `sync` follows `last_synced_at`, `score` follows \
+            `score_updated_at`.").default("sync");
+    CompleteOnly: Flag = Param::flag("completeOnly", "`true` withholds the concentration figures and holders of vaults that are still being indexed; otherwise \
+        provisional figures are returned.");
 }
 
 macro_rules! vaults_rows {
@@ -65,19 +70,20 @@ macro_rules! vaults_rows {
                 query: [Page, Limit(20, 100), Chain, Protocol, Curator, Asset, RiskTier, MinRiskScore, MaxRiskScore,
                         Search, MinTvl, Stablecoin, Lsd, SingleExposure, NoIl, Audited, HighConfidence, Depositable, SortBy, SortOrder],
                 answers: "Paged<Vec<VaultRow>>", errors: [Forbidden],
-                about: "Vaults with their scores, rates and gates: filtered, sorted and paged.",
+                about: "Vaults with their scores, rates and deposit status, filtered, sorted and paged.",
             }
             VaultById: Get "/v1/vaults/{id}" {
                 access: Public, family: Public, cache: Cache::public(15), tags: [Vaults, Assets, Events], scores: true,
                 fold: [0: VaultId],
                 query: [Points], answers: "Data<VaultPage>", errors: [],
-                about: "One vault by its id: the row, the evidence behind its score, history, events and rewards.",
+                about: "One vault by id: its row, the evidence behind its score, its history, events and rewards.",
             }
             VaultsWithCriticalIncidents: Get "/v1/vaults/with-critical-incidents" {
                 access: Public, family: Public, cache: Cache::by_class(15), tags: [Vaults, Events],
                 query: [Limit(100, 500), AffectsProtocolScore],
                 answers: "Data<Vec<CriticalVault>>", errors: [],
-                about: "Active vaults with a critical incident in the last 365 days, largest first; at most 50 without a key. An empty list proves no absence.",
+                about: "Active vaults with a critical incident in the last 365 days, largest first. Without a key at most 50 rows are returned. An empty list \
+                       is not proof that nothing happened.",
             }
             VaultScores: Get "/v1/vaults/scores" {
                 access: Data, family: Public, cache: Cache::by_class(15), tags: [Vaults], scores: true,
@@ -85,74 +91,78 @@ macro_rules! vaults_rows {
                 query: [Page, Limit(500, 1000), Chain, Protocol, Curator, Asset, RiskTier, MinRiskScore, MaxRiskScore,
                         Search, MinTvl, Stablecoin, Lsd, SingleExposure, NoIl, Audited, HighConfidence, Depositable, SortBy, SortOrder],
                 answers: "Paged<Vec<VaultScoreRow>>", errors: [],
-                about: "The scores of vaults in bulk, with the run behind each: the filters and the order of the vault list.",
+                about: "The scores of vaults in bulk, each with the score run that produced it. Filters and order are those of `/v1/vaults`.",
             }
             VaultChanges: Get "/v1/vaults/changes" {
                 access: Data, family: Public, cache: Cache::NEVER, scores: true,
                 query: [ChangesSince, Limit(100, 500), Changed],
                 answers: "WithMeta<VaultChanges, ChangesMeta>", errors: [MissingParameter, InvalidCursor],
-                about: "Vaults whose reading or published score changed since an instant or a cursor, at least once each, in the order in which the changes became visible. A vault whose chain is shown again, and one that begins or ceases to be active, is given once more with the instants it has.",
+                about: "Vaults whose reading or published score changed since an instant or a cursor. Every change is delivered at least once, in the order in \
+                       which changes became visible. A vault is delivered again with unchanged timestamps when its chain is shown again, and when it becomes \
+                       active or inactive.",
             }
             VaultBatch: Post "/v1/vaults/batch" {
                 access: Public, family: Public, cache: Cache::NEVER, scores: true,
                 body: BATCH_BODY,
                 query: [], answers: "Data<Vec<VaultRow>>", errors: [InvalidBody, TooManyItems, PayloadTooLarge, UnsupportedMediaType, InvalidAddress, AddressNamespaceMismatch],
-                about: "Up to 100 vaults at once, by id or address. What is not known is left out of the answer.",
+                about: "Up to 100 vaults in one request, by id or address. Unknown vaults are left out of the response.",
             }
             VaultDetail: Get "/v1/vault/{network}/{address}" {
                 access: Public, family: Public, cache: Cache::public(15), tags: [Vaults, Assets, Events], scores: true,
                 fold: [1: Address],
                 query: [Points], answers: "Data<VaultPage>", errors: [InvalidAddress, AddressNamespaceMismatch],
-                about: "One vault by chain and address: the row, the evidence behind its score, history, events and rewards.",
+                about: "One vault by chain and address: its row, the evidence behind its score, its history, events and rewards.",
             }
             VaultSnapshots: Get "/v1/vault/{network}/{address}/snapshots" {
                 access: Public, family: Public, cache: Cache::public(30), tags: [Vaults],
                 fold: [1: Address],
                 query: [Days, Points], answers: "Data<Vec<SnapshotPoint>>", errors: [InvalidAddress, AddressNamespaceMismatch],
-                about: "The vault's history, thinned to at most `points` points; first, last and extremes are kept.",
+                about: "The vault's history, downsampled to at most `points` points. The first point, the last point and the extremes are kept.",
             }
             VaultScoreHistory: Get "/v1/vault/{network}/{address}/score-history" {
                 access: Public, family: Public, cache: Cache::public(30), tags: [Vaults], scores: true,
                 fold: [1: Address],
                 query: [HistoryFrom, HistoryTo, Limit(500, 1000)], answers: "Data<Vec<ScoreHistoryPoint>>", errors: [InvalidAddress, AddressNamespaceMismatch],
-                about: "Every published change of the vault's score or tier, oldest first.",
+                about: "Published changes of the vault's score or tier, oldest first. If there are more than `limit`, the newest are returned.",
             }
             VaultEvents: Get "/v1/vault/{network}/{address}/events" {
                 access: Public, family: Public, cache: Cache::public(15), tags: [Vaults, Events],
                 fold: [1: Address],
                 query: [Page, OptionalLimit], answers: "Data<Vec<VaultEvent>>", errors: [InvalidAddress, AddressNamespaceMismatch],
-                about: "Published events that concern the vault, newest first.",
+                about: "Published events that concern the vault, newest first, at most 500.",
             }
             VaultHolders: Get "/v1/vault/{network}/{address}/holders" {
                 access: Public, family: Public, cache: Cache::public(30), tags: [Vaults],
                 fold: [1: Address],
                 query: [CompleteOnly], answers: "Data<HolderSnapshot>", errors: [InvalidAddress, AddressNamespaceMismatch],
-                about: "Who holds the vault's shares, and how concentrated they are, as of the newest look.",
+                about: "Holders of the vault's shares and their concentration, as of the newest holder snapshot.",
             }
             VaultHolderHistory: Get "/v1/vault/{network}/{address}/holders/history" {
                 access: Public, family: Public, cache: Cache::public(30), tags: [Vaults],
                 fold: [1: Address],
                 query: [HistoryFrom, HistoryTo, Limit(500, 1000), CompleteOnly],
                 answers: "Data<Vec<HolderHistoryRow>>", errors: [InvalidAddress, AddressNamespaceMismatch],
-                about: "The concentration of the vault's shares through time, oldest first.",
+                about: "The concentration of the vault's shares over time, oldest first. If there are more than `limit` rows, the newest are returned.",
             }
             VaultMarkets: Get "/v1/vault/{network}/{address}/markets" {
                 access: Data, family: Public, cache: Cache::by_class(15), tags: [Vaults, Markets, Assets], scores: true,
                 fold: [1: Address],
                 query: [], answers: "Data<MarketAllocation>", errors: [InvalidAddress, AddressNamespaceMismatch, Forbidden],
-                about: "The lending markets a curated vault's deposits are spread over, with the risk of each market's collateral. Other protocols' vaults are 404.",
+                about: "The lending markets to which a curated vault allocates its deposits, with the risk of each market's collateral. The response is 404 \
+                       for vaults of other protocols.",
             }
             VaultStrategies: Get "/v1/vault/{network}/{address}/strategies" {
                 access: Public, family: Public, cache: Cache::public(15), tags: [Vaults],
                 fold: [1: Address],
                 query: [], answers: "Data<StrategyBreakdown>", errors: [InvalidAddress, AddressNamespaceMismatch],
-                about: "The strategies an allocating vault lends its deposits to. Other protocols' vaults are 404.",
+                about: "The strategies to which an allocating vault lends its deposits. The response is 404 for vaults of other protocols.",
             }
             VaultStrategy: Get "/v1/vault/{network}/{address}/strategy" {
                 access: Public, family: Public, cache: Cache::public(15), tags: [Vaults],
                 fold: [1: Address],
                 query: [], answers: "Data<StrategyInfo>", errors: [InvalidAddress, AddressNamespaceMismatch],
-                about: "The one strategy of a compounding vault: where its yield comes from, and what it warns of. Other protocols' vaults are 404.",
+                about: "The single strategy of a compounding vault: its sources of yield and its risk flags. The response is 404 for vaults of other \
+                       protocols.",
             }
         }
     };

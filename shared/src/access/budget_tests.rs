@@ -149,8 +149,7 @@ fn a_request_is_refused_only_when_key_and_address_both_refuse_it() {
 
 #[test]
 fn a_rejected_key_is_charged_to_its_address_on_every_route() {
-    for class in
-        [RateLimitClass::Public, RateLimitClass::Health, RateLimitClass::GraphCheck, RateLimitClass::Unmetered]
+    for class in [RateLimitClass::Public, RateLimitClass::Health, RateLimitClass::GraphCheck, RateLimitClass::Unmetered]
     {
         assert_eq!(charge(class, Payer::Rejected), Charge::Address(AddressBudget::Anonymous));
     }

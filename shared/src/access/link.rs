@@ -58,9 +58,7 @@ pub struct KeyQuestion {
 #[serde(tag = "answer", rename_all = "snake_case")]
 pub enum KeyAnswer {
     /// The key exists; it may be revoked.
-    Known {
-        record: KeyRecord,
-    },
+    Known { record: KeyRecord },
     /// The key does not exist.
     Unknown,
     /// An older row without a digest starts with the same characters: repeat the look-up with the key's text.

@@ -24,9 +24,7 @@ pub enum Principal {
         plan: Plan,
     },
     /// The holder of a valid index token.
-    IndexToken {
-        id: i64,
-    },
+    IndexToken { id: i64 },
 }
 
 impl Principal {

@@ -70,8 +70,8 @@ impl Route {
         let has_fields = fields.peek().is_some();
         let ends = fields.find_map(|field| field.sunset);
         let since = has_fields.then(|| (headers::DEPRECATION, Cow::Owned(format!("@{DEPRECATED_SINCE}"))));
-        let guide =
-            has_fields.then(|| (headers::LINK, Cow::Owned(format!("<{GUIDE}>; rel=\"deprecation\"; type=\"text/html\""))));
+        let guide = has_fields
+            .then(|| (headers::LINK, Cow::Owned(format!("<{GUIDE}>; rel=\"deprecation\"; type=\"text/html\""))));
         let sunset = ends.map(|date| (headers::SUNSET, Cow::Borrowed(date)));
         since.into_iter().chain(guide).chain(sunset)
     }
@@ -89,7 +89,11 @@ mod tests {
         assert_eq!(sent[0], ("deprecation", "@1795219200".into()));
         assert_eq!(sent[1], ("link", "</v1/docs#deprecated>; rel=\"deprecation\"; type=\"text/html\"".into()));
         assert_eq!(sent.len(), 2, "no removal date was announced");
-        assert_eq!(RouteId::GraphCheck.route().deprecation_headers().count(), 0, "its response has no deprecated field");
+        assert_eq!(
+            RouteId::GraphCheck.route().deprecation_headers().count(),
+            0,
+            "its response has no deprecated field"
+        );
         assert_eq!(RouteId::VaultList.route().deprecation_headers().count(), 0);
     }
 

@@ -23,7 +23,7 @@ describe('a new key', () => {
     expectShape(answer, data(Me));
     const { key: identity, limits, usage } = answer.json.data;
     assert.deepEqual([identity.id, identity.partner_name, identity.tier, identity.last_used_at], [key.id, key.org, 'data', null]);
-    assert.ok(key.key.startsWith(identity.prefix) && identity.prefix.length < key.key.length / 2, 'the prefix identifies the key and reveals less than half of it');
+    assert.ok(key.key.startsWith(identity.prefix) && identity.prefix.length < key.key.length / 2, 'the prefix is less than half of the key');
     assert.ok(!answer.text.includes(key.key.slice(-20)));
     const { now } = (await stack.operate('/clock')).json;
     assert.ok(Date.parse(identity.created_at) >= begun - 1000 && Date.parse(identity.created_at) <= Date.parse(now), identity.created_at);

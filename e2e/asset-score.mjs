@@ -21,7 +21,7 @@ export class AssetThirdParty {
     this.overlays = Object.fromEntries(this.rules.overlays.map(({ id, kind, rule }) => [id, { kind, rule }]));
   }
 
-  /** Recomputes `{weights, weighted_sum, overlays_applied, score, tier}` of a keyed detail whose evidence is older than `olderThan` cadences; null if unscored. */
+  /** Recomputes `{weights, weighted_sum, overlays_applied, score, tier}` of a keyed detail with evidence older than `olderThan` cadences; null if unscored. */
   recompute(detail, olderThan) {
     const { weights } = this.rules.categories[detail.category];
     const missing = Object.entries(weights).filter(([name]) => detail.dimensions[name] === null);

@@ -78,7 +78,7 @@ const isSpent = (one) => one.method === 'DELETE';
 
 describe('at the edge', () => {
   for (const one of all) {
-    test(`${one.id} (${one.operation['x-access']}) is open to exactly the callers that the table allows, whoever asked before`, { timeout: 120_000 }, async () => {
+    test(`${one.id} (${one.operation['x-access']}) is open to exactly the callers of its access class, in any order`, { timeout: 120_000 }, async () => {
       const kept = await request(one);
       const there = Object.entries(cast.named);
       // Forward and then reversed, so that a response cached for one caller would show up for another.
@@ -185,7 +185,7 @@ const ASSERTED = [
 
 describe("at the origin's edge listener", () => {
   for (const one of all) {
-    test(`${one.id} accepts an edge assertion once, and nothing else`, { timeout: 120_000 }, async () => {
+    test(`${one.id} accepts each edge assertion once, and no other credential`, { timeout: 120_000 }, async () => {
       const kept = await request(one);
       for (const name of ASSERTED) {
         const caller = cast.named[name];
@@ -234,7 +234,7 @@ describe("at the origin's edge listener", () => {
 describe('at the relay listener', () => {
   for (const one of all) {
     const isThere = RELAY_OPERATIONS.includes(one.id);
-    test(`${one.id} is ${isThere ? 'open to the callers that the table allows' : '404 for every caller'}`, async () => {
+    test(`${one.id} is ${isThere ? 'open to exactly the callers of its access class' : '404 for every caller'}`, async () => {
       const kept = await request(one);
       for (const [name, caller] of Object.entries(cast.named)) {
         // The Origin header and edge assertions have no effect here: a caller without a credential is anonymous.

@@ -1,4 +1,5 @@
-// Basket webhooks through the edge: a follower of a basket gets its rebalances; a subscription pinned to a version gets that version's deprecation and retirement.
+// Basket webhooks through the edge: a follower of a basket gets its rebalances; a subscription pinned to a version gets the version's
+// deprecation and retirement.
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -18,7 +19,7 @@ import { requests } from './requests.mjs';
 import { newCaller } from './stack.mjs';
 
 const stripe = new Stripe('sk_test_unused');
-/** Writes a minute, whatever the key's own limit. */
+/** Writes per minute, per key and address, independent of the key's own limit. */
 const WRITES = 30;
 
 let stack;

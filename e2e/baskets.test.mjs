@@ -149,8 +149,8 @@ describe('a version that is retired', () => {
     const warm = await stack.ok(target);
     assert.deepEqual(warm.json, before.json);
     assert.equal(warm.headers.get('x-cache'), 'HIT');
-    const said = await verb(stack, 'baskets', 'retire', first, '--successor', second);
-    assert.deepEqual([said.result, said.edge], ['done', 'acknowledged']);
+    const outcome = await verb(stack, 'baskets', 'retire', first, '--successor', second);
+    assert.deepEqual([outcome.result, outcome.edge], ['done', 'acknowledged']);
     for (const headers of [{}, { 'if-none-match': warm.headers.get('etag') }]) {
       const gone = await stack.get(target, { headers });
       assert.equal(expectError(gone, 410, 'VERSION_RETIRED').successor, second);

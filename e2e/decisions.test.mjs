@@ -1,4 +1,4 @@
-// Checks and signed decisions from outside: what anyone can verify with libraries nobody here wrote, without asking us.
+// Portfolio checks and signed decisions: anyone can verify them with third-party libraries, without calling the service.
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -11,7 +11,7 @@ import { ended, serve, up } from './private-stack.mjs';
 import { noPython, python } from './python.mjs';
 import { until } from './stack.mjs';
 
-const FIVE = ['found', 'envelopeIntact', 'signatureValid', 'signerRecognized', 'signerActiveAtIssuance'];
+const VERIFY_FLAGS = ['found', 'envelopeIntact', 'signatureValid', 'signerRecognized', 'signerActiveAtIssuance'];
 
 let stack;
 let holder;
@@ -25,7 +25,7 @@ before(async () => {
 }, { timeout: 400_000 });
 after(() => stack?.stop());
 
-/** A portfolio that nobody had checked before. */
+/** A portfolio that has not been checked before. */
 const portfolio = (more = {}) => ({
   portfolioRef: `Bücher "${randomUUID()}" \u2028 €`,
   positions: [
@@ -38,9 +38,9 @@ const portfolio = (more = {}) => ({
 });
 const check = (body, headers = holder.headers) => stack.post('/v1/graph/check', body, headers);
 const verify = (id, options) => stack.get(`/v1/graph/decision/${id}/verify`, options);
-const five = (answer) => FIVE.map((name) => answer.json.data[name]);
+const flags = (answer) => VERIFY_FLAGS.map((name) => answer.json.data[name]);
 
-/** A check that must succeed; its `data`. */
+/** Runs a check that must succeed; returns its `data`. */
 async function checked(body) {
   const answer = await check(body);
   assert.equal(answer.status, 200, answer.text);
@@ -49,7 +49,7 @@ async function checked(body) {
 }
 const issued = async (more) => (await checked(portfolio({ issue: true, ...more }))).decision;
 
-/** Exact dollars as millionths. */
+/** A decimal dollar amount in millionths. */
 const micros = (text) => {
   assert.match(text, /^\d+(\.\d{1,6})?$/);
   const [whole, fraction = ''] = text.split('.');
@@ -57,13 +57,13 @@ const micros = (text) => {
 };
 
 describe('a check', () => {
-  test('says what the portfolio is exposed to, in amounts that add up', async () => {
+  test('reports the exposures of the portfolio, in amounts that add up', async () => {
     const result = await checked(portfolio());
     assert.deepEqual(Object.keys(result).sort(), [
       'builtAt', 'decision', 'exposures', 'findings', 'snapshotId', 'totalUsd', 'unattributedUsd', 'unresolvedVaults', 'verdict',
     ]);
     assert.match(result.snapshotId, /^[0-9a-f]{64}$/);
-    assert.equal(result.totalUsd, '123457.089', 'a vault that is named twice is one position');
+    assert.equal(result.totalUsd, '123457.089', 'positions in the same vault are added');
     assert.equal(result.decision, null);
     const sum = (dimension) => result.exposures[dimension].reduce((total, { usd }) => total + micros(usd), 0n);
     assert.equal(sum('chain'), micros(result.totalUsd));
@@ -71,7 +71,7 @@ describe('a check', () => {
     assert.deepEqual(Object.keys(result.exposures).length, 9);
   });
 
-  test('finds the same whatever the order of positions, and never less under a stricter limit', async () => {
+  test('gives the same result for any order of positions, and never a better verdict under a stricter limit', async () => {
     const given = portfolio();
     const [one, other] = [await checked(given), await checked({ ...given, positions: given.positions.toReversed() })];
     assert.deepEqual(one, other);
@@ -83,10 +83,10 @@ describe('a check', () => {
       worst = order.indexOf(verdict);
       for (const finding of findings) assert.equal(typeof finding.verified, 'boolean');
     }
-    assert.equal(worst, 2, 'all of it is on one chain');
+    assert.equal(worst, 2, 'the whole portfolio is on one chain');
   });
 
-  test('names vaults that it does not know, which makes it careful', async () => {
+  test('names unknown vaults, which lead to the verdict caution', async () => {
     const unknown = '1:0x00000000000000000000000000000000000000ff';
     const { unresolvedVaults, verdict } = await checked(portfolio({ positions: [{ vaultKey: unknown, amountUsd: 1 }], limits: {} }));
     assert.deepEqual([unresolvedVaults, verdict], [[unknown], 'caution']);
@@ -97,20 +97,20 @@ describe('a check', () => {
     ['a bad vault key', { positions: [{ ...good, vaultKey: '1:0x12' }] }, 'positions[0].vaultKey'],
     ['an amount below zero', { positions: [good, { ...good, amountUsd: -1 }] }, 'positions[1].amountUsd'],
     ['an amount of 16 digits', { positions: [{ ...good, amountUsd: 1e15 }] }, 'positions[0].amountUsd'],
-    ['an amount that is no number', { positions: [{ ...good, amountUsd: Number.NaN }] }, 'positions[0].amountUsd'],
+    ['an amount that is not a number', { positions: [{ ...good, amountUsd: Number.NaN }] }, 'positions[0].amountUsd'],
     ['a limit of 0', { limits: { maxSharePerAsset: 0 } }, 'limits.maxSharePerAsset'],
     ['a limit above 1', { limits: { maxSharePerBridge: 1.1 } }, 'limits.maxSharePerBridge'],
     ['an unknown limit', { limits: { maxShare: 0.5 } }, 'limits.maxShare'],
     ['no positions', { positions: [] }, 'positions'],
     ['1001 positions', { positions: Array(1001).fill(good) }, 'positions', 'TOO_MANY_ITEMS'],
   ]) {
-    test(`refuses ${what} by name`, async () => {
+    test(`refuses ${what} and names the field`, async () => {
       const error = expectError(await check(portfolio(change)), 400, code);
       assert.deepEqual(error.details.map((detail) => detail.name), [name]);
     });
   }
 
-  test('an amount that no float holds is a fault of its field', async () => {
+  test('an amount too large for a float is refused by its field name', async () => {
     const text = JSON.stringify(portfolio()).replace('123456.789', '1e999');
     assert.equal(expectError(await check(text), 400, 'INVALID_BODY').details[0].name, 'positions[1].amountUsd');
   });
@@ -122,7 +122,7 @@ describe('a check', () => {
 });
 
 describe('a signed decision', () => {
-  test('viem and ethers find its signer in the answer alone', async () => {
+  test('contains all that viem and ethers need to recover its signer', async () => {
     const { decisionId, signerAddress, signature, keyId, inserted } = await issued();
     assert.equal(inserted, true);
     assert.ok(keyId.length > 0);
@@ -133,7 +133,7 @@ describe('a signed decision', () => {
     assert.notEqual(ethersRecover(other, signature).toLowerCase(), signerAddress);
   });
 
-  test('Python recomputes its id from the envelope, and the envelope from its members', { skip: noPython }, async () => {
+  test('has an id that Python can recompute from the envelope, which is canonical JSON', { skip: noPython }, async () => {
     const { decisionId, envelope, signerAddress, keyId } = await issued();
     const script = [
       'import hashlib, json, sys',
@@ -149,7 +149,7 @@ describe('a signed decision', () => {
     assert.equal(members.methodologyScope, 'graph.check');
   });
 
-  test('is the same again for the same check, and binds no scenario', async () => {
+  test('is the same for the same check, and does not include the loss scenario', async () => {
     const body = portfolio({ issue: true, loss: { shockPct: 30 } });
     const [first, again] = [await checked(body), await checked({ ...body, loss: 'anything', positions: body.positions.toReversed() })];
     assert.deepEqual(again.decision, { ...first.decision, inserted: false });
@@ -158,10 +158,10 @@ describe('a signed decision', () => {
     assert.equal((await check(body, elsewhere.headers)).json.data.decision.inserted, true, 'another organisation has its own');
   });
 
-  test('is verified for anybody at the edge', async () => {
+  test('can be verified at the edge without a key', async () => {
     const { decisionId, signerAddress, keyId, envelope } = await issued();
     const answer = await verify(decisionId);
-    assert.deepEqual(five(answer), [true, true, true, true, true], answer.text);
+    assert.deepEqual(flags(answer), [true, true, true, true, true], answer.text);
     const { portfolioRef, snapshotId, verdict, methodologyScope, methodologyVersion, createdAt } = JSON.parse(envelope);
     assert.deepEqual(answer.json.data.decision, {
       id: decisionId, portfolioRef, snapshotId, verdict, methodologyScope, methodologyVersion, signerAddress, keyId, createdAt,
@@ -169,9 +169,9 @@ describe('a signed decision', () => {
     assert.equal((await verify(decisionId.toUpperCase())).headers.get('x-cache'), 'HIT');
   });
 
-  test('that was never made is not found, and no id is no id', async () => {
+  test('that was never issued is not found, and a malformed id is refused', async () => {
     const answer = await verify('0'.repeat(64));
-    assert.deepEqual(five(answer), [false, false, false, false, false]);
+    assert.deepEqual(flags(answer), [false, false, false, false, false]);
     assert.equal(answer.json.data.decision, null);
     for (const id of ['0'.repeat(63), 'g'.repeat(64), '0x' + '0'.repeat(62)]) {
       assert.equal(expectError(await verify(id), 400, 'INVALID_PARAMETER').details[0].name, 'id');
@@ -179,14 +179,14 @@ describe('a signed decision', () => {
   });
 });
 
-// What ends the stack's key or its origin comes last.
-describe('who signs', () => {
-  /** A check whose decision the retirement makes void, and that decision's id. */
+// Last, because these tests retire the stack's signing key and stop its origin.
+describe('the signer', () => {
+  /** The body and the decision id of a check whose decision becomes void by the retirement. */
   const overtaken = {};
-  test('a key that is retired signs no more, and decisions from after its retirement lose their signer at once', async () => {
+  test('a retired key signs no more, and decisions signed after its retirement lose their signer at once', async () => {
     const [{ key_id: keyId }] = await verb(stack, 'signers', 'list');
     const { decisionId } = await issued();
-    assert.deepEqual(five(await verify(decisionId)), [true, true, true, true, true]);
+    assert.deepEqual(flags(await verify(decisionId)), [true, true, true, true, true]);
     await stack.advance(3_600);
     const now = (await stack.operate('/clock')).json.now;
     overtaken.body = portfolio({ issue: true });
@@ -194,42 +194,42 @@ describe('who signs', () => {
     overtaken.id = late.decisionId;
     const retired = await verb(stack, 'signers', 'retire', keyId, '--at', now);
     assert.deepEqual([retired.changed, retired.edge], [true, 'acknowledged']);
-    assert.deepEqual(five(await verify(decisionId)), [true, true, true, true, true], 'it was signed before');
-    assert.deepEqual(five(await verify(late.decisionId)), [true, true, true, true, false]);
+    assert.deepEqual(flags(await verify(decisionId)), [true, true, true, true, true], 'it was signed before the retirement');
+    assert.deepEqual(flags(await verify(late.decisionId)), [true, true, true, true, false]);
     for (const body of [portfolio({ issue: true }), overtaken.body]) {
-      assert.equal((await checked(body)).decision, null, 'the check is answered, the decision is not signed, nor is a void one given');
+      assert.equal((await checked(body)).decision, null, 'the check succeeds without a new decision and without the void one');
     }
   });
 
-  test('a decision that was verified before stays verifiable while the origin is away', async () => {
+  test('a decision that was verified before stays verifiable while the origin is down', async () => {
     const origin = stack.pids.origin;
     const another = `0x${'11'.repeat(32)}`;
     process.kill(origin, 'SIGTERM');
-    await until('the origin is gone', 30, async () => (await stack.get('/ready')).status !== 200);
+    await until('the origin is down', 30, async () => (await stack.get('/ready')).status !== 200);
     const restarted = serve(stack, { RDS_SIGNING_KEY: another });
     let id;
     try {
       await until('another origin serves', 60, async () => (await stack.get('/ready')).status === 200);
       await until('its graph is there', 30, async () => (await check(portfolio())).status === 200);
-      assert.equal((await checked(portfolio({ issue: true }))).decision, null, 'nobody knows its key yet');
+      assert.equal((await checked(portfolio({ issue: true }))).decision, null, 'its key is not registered yet');
       await verb(stack, 'signers', 'add', '--address', '0x19e7e376e7c213b7e7e7e46cc70a5dd086daff2a', '--key-id', 'next', '--at', '2020-01-01');
       const decision = await issued();
       assert.deepEqual([decision.keyId, decision.signerAddress], ['next', '0x19e7e376e7c213b7e7e7e46cc70a5dd086daff2a']);
       id = decision.decisionId;
-      const afresh = (await checked(overtaken.body)).decision;
-      assert.deepEqual([afresh.inserted, afresh.keyId], [true, 'next'], 'what became void is decided afresh');
-      assert.deepEqual(five(await verify(afresh.decisionId)), [true, true, true, true, true]);
-      assert.deepEqual(five(await verify(overtaken.id)), [true, true, true, true, false]);
-      assert.deepEqual(five(await verify(id)), [true, true, true, true, true]);
+      const reissued = (await checked(overtaken.body)).decision;
+      assert.deepEqual([reissued.inserted, reissued.keyId], [true, 'next'], 'a check with a void decision gets a new one');
+      assert.deepEqual(flags(await verify(reissued.decisionId)), [true, true, true, true, true]);
+      assert.deepEqual(flags(await verify(overtaken.id)), [true, true, true, true, false]);
+      assert.deepEqual(flags(await verify(id)), [true, true, true, true, true]);
     } finally {
       await ended(restarted, 'SIGKILL');
     }
-    const stale = await until('the copy is a stand-in', 120, async () => {
+    const stale = await until('the cached response is served stale', 120, async () => {
       const answer = await verify(id);
       assert.equal(answer.status, 200, answer.text);
       return answer.headers.get('x-cache') === 'STALE-ERROR' && answer;
     });
     expectStale(stale);
-    assert.deepEqual(five(stale), [true, true, true, true, true]);
+    assert.deepEqual(flags(stale), [true, true, true, true, true]);
   });
 });

@@ -1,4 +1,4 @@
-// The demo market shows the whole life of a score: tiers, dwell, incidents, history.
+// The demo market covers every stage of a score: tiers, dwell, incidents, history.
 
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
@@ -14,16 +14,16 @@ before(async () => {
   pages = await Promise.all(rows.map(async (row) => (await stack.ok(`/v1/vault/devnet/${row.address}?points=2160`)).json.data));
 });
 
-const words = (field) => new Set(rows.map((row) => row[field]));
+const values = (field) => new Set(rows.map((row) => row[field]));
 const history = (row) => stack.ok(`/v1/vault/devnet/${row.address}/score-history?limit=1000`).then(({ json }) => json.data);
 
 describe('the market', () => {
-  test('lives on the devnet, with nothing borrowed from a real chain', () => {
-    assert.deepEqual([...words('chain_id')], [31337]);
+  test('is entirely on the devnet', () => {
+    assert.deepEqual([...values('chain_id')], [31337]);
   });
 
   test('has every tier, and vaults that cannot be scored', () => {
-    for (const tier of ['Prime', 'Core', 'Edge', null]) assert.ok(words('risk_tier').has(tier), `${tier}`);
+    for (const tier of ['Prime', 'Core', 'Edge', null]) assert.ok(values('risk_tier').has(tier), `${tier}`);
   });
 
   for (const [field, expected] of Object.entries({
@@ -35,7 +35,7 @@ describe('the market', () => {
     tvl_status: ['observed', 'unavailable'],
   })) {
     test(`shows every ${field}`, () => {
-      for (const word of expected) assert.ok(words(field).has(word), word);
+      for (const word of expected) assert.ok(values(field).has(word), word);
     });
   }
 
@@ -50,7 +50,7 @@ describe('the market', () => {
     }
   });
 
-  test('has had incidents, small and great, closed and open', async () => {
+  test('has minor and major, resolved and unresolved incidents', async () => {
     const { json } = await stack.ok('/v1/protocols');
     const incidents = [];
     for (const { id } of json.data) incidents.push(...(await stack.ok(`/v1/protocols/${id}`)).json.data.incidents);
@@ -64,7 +64,7 @@ describe('the market', () => {
 });
 
 describe('publication', () => {
-  test('some tier is waiting to be published, and its score is held inside the old band', () => {
+  test('a tier change in its dwell shows the candidate tier, the raw score and the publication time', () => {
     const waiting = pages.map((page) => page.vault).filter((vault) => vault.score_provenance?.dwell);
     assert.ok(waiting.length > 0, 'a dwell is in progress');
     for (const vault of waiting) {
@@ -77,13 +77,13 @@ describe('publication', () => {
     }
   });
 
-  test('history tells promotions, demotions after a wait and at once, and plain moves', async () => {
+  test('the history has promotions, demotions with and without dwell, and score moves within a tier', async () => {
     const points = (await Promise.all(rows.map(history))).flat();
     const kinds = new Set(points.map((point) => point.change_type));
     for (const kind of ['initial', 'score_move', 'tier_promote', 'tier_demote', 'hard_demote']) assert.ok(kinds.has(kind), kind);
   });
 
-  test('history is a chain that ends at the published score', async () => {
+  test('each history point continues the one before, and the last is the published score', async () => {
     for (const row of rows) {
       const points = await history(row);
       if (points.length === 1000) continue;
@@ -112,7 +112,7 @@ describe('publication', () => {
 });
 
 describe('snapshots', () => {
-  test('are thinned to what was asked, out of real points, with both ends and every extreme of the TVL', async () => {
+  test('are thinned to at most the requested number of stored points, keeping both ends and the TVL extremes', async () => {
     const row = rows.find((candidate) => candidate.total_score !== null);
     const path = `/v1/vault/devnet/${row.address}/snapshots?days=365`;
     const whole = (await stack.ok(`${path}&points=2160`)).json.data;
@@ -131,7 +131,7 @@ describe('snapshots', () => {
     assert.equal(Math.min(...tvl(thinned)), Math.min(...tvl(whole)));
   });
 
-  test('of a day are of that day', async () => {
+  test('of one day span at most 24 hours', async () => {
     const { json } = await stack.ok(`/v1/vault/devnet/${rows[0].address}/snapshots?days=1`);
     const times = json.data.map((point) => Date.parse(point.recorded_at));
     if (times.length > 1) assert.ok(Math.max(...times) - Math.min(...times) <= 24 * HOUR);

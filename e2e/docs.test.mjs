@@ -1,4 +1,4 @@
-// The documentation in a real browser: complete, usable, and with nothing from anywhere else.
+// The documentation in a real browser: complete, usable, and without requests to other origins.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -30,7 +30,7 @@ before(async () => {
 }, { timeout: 60_000 });
 after(() => browser?.close());
 
-/** Opens a page, as somebody nobody was before. */
+/** Opens a page as a new caller. */
 async function open(name, options = WIDE) {
   const seen = await visit(browser, stack.edge, newCaller(), options);
   const answer = await seen.page.goto(new URL(name ? `${DOCS}/${name}` : DOCS, stack.edge).href);
@@ -38,16 +38,16 @@ async function open(name, options = WIDE) {
   return seen;
 }
 
-/** Nothing was asked of strangers, nothing forbidden was tried, no script failed. */
-function quiet({ strangers, faults }) {
+/** Expects no requests to other origins, no violations of the content security policy and no script errors. */
+function expectClean({ strangers, faults }) {
   assert.deepEqual({ strangers, faults }, { strangers: [], faults: [] });
 }
 
 describe('over HTTP', () => {
-  test('what people and machines try first leads to the documentation', async () => {
+  test('the root, llms.txt and other well-known paths lead to the documentation', async () => {
     const html = { headers: { accept: 'text/html,*/*;q=0.8' } };
-    const led = await stack.get('/', html);
-    assert.deepEqual([led.status, led.headers.get('location')], [302, DOCS]);
+    const redirected = await stack.get('/', html);
+    assert.deepEqual([redirected.status, redirected.headers.get('location')], [302, DOCS]);
     const index = await stack.ok('/');
     for (const name of ['documentation', 'openapi', 'health', 'status', 'llms']) await stack.ok(index.json[name]);
     assert.equal((await stack.ok('/llms.txt')).text, (await stack.ok(`${DOCS}/llms.txt`)).text);
@@ -64,7 +64,7 @@ describe('over HTTP', () => {
     assert.equal((await stack.get(`${DOCS}/nope`)).json.error.code, 'NOT_FOUND');
   });
 
-  test('a page says how it may be kept and what it may load, and is confirmed by its ETag', async () => {
+  test('a page has caching and security headers, and is revalidated by its ETag', async () => {
     for (const base of [stack.edge, stack.relay]) {
       const page = await request(base, DOCS);
       assert.equal(page.status, 200, page.text.slice(0, 200));
@@ -93,7 +93,7 @@ describe('over HTTP', () => {
     }
   });
 
-  test('reading costs nobody their allowance', async () => {
+  test('reading is not charged to the allowance', async () => {
     const headers = { 'cf-connecting-ip': newCaller() };
     for (let count = 0; count < 15; count += 1) {
       const page = await stack.get(DOCS, { headers });
@@ -101,14 +101,14 @@ describe('over HTTP', () => {
     }
   });
 
-  test('what is not there is a 404 in the usual form, and nothing can be posted', async () => {
+  test('an unknown page is a 404 in the error envelope, and POST is refused', async () => {
     const missing = await stack.get(`${DOCS}/no-such-page`);
     assert.deepEqual([missing.status, missing.json.error.code], [404, 'NOT_FOUND']);
     const posted = await stack.post(DOCS, {});
     assert.deepEqual([posted.status, posted.headers.get('allow')], [405, 'GET, HEAD, OPTIONS']);
   });
 
-  test('llms.txt names every operation, and guides are there as Markdown', async () => {
+  test('llms.txt names every operation and links the guides as Markdown', async () => {
     const index = await stack.ok(`${DOCS}/llms.txt`);
     assert.match(index.headers.get('content-type'), /^text\/plain/);
     for (const { method, path } of operations) assert.ok(index.text.includes(`[${method} ${path}]`), `${method} ${path}`);
@@ -119,7 +119,7 @@ describe('over HTTP', () => {
 });
 
 describe('in the browser', () => {
-  test('every page opens without a fault, asks nobody else, and never scrolls sideways on a telephone', async () => {
+  test('every page opens without errors or foreign requests, and does not scroll sideways on a phone', async () => {
     const seen = await visit(browser, stack.edge, newCaller(), NARROW);
     for (const name of names) {
       await seen.page.goto(new URL(name ? `${DOCS}/${name}` : DOCS, stack.edge).href);
@@ -127,15 +127,15 @@ describe('in the browser', () => {
       assert.ok(beyond <= 0, `${name} is ${beyond} pixels too wide`);
       assert.equal(await seen.page.locator('h1').count(), 1, name);
     }
-    quiet(seen);
+    expectClean(seen);
     await seen.context.close();
   });
 
-  test('every operation of the contract is listed, and the list can be narrowed', async () => {
+  test('every operation of the OpenAPI document is listed, and the list can be filtered', async () => {
     const seen = await open('reference');
     const listed = await seen.page.locator('.operations a').evaluateAll((links) => links.map((link) => link.hash.slice(1)));
     assert.deepEqual(listed.toSorted(), operations.map(({ id }) => id).toSorted());
-    // No letter does anything by itself: who speaks to a computer says letters without meaning to press them.
+    // No single-character shortcut: speech input can trigger one by accident (WCAG 2.1.4).
     await seen.page.keyboard.press('/');
     assert.notEqual(await seen.page.evaluate(() => document.activeElement.id), 'filter');
     await seen.page.getByLabel('Filter operations').focus();
@@ -143,7 +143,7 @@ describe('in the browser', () => {
     await seen.page.locator('.operations li:visible').first().waitFor();
     const left = await seen.page.locator('.operations li:visible').allTextContents();
     assert.ok(left.length > 0 && left.length < 5 && left.some((text) => text.includes('/v1/graph/check')), left.join());
-    quiet(seen);
+    expectClean(seen);
     await seen.context.close();
   });
 
@@ -155,7 +155,7 @@ describe('in the browser', () => {
   }
   const answered = (locator, pattern) => locator.filter({ hasText: pattern }).waitFor({ timeout: 15_000 });
 
-  test('a public call is sent from the page and its answer shown', async () => {
+  test('a public call can be sent from the page, which shows the response', async () => {
     const seen = await open('reference-vaults');
     const list = await form(seen.page, 'VaultList');
     await list.field('limit').fill('3');
@@ -166,7 +166,7 @@ describe('in the browser', () => {
     await answered(list.status, /^200/);
     const { data, meta } = JSON.parse(await list.body.textContent());
     assert.deepEqual([data.length, meta.limit], [3, 3]);
-    assert.ok(data.every(({ risk_tier: tier }) => ['Prime', 'Edge'].includes(tier)), 'lists are written as the service reads them');
+    assert.ok(data.every(({ risk_tier: tier }) => ['Prime', 'Edge'].includes(tier)), 'checked values are sent as one comma-separated list');
     await list.section.locator('.answer summary').click();
     assert.match(await list.section.locator('.answer details code').textContent(), /x-request-id: [0-9a-f]{32}/);
 
@@ -180,11 +180,11 @@ describe('in the browser', () => {
     await list.send.click();
     await answered(list.status, /^400/);
     assert.equal(JSON.parse(await list.body.textContent()).error.code, 'INVALID_PARAMETER');
-    quiet(seen);
+    expectClean(seen);
     await seen.context.close();
   });
 
-  test('a keyed call is sent with a key that is kept nowhere', async () => {
+  test('a keyed call is sent with a key that the page does not store', async () => {
     const seen = await open('reference-vaults');
     const scores = await form(seen.page, 'VaultScores');
     await scores.field('limit').fill('2');
@@ -199,11 +199,11 @@ describe('in the browser', () => {
     assert.ok(!stored.includes('pk_live_'), stored);
     await seen.page.reload();
     assert.equal(await seen.page.locator('#key').inputValue(), '');
-    quiet(seen);
+    expectClean(seen);
     await seen.context.close();
   });
 
-  test('the event stream is shown as it comes, until it is stopped', async () => {
+  test('the event stream is shown live until it is stopped', async () => {
     const seen = await open('reference-events');
     await seen.page.locator('#key').fill(stack.keys.data);
     const stream = await form(seen.page, 'EventStream');
@@ -211,30 +211,30 @@ describe('in the browser', () => {
     await answered(stream.body, /event: ready/);
     await stream.send.filter({ hasText: 'Stop' }).click();
     await answered(stream.status, /^stopped/);
-    quiet(seen);
+    expectClean(seen);
     await seen.context.close();
   });
 
-  test('the methodology is compared with the rules in force, and is already theirs', async () => {
+  test('the methodology page is compared with the rules in force and matches them', async () => {
     const seen = await open('methodology');
     await seen.page.locator('#in-force').filter({ hasText: 'Compared with' }).waitFor();
     assert.match(await seen.page.locator('#in-force').textContent(), /every value on this page matches it/);
     assert.equal(await seen.page.locator('.changed').count(), 0);
-    quiet(seen);
+    expectClean(seen);
     await seen.context.close();
   });
 
-  test('the status page shows every part that the feed names', async () => {
+  test('the status page shows every component of the feed', async () => {
     const seen = await open('status', NARROW);
     await seen.page.locator('#components li').first().waitFor();
     const { json: feed } = await stack.ok('/v1/status');
     assert.equal(await seen.page.locator('#components li').count(), feed.components.length);
     assert.equal(await seen.page.locator('#overall').getAttribute('data-status'), feed.rollup);
-    quiet(seen);
+    expectClean(seen);
     await seen.context.close();
   });
 
-  test('the status is told when it changes, and not each minute', async () => {
+  test('the status is announced when it changes, not at every refresh', async () => {
     const seen = await open('status');
     let feed = (await stack.ok('/v1/status')).json;
     await seen.page.route('**/v1/status', (route) => route.fulfill({ json: feed }));
@@ -246,42 +246,42 @@ describe('in the browser', () => {
     await again({}, 'operational');
     await says('All components work');
     await seen.page.evaluate(() => {
-      globalThis.told = [];
+      globalThis.announced = [];
       const head = document.getElementById('overall');
-      new MutationObserver(() => globalThis.told.push(head.textContent)).observe(head, { childList: true, characterData: true, subtree: true });
+      new MutationObserver(() => globalThis.announced.push(head.textContent)).observe(head, { childList: true, characterData: true, subtree: true });
     });
     await again({}, 'operational');
     await again({ webhooks: { status: 'degraded', detail: 'a delivery was given up' } }, 'degraded');
     await says('Degraded: Webhooks');
     await again({ reachability: { detail: 'not sampled' } }, 'operational');
     await says('not monitored: Reachability');
-    assert.equal((await seen.page.evaluate(() => globalThis.told)).length, 2);
-    quiet(seen);
+    assert.equal((await seen.page.evaluate(() => globalThis.announced)).length, 2);
+    expectClean(seen);
     await seen.context.close();
   });
 
-  test('what became of copying is told to whoever does not see the button', async () => {
+  test('copying is announced to screen readers', async () => {
     const seen = await open('', { ...WIDE, permissions: ['clipboard-read', 'clipboard-write'] });
     await seen.page.getByRole('button', { name: 'Copy' }).first().press('Enter');
     await seen.page.getByRole('status').filter({ hasText: /^Copied$/ }).waitFor();
     assert.match(await seen.page.evaluate(() => navigator.clipboard.readText()), new RegExp(`^export RDS=${stack.edge}\\ncurl `));
-    quiet(seen);
+    expectClean(seen);
     await seen.context.close();
   });
 
-  test('the keyboard stops at a box that scrolls and passes by one that does not', async () => {
+  test('only boxes that scroll can be focused with the keyboard', async () => {
     const seen = await open('webhooks', NARROW);
     const stops = () => seen.page.evaluate(() =>
       [...document.querySelectorAll('.scroll, .code pre')].filter((box) => (box.scrollWidth > box.clientWidth) !== (box.tabIndex === 0)).length);
-    await until('narrow boxes are stops', 5, async () => (await stops()) === 0);
+    await until('narrow boxes are focusable', 5, async () => (await stops()) === 0);
     const narrow = await seen.page.locator('.code pre[tabindex]').count();
     await seen.page.setViewportSize({ width: 2200, height: 900 });
-    await until('there are fewer where there is room', 5, async () => (await stops()) === 0 && (await seen.page.locator('.code pre[tabindex]').count()) < narrow);
-    quiet(seen);
+    await until('fewer boxes are focusable in a wide window', 5, async () => (await stops()) === 0 && (await seen.page.locator('.code pre[tabindex]').count()) < narrow);
+    expectClean(seen);
     await seen.context.close();
   });
 
-  test('the deprecated fields are listed where the header says', async () => {
+  test('the deprecation link leads to the list of deprecated fields', async () => {
     const answer = await stack.ok('/v1/rwa');
     const [, link] = answer.headers.get('link').match(/<([^>]+)>; rel="deprecation"/);
     const seen = await visit(browser, stack.edge, newCaller(), WIDE);
@@ -291,10 +291,10 @@ describe('in the browser', () => {
     await seen.context.close();
   });
 
-  test('the first stop of Tab is the skip link, wherever the page stands in the navigation', async () => {
+  test('the first Tab focuses the skip link, whatever the position of the page in the navigation', async () => {
     for (const name of ['', 'errors', 'status', 'reference-vaults', 'reference-service']) {
       const seen = await open(name);
-      // The page's own entry is in sight all the same.
+      // The page's own entry must be scrolled into view nevertheless.
       const [entry, frame] = await Promise.all(['#nav [aria-current]', '#nav'].map((part) => seen.page.locator(part).boundingBox()));
       assert.ok(entry.y >= frame.y - 1 && entry.y + entry.height <= frame.y + frame.height + 1, name);
       await seen.page.keyboard.press('Tab');
@@ -303,7 +303,7 @@ describe('in the browser', () => {
     }
   });
 
-  test('it is used with the keyboard, and keeps the theme that was chosen', async () => {
+  test('the skip link and the theme switch work with the keyboard, and the theme is kept', async () => {
     const seen = await open('limits', { ...WIDE, colorScheme: 'light' });
     await seen.page.keyboard.press('Tab');
     assert.equal(await seen.page.evaluate(() => document.activeElement.className), 'skip');
@@ -315,11 +315,11 @@ describe('in the browser', () => {
     assert.notEqual(await paper(), light);
     await seen.page.reload();
     assert.notEqual(await paper(), light);
-    quiet(seen);
+    expectClean(seen);
     await seen.context.close();
   });
 
-  test('it can be read without scripts, and the menu works', async () => {
+  test('pages can be read without scripts, and the menu works', async () => {
     const seen = await open('methodology', { ...NARROW, javaScriptEnabled: false });
     assert.match(await seen.page.locator('table').first().innerText(), /Prime\s+8/);
     assert.equal(await seen.page.locator('nav').isVisible(), false);
@@ -332,19 +332,19 @@ describe('in the browser', () => {
   });
 
   for (const colorScheme of ['light', 'dark']) {
-    test(`nothing stands in the way of whoever sees or reads differently, ${colorScheme}`, async () => {
+    test(`axe finds no accessibility violations, ${colorScheme}`, async () => {
       const seen = await visit(browser, stack.edge, newCaller(), { ...WIDE, colorScheme, reducedMotion: 'reduce' });
-      // Pages of the reference are made alike: a few of them speak for all.
+      // The reference pages have one template: two of them represent all.
       const alike = (name) => name.startsWith('reference-') && !['reference-vaults', 'reference-webhooks'].includes(name);
       for (const name of names.filter((name) => !alike(name))) {
         await seen.page.goto(new URL(name ? `${DOCS}/${name}` : DOCS, stack.edge).href);
-        // Forms are made when they are opened; they count as well.
+        // Forms are created when they are opened; opening two includes them in the check.
         for (const summary of (await seen.page.locator('.try > summary').all()).slice(0, 2)) await summary.click();
         await seen.page.evaluate(axe);
         const { violations } = await seen.page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }));
         assert.deepEqual(violations.map(({ id, impact, nodes }) => `${name}: ${id} (${impact}) ${nodes[0].html.slice(0, 160)}`), []);
       }
-      quiet(seen);
+      expectClean(seen);
       await seen.context.close();
     });
   }

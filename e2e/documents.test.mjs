@@ -1,4 +1,4 @@
-// Runs the commands that the README, the handbook, the operator's page and the guides show: each block marked `run`, in order, in one shell for each document.
+// Runs the commands of the README, the handbook, OPERATING.md and the guides: each block marked `run`, in order, in one shell per document.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -10,17 +10,17 @@ import { originEnvironment, repository } from './private-stack.mjs';
 import { newCaller, sharedStack } from './stack.mjs';
 
 const stack = sharedStack();
-/** Where the documents say that the stack is. */
+/** The addresses that the documents use, and those of this stack. */
 const ADDRESSES = {
   'http://127.0.0.1:8787': stack.edge,
   'http://127.0.0.1:8789': stack.relay,
   'http://127.0.0.1:8790': stack.admin,
-  // The pages put the address of their own host in its place.
+  // The documentation pages replace this with their own host.
   'https://risk.example': stack.edge,
 };
 const MARK = '@@ block ';
 
-/** As curl, but a failed request is a failed command, and a stream is listened to for a moment. */
+/** As curl, but a failed request fails the command, and a stream (`-N`) ends after three seconds. */
 const CURL = `#!/usr/bin/env bash
 set -u
 for word in "$@"; do
@@ -48,35 +48,35 @@ function blocks(file) {
   const text = readFileSync(join(repository, file), 'utf8');
   return [...text.matchAll(/^```sh run\n([\s\S]*?)^```$/gm)].map((found) => {
     const line = text.slice(0, found.index).split('\n').length;
-    return { line, text: Object.entries(ADDRESSES).reduce((said, [there, here]) => said.replaceAll(there, here), found[1]) };
+    return { line, text: Object.entries(ADDRESSES).reduce((commands, [documented, actual]) => commands.replaceAll(documented, actual), found[1]) };
   });
 }
 
-/** Runs blocks in one shell, as a person would; resolves to what each of them printed, as far as it came. */
+/** Runs blocks in one shell; resolves to the output of each block that was started. */
 function run(found) {
   const script = found.map(({ text }, number) => `printf '\\n${MARK}${number}\\n'; export CALLER=${newCaller()}\n${text}`).join('\n');
   const env = {
     ...originEnvironment(stack),
     PATH: `${bin}:${process.env.PATH}`,
-    // What the guides call the service, as their first page has it exported.
+    // The first guide exports this variable; the others use it.
     RDS: stack.edge,
     KEY: stack.keys.decisioning,
     INDEX_TOKEN: stack.index_token,
     ADMIN_TOKEN: stack.admin_token,
-    // Nobody listens there: what is sent fails, as it may.
+    // Nothing listens there: deliveries fail, which the guides allow.
     RECEIVER: 'https://127.0.0.1:39999/risk',
   };
   const shell = spawn('bash', ['-euo', 'pipefail', '-c', script], { env, cwd: bin, stdio: ['ignore', 'pipe', 'pipe'] });
-  let said = '';
-  let complained = '';
-  shell.stdout.on('data', (chunk) => (said += chunk));
-  shell.stderr.on('data', (chunk) => (complained += chunk));
+  let stdout = '';
+  let stderr = '';
+  shell.stdout.on('data', (chunk) => (stdout += chunk));
+  shell.stderr.on('data', (chunk) => (stderr += chunk));
   return new Promise((resolve) => {
-    shell.once('close', (code) => resolve({ code, complained, parts: said.split(new RegExp(`^${MARK}\\d+\n`, 'm')).slice(1) }));
+    shell.once('close', (code) => resolve({ code, stderr, parts: stdout.split(new RegExp(`^${MARK}\\d+\n`, 'm')).slice(1) }));
   });
 }
 
-/** What a document's commands must print beside something: that they did what the text around them says. */
+/** Patterns that the output of a document's commands must match, as evidence that they did what the text says. */
 const PRINTS = {
   'docs/guides/errors.md': [/^x-service-ignored-parameters: risktier/im],
   'docs/guides/index.md': [/"score_provenance":/, /event: ready$/m],
@@ -87,7 +87,7 @@ const PRINTS = {
   'docs/guides/webhooks.md': [/"secret":"whsec_/, /"event_type":"webhook.test"/],
   'docs/guides/decisions.md': [/"verdict":"reject"/, /"verified":true/],
 };
-/** Guides that have nothing to type. */
+/** Guides without commands. */
 const TEXT_ONLY = ['methodology', 'security'];
 const guides = readdirSync(join(repository, 'docs/guides')).map((name) => name.replace('.md', ''));
 const documents = [['README.md', 1], ['docs/handbook/tour.md', 14], ['origin/OPERATING.md', 4]];
@@ -104,7 +104,7 @@ for (const [file, least] of documents) {
 
     test('has blocks to run', () => assert.ok(found.length >= least, `${found.length}`));
 
-    test('has no commands that nothing runs', { skip: !file.startsWith('docs/') && 'some of them would harm a running service' }, () => {
+    test('marks every shell block to be run', { skip: !file.startsWith('docs/') && 'some of its commands would harm a running service' }, () => {
       assert.doesNotMatch(readFileSync(join(repository, file), 'utf8'), /^```sh$/m);
     });
 
@@ -114,10 +114,10 @@ for (const [file, least] of documents) {
 
     for (const [number, { line, text }] of found.entries()) {
       test(`line ${line}: ${text.split('\n')[0].slice(0, 90)}`, () => {
-        assert.ok(number < ran.parts.length, 'a block before it failed');
+        assert.ok(number < ran.parts.length, 'an earlier block failed');
         const last = number === ran.parts.length - 1;
-        assert.ok(!last || ran.code === 0, `it ended with ${ran.code}: ${ran.complained}\n${ran.parts[number]}`);
-        assert.ok(ran.parts[number].trim().length > 0, 'it printed nothing');
+        assert.ok(!last || ran.code === 0, `the block exited with ${ran.code}: ${ran.stderr}\n${ran.parts[number]}`);
+        assert.ok(ran.parts[number].trim().length > 0, 'the block printed nothing');
       });
     }
   });

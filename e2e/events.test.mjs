@@ -1,4 +1,4 @@
-// The events feed: the demo through the edge, and what an editor does to it shows on the next request.
+// The events feed of the demo through the edge, and an editor's changes, which show on the next request.
 
 import assert from 'node:assert/strict';
 import { mkdtemp, writeFile } from 'node:fs/promises';
@@ -23,7 +23,7 @@ before(async () => {
 });
 
 describe('the feed', () => {
-  test('has the shape of the interface, newest first, and every row its detail', async () => {
+  test('has the shape of the interface, newest first, and a detail for every row', async () => {
     expectShape(await stack.get('/v1/events'), fields.Feed);
     const times = feed.map((row) => Date.parse(row.occurred_at));
     assert.deepEqual(times, times.toSorted((a, b) => b - a));
@@ -34,12 +34,12 @@ describe('the feed', () => {
     }
   });
 
-  test('tells every event that the service makes itself', () => {
+  test('contains every event type that the service derives itself', () => {
     const types = new Set(feed.map((row) => row.event_type));
     for (const type of ['DepositabilityChange', 'RatingChange', 'AllocationChange', 'BadDebt']) assert.ok(types.has(type), type);
   });
 
-  test('counts repeats in one row, which the group answers for', async () => {
+  test('counts repeats in one row, which is also found by its group key', async () => {
     const repeated = feed.find((row) => row.occurrence_count > 1);
     assert.ok(repeated?.group_key, 'the demo has an event that repeats');
     const answer = await stack.get(`/v1/events/group/${repeated.group_key}`);
@@ -48,7 +48,7 @@ describe('the feed', () => {
     assert.equal(feed.filter((row) => row.group_key === repeated.group_key).length, 1);
   });
 
-  test('shows no draft and nothing that was taken back', () => {
+  test('shows no drafts and no retracted events', () => {
     const titles = feed.map((row) => row.title).join('\n');
     assert.doesNotMatch(titles, /fee switch|Penny Pool revert/);
   });
@@ -82,7 +82,7 @@ describe('the feed', () => {
     assert.deepEqual(seen, feed.slice(0, seen.length).map((row) => row.id));
   });
 
-  test('refuses what it does not understand', async () => {
+  test('refuses invalid parameters, and unknown events and markets are 404', async () => {
     for (const wrong of ['severity=High', 'sortBy=title', 'daysBack=week', 'search=a%00b', 'page=0']) {
       expectError(await stack.get(`/v1/events?${wrong}`), 400, 'INVALID_PARAMETER');
     }
@@ -92,8 +92,8 @@ describe('the feed', () => {
   });
 });
 
-describe('seen from markets and vaults', () => {
-  test('a market tells its risk events and no telemetry', async () => {
+describe('events by market and vault', () => {
+  test('a market lists its risk events and no telemetry', async () => {
     const answer = await stack.get('/v1/markets/quillfish-v3-devnet-core/events');
     expectShape(answer, fields.data(listOf(fields.MarketEvent)));
     const types = answer.json.data.map((row) => row.event_type);
@@ -115,7 +115,7 @@ describe('an editor', () => {
   const key = organisation();
   const show = async (id) => (await stack.get(`/v1/events/${id}`)).status;
 
-  test('drafts, publishes, takes back and publishes again, and each shows at once', async () => {
+  test('drafts, publishes, retracts and publishes again, and each change shows at once', async () => {
     const file = path.join(await mkdtemp(path.join(tmpdir(), 'events-')), 'draft.ndjson');
     const now = new Date().toISOString();
     const line = { kind: 'event', observed_at: now, source: 'e2e', event_key: key, event_type: 'Notice', severity: 'Info', title: `Notice ${key}`, occurred_at: now };
@@ -123,19 +123,19 @@ describe('an editor', () => {
     const { ids: [id] } = await verb(stack, 'events', 'draft', file);
     assert.equal(await show(id), 404);
     for (const [words, status] of [[['publish'], 200], [['retract', '--reason', 'a test'], 404], [['publish'], 200], [['promote'], 200]]) {
-      const [word, ...more] = words;
-      const said = await verb(stack, 'events', word, id, ...more);
-      assert.deepEqual([said.id, said.result, said.changed], [id, 'done', true], word);
-      assert.equal(await show(id), status, word);
-      assert.equal((await verb(stack, 'events', word, id, ...more)).result, 'already', word);
+      const [action, ...more] = words;
+      const outcome = await verb(stack, 'events', action, id, ...more);
+      assert.deepEqual([outcome.id, outcome.result, outcome.changed], [id, 'done', true], action);
+      assert.equal(await show(id), status, action);
+      assert.equal((await verb(stack, 'events', action, id, ...more)).result, 'already', action);
     }
     const found = (await get(`/v1/events?search=${key}`)).data;
     assert.deepEqual(found.map((row) => row.id), [id]);
-    assert.equal((await verb(stack, 'events', 'retract', key)).id, id, 'its key names it as well');
+    assert.equal((await verb(stack, 'events', 'retract', key)).id, id, 'an event can be named by its key as well');
     assert.deepEqual((await get(`/v1/events?search=${key}`)).data, []);
   });
 
-  test('is told of an event that is not there', async () => {
+  test('gets the result `unknown` for an event that does not exist', async () => {
     const error = await failing(stack, originEnvironment(stack), 'events', 'publish', 'nothing-like-it', '--json');
     assert.equal(JSON.parse(error.stdout).result, 'unknown');
   });

@@ -1,11 +1,11 @@
-// What every answer has to keep, whichever route gives it.
+// Expectations that hold for responses of every route.
 
 import assert from 'node:assert/strict';
 import { faults } from './shape.mjs';
 
 const REQUEST_ID = /^[0-9a-f]{32}$/;
 
-/** A success of this shape, with the headers that every JSON answer carries. */
+/** Expects a success of this shape, with the headers that every JSON response has. */
 export function expectShape(answer, shape) {
   assert.equal(answer.status, 200, answer.text);
   assert.match(answer.headers.get('content-type') ?? '', /^application\/json\b/);
@@ -13,7 +13,7 @@ export function expectShape(answer, shape) {
   assert.deepEqual(faults(shape, answer.json), []);
 }
 
-/** An error in the envelope, which nobody may keep. Gives the error's body on. */
+/** Expects an uncacheable error in the envelope; returns its body. */
 export function expectError(answer, status, code) {
   assert.equal(answer.status, status, answer.text);
   assert.match(answer.headers.get('content-type') ?? '', /^application\/json\b/);
@@ -29,14 +29,14 @@ export function expectError(answer, status, code) {
   return error;
 }
 
-/** An error that says when to come back. */
+/** Expects an error with `Retry-After`; returns its body. */
 export function expectRetry(answer, status, code) {
   const error = expectError(answer, status, code);
   assert.match(answer.headers.get('retry-after') ?? '', /^[1-9]\d*$/);
   return error;
 }
 
-/** The last good copy, served because a fresh read failed. */
+/** Expects a stale cached response, served because the origin failed. */
 export function expectStale(answer) {
   assert.equal(answer.status, 200, answer.text);
   assert.equal(answer.headers.get('x-cache'), 'STALE-ERROR');

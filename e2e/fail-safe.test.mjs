@@ -1,4 +1,4 @@
-// The fail-safe mode and the status feed from outside: an operator's word shows through the edge, on copies too, without a restart.
+// The fail-safe mode and the status feed through the edge: an operator's change takes effect without a restart, on cached responses too.
 
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
@@ -11,28 +11,28 @@ import { StatusFeed } from './status-fields.mjs';
 const stack = sharedStack();
 const MODE = 'x-service-failsafe-mode';
 const SCORES = '/v1/vaults?limit=3';
-const say = (mode, reason = 'e2e looks at it') => verb(stack, 'failsafe', mode, '--reason', reason);
+const setMode = (mode, reason = 'e2e looks at it') => verb(stack, 'failsafe', mode, '--reason', reason);
 const seen = async (target) => {
   const { status, headers, json } = await stack.get(target);
   return { status, mode: headers.get(MODE), code: json.error?.code };
 };
 
-after(() => say('normal'));
+after(() => setMode('normal'));
 
 describe('the fail-safe mode', () => {
-  test('is degraded by the next request, on copies that were there before, and back to normal', async () => {
+  test('degraded and back to normal show on the next request, on cached responses too', async () => {
     await stack.ok(SCORES);
-    const said = await say('degraded');
-    assert.deepEqual([said.mode, said.edge], ['degraded', 'acknowledged']);
+    const outcome = await setMode('degraded');
+    assert.deepEqual([outcome.mode, outcome.edge], ['degraded', 'acknowledged']);
     assert.deepEqual(await seen(SCORES), { status: 200, mode: 'degraded', code: undefined });
     assert.equal((await seen('/v1/chains')).mode, null);
     const { json } = await stack.ok('/v1/health');
     assert.deepEqual([json.status, json.failSafe.mode, json.failSafe.reason], ['degraded', 'degraded', 'e2e looks at it']);
-    await say('normal');
+    await setMode('normal');
     assert.deepEqual(await seen(SCORES), { status: 200, mode: null, code: undefined });
   });
 
-  test('closed is 503 where scores are served, by copy or not, and nowhere else', async () => {
+  test('closed is 503 on every route with scores, cached or not, and on no other', async () => {
     const { json: list } = await stack.ok(SCORES);
     const [{ id }] = list.data;
     const { json: baskets } = await stack.ok('/v1/baskets');
@@ -41,7 +41,7 @@ describe('the fail-safe mode', () => {
     const version = `/v1/baskets/${basket.id}/version/${basket.version_id}`;
     const open = ['/v1/chains', '/v1/events', '/v1/markets', '/v1/methodology', '/v1/baskets', version, '/ready'];
     for (const target of [...scored, ...open]) await stack.ok(target);
-    assert.equal((await say('fail_closed')).mode, 'fail_closed');
+    assert.equal((await setMode('fail_closed')).mode, 'fail_closed');
     for (const target of scored) {
       const answer = await stack.get(target);
       assert.deepEqual([answer.status, answer.headers.get(MODE), answer.json.error.code], [503, 'fail_closed', 'FAIL_CLOSED'], target);
@@ -54,23 +54,23 @@ describe('the fail-safe mode', () => {
     const { json: feed } = await stack.ok('/v1/status');
     assert.deepEqual(feed.components.filter(({ name }) => name === 'fail_safe').map(({ status }) => status), ['down']);
 
-    const told = async () => (await stack.ok('/v1/events?eventType=RatingChange&limit=1')).json.data[0]?.id;
-    const before = await told();
-    assert.equal((await failing(stack, originEnvironment(stack), 'score', 'run')).code, 1, 'no run is made');
-    assert.deepEqual([(await seen(SCORES)).status, await told()], [503, before]);
-    await say('normal');
+    const lastRatingChange = async () => (await stack.ok('/v1/events?eventType=RatingChange&limit=1')).json.data[0]?.id;
+    const before = await lastRatingChange();
+    assert.equal((await failing(stack, originEnvironment(stack), 'score', 'run')).code, 1, 'no score run is made');
+    assert.deepEqual([(await seen(SCORES)).status, await lastRatingChange()], [503, before]);
+    await setMode('normal');
     const { json: opened } = await stack.ok('/v1/health');
-    assert.ok(opened.lastScoreRun.completedAt >= opened.failSafe.since, 'it is opened with a run of its own');
+    assert.ok(opened.lastScoreRun.completedAt >= opened.failSafe.since, 'reopening makes a new score run');
     for (const target of scored) assert.deepEqual(await seen(target), { status: 200, mode: null, code: undefined }, target);
   });
 
-  test('is kept with who changed it, when and why, and needs a reason', async () => {
+  test('is recorded with author, time and reason, and is refused without a reason', async () => {
     await verb(stack, 'failsafe', 'degraded', '--reason', 'a source lies', '--by', 'ada');
     const { mode, reason, changes } = await verb(stack, 'failsafe', 'show');
     assert.deepEqual([mode, reason], ['degraded', 'a source lies']);
     assert.deepEqual([changes[0].mode, changes[0].said_by, changes[0].reason], ['degraded', 'ada', 'a source lies']);
     assert.match(changes[0].changed_at, /^\d{4}-\d\d-\d\dT.*Z$/);
-    await say('normal');
+    await setMode('normal');
     for (const words of [['normal'], ['normal', '--reason', ' '], ['sideways', '--reason', 'x']]) {
       assert.notEqual((await failing(stack, originEnvironment(stack), 'failsafe', ...words)).code, 0, words.join(' '));
     }
@@ -78,7 +78,7 @@ describe('the fail-safe mode', () => {
 });
 
 describe('the status feed', () => {
-  test('has its shape, is kept for a minute, and says how its own allowance stands', async () => {
+  test('has its shape, is cached, and reports its own allowance', async () => {
     const caller = { 'cf-connecting-ip': newCaller() };
     const first = await stack.get('/v1/status', { headers: caller });
     expectShape(first, StatusFeed);
@@ -89,19 +89,19 @@ describe('the status feed', () => {
     for (const name of ['api', 'reachability', 'errors', 'events_stream', 'webhooks', 'data_freshness']) assert.ok(names.includes(name), name);
   });
 
-  test('is of the service, which is up and is reached from outside', async () => {
-    const told = (feed, name) => feed.components.filter((row) => row.name === name).map(({ status, detail }) => [status, detail])[0];
+  test('shows that the service is up and reachable from outside', async () => {
+    const component = (feed, name) => feed.components.filter((row) => row.name === name).map(({ status, detail }) => [status, detail])[0];
     const isSampled = async () => {
       const { json } = await request(stack.relay, '/v1/status');
-      return told(json, 'reachability')[1] === null && json;
+      return component(json, 'reachability')[1] === null && json;
     };
-    const feed = await until('a sample from outside was taken, and came through', 90, isSampled, 2_000);
-    assert.deepEqual([told(feed, 'api'), told(feed, 'reachability')], [['operational', null], ['operational', null]]);
+    const feed = await until('a sample from outside succeeded', 90, isSampled, 2_000);
+    assert.deepEqual([component(feed, 'api'), component(feed, 'reachability')], [['operational', null], ['operational', null]]);
     assert.deepEqual([feed.signals.external_down_samples, typeof feed.signals.requests_15m], [0, 'number']);
   });
 });
 
-test('answers with fields on their way out say since when, and where to read on', async () => {
+test('responses with deprecated fields have a Deprecation date and a link to its documentation', async () => {
   const { headers } = await stack.ok('/v1/rwa');
   assert.match(headers.get('deprecation'), /^@\d+$/);
   assert.match(headers.get('link'), /rel="deprecation"/);

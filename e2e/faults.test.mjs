@@ -1,4 +1,4 @@
-// Parts fail and come back: what a caller sees meanwhile, and that nobody has to help.
+// Components fail and recover: what a caller sees meanwhile, and that recovery is automatic.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -8,11 +8,11 @@ import { ANONYMOUS, HEALTH, allowance } from './metering.mjs';
 import { ended, isAlive, serve, up, xtask } from './private-stack.mjs';
 import { request, unasked, until } from './stack.mjs';
 
-/** Longer than any copy counts as fresh. */
+/** Longer than any cached response stays fresh. */
 const EXPIRY_SECONDS = 45;
-/** An answer that waited for nothing. */
+/** Maximum duration of a response that does not wait for the origin. */
 const AT_ONCE_MILLIS = 500;
-/** The origin's budget before a caller gets the last good copy, with room for a busy machine. */
+/** The origin's time budget before a caller gets the stale cached response, with a margin for a busy machine. */
 const BUDGET_MILLIS = 4000;
 
 let stack;
@@ -34,9 +34,9 @@ after(async () => {
 const state = (answer) => answer.headers.get('x-cache');
 const detail = () => `/v1/vault/devnet/${row.address}?points=${2 + Math.floor(Math.random() * 2000)}`;
 
-/** The first answer that is not a fresh copy any more. */
+/** The first response that is not served from a fresh cached response any more. */
 const expired = (target) =>
-  until(`the copy of ${target} has expired`, EXPIRY_SECONDS, async () => {
+  until(`the cached response of ${target} has expired`, EXPIRY_SECONDS, async () => {
     const answer = await stack.get(target);
     return state(answer) !== 'HIT' && answer;
   });
@@ -58,7 +58,7 @@ describe('the origin hangs', () => {
   });
   after(() => process.kill(stack.pids.origin, 'SIGCONT'));
 
-  test('the list answers with the last good copy, within the budget', async () => {
+  test('the list is served stale from the cache within the time budget', async () => {
     const answer = await expired(target);
     expectStale(answer);
     assert.ok(answer.millis < BUDGET_MILLIS, `${answer.millis} ms`);
@@ -67,7 +67,7 @@ describe('the origin hangs', () => {
     assert.ok(Number(answer.headers.get('age')) > 0);
   });
 
-  test('after a few of them nobody waits any more', async () => {
+  test('once the breaker is open, stale responses come at once', async () => {
     await until('the breaker opens', 20, async () => {
       const answer = await stack.get(target);
       expectStale(answer);
@@ -78,7 +78,7 @@ describe('the origin hangs', () => {
     assert.ok(next.millis < AT_ONCE_MILLIS, `${next.millis} ms`);
   });
 
-  test('it wakes up, and the list is fresh', async () => {
+  test('when the origin is back, the list is fresh again', async () => {
     process.kill(stack.pids.origin, 'SIGCONT');
     await fresh(target);
   });
@@ -94,14 +94,14 @@ describe('the origin dies', () => {
     await stack.ok(list);
     await stack.ok(page);
     process.kill(stack.pids.origin, 'SIGKILL');
-    await until('it is gone', 10, () => !isAlive(stack.pids.origin));
+    await until('the process has exited', 10, () => !isAlive(stack.pids.origin));
   });
 
-  test('pages that were read before answer, marked stale', async () => {
+  test('cached pages are served, marked stale', async () => {
     for (const target of [list, page]) expectStale(await expired(target));
   });
 
-  test('a stale copy confirms its tag, and answers HEAD', async () => {
+  test('a stale cached response answers a conditional request and HEAD', async () => {
     const etag = (await stack.get(list)).headers.get('etag');
     const confirmed = await stack.get(list, { headers: { 'if-none-match': etag } });
     assert.equal(confirmed.status, 304);
@@ -111,24 +111,24 @@ describe('the origin dies', () => {
     assert.equal(head.text, '');
   });
 
-  test('what nobody read before says when to come back, at once', async () => {
+  test('what is not cached is 503 with Retry-After, within the time budget', async () => {
     for (const target of [unasked('/v1/vaults'), detail(), '/v1/health']) {
       const answer = await stack.get(target);
       expectRetry(answer, 503, 'SERVICE_UNAVAILABLE');
       assert.ok(answer.millis < BUDGET_MILLIS, `${answer.millis} ms`);
       const { limit, remaining } = allowance(answer);
-      assert.deepEqual([limit, remaining], [target === '/v1/health' ? HEALTH : ANONYMOUS, limit - 1], 'charged like any answer');
+      assert.deepEqual([limit, remaining], [target === '/v1/health' ? HEALTH : ANONYMOUS, limit - 1], 'charged like any other response');
     }
     expectRetry(await stack.post('/v1/vaults/batch', { ids: [row.id] }), 503, 'SERVICE_UNAVAILABLE');
     assert.equal((await stack.get('/ready')).status, 503);
   });
 
-  test("a caller's own fault is still told as such", async () => {
+  test('invalid requests still get 400 and unknown routes 404', async () => {
     assert.equal((await stack.get('/v1/vaults?page=0')).status, 400);
     assert.equal((await stack.get('/v1/nope')).status, 404);
   });
 
-  test('the stack goes on without it, and it can be started by hand', async () => {
+  test('the stack keeps running, and the origin can be started by hand', async () => {
     assert.equal(stack.child.exitCode, null);
     link = await databaseLink(stack.database_url);
     origin = serve(stack, { DATABASE_URL: link.url });
@@ -147,7 +147,7 @@ for (const [fault, begin] of [['is stopped', () => link.cut()], ['falls silent',
     });
     after(() => link.restore());
 
-    test('readiness says so within a second', async () => {
+    test('readiness reports it within 1.5 seconds', async () => {
       const begun = performance.now();
       const answer = await until('/ready is 503', 3, async () => {
         const seen = await request(stack.relay, '/ready');
@@ -159,28 +159,28 @@ for (const [fault, begin] of [['is stopped', () => link.cut()], ['falls silent',
       assert.equal((await stack.get('/ready')).status, 503);
     });
 
-    test('health is 503 and says when to ask again', async () => {
+    test('health is 503 with Retry-After', async () => {
       const answer = await stack.get('/v1/health');
       assert.equal(answer.status, 503, answer.text);
       assert.match(answer.headers.get('retry-after'), /^[1-9]\d*$/);
       assert.match(answer.headers.get('cache-control'), /no-store/);
     });
 
-    test('lists that nobody asked before still answer, fresh', async () => {
+    test('lists that are not cached are still served fresh', async () => {
       const answer = await stack.ok(unasked('/v1/vaults?sortBy=total_score'));
       assert.equal(state(answer), 'MISS');
       assert.ok(answer.json.data.length > 0);
       await stack.ok('/v1/chains');
     });
 
-    test('a detail that was read before answers stale, another is 503, and none is 500', { timeout: 120_000 }, async () => {
+    test('a cached detail is served stale, and any other is 503, not 500', { timeout: 120_000 }, async () => {
       expectStale(await expired(page));
       for (const target of [detail(), `/v1/vault/devnet/${row.address}/score-history?limit=${1 + Math.floor(Math.random() * 900)}`]) {
         expectRetry(await stack.get(target), 503, 'SERVICE_UNAVAILABLE');
       }
     });
 
-    test('it comes back, and nobody had to help', async () => {
+    test('when Postgres is back, everything recovers by itself', async () => {
       link.restore();
       await until('/ready is 200', 20, async () => (await stack.get('/ready')).status === 200);
       assert.equal((await stack.get('/v1/health')).status, 200);

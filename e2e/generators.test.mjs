@@ -1,4 +1,4 @@
-// What programs of others generate of the OpenAPI document: it compiles or imports, and calls the service.
+// Clients that third-party generators make from the OpenAPI document: they compile or import, and can call the service.
 // `openapi.test.mjs` does the same with openapi-typescript.
 
 import assert from 'node:assert/strict';
@@ -21,15 +21,15 @@ const given = join(here, 'generators');
 const stack = sharedStack();
 /** Operations that manage webhooks, by id. */
 const management = operations(committed()).filter(({ operation }) => operation.tags.includes('Webhooks')).map(({ id }) => id);
-/** Python files of openapi-python-client: one for each schema and operation and little more. Copies of an error were four times as many. */
-const FILES = 1_000;
+/** Upper bound on the Python files of openapi-python-client: about one per schema and operation. Duplicated error types made four times as many. */
+const MAX_FILES = 1_000;
 
 describe('a generated client', { skip: unable() ?? false }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'rds-generators-'));
   after(() => rmSync(folder, { recursive: true, force: true }));
   let tools;
   let python;
-  /** Rows of the filtered list that every client asks for. */
+  /** Total of the filtered list that every client requests. */
   let total;
 
   before(async () => {
@@ -43,10 +43,10 @@ describe('a generated client', { skip: unable() ?? false }, () => {
     ]);
   }, { timeout: 300_000 });
 
-  test('of openapi-generator in Python imports whole, lists vaults and manages webhooks', { timeout: 120_000 }, async () => {
-    const said = JSON.parse((await python('call.py', join(folder, 'python'))).stdout);
-    assert.deepEqual({ rows: said.rows, tiers: said.tiers, total: said.total, refused: said.refused }, { rows: 2, tiers: ['Prime'], total, refused: 'INVALID_PARAMETER' });
-    for (const id of management) assert.ok(said.webhooks.includes(id.replace(/(?<!^)[A-Z]/g, '_$&').toLowerCase()), id);
+  test('of openapi-generator in Python imports completely, lists vaults and manages webhooks', { timeout: 120_000 }, async () => {
+    const result = JSON.parse((await python('call.py', join(folder, 'python'))).stdout);
+    assert.deepEqual({ rows: result.rows, tiers: result.tiers, total: result.total, refused: result.refused }, { rows: 2, tiers: ['Prime'], total, refused: 'INVALID_PARAMETER' });
+    for (const id of management) assert.ok(result.webhooks.includes(id.replace(/(?<!^)[A-Z]/g, '_$&').toLowerCase()), id);
   });
 
   test('of openapi-generator in Go has every operation that manages webhooks', () => {
@@ -54,13 +54,13 @@ describe('a generated client', { skip: unable() ?? false }, () => {
     for (const id of management) assert.match(source, new RegExp(`func \\(a \\*WebhooksAPIService\\) ${id}\\(`));
   });
 
-  test('of openapi-python-client is made without a warning, is no heap of copies, and lists vaults', { timeout: 120_000 }, async () => {
+  test('of openapi-python-client is generated without warnings or duplicated types, and lists vaults', { timeout: 120_000 }, async () => {
     const out = join(folder, 'attrs');
     const words = ['-m', 'openapi_python_client', 'generate', '--path', fileURLToPath(FILE), '--output-path', join(out, 'rds_attrs'), '--meta', 'none'];
     const { stdout, stderr } = await run(join(tools, 'bin/python'), words, { env: { ...process.env, PATH: `${join(tools, 'bin')}:${process.env.PATH}` } });
     assert.doesNotMatch(stdout + stderr, /warning|error|duplicate|unable/i);
     const written = readdirSync(out, { recursive: true }).filter((name) => name.endsWith('.py')).length;
-    assert.ok(written < FILES, `${written} files`);
+    assert.ok(written < MAX_FILES, `${written} files`);
     assert.deepEqual(JSON.parse((await python('call_attrs.py', out)).stdout), { rows: 2, total, refused: 'INVALID_PARAMETER' });
   });
 

@@ -1,9 +1,9 @@
-// The golden vectors of the independent evaluator, given to the third party as if they had been published.
+// The golden vectors of the independent evaluator, converted to the published form that the recomputation reads.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** An evaluator's input in the form in which a detail publishes it. */
+/** Converts an evaluator's vault input to the form that a vault detail publishes. */
 export function asPublished(input) {
   const given = (value) => ({ value: value ?? null, source: null, observed_at: null });
   const points = (milli) => (milli === null || milli === undefined ? null : milli / 1_000);
@@ -43,7 +43,7 @@ export function asPublished(input) {
 
 const read = (folder, name) => readFileSync(join(folder, `${name}.jsonl`), 'utf8').split('\n').filter(Boolean).map((line) => JSON.parse(line));
 
-/** An evaluator's asset in the form in which a detail publishes what its score is made of. */
+/** Converts an evaluator's asset input to the form that an asset detail publishes. */
 function asDetail(input) {
   const points = (milli) => (milli === null || milli === undefined ? null : milli / 1_000);
   const names = ['bridge_centralization', 'sequencer_centralization', 'validator_set_size_score', 'chain_age_score'];
@@ -63,7 +63,7 @@ function asDetail(input) {
   };
 }
 
-/** Every asset's vector in the folder, and where the third party arrives at something else. */
+/** Recomputes every asset vector in the folder; returns their number and the differences. */
 export function goldenAssets(thirdParty, folder) {
   const vectors = ['assets', 'random_assets'].flatMap((name) => read(folder, name));
   const differences = vectors.flatMap(({ name, in: input, out }) => {
@@ -77,12 +77,12 @@ export function goldenAssets(thirdParty, folder) {
     };
     const { weights: _, ...arrived } = found ?? {};
     const same = JSON.stringify(expected) === JSON.stringify(found && arrived);
-    return same ? [] : [`${name}: ${JSON.stringify(expected)} is golden, ${JSON.stringify(found && arrived)} follows`];
+    return same ? [] : [`${name}: ${JSON.stringify(expected)} is golden, recomputed ${JSON.stringify(found && arrived)}`];
   });
   return { checked: vectors.length, differences };
 }
 
-/** Every vault's vector in the folder, and where the third party arrives at something else. */
+/** Recomputes every vault vector in the folder; returns their number and the differences. */
 export function golden(thirdParty, folder) {
   const vectors = ['vaults', 'random_vaults'].flatMap((name) => read(folder, name));
   const points = (milli) => (milli === null ? null : milli / 1_000);
@@ -97,7 +97,7 @@ export function golden(thirdParty, folder) {
     const found = thirdParty.recompute(asPublished(input));
     return Object.keys(expected)
       .filter((key) => JSON.stringify(expected[key]) !== JSON.stringify(found[key]))
-      .map((key) => `${name} ${key}: ${JSON.stringify(expected[key])} is golden, ${JSON.stringify(found[key])} follows`);
+      .map((key) => `${name} ${key}: ${JSON.stringify(expected[key])} is golden, recomputed ${JSON.stringify(found[key])}`);
   });
   return { checked: vectors.length, differences };
 }

@@ -1,19 +1,19 @@
-// The resources of the graph family, field by field, as data. Source: interface, "Graph structures".
+// The fields of the graph resources, as data.
 //
-// A field under "additive" is ours, and so is every shape that the interface leaves open.
+// Fields under "additive" are beyond the interface; shapes that the interface leaves open are defined here.
 
 import { count, flag, fraction, instant, listOf, nullable, number, oneOf, record, text } from './shape.mjs';
 
-/** Exact dollars, as text. */
+/** A dollar amount as decimal text, with at most six decimals. */
 export const dollars = (value, where) =>
-  typeof value === 'string' && /^\d+(\.\d{1,6})?$/.test(value) ? [] : [`${where} should be exact dollars, but is ${JSON.stringify(value)}`];
-const hash = (value, where) => (typeof value === 'string' && /^[0-9a-f]{64}$/.test(value) ? [] : [`${where} is no hash`]);
+  typeof value === 'string' && /^\d+(\.\d{1,6})?$/.test(value) ? [] : [`${where} should be dollars with at most six decimals, but is ${JSON.stringify(value)}`];
+const hash = (value, where) => (typeof value === 'string' && /^[0-9a-f]{64}$/.test(value) ? [] : [`${where} is not a hash`]);
 const vaultKey = (value, where) =>
-  typeof value === 'string' && /^\d+:(0x[0-9a-f]{40}|[1-9A-HJ-NP-Za-km-z]{32,44})$/.test(value) ? [] : [`${where} is no vault key`];
-/** An object of one shape by name, and what its names have to be. */
+  typeof value === 'string' && /^\d+:(0x[0-9a-f]{40}|[1-9A-HJ-NP-Za-km-z]{32,44})$/.test(value) ? [] : [`${where} is not a vault key`];
+/** An object whose names match `name` and whose values have the shape `shape`. */
 const by = (name, shape) => (value, where) =>
   value === null || typeof value !== 'object' || Array.isArray(value)
-    ? [`${where} is no object`]
+    ? [`${where} is not an object`]
     : Object.entries(value).flatMap(([key, item]) => [...name(key, `a name in ${where}`), ...shape(item, `${where}.${key}`)]);
 const data = (fields) => record({ data: record(fields) });
 

@@ -1,4 +1,4 @@
-// The graph family through the real Worker: every answer field by field, who may have it, and what is said where there is none.
+// The graph routes through the real Worker: the fields of every response, access, and the responses without a graph.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -17,14 +17,14 @@ import { ended, serve, up } from './private-stack.mjs';
 import { sharedStack, until } from './stack.mjs';
 
 const UNKNOWN = '1:0x00000000000000000000000000000000000000ff';
-const NOBODYS = '0'.repeat(64);
-/** The routes that need a key, and those that need none. */
+const UNKNOWN_ID = '0'.repeat(64);
+/** Targets that need a key, and targets that do not. */
 const KEYED = ['look-through', 'incident-exposure'].map((name) => `/v1/graph/${name}?vaults=${UNKNOWN}`);
 KEYED.push('/v1/graph/incident-exposure/summary', '/v1/graph/breach');
-const PUBLIC = [`/v1/graph/snapshot/${NOBODYS}`, `/v1/graph/decision/${NOBODYS}/verify`];
+const PUBLIC = [`/v1/graph/snapshot/${UNKNOWN_ID}`, `/v1/graph/decision/${UNKNOWN_ID}/verify`];
 const portfolio = (more = {}) => ({ portfolioRef: 'book', positions: [{ vaultKey: UNKNOWN, amountUsd: 1 }], ...more });
 
-/** Exact dollars as millionths. */
+/** A decimal dollar amount in millionths. */
 const micros = (text) => {
   const [whole, fraction = ''] = text.split('.');
   return BigInt(whole) * 1_000_000n + BigInt(fraction.padEnd(6, '0'));
@@ -35,20 +35,20 @@ describe('the graph of the demo', () => {
   const stack = sharedStack();
   let holder;
   let keys;
-  const asked = (target) => stack.get(`/v1/graph/${target}`, { headers: holder.headers });
+  const getGraph = (target) => stack.get(`/v1/graph/${target}`, { headers: holder.headers });
 
   before(async () => {
     holder = await mint(stack, { plan: 'decisioning' });
     keys = (await stack.vaults()).map((row) => `${row.chain_id}:${row.address}`);
-    await until('the exposure graph is there', 60, async () => (await asked('breach')).status === 200);
+    await until('the exposure graph is there', 60, async () => (await getGraph('breach')).status === 200);
   });
 
-  test('a look-through opens vaults down to parts that are one together', async () => {
-    const answer = await asked(`look-through?vaults=${[...keys.slice(0, 49), UNKNOWN].join(',')}`);
+  test('a look-through resolves vaults into shares that add up to one', async () => {
+    const answer = await getGraph(`look-through?vaults=${[...keys.slice(0, 49), UNKNOWN].join(',')}`);
     expectShape(answer, LookedThrough);
     const { results } = answer.json.data;
     assert.equal(Object.keys(results).length, 50);
-    assert.equal(results[UNKNOWN], null, 'a vault that nobody knows');
+    assert.equal(results[UNKNOWN], null, 'an unknown vault');
     for (const key of keys.slice(0, 49)) {
       const { vaultKey, assets, unattributed } = results[key];
       assert.equal(vaultKey, key);
@@ -57,23 +57,23 @@ describe('the graph of the demo', () => {
     assert.ok(Object.values(results).some((vault) => vault?.assets.length > 0));
   });
 
-  test('keys that are none, too many of them, or missing are told by name', async () => {
+  test('missing, malformed or too many vault keys are refused with the parameter name', async () => {
     for (const route of ['look-through', 'incident-exposure']) {
       for (const [query, code] of [
         ['', 'MISSING_PARAMETER'],
         ['?vaults=1:0x12', 'INVALID_PARAMETER'],
         [`?vaults=${Array(51).fill(UNKNOWN).join(',')}`, 'TOO_MANY_ITEMS'],
       ]) {
-        assert.equal(expectError(await asked(route + query), 400, code).details[0].name, 'vaults', route + query);
+        assert.equal(expectError(await getGraph(route + query), 400, code).details[0].name, 'vaults', route + query);
       }
     }
   });
 
-  test('incident exposure is told by vault, and its summary adds up', async () => {
-    const exposure = await asked(`incident-exposure?vaults=${[...keys.slice(0, 49), UNKNOWN].join(',')}`);
+  test('incident exposure is listed by vault, and its summary adds up', async () => {
+    const exposure = await getGraph(`incident-exposure?vaults=${[...keys.slice(0, 49), UNKNOWN].join(',')}`);
     expectShape(exposure, IncidentExposure);
     assert.equal(exposure.json.data.results[UNKNOWN], null);
-    const summary = await asked('incident-exposure/summary');
+    const summary = await getGraph('incident-exposure/summary');
     expectShape(summary, IncidentSummary);
     const { issuers, issuerCount, totalIncidentExposureUsd } = summary.json.data;
     assert.equal(issuers.length, issuerCount);
@@ -82,7 +82,7 @@ describe('the graph of the demo', () => {
   });
 
   test('the breach preview repeats its first protocol in the deprecated fields', async () => {
-    const answer = await asked('breach');
+    const answer = await getGraph('breach');
     expectShape(answer, BreachPreview);
     const { protocols, shockPcts, ...top } = answer.json.data;
     assert.ok(protocols.length > 0);
@@ -90,7 +90,7 @@ describe('the graph of the demo', () => {
     for (const { shocks } of protocols) assert.deepEqual(shocks.map((shock) => shock.shockPct), shockPcts);
   });
 
-  test('a check has the whole shape, and its snapshot and decision are open to anybody', async () => {
+  test('a check has the whole shape, and its snapshot and decision are public', async () => {
     const checked = await stack.post(
       '/v1/graph/check',
       portfolio({
@@ -120,7 +120,7 @@ describe('the graph of the demo', () => {
     assert.equal(unknown.json.data.found, false);
   });
 
-  test('a body that says something twice, or what JSON cannot, is told by the field', async () => {
+  test('a body with a repeated field or an invalid number is refused with the field name', async () => {
     const text = JSON.stringify(portfolio({ limits: { maxSharePerAsset: 0.5 } }));
     for (const [body, name] of [
       [text.replace('"amountUsd":1', '"amountUsd":1,"amountUsd":2'), 'positions[0].amountUsd'],
@@ -135,7 +135,7 @@ describe('the graph of the demo', () => {
     }
   });
 
-  test('is for decisioning keys, but for what anybody may check', async () => {
+  test('needs a decisioning key, except for the public routes', async () => {
     const [data, embedded] = [await mint(stack), await mint(stack, { plan: 'embedded' })];
     for (const target of KEYED) {
       assert.equal(expectError(await stack.get(target), 401, 'UNAUTHORIZED').legacy_code, 'tier_required');
@@ -147,7 +147,7 @@ describe('the graph of the demo', () => {
   });
 });
 
-describe('without anything to build it from', () => {
+describe('without data to build the graph from', () => {
   let stack;
   let headers;
 
@@ -157,7 +157,7 @@ describe('without anything to build it from', () => {
   }, { timeout: 400_000 });
   after(() => stack?.stop());
 
-  test('the graph says when to ask again, once the request is in order', async () => {
+  test('valid requests get 503 with Retry-After, and invalid ones are refused', async () => {
     const answers = await Promise.all([...KEYED, PUBLIC[0]].map((target) => stack.get(target, { headers })));
     answers.push(await stack.post('/v1/graph/check', portfolio(), headers), await stack.get(PUBLIC[0]));
     for (const answer of answers) {
@@ -169,10 +169,10 @@ describe('without anything to build it from', () => {
     expectShape(await stack.get(PUBLIC[1]), Verification);
   });
 
-  // What ends the stack's origin comes last.
-  test('a service that does not offer it has no such routes', async () => {
+  // Last, because it stops the stack's origin.
+  test('a service without the graph answers 404 on its routes', async () => {
     process.kill(stack.pids.origin, 'SIGTERM');
-    await until('the origin is gone', 30, async () => (await stack.get('/ready')).status !== 200);
+    await until('the origin is down', 30, async () => (await stack.get('/ready')).status !== 200);
     const restarted = serve(stack, { RDS_GRAPH: '0' });
     try {
       await until('another origin serves', 60, async () => (await stack.get('/ready')).status === 200);

@@ -1,4 +1,4 @@
-// The vault families of the interface, field by field: changes, holders, and what vaults do with deposits.
+// The fields of the vault resources: changes, holders, allocations and strategies.
 
 import { VaultScoreRow, tier } from './interface-fields.mjs';
 import { count, decimalDigits, flag, fraction, instant, listOf, nullable, number, oneOf, record, score, text } from './shape.mjs';
@@ -12,7 +12,7 @@ export const Changes = record({
 const evidence = oneOf('observed', 'unavailable');
 const coverageStatus = oneOf('complete', 'indexing');
 
-/** Holder snapshot: one of the largest holders. */
+/** One of the largest holders in a holder snapshot. */
 export const TopHolder = record({
   address: text,
   balance_raw: decimalDigits,
@@ -46,7 +46,7 @@ export const HolderSnapshot = record({
   computed_at: nullable(instant),
 });
 
-/** Holder snapshot, as history. */
+/** A holder snapshot in the history. */
 export const HolderHistoryRow = record({
   computed_at: instant,
   holder_count: count,
@@ -152,7 +152,7 @@ export const StrategyBreakdown = record({
   ),
 });
 
-/** A vault's one strategy; the interface leaves the shape open. */
+/** The strategy of a single-strategy vault; the interface leaves the shape open. */
 export const StrategyInfo = record({
   vault_id: text,
   status: evidence,

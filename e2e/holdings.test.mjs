@@ -1,4 +1,4 @@
-// What vaults changed, who holds them, and what they do with deposits: through the edge, on the demo market.
+// Changes, holders, allocations and strategies of the demo vaults, through the edge.
 
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
@@ -22,7 +22,7 @@ describe('changes', () => {
   const changes = (query) => stack.get(`/v1/vaults/changes?${query}`, keyed);
 
   for (const clock of ['sync', 'score']) {
-    test(`of the clock ${clock} come once each, page by page, until there are no more`, async () => {
+    test(`of the clock ${clock} come once each over all pages`, async () => {
       const whole = await changes(`since=${BEGINNING}&limit=500&changed=${clock}`);
       expectShape(whole, fields.Changes);
       const paged = [];
@@ -45,7 +45,7 @@ describe('changes', () => {
     });
   }
 
-  test('that arrive late are not missed, however old they say they are', async () => {
+  test('that arrive late are not missed, however old their observation time', async () => {
     const end = await changes(`since=${BEGINNING}&limit=500`);
     const { protocol_id: protocol, chain_id: chain } = rows[0];
     const address = `0x${Date.now().toString(16).padStart(40, '0')}`;
@@ -68,7 +68,7 @@ describe('changes', () => {
     assert.ok(seen.includes(id), `${seen}`);
   });
 
-  test('are asked for with an instant or with a cursor of the same clock', async () => {
+  test('need a timestamp or a cursor of the same clock', async () => {
     const { json } = await changes(`since=${BEGINNING}&limit=1`);
     expectError(await changes(''), 400, 'MISSING_PARAMETER');
     expectError(await changes('since=2026-02-30T00:00:00Z'), 400, 'INVALID_PARAMETER');
@@ -82,7 +82,7 @@ describe('changes', () => {
 });
 
 describe('holders', () => {
-  test('of every vault of the demo have the whole shape, and figures that agree with each other', async () => {
+  test('of every demo vault have the whole shape and consistent figures', async () => {
     const statuses = new Set();
     for (const row of rows) {
       const answer = await stack.get(path(row, 'holders'));
@@ -100,7 +100,7 @@ describe('holders', () => {
     assert.deepEqual([...statuses].sort(), ['observed complete', 'observed indexing', 'unavailable indexing']);
   });
 
-  test('through time are told oldest first, and provisional figures can be kept out', async () => {
+  test('have a history, oldest first, from which provisional figures can be excluded', async () => {
     for (const row of rows.slice(0, 12)) {
       const all = await stack.get(path(row, 'holders/history'));
       expectShape(all, data(listOf(fields.HolderHistoryRow)));
@@ -116,8 +116,8 @@ describe('holders', () => {
   });
 });
 
-describe('what vaults do with deposits', () => {
-  test('is shown by the route of their protocol, and by no other', async () => {
+describe('allocations and strategies', () => {
+  test('are on at most one route per vault', async () => {
     const shapes = { markets: fields.MarketAllocation, strategies: fields.StrategyBreakdown, strategy: fields.StrategyInfo };
     const statuses = {};
     for (const row of rows) {
@@ -138,7 +138,7 @@ describe('what vaults do with deposits', () => {
     assert.deepEqual([...statuses.strategy].sort(), ['observed', 'unavailable']);
   });
 
-  test('shares of markets and of what is idle make up the vault', async () => {
+  test('have market shares and an idle share that add up to one', async () => {
     const curated = rows.filter((row) => row.protocol_id === 'lanternmoss');
     assert.ok(curated.length > 0);
     for (const row of curated) {
@@ -149,7 +149,7 @@ describe('what vaults do with deposits', () => {
     }
   });
 
-  test('needs a key where it shows markets', async () => {
+  test('need a key for markets', async () => {
     const row = rows.find((row) => row.protocol_id === 'lanternmoss');
     expectError(await stack.get(path(row, 'markets')), 401, 'UNAUTHORIZED');
   });

@@ -1,4 +1,4 @@
-// Parameters that an operation does not have, names that nobody knows, and `limit`: what a caller of the running service notices.
+// Unknown parameters, unknown names in filters, and `limit`, through the running service.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -10,8 +10,8 @@ const stack = sharedStack();
 const IGNORED = 'x-service-ignored-parameters';
 const UNKNOWN = 'x-service-unknown-values';
 
-describe('what is ignored', () => {
-  test('is named, whoever made the copy', async () => {
+describe('an ignored parameter', () => {
+  test('is named in a header, also on a response cached for another caller', async () => {
     const plain = await stack.ok('/v1/vaults?limit=7');
     const mistyped = await stack.ok('/v1/vaults?limit=7&risktier=prime');
     const other = await stack.ok('/v1/vaults?limit=7&at=2026-01-01&format=csv');
@@ -20,7 +20,7 @@ describe('what is ignored', () => {
     assert.equal(other.headers.get('x-cache'), 'HIT');
   });
 
-  test('is refused by strict, with what was meant, at the edge and at the relay', async () => {
+  test('is refused with `strict`, with a suggestion, at the edge and at the relay', async () => {
     const { status, json } = await stack.get('/v1/vaults?risktier=prime&strict=true');
     assert.deepEqual([status, json.error.code, json.error.details[0].name], [400, 'INVALID_PARAMETER', 'risktier']);
     assert.match(json.error.message, /did you mean riskTier\?/);
@@ -28,25 +28,25 @@ describe('what is ignored', () => {
     assert.equal((await request(stack.relay, '/v1/health?foo=1&strict=true')).status, 400);
   });
 
-  test('is told of names in filters, out of copies too', async () => {
-    for (const [path, told] of [
+  test('or an unknown name in a filter is reported, on cached responses too', async () => {
+    for (const [path, reported] of [
       ['/v1/vaults?chain=mars', 'chain=mars'],
       ['/v1/vaults?protocol=no-such&curator=nobody', 'protocol=no-such, curator=nobody'],
       ['/v1/events?chainId=mars,devnet', 'chainId=mars'],
       ['/v1/vaults?chain=devnet', null],
     ]) {
-      for (const time of [1, 2]) assert.equal((await stack.ok(path)).headers.get(UNKNOWN), told, `${path}, time ${time}`);
-      assert.equal((await stack.get(`${path}&strict=true`)).status, told ? 400 : 200, path);
+      for (const time of [1, 2]) assert.equal((await stack.ok(path)).headers.get(UNKNOWN), reported, `${path}, time ${time}`);
+      assert.equal((await stack.get(`${path}&strict=true`)).status, reported ? 400 : 200, path);
     }
   });
 
-  test('may be read by our own pages', async () => {
+  test("is visible to scripts of the service's own pages", async () => {
     const { headers } = await stack.ok('/v1/vaults?foo=1', { headers: { origin: OURS } });
     for (const name of [IGNORED, UNKNOWN]) assert.ok(headers.get('access-control-expose-headers').includes(name), name);
   });
 });
 
-test('limit cuts every list to so many rows', async () => {
+test('limit bounds the rows of every list', async () => {
   const needs = { Public: {}, Key: bearer(stack.keys.decisioning), Index: bearer(stack.index_token) };
   const lists = operations(committed()).filter(({ method, path, operation }) =>
     method === 'GET' && !path.includes('{') && operation.parameters.some(({ name }) => name === 'limit'));

@@ -1,4 +1,4 @@
-// What holders of index tokens read, field by field. The interface names the routes and leaves their shapes open.
+// The fields of the index and reference-rate resources. The interface names the routes and leaves their shapes open.
 
 import { count, day, flag, fraction, instant, listOf, micros, nullable, number, oneOf, record, score, text } from './shape.mjs';
 

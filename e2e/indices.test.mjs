@@ -1,4 +1,4 @@
-// Indices and reference rates through the edge: what an index token opens, and that anybody with the readings finds the same digits.
+// Indices and reference rates through the edge: access by index token, and exact recomputation from the published readings.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -13,7 +13,7 @@ import { until } from './stack.mjs';
 
 const INDEX = '/v1/indices/prime-vaults';
 const PRIVATE = ['/v1/indices', INDEX, `${INDEX}/levels`, '/v1/rates', '/v1/rates/deth'];
-/** Decimal places. */
+/** Decimal places of each figure. */
 const [PRICE, RATIO, LEVEL, RATE] = [18, 12, 6, 8];
 
 let stack;
@@ -22,7 +22,7 @@ let token;
 const ask = (target, headers = token) => stack.get(target, { headers });
 const read = async (target) => (await stack.ok(target, { headers: token })).json.data;
 
-/** A decimal number as whole units of 10 to the minus `places`, by its shortest text. */
+/** A number in integer units of 10^-`places`, from its shortest decimal text. */
 function units(value, places) {
   const [mantissa, exponent = '0'] = String(value).split('e');
   const [whole, digits = ''] = mantissa.split('.');
@@ -31,7 +31,7 @@ function units(value, places) {
   return shift >= 0 ? all * 10n ** BigInt(shift) : rounded(all, 10n ** BigInt(-shift));
 }
 
-/** n / d, half to even; d is above zero. */
+/** n / d rounded half to even, for positive d. */
 function rounded(n, d) {
   if (n < 0n) return -rounded(-n, d);
   const [quotient, twice] = [n / d, 2n * (n % d)];
@@ -45,7 +45,7 @@ before(async () => {
 after(() => stack?.stop());
 
 describe('an index token', () => {
-  test('opens what nothing else opens, with a limit of its own', async () => {
+  test('is the only credential that opens the index routes, and has its own limit', async () => {
     for (const target of PRIVATE) {
       const answer = await ask(target);
       assert.equal(answer.status, 200, answer.text);
@@ -58,7 +58,7 @@ describe('an index token', () => {
     }
   });
 
-  test('gives answers that nobody else may keep, out of copies that holders of tokens share', async () => {
+  test('gets private responses, which the edge caches for all index tokens', async () => {
     const { id, token: other } = await verb(stack, 'index-tokens', 'mint', '--org', organisation());
     for (const target of PRIVATE) {
       const first = await ask(target);
@@ -72,7 +72,7 @@ describe('an index token', () => {
     const revoked = await verb(stack, 'index-tokens', 'revoke', String(id));
     assert.equal(revoked.edge, 'acknowledged');
     for (const target of PRIVATE) assert.equal(expectError(await ask(target, bearer(other)), 401, 'UNAUTHORIZED').legacy_code, 'invalid_api_key');
-    assert.equal((await ask(INDEX)).status, 200, 'another one goes on');
+    assert.equal((await ask(INDEX)).status, 200, 'the other token still works');
   });
 
   test('opens nothing else', async () => {
@@ -81,7 +81,7 @@ describe('an index token', () => {
     }
   });
 
-  test('finds nothing where there is none, and is told what a parameter may be', async () => {
+  test('gets 404 for unknown indices and rates, and the name of an invalid parameter', async () => {
     for (const target of ['/v1/indices/nothing', '/v1/indices/treasury-assets', '/v1/indices/nothing/levels', '/v1/rates/nothing']) {
       expectError(await ask(target), 404, 'NOT_FOUND');
     }
@@ -115,7 +115,7 @@ describe('an index', () => {
     }
   });
 
-  test('is made again from the readings and the weights, to the last digit', async () => {
+  test('can be recomputed exactly from the readings and the weights', async () => {
     const address = new Map((await stack.vaults()).map((row) => [row.id, row.address]));
     const prices = new Map();
     const closing = async (vault, day) => {
@@ -134,7 +134,7 @@ describe('an index', () => {
       for (const { version_id } of links) {
         holdings.set(version_id, (await stack.ok(`/v1/baskets/${id}/version/${version_id}`)).json.data.constituents);
       }
-      /** What a version is worth at the end of a day, given where it was linked. */
+      /** The level of a version at the end of a day, from the level at its link. */
       const level = async (link, day) => {
         let worth = 0n;
         for (const { id: vault, weight_ppm } of holdings.get(link.version_id)) {
@@ -145,7 +145,7 @@ describe('an index', () => {
       const linked = links.filter(({ linked_on }) => linked_on !== null);
       for (const row of await read(`/v1/indices/${id}/levels`)) {
         if (row.level === null) continue;
-        // On the day of a link the level is still that of the version before.
+        // On the day of a link the previous version still determines the level.
         const link = linked.findLast(({ linked_on }) => linked_on < row.date) ?? linked[0];
         assert.equal(await level(link, row.date), units(row.level, LEVEL), `${id} ${row.date}`);
         checked += 1;
@@ -156,7 +156,7 @@ describe('an index', () => {
 });
 
 describe('a reference rate', () => {
-  test('has its fields, the asset with most value first', async () => {
+  test('has its fields, in descending order of value', async () => {
     const answer = await ask('/v1/rates');
     expectShape(answer, data(listOf(fields.ReferenceRate)));
     const values = answer.json.data.map(({ tvl_usd }) => tvl_usd);
@@ -164,7 +164,7 @@ describe('a reference rate', () => {
     expectShape(await ask('/v1/rates/deth'), data(fields.ReferenceRateDetail));
   });
 
-  test('is made again from the vaults behind it, whose figures are the list\'s', async () => {
+  test('can be recomputed from its vaults, whose figures match the vault list', async () => {
     const listed = new Map((await stack.vaults()).map((row) => [row.id, row]));
     let checked = 0;
     for (const row of await read('/v1/rates')) {
@@ -188,17 +188,17 @@ describe('a reference rate', () => {
 });
 
 // Last: it moves the clock.
-describe('days on which nobody reads a vault', () => {
-  test('are gaps of an index, and after two of them no rate counts', async () => {
+describe('days without readings', () => {
+  test('are gaps in an index, and after more than two of them the reference rate is null', async () => {
     const before = await read(`${INDEX}/levels`);
     const rates = await read('/v1/rates');
     await stack.advance(3 * 86_400);
-    // Copies age by the edge's own clock: another question is answered anew, and the same one in a quarter of a minute.
+    // Cached responses age by the edge's own clock, so a new query is fresh at once and the same query once its cached response has expired.
     const levels = await read(`${INDEX}/levels?days=30`);
-    assert.deepEqual(levels.slice(0, before.length - 1), before.slice(0, -1), 'what was final stays');
+    assert.deepEqual(levels.slice(0, before.length - 1), before.slice(0, -1), 'final levels do not change');
     const unread = levels.slice(before.length);
     assert.ok(unread.length >= 3 && unread.every(({ level, gap }) => level === null && gap === 'unread'), JSON.stringify(unread));
-    const stale = await until('the copy is too old', 30, async () => {
+    const stale = await until('the cached response has expired', 30, async () => {
       const rate = await read(`/v1/rates/${rates[0].asset_symbol}`);
       return rate.rate === null && rate;
     });

@@ -1,4 +1,4 @@
-// Facts come in through the operators' door: all of a batch or nothing, and soon everywhere.
+// Facts are ingested through the admin listener: a batch is all or nothing, and shows everywhere within seconds.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -13,7 +13,7 @@ const VAULT = `e2e-lend-31337-${ADDRESS}`;
 
 let now;
 
-/** An instant so many seconds before the test's own. */
+/** The time `secondsAgo` seconds before the start of the test. */
 const at = (secondsAgo) => new Date(now - secondsAgo * 1000).toISOString();
 const line = (kind, fields, secondsAgo = 3600) => ({ kind, observed_at: at(secondsAgo), source: 'e2e', ...fields });
 const ingest = (lines) =>
@@ -52,7 +52,7 @@ describe('a good batch', () => {
     assert.deepEqual(report.observations, { protocol: 1, vault: 1, exposure: 1, vault_state: 1 });
   });
 
-  test('is at the edge within seconds, scored', async () => {
+  test('is served at the edge within seconds, scored', async () => {
     const row = await until('the vault is listed', 5, async () => (await listed())[0]);
     assert.equal(row.id, VAULT);
     assert.equal(row.tvl_usd, 5e6);
@@ -66,7 +66,7 @@ describe('a good batch', () => {
     assert.equal((await stack.ok('/v1/protocols/e2e-lend')).json.data.vaultTotal, 1);
   });
 
-  test('sent again changes nothing, by the door or by the command line', async () => {
+  test('sent again changes nothing, over HTTP or by the command line', async () => {
     const before = await detail();
     const { data } = (await ingest(market())).json;
     assert.deepEqual(data.changed, {});
@@ -76,14 +76,14 @@ describe('a good batch', () => {
     assert.deepEqual((await commandLine(market())).changed, {});
   });
 
-  test('in another order, or a part of it, changes nothing either', async () => {
+  test('sent again in another order or in part changes nothing either', async () => {
     assert.deepEqual((await ingest(market().toReversed())).json.data.changed, {});
     assert.deepEqual((await ingest(market().slice(3))).json.data.changed, {});
   });
 });
 
 describe('a later observation', () => {
-  test('counts, and an older one that comes after it does not', async () => {
+  test('replaces the value, and an older one that arrives afterwards does not', async () => {
     assert.equal((await ingest([state(6e6, 1000)])).status, 200);
     await until('the new value is listed', 5, async () => (await listed())[0].tvl_usd === 6e6);
     assert.equal((await ingest([state(1e6, 2000)])).status, 200);
@@ -95,7 +95,7 @@ describe('a later observation', () => {
 });
 
 describe('a bad batch', () => {
-  test('names every bad line with its field, and keeps nothing', async () => {
+  test('is refused with the field of every bad line, and nothing of it is stored', async () => {
     const bad = [
       line('curator', { id: 'e2e-nobody', name: 'Nobody' }),
       line('price', { id: 'x' }),
@@ -113,33 +113,33 @@ describe('a bad batch', () => {
     for (const [number, field] of [[2, 'kind'], [3, ''], [4, 'favourite'], [6, 'address'], [7, 'vault_id'], [8, 'tvl_usd'], [9, 'observed_at']]) {
       assert.ok(named.some((name) => name.startsWith(`line ${number}`) && name.includes(field)), `line ${number} ${field}: ${named.join('; ')}`);
     }
-    for (const good of [1, 5, 10]) assert.ok(!named.some((name) => new RegExp(`^line ${good}\\b`).test(name)), `line ${good} is good`);
+    for (const good of [1, 5, 10]) assert.ok(!named.some((name) => new RegExp(`^line ${good}\\b`).test(name)), `line ${good} is valid`);
     assert.ok(error.details.every((fault) => fault.reason.length > 0));
     assert.equal((await detail()).vault.tvl_usd, 6e6);
     assert.equal((await stack.get('/v1/curators/e2e-nobody')).status, 404);
   });
 
-  test('by the command line fails too, and says which lines', async () => {
+  test('by the command line fails too, and the message names the lines', async () => {
     const error = await commandLine([line('price', {})]).catch((failure) => failure);
     assert.ok(error instanceof Error);
     assert.match(error.message, /\b1\b/);
   });
 });
 
-/** A batch through `rds-origin ingest -`. */
+/** Ingests a batch through `rds-origin ingest -`. */
 function commandLine(lines) {
   return new Promise((resolve, reject) => {
     const child = spawn(stack.origin_bin, ['ingest', '-', '--json'], { env: originEnvironment(stack) });
-    let said = '';
-    let complained = '';
-    child.stdout.on('data', (chunk) => (said += chunk));
-    child.stderr.on('data', (chunk) => (complained += chunk));
-    child.on('close', (code) => (code === 0 ? resolve(JSON.parse(said)) : reject(new Error(`${said}${complained}`))));
+    let stdout = '';
+    let stderr = '';
+    child.stdout.on('data', (chunk) => (stdout += chunk));
+    child.stderr.on('data', (chunk) => (stderr += chunk));
+    child.on('close', (code) => (code === 0 ? resolve(JSON.parse(stdout)) : reject(new Error(`${stdout}${stderr}`))));
     child.stdin.end(lines.map((one) => JSON.stringify(one)).join('\n'));
   });
 }
 
-/** A detail without what moves while one looks, or with the number of points asked for. */
+/** A detail without the fields that change with time or with the number of points. */
 function still({ vault, events, rewards }) {
   const { freshness_seconds: _moving, ...rest } = vault;
   return { vault: rest, events, rewards };

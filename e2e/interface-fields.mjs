@@ -1,6 +1,6 @@
-// The interface's resources, field by field, as data.
+// The fields of the interface's resources, as data.
 //
-// A field under "additive" is ours: the interface allows new fields and leaves these shapes open.
+// Fields under "additive" are beyond the interface, which allows new fields and leaves these shapes open.
 
 import { anything, count, day, flag, instant, listOf, nullable, number, oneOf, record, score, text } from './shape.mjs';
 
@@ -8,7 +8,7 @@ export const tier = oneOf('Prime', 'Core', 'Edge');
 const severity = oneOf('Critical', 'Warning', 'Info');
 const incentives = oneOf('observed', 'none', 'unavailable', 'not_applicable');
 const gate = oneOf('open', 'closed', 'unknown');
-/** Whether a market lends. */
+/** Whether a vault's market can be borrowed from. */
 export const borrowStatus = oneOf('open', 'disabled', 'paused', 'capped', 'unknown', 'not_applicable');
 
 /** The fields of a vault's list row. */
@@ -81,7 +81,7 @@ export const VaultScoreRow = record({
   tvl_status: oneOf('observed', 'unavailable'),
 });
 
-/** Contracts: a campaign or fee stream. */
+/** A reward: a campaign or fee stream. */
 export const Reward = record({
   side: oneOf('supply', 'borrow'),
   token_symbol: nullable(text),
@@ -95,7 +95,7 @@ export const Reward = record({
 
 const vector = (weight) => record({ score: nullable(score), weight: oneOf(weight) });
 
-/** Methodology, "What is published on the vault detail". */
+/** The score's provenance, as the methodology specifies it for the vault detail. */
 export const ScoreProvenance = record({
   methodology_version: text,
   score_run_id: text,
@@ -104,7 +104,7 @@ export const ScoreProvenance = record({
   dwell: nullable(record({ candidate_tier: tier, since: instant, publishes_at: instant })),
   caps: listOf(record({ id: text, value: score, binding: flag })),
   flags: listOf(text),
-  // caps and flags are additive: the inputs that only those read
+  // additive: inputs that only the caps and flags read
   inputs: record({ asset: anything, platform: anything, control: anything, history: anything, caps: anything, flags: anything }),
   // additive
   missing: listOf(text),
@@ -205,7 +205,7 @@ const link = record({ label: text, url: text });
 const incidentSize = nullable(oneOf('minor', 'major'));
 const remediation = nullable(oneOf('resolved', 'unresolved'));
 
-/** Protocol detail; the shapes of versions[] and incidents[] are ours. */
+/** Protocol detail; the interface leaves the shapes of versions[] and incidents[] open. */
 export const ProtocolPage = record({
   protocol: record({ id: text, name: text, logo_url: nullable(text), website_url: nullable(text) }),
   vaults: listOf(VaultRow),
@@ -328,7 +328,7 @@ export const CuratorRow = record({
   created_at: instant,
 });
 
-/** Curator detail; the shape of chainDistribution[] is ours. */
+/** Curator detail; the interface leaves the shape of chainDistribution[] open. */
 export const CuratorPage = record({
   curator: CuratorRow,
   vaults: listOf(VaultRow),
@@ -350,7 +350,7 @@ export const paged = (row) => record({ data: listOf(row), meta: PageMeta });
 
 const coverage = { totalIdentities: count, withApprovedVersion: count, coveragePercent: nullable(number) };
 
-/** Key identity. Ids are numbers, as the operators' verbs show them. */
+/** Key identity. Ids are numbers, as in the operators' commands. */
 export const Me = record({
   key: record({
     id: count,

@@ -1,4 +1,4 @@
-// Lists: filters, order and pages, checked against the whole list.
+// Filters, order and pages of lists, checked against the complete list.
 
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
@@ -15,12 +15,12 @@ before(async () => {
 const ids = (list) => list.map((row) => row.id);
 const byId = (a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
 
-/** A row's value under a sort field; null where it is not known. */
+/** A row's value for a sort field; null if unknown. */
 function value(row, field) {
   return field === 'name' ? row.name.toLowerCase() : row[field];
 }
 
-/** `list` in order, by hand: the unknown last in both directions, ties by id. */
+/** `list` sorted independently: unknown values last in both directions, ties by id. */
 function inOrder(list, field, direction) {
   return list.toSorted((a, b) => {
     const [x, y] = [value(a, field), value(b, field)];
@@ -30,16 +30,16 @@ function inOrder(list, field, direction) {
   });
 }
 
-/** The query keeps exactly the rows that `keep` keeps, the largest first, and at least one of the demo's. */
+/** Expects that the query returns exactly the rows that `keep` selects, largest first, and at least one. */
 async function filters(query, keep) {
   const expected = inOrder(rows.filter(keep), 'tvl_usd', 'desc');
-  assert.ok(expected.length > 0, `${query} should keep something of the demo`);
+  assert.ok(expected.length > 0, `${query} should match a row of the demo`);
   assert.deepEqual(ids(await stack.pages(`/v1/vaults?${query}`)), ids(expected.slice(0, KEYLESS_ROWS)), query);
   assert.equal((await stack.ok(`/v1/vaults?${query}`)).json.meta.total, expected.length, query);
 }
 
 describe('filters', () => {
-  test('a chain goes by slug or by number', async () => {
+  test('a chain can be given by slug or number', async () => {
     await filters('chain=devnet', () => true);
     await filters('chain=31337', () => true);
     await filters('chain=nowhere,DEVNET', () => true);
@@ -54,17 +54,17 @@ describe('filters', () => {
     await filters(`asset=${symbol.toLowerCase()}`, (row) => row.asset_symbol === symbol);
   });
 
-  test('a name that nobody has keeps nothing, and says so', async () => {
+  test('an unknown name gives an empty list with total 0', async () => {
     const { json } = await stack.ok('/v1/vaults?protocol=nobody');
     assert.deepEqual(json, { data: [], meta: { page: 1, limit: 20, total: 0, totalPages: 0 } });
   });
 
-  test('tiers go in any case', async () => {
+  test('tiers are case-insensitive', async () => {
     await filters('riskTier=PRIME', (row) => row.risk_tier === 'Prime');
     await filters('riskTier=edge,Core', (row) => row.risk_tier === 'Edge' || row.risk_tier === 'Core');
   });
 
-  test('score bounds are inclusive and drop the unscored', async () => {
+  test('score bounds are inclusive and exclude unscored vaults', async () => {
     const scores = rows.map((row) => row.total_score).filter((score) => score !== null).sort((a, b) => a - b);
     const middle = scores[Math.floor(scores.length / 2)];
     await filters(`minRiskScore=${middle}`, (row) => row.total_score !== null && row.total_score >= middle);
@@ -74,7 +74,7 @@ describe('filters', () => {
     await filters('maxRiskScore=10', (row) => row.total_score !== null);
   });
 
-  test('minScore and min_score mean minRiskScore', async () => {
+  test('minScore and min_score are aliases of minRiskScore', async () => {
     await filters('minScore=5', (row) => row.total_score !== null && row.total_score >= 5);
     await filters('min_score=5', (row) => row.total_score !== null && row.total_score >= 5);
   });
@@ -84,7 +84,7 @@ describe('filters', () => {
     await filters('depositable=false', (row) => row.deposit_status === 'closed');
   });
 
-  test('audited and highConfidence follow the rows', async () => {
+  test('audited and highConfidence match the fields of the rows', async () => {
     await filters('audited=true', (row) => row.is_audited);
     await filters('audited=false', (row) => !row.is_audited);
     const confident = (row) => row.total_score !== null && row.total_score >= 7.5 && row.apr_net !== null && row.apr_net >= 0.03 && row.apr_net <= 0.1;
@@ -93,7 +93,7 @@ describe('filters', () => {
   });
 
   for (const trait of ['stablecoin', 'lsd', 'singleExposure', 'noIL']) {
-    test(`${trait} parts the list in two`, async () => {
+    test(`${trait} splits the list into two disjoint parts`, async () => {
       const yes = (await stack.ok(`/v1/vaults?${trait}=true&limit=100`)).json;
       const no = (await stack.ok(`/v1/vaults?${trait}=FALSE&limit=100`)).json;
       assert.equal(yes.meta.total + no.meta.total, rows.length);
@@ -111,7 +111,7 @@ describe('filters', () => {
         assert.ok(ids(found).includes(row.id), `${term} finds ${row.id}`);
       }
     }
-    assert.deepEqual(await stack.pages('/v1/vaults?search=%25'), [], 'a percent sign is no wildcard');
+    assert.deepEqual(await stack.pages('/v1/vaults?search=%25'), [], 'a percent sign is not a wildcard');
   });
 
   test('minTvl is inclusive', async () => {
@@ -119,7 +119,7 @@ describe('filters', () => {
     await filters(`minTvl=${tvl}`, (row) => row.tvl_usd >= tvl);
   });
 
-  test('filters narrow each other', async () => {
+  test('several filters apply together', async () => {
     await filters('depositable=true&minRiskScore=5&audited=true', (row) => row.deposit_status !== 'closed' && row.total_score >= 5 && row.is_audited);
   });
 });
@@ -131,7 +131,7 @@ describe('order', () => {
   ];
   for (const field of fields) {
     for (const direction of ['asc', 'desc']) {
-      test(`${field} ${direction}: the unknown last, ties by id, no page overlaps or skips`, async () => {
+      test(`${field} ${direction}: unknown values last, ties by id, pages without overlap or omission`, async () => {
         const order = `sortBy=${field}&sortOrder=${direction}`;
         const expected = inOrder(rows, field, direction).slice(0, KEYLESS_ROWS);
         assert.deepEqual(ids(await stack.pages(`/v1/vaults?${order}`, 40)), ids(expected));
@@ -142,7 +142,7 @@ describe('order', () => {
     }
   }
 
-  test('the largest vaults come first when nothing is said', async () => {
+  test('the largest vaults come first by default', async () => {
     assert.deepEqual(ids(await stack.pages('/v1/vaults')), ids(inOrder(rows, 'tvl_usd', 'desc').slice(0, KEYLESS_ROWS)));
   });
 
@@ -163,7 +163,7 @@ describe('pages', () => {
     assert.equal(json.meta.limit, 100);
   });
 
-  test('a page behind the end is empty and still knows the total', async () => {
+  test('a page beyond the last is empty and still has the total', async () => {
     const { id } = rows[0];
     const { json } = await stack.ok(`/v1/vaults?page=2&limit=100&search=${encodeURIComponent(rows[0].name)}&protocol=${rows[0].protocol_id}`);
     assert.deepEqual(json.data, [], id);
@@ -178,7 +178,7 @@ describe('pages', () => {
     });
   }
 
-  test('the largest page number there is breaks nothing', async () => {
+  test('the largest possible page number is refused like any page that needs a key', async () => {
     expectError(await stack.get('/v1/vaults?page=4294967295&limit=100'), 403, 'FORBIDDEN');
   });
 

@@ -1,6 +1,6 @@
-// Markets, feeds, symbols, figures and portfolios, field by field, as data.
+// The fields of markets, oracle feeds, asset symbols, platform statistics and portfolios, as data.
 //
-// A field under "additive" is ours, as is every shape that the interface leaves open.
+// Fields under "additive" are beyond the interface; shapes that the interface leaves open are defined here.
 
 import { Reward, borrowStatus, tier, vaultRow } from './interface-fields.mjs';
 import { count, day, flag, instant, listOf, nullable, number, oneOf, record, score, text } from './shape.mjs';
@@ -102,7 +102,7 @@ export const MarketPage = record({
   ),
 });
 
-/** A feed; the shape is ours. */
+/** An oracle feed; the interface leaves the shape open. */
 export const OracleFeed = record({
   chain_id: count,
   chain_name: text,
@@ -124,7 +124,7 @@ export const OracleFeed = record({
   status: oneOf('fresh', 'stale', 'unknown'),
 });
 
-/** A symbol of a deposit asset. */
+/** A deposit-asset symbol. */
 export const AssetSymbol = record({ asset_symbol: text, vault_count: count });
 
 /** The history of one symbol. */
@@ -142,7 +142,7 @@ export const SymbolHistory = record({
 
 const part = { vault_count: count, tvl_usd: number };
 
-/** The platform's figures; the shape is ours. */
+/** The platform statistics; the interface leaves the shape open. */
 export const Stats = record({
   ...part,
   scored_vault_count: count,
@@ -165,7 +165,7 @@ export const Stats = record({
   by_strategy: listOf(record({ category: text, ...part })),
 });
 
-/** What an address holds; the shape of positions[] is ours. */
+/** The portfolio of an address; the interface leaves the shape of positions[] open. */
 export const Portfolio = record({
   address: text,
   total_value_usd: nullable(number),
@@ -192,5 +192,5 @@ export const Portfolio = record({
   ),
 });
 
-/** A vault of the protocol that has a route of its own. */
+/** Row of `/v1/royco`: a vault with its rewards. */
 export const RewardedVault = record({ ...vaultRow, rewards: listOf(Reward) });

@@ -1,4 +1,4 @@
-// Markets, feeds, symbols, figures and portfolios: the demo through the edge, with their sums checked by hand.
+// Markets, oracle feeds, asset symbols, platform statistics and portfolios of the demo through the edge; sums are computed independently.
 
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
@@ -27,7 +27,7 @@ describe('markets', () => {
     for (const { id } of markets) expectShape(await stack.get(`/v1/markets/${id}`), data(fields.MarketPage));
   });
 
-  test('have ids made of what they are, and nothing about them is invented for a pool', () => {
+  test('have ids built from their parts, and pair fields only if they are pairs', () => {
     for (const market of markets) {
       assert.equal(market.id, `${market.protocol_id}-${market.protocol_version}-devnet-${market.market_key}`);
       const sides = [market.loan_asset_symbol, market.collateral_asset_symbol, market.lltv];
@@ -36,7 +36,7 @@ describe('markets', () => {
     }
   });
 
-  test('add up what their reserves say, and say null where nobody read a borrow side', async () => {
+  test('are the sum of their reserves, with null where no borrow side was observed', async () => {
     for (const listed of markets.filter((one) => one.shape !== 'pair')) {
       const { market, reserves } = (await stack.ok(`/v1/markets/${listed.id}`)).json.data;
       const counted = reserves.filter((reserve) => !reserve.is_shutdown);
@@ -54,7 +54,7 @@ describe('markets', () => {
     }
   });
 
-  test('say of a reserve what its vault row says', async () => {
+  test('agree with the vault row of each reserve', async () => {
     const byId = new Map(rows.map((row) => [row.id, row]));
     let linked = 0;
     for (const { id } of markets) {
@@ -70,7 +70,7 @@ describe('markets', () => {
     assert.ok(linked > 5, `${linked} reserves have a vault row`);
   });
 
-  test('sort by each of their fields with the unknown last, and go by slug or number of their chain', async () => {
+  test('sort by each field with unknown values last, and are filtered by chain slug or number, protocol and version', async () => {
     for (const field of ['total_supplied_usd', 'total_borrowed_usd', 'reserve_count', 'name']) {
       for (const direction of ['asc', 'desc']) {
         const value = (market) => (field === 'name' ? market.name.toLowerCase() : market[field]);
@@ -87,7 +87,7 @@ describe('markets', () => {
     assert.equal((await stack.ok('/v1/markets?version=v1')).json.meta.total, pairs.length);
   });
 
-  test('are 404 when unknown and 400 when the question is wrong', async () => {
+  test('are 404 when unknown, and invalid parameters are 400', async () => {
     expectError(await stack.get('/v1/markets/nobody-v1-devnet-nothing'), 404, 'NOT_FOUND');
     expectError(await stack.get('/v1/markets?limit=0'), 400, 'INVALID_PARAMETER');
     expectError(await stack.get('/v1/markets?sortBy=lltv'), 400, 'INVALID_PARAMETER');
@@ -95,7 +95,7 @@ describe('markets', () => {
 });
 
 describe('feeds', () => {
-  test('have the whole shape, and their status follows age and heartbeat', async () => {
+  test('have the whole shape, and a status that follows from age and heartbeat', async () => {
     expectShape(await stack.get('/v1/oracle?limit=100'), paged(fields.OracleFeed));
     const { json } = await stack.ok('/v1/oracle?limit=100');
     for (const feed of json.data) {
@@ -115,7 +115,7 @@ describe('feeds', () => {
     assert.equal(await total('status=unknown'), whole.filter((feed) => feed.status === 'unknown').length);
   });
 
-  test('refuse what is no address of their chain', async () => {
+  test('refuse an address that is invalid on their chain', async () => {
     expectError(await stack.get('/v1/oracle/devnet/0x12'), 400, 'INVALID_ADDRESS');
     expectError(await stack.get('/v1/oracle/devnet/TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA'), 400, 'ADDRESS_NAMESPACE_MISMATCH');
     expectError(await stack.get(`/v1/oracle/devnet/0x${'0'.repeat(40)}`), 404, 'NOT_FOUND');
@@ -131,14 +131,14 @@ describe('symbols', () => {
     }
   });
 
-  test('have days of both sources, in order, at most as many as were asked for', async () => {
+  test('have a history with days of both sources, in order, at most as many as the range', async () => {
     const [{ asset_symbol: symbol }] = (await stack.ok('/v1/assets')).json.data;
-    for (const [range, most] of [['7d', 7], ['30d', 30], ['90d', 90], ['1y', 365]]) {
+    for (const [range, maxDays] of [['7d', 7], ['30d', 30], ['90d', 90], ['1y', 365]]) {
       const answer = await stack.get(`/v1/assets/${symbol.toLowerCase()}/history?range=${range}`);
       expectShape(answer, fields.SymbolHistory);
       const { data: days, meta } = answer.json;
       assert.deepEqual(meta, { symbol: symbol.toUpperCase(), range, points: days.length });
-      assert.ok(days.length > 0 && days.length <= most, `${range}: ${days.length}`);
+      assert.ok(days.length > 0 && days.length <= maxDays, `${range}: ${days.length}`);
       const dates = days.map((day) => day.date);
       assert.deepEqual(dates, [...new Set(dates)].sort());
     }
@@ -149,8 +149,8 @@ describe('symbols', () => {
   });
 });
 
-describe('figures and portfolios', () => {
-  test('the platform is the sum of its vaults, however it is cut', async () => {
+describe('statistics and portfolios', () => {
+  test('the platform totals are the sum of the vaults in every breakdown', async () => {
     const answer = await stack.get('/v1/stats');
     expectShape(answer, data(fields.Stats));
     const stats = answer.json.data;
@@ -164,7 +164,7 @@ describe('figures and portfolios', () => {
     }
   });
 
-  test('an address of which nothing is known has no positions, and no address at all is refused', async () => {
+  test('an unknown address has no positions, and an invalid one is refused', async () => {
     const answer = await stack.get(`/v1/portfolio/0x${'1'.repeat(40)}`);
     expectShape(answer, data(fields.Portfolio));
     assert.deepEqual([answer.json.data.positions, answer.json.data.weighted_risk_score], [[], null]);
@@ -183,7 +183,7 @@ describe('figures and portfolios', () => {
     assert.equal(answer.json.data.weighted_risk_score, answer.json.data.positions[0].total_score);
   });
 
-  test('royco is a page of vaults with rewards, and empty where it is not tracked', async () => {
+  test('royco is an empty page where it is not tracked', async () => {
     const answer = await stack.get('/v1/royco');
     expectShape(answer, paged(fields.RewardedVault));
     assert.deepEqual(answer.json.data, []);

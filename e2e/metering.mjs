@@ -1,34 +1,34 @@
-// What an answer says about the allowance that it was charged to, and the minute in which it counts.
+// The rate-limit headers of a response, and the one-minute windows of the limits.
 
 import assert from 'node:assert/strict';
 import { expectRetry } from './expect.mjs';
 import { until } from './stack.mjs';
 
-/** Length of every window; windows begin with the minutes of the clock. */
+/** Length of every window; windows are aligned to clock minutes. */
 const WINDOW_SECONDS = 60;
 const DAY_SECONDS = 86_400;
-/** Requests a minute of an address: without a key, of a page of the service, for health. */
+/** Requests per minute and address: without a key, from a page of the service, and for health. */
 export const ANONYMOUS = 10;
 export const FIRST_PARTY = 60;
 export const HEALTH = 60;
-/** Requests a minute of a key without a contract, by plan. */
+/** Requests per minute of a key without a contracted rate, by plan. */
 export const PLANS = { data: 300, decisioning: 600, embedded: 1200 };
 
-/** Unix time at which the running window ends. */
+/** Unix time at which the current window ends. */
 export const windowEndSeconds = () => (Math.floor(Date.now() / 1000 / WINDOW_SECONDS) + 1) * WINDOW_SECONDS;
 
-/** Waits for a window with so many seconds left in it, for a story that must not straddle two. Gives its end. */
+/** Waits until at least `seconds` are left in the current window, for requests that must share one; returns the window's end. */
 export const roomyWindow = (seconds = 10) =>
-  until('a window with room', WINDOW_SECONDS + 1, () => windowEndSeconds() - Date.now() / 1000 >= seconds && windowEndSeconds());
+  until('enough time is left in the window', WINDOW_SECONDS + 1, () => windowEndSeconds() - Date.now() / 1000 >= seconds && windowEndSeconds());
 
-/** Waits until the window that ends at `end` is over. */
+/** Waits until the window that ends at `end` (Unix time) is over. */
 export const windowOver = (end) => until('the window is over', WINDOW_SECONDS + 5, () => Date.now() / 1000 > end + 0.1);
 
-/** Waits for a UTC day with so many seconds left in it, for a story about what is counted by day. */
+/** Waits until at least `seconds` are left in the current UTC day, for tests of daily counts. */
 export const lastingDay = (seconds) =>
-  until('a day that lasts', seconds + 5, () => DAY_SECONDS - ((Date.now() / 1000) % DAY_SECONDS) > seconds);
+  until('enough time is left in the day', seconds + 5, () => DAY_SECONDS - ((Date.now() / 1000) % DAY_SECONDS) > seconds);
 
-/** The allowance that an answer tells of, as numbers; null where it tells of none. */
+/** The rate-limit headers of a response, as numbers; null where a header is missing. */
 export function allowance({ headers }) {
   const number = (name) => (headers.has(name) ? Number(headers.get(name)) : null);
   return {
@@ -41,7 +41,7 @@ export function allowance({ headers }) {
   };
 }
 
-/** An answer that was charged to a budget of `limit`, of which `remaining` is left in the window that ends at `end`. */
+/** Expects that a request was charged to an allowance of `limit`, with `remaining` left in the window that ends at `end`. */
 export function expectMetered(answer, { limit, remaining, end, subclient = null }) {
   assert.deepEqual(
     allowance(answer),
@@ -53,22 +53,22 @@ export function expectMetered(answer, { limit, remaining, end, subclient = null 
   );
 }
 
-/** An answer that was charged to nobody. */
+/** Expects that a request was not charged to any allowance. */
 export function expectUnmetered(answer) {
-  const told = allowance(answer);
-  assert.deepEqual(Object.values(told).filter((value) => value !== null), [], JSON.stringify(told));
+  const reported = allowance(answer);
+  assert.deepEqual(Object.values(reported).filter((value) => value !== null), [], JSON.stringify(reported));
 }
 
-/** A refusal because a budget of `limit` is used up, that says when the whole of it returns. */
+/** Expects a refusal because an allowance of `limit` is used up, with `Retry-After` at the end of the window. */
 export function expectSpent(answer, { limit, remaining = 0, end, subclient }) {
   const error = expectRetry(answer, 429, 'RATE_LIMITED');
   expectMetered(answer, { limit, remaining, end, subclient });
   const wait = Number(answer.headers.get('retry-after'));
-  assert.ok(Math.abs(wait - (end - Date.now() / 1000)) <= 2, `Retry-After ${wait}, and the window ends at ${end}`);
+  assert.ok(Math.abs(wait - (end - Date.now() / 1000)) <= 2, `Retry-After ${wait}, but the window ends at ${end}`);
   return error;
 }
 
-/** Asks `count` times, one after the other, and gives the answers. */
+/** Calls `ask` `count` times in sequence and returns the responses. */
 export async function times(count, ask) {
   const answers = [];
   for (let n = 0; n < count; n += 1) answers.push(await ask(n));

@@ -1,4 +1,4 @@
-// Anybody can make every published score again, out of /v1/methodology and the vault's detail alone.
+// Every published score can be recomputed from `/v1/methodology` and the vault's detail alone.
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ before(async () => {
 });
 
 describe('the methodology', () => {
-  test('makes every scored vault of the demo again, and says of every unscored one that it has no score', async () => {
+  test('is enough to recompute every scored demo vault, and to find that every unscored one has no score', async () => {
     const details = await Promise.all(
       (await stack.vaults()).map(async ({ address }) => (await stack.ok(`/v1/vault/devnet/${address}?points=1`)).json.data.vault));
     const judged = details.filter((vault) => vault.score_provenance !== null);
@@ -29,7 +29,7 @@ describe('the methodology', () => {
     for (const { id, score_provenance: provenance } of judged) assert.equal(provenance.methodology_version, methodology.methodology_version, id);
   });
 
-  test('makes the golden vectors of an independent evaluator again, of vaults and of assets', () => {
+  test('is enough to reproduce the golden vectors of an independent evaluator, for vaults and assets', () => {
     const folder = join(repository, 'fixtures', 'scoring');
     for (const { checked, differences: found } of [golden(thirdParty, folder), goldenAssets(new AssetThirdParty(methodology), folder)]) {
       assert.ok(checked > 100);
@@ -37,7 +37,7 @@ describe('the methodology', () => {
     }
   });
 
-  test('decides the score: another number in a table makes another one', () => {
+  test('determines the score: a changed number in a table changes the score', () => {
     const input = asPublished({
       asset_mode: 'lending', deposit_score: 9_000, exposures: [],
       platform: { version_age_days: 1_300, audits: 6, newest_audit_days: 200, bounty_usd: 0, strategy: 'lending_pool', protocol_tvl_usd: 0, worst_dependency: 'none', dependencies: 0 },
@@ -51,14 +51,14 @@ describe('the methodology', () => {
     assert.ok(new ThirdParty(changed).recompute(input).raw_score < before);
   });
 
-  test('names what it does not do well, and holds what verdicts, lists and baskets go by', () => {
+  test('lists its known weaknesses and the rules for verdicts, lists and baskets', () => {
     assert.ok(methodology.known_weaknesses.length >= 5);
     assert.deepEqual([methodology.check.sure_from_confidence, methodology.check.near_from_share], [0.8, 0.9]);
     assert.deepEqual(methodology.high_confidence, { total_score_from: 7.5, apr_net_from: 0.03, apr_net_to: 0.1 });
     assert.ok(methodology.baskets.steps.length > 3 && methodology.baskets.triggers.includes('hard_fail'));
   });
 
-  test('is kept, and recognised', async () => {
+  test('has an ETag and is revalidated with 304', async () => {
     const answer = await stack.ok('/v1/methodology');
     assert.ok(answer.headers.get('etag'));
     const again = await stack.get('/v1/methodology', { headers: { 'if-none-match': answer.headers.get('etag') } });

@@ -1,4 +1,4 @@
-// The public data sets, imported: real vaults, and nothing invented about them.
+// The imported public data sets: real vaults, with null for every value that no source provides.
 
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { repository, up } from './private-stack.mjs';
 import { faults } from './shape.mjs';
 
 const DATA = process.env.RDS_DATA ?? join(repository, '..', 'shared', 'data');
-const skip = existsSync(join(DATA, 'vaults.jsonl.gz')) ? false : `no data sets at ${DATA}; RDS_DATA names another place`;
+const skip = existsSync(join(DATA, 'vaults.jsonl.gz')) ? false : `no data sets at ${DATA}; set RDS_DATA to their folder`;
 
 describe('the public data sets', { skip }, () => {
   let stack;
@@ -26,7 +26,7 @@ describe('the public data sets', { skip }, () => {
   const total = async (query) => (await stack.ok(`/v1/vaults?limit=1&${query}`)).json.meta.total;
   const first = async (query) => (await stack.ok(`/v1/vaults?limit=1&${query}`)).json.data[0];
   const vaults = (query) => stack.pages(`/v1/vaults?${query}`);
-  /** Beyond the first 200 rows too, which takes a key. */
+  /** All pages; beyond the first 200 rows a key is required. */
   const allVaults = async (query) => {
     const headers = { authorization: `Bearer ${stack.keys.data}` };
     const page = async (number) => (await stack.ok(`/v1/vaults?limit=100&${query}&page=${number}`, { headers })).json;
@@ -36,7 +36,7 @@ describe('the public data sets', { skip }, () => {
   };
   const detail = async (row) => (await stack.ok(`/v1/vaults/${row.id}`)).json.data;
 
-  test('give thousands of vaults on nineteen chains', async () => {
+  test('contain thousands of vaults on nineteen chains', async () => {
     const chains = (await stack.ok('/v1/chains')).json.data;
     assert.equal(chains.length, 19);
     const count = await total('');
@@ -48,11 +48,11 @@ describe('the public data sets', { skip }, () => {
     }
   });
 
-  test('have the whole shape of the interface, row by row', async () => {
+  test('have every field of the interface in each row', async () => {
     for (const row of await vaults('chain=ethereum')) assert.deepEqual(faults(fields.VaultRow, row, row.id), []);
   });
 
-  test('leave null or unknown what nobody read', async () => {
+  test('have null or unknown for values that no source provides', async () => {
     for (const row of await vaults('')) {
       for (const name of ['apr_net', 'base_apr', 'utilization', 'borrow_apr', 'active_loans_usd', 'available_liquidity_usd', 'deposit_capacity_usd', 'curator_name']) {
         assert.equal(row[name], null, `${row.id} ${name}`);
@@ -61,7 +61,7 @@ describe('the public data sets', { skip }, () => {
     }
   });
 
-  test('score a good part of them, those whose protocols name their audits', async () => {
+  test('have scores for at least 500 vaults, all of protocols with known audits', async () => {
     const scored = await total('minRiskScore=0');
     assert.ok(scored >= 500, `${scored}`);
     for (const row of (await vaults('minRiskScore=0')).slice(0, 40)) {
@@ -73,7 +73,7 @@ describe('the public data sets', { skip }, () => {
     }
   });
 
-  test('let a third party make every score again, out of the methodology and the details alone', async () => {
+  test('let a third party recompute every score from the methodology and the details alone', async () => {
     const thirdParty = new ThirdParty((await stack.ok('/v1/methodology')).json.data);
     const scored = (await allVaults('minRiskScore=0')).filter((row) => row.total_score !== null);
     assert.ok(scored.length >= 500, `${scored.length}`);
@@ -85,13 +85,13 @@ describe('the public data sets', { skip }, () => {
     assert.deepEqual(wrong, []);
   });
 
-  test('say of themselves what they cannot show: no score of the real vaults meets a price', async () => {
+  test('do not suffice to backtest scores against prices, and the reports say so', async () => {
     const list = async (name) => (await stack.ok(`/v1/research/${name}?limit=100`)).json.data;
     const discrimination = (await list('validation-reports')).find((report) => report.report_type === 'discrimination');
     const tested = discrimination.backtests.filter((one) => one.signal === 'published_score');
     assert.ok(tested.length === 6 && tested.every((one) => one.unmet.length > 0));
     assert.deepEqual(await list('predictions'), []);
-    // Prices are of one protocol, most of them published again and again, and few fell: there is too little to go by, and the report says so.
+    // All prices are of one protocol, most are repeated values, and few fell: too few losses for a verdict, as the report states.
     const of = (horizon) => discrimination.backtests.find(
       (one) => one.signal === 'history_vector' && one.outcome === 'price_loss' && one.horizon === horizon);
     assert.deepEqual(
@@ -105,10 +105,10 @@ describe('the public data sets', { skip }, () => {
     assert.deepEqual(shown.map(({ outcome }) => outcome).filter((outcome) => outcome === 'price_loss'), []);
     assert.ok(shown.length > 0 || meta.notice.includes('No row is published yet'), meta.notice);
     const coverage = (await list('model-health')).find(({ name }) => name === 'exposure_coverage');
-    assert.equal(coverage.count, 0, 'nobody read the exposures of real vaults');
+    assert.equal(coverage.count, 0, 'no source provides the exposures of real vaults');
   });
 
-  test('serve the others unscored, with the inputs that are missing named', async () => {
+  test('leave the others unscored, with null for the missing inputs', async () => {
     const unscored = (await vaults('sortBy=total_score&sortOrder=asc&protocol=yearn')).filter((row) => row.total_score === null);
     assert.ok(unscored.length > 0);
     for (const row of unscored.slice(0, 40)) {
@@ -120,7 +120,7 @@ describe('the public data sets', { skip }, () => {
     }
   });
 
-  test('tell lower bounds from facts in the source of each input', async () => {
+  test('mark a lower bound as such in the source of its input', async () => {
     const row = await first('minRiskScore=0');
     const { version_age_days: age } = (await detail(row)).vault.score_provenance.inputs.platform;
     assert.match(age.source, /lower bound/i);
@@ -128,13 +128,13 @@ describe('the public data sets', { skip }, () => {
 
   test('find a vault by any case of its address, and refuse an address of another chain', async () => {
     const row = await first('chain=ethereum');
-    const shouted = `0x${row.address.slice(2).toUpperCase()}`;
-    assert.equal((await stack.ok(`/v1/vault/ethereum/${shouted}`)).json.data.vault.id, row.id);
+    const upperCase = `0x${row.address.slice(2).toUpperCase()}`;
+    assert.equal((await stack.ok(`/v1/vault/ethereum/${upperCase}`)).json.data.vault.id, row.id);
     expectError(await stack.get(`/v1/vault/base/${row.address}`), 404, 'NOT_FOUND');
     expectError(await stack.get(`/v1/vault/solana/${row.address}`), 400, 'ADDRESS_NAMESPACE_MISMATCH');
   });
 
-  test('say nothing of holders and allocations that nobody read, and all that is known of a strategy', async () => {
+  test('have unavailable holders and allocations, and the known fields of a strategy', async () => {
     const at = async (row, route) => (await stack.ok(`/v1/vault/${row.chain_id}/${row.address}/${route}`)).json.data;
     const [allocator, compounder] = [await first('protocol=yearn'), await first('protocol=beefy')];
     assert.deepEqual([(await at(allocator, 'holders')).status, (await at(allocator, 'strategies')).status], ['unavailable', 'unavailable']);
@@ -144,7 +144,7 @@ describe('the public data sets', { skip }, () => {
     assert.ok(strategy.yield_sources.length > 0 && strategy.strategy_type.length > 0);
   });
 
-  test('bring lending markets whose sums nobody read, and feeds whose heartbeat nobody knows', async () => {
+  test('contain lending markets with unknown totals, and oracle feeds with unknown heartbeats', async () => {
     const markets = await stack.pages('/v1/markets');
     assert.equal(markets.length, 47);
     for (const market of markets) {
@@ -156,7 +156,7 @@ describe('the public data sets', { skip }, () => {
     const forms = administrators.map((set) => set.form).sort();
     assert.deepEqual([forms.filter((form) => form === 'multisig').length, forms.length], [13, 15]);
     for (const set of administrators) {
-      assert.equal(set.delay_seconds, null, 'no source says how long');
+      assert.equal(set.delay_seconds, null, 'no source gives the delay');
       assert.equal(set.threshold === null, set.form !== 'multisig');
     }
     for (const reserve of reserves) assert.deepEqual([reserve.supplied_usd, reserve.borrow_status, reserve.is_depositable], [null, 'unknown', null]);
@@ -168,7 +168,7 @@ describe('the public data sets', { skip }, () => {
     assert.equal((await stack.ok('/v1/oracle?vendor=chainlink')).json.meta.total, 1558);
   });
 
-  test('have symbols with a slash, each with its vaults and its history', async () => {
+  test('contain symbols with a slash, each with its history', async () => {
     const symbols = (await stack.ok('/v1/assets')).json.data.map((row) => row.asset_symbol).filter((symbol) => symbol.includes('/'));
     assert.ok(symbols.length > 100, `${symbols.length}`);
     const headers = { authorization: `Bearer ${stack.keys.data}` };
@@ -178,16 +178,16 @@ describe('the public data sets', { skip }, () => {
     }
   });
 
-  test('bring the history that ends where the data ends', async () => {
+  test('contain a history that ends on the last day of the data', async () => {
     const body = JSON.stringify({ now: '2025-10-01T00:00:00.000000Z' });
     assert.equal((await stack.operate('/clock', { method: 'PUT', body, headers: { 'content-type': 'application/json' } })).status, 200);
     const rows = await allVaults('protocol=yearn');
     assert.equal(rows.length, 953);
-    const [listed, elder] = [rows.filter((row) => row.tvl_status === 'observed'), rows.filter((row) => row.last_synced_at < '2025-10-01')];
-    assert.equal(elder.length, 615, 'those of which the history is all that is known');
+    const [observed, historyOnly] = [rows.filter((row) => row.tvl_status === 'observed'), rows.filter((row) => row.last_synced_at < '2025-10-01')];
+    assert.equal(historyOnly.length, 615, 'vaults known only from the history');
     const points = async (row) => (await stack.ok(`/v1/vault/${row.chain_id}/${row.address}/snapshots?days=365&points=2160`)).json.data;
-    const asked = [...listed.slice(0, 100), ...elder.slice(0, 100)];
-    const histories = (await Promise.all(asked.map(points))).filter((history) => history.length > 0);
+    const sampled = [...observed.slice(0, 100), ...historyOnly.slice(0, 100)];
+    const histories = (await Promise.all(sampled.map(points))).filter((history) => history.length > 0);
     assert.ok(histories.length > 110, `${histories.length} vaults have history`);
     for (const history of histories) {
       assert.deepEqual(faults(fields.SnapshotPoint, history[0]), []);

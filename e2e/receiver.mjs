@@ -1,4 +1,4 @@
-// A receiver of webhooks on loopback, with TLS under an authority that is made for the run.
+// A webhook receiver on loopback, with TLS under a certificate authority made for the run.
 
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
@@ -8,34 +8,34 @@ import selfsigned from 'selfsigned';
 import { until } from './stack.mjs';
 
 const DAY = 86_400_000;
-const usual = { keyType: 'ec', algorithm: 'sha256', notBeforeDate: new Date(Date.now() - DAY), notAfterDate: new Date(Date.now() + DAY) };
-let made;
+const certificateOptions = { keyType: 'ec', algorithm: 'sha256', notBeforeDate: new Date(Date.now() - DAY), notAfterDate: new Date(Date.now() + DAY) };
+let authorityPromise;
 
-/** The authority: `{private, cert, file}`, the last a PEM file for `--webhook-ca`. */
+/** The certificate authority: `{private, cert, file}`; `file` is a PEM file for `--webhook-ca`. */
 export function authority() {
-  made ??= (async () => {
+  authorityPromise ??= (async () => {
     const extensions = [{ name: 'basicConstraints', cA: true, critical: true }, { name: 'keyUsage', keyCertSign: true, critical: true }];
-    const pems = await selfsigned.generate([{ name: 'commonName', value: 'Receivers' }], { ...usual, extensions });
+    const pems = await selfsigned.generate([{ name: 'commonName', value: 'Receivers' }], { ...certificateOptions, extensions });
     const file = join(mkdtempSync(join(tmpdir(), 'rds-e2e-ca-')), 'ca.pem');
     writeFileSync(file, pems.cert);
     return { ...pems, file };
   })();
-  return made;
+  return authorityPromise;
 }
 
-/** A certificate of that authority for 127.0.0.1, as a server takes it: `{key, cert}`. */
+/** A certificate of that authority for 127.0.0.1, as server options: `{key, cert}`. */
 export async function loopbackCertificate() {
   const { private: key, cert } = await authority();
   const extensions = [{ name: 'subjectAltName', altNames: [{ type: 7, ip: '127.0.0.1' }] }];
-  const own = await selfsigned.generate([{ name: 'commonName', value: 'Receiver' }], { ...usual, extensions, ca: { key, cert } });
-  return { key: own.private, cert: own.cert };
+  const server = await selfsigned.generate([{ name: 'commonName', value: 'Receiver' }], { ...certificateOptions, extensions, ca: { key, cert } });
+  return { key: server.private, cert: server.cert };
 }
 
-/** Keeps every request, by path, and answers as it is told. */
+/** Records every request by path; answers 200 or the status set for the path. */
 export class Receiver {
   #server;
-  #seen = new Map();
-  #answers = new Map();
+  #requests = new Map();
+  #statuses = new Map();
 
   static async start() {
     const receiver = new Receiver();
@@ -49,9 +49,9 @@ export class Receiver {
     request.on('data', (piece) => pieces.push(piece));
     request.on('end', () => {
       const body = Buffer.concat(pieces).toString('utf8');
-      // Read when a test looks at it: what is no JSON then fails that test, and not the process.
+      // Parsed lazily, so that an invalid body fails the test that reads it and not the process.
       this.all(request.url).push({ headers: request.headers, body, get json() { return JSON.parse(body); } });
-      response.writeHead(this.#answers.get(request.url) ?? 200).end();
+      response.writeHead(this.#statuses.get(request.url) ?? 200).end();
     });
   }
 
@@ -59,18 +59,18 @@ export class Receiver {
     return `https://127.0.0.1:${this.#server.address().port}${path}`;
   }
 
-  /** From now on a path answers with this status. */
+  /** Sets the status of later answers at a path. */
   answer(path, status) {
-    this.#answers.set(path, status);
+    this.#statuses.set(path, status);
   }
 
-  /** Everything that came to a path so far. */
+  /** All requests to a path so far. */
   all(path) {
-    if (!this.#seen.has(path)) this.#seen.set(path, []);
-    return this.#seen.get(path);
+    if (!this.#requests.has(path)) this.#requests.set(path, []);
+    return this.#requests.get(path);
   }
 
-  /** The first request to a path that `wanted` takes, once it is there. */
+  /** Waits for the first request to a path that satisfies `wanted`. */
   got(path, wanted = () => true) {
     return until(`a delivery to ${path}`, 20, () => this.all(path).find(wanted));
   }

@@ -1,30 +1,30 @@
-// A third party: makes a vault's score again out of what is published, and out of nothing else.
+// A third party that recomputes a vault's score from published data alone.
 //
-// It reads two answers, /v1/methodology and the vault's detail, follows the steps that the first one spells out, and holds no
-// weight, cap or threshold of its own. Numbers become integers as they come in: thousandths of a point, parts per million, basis points.
+// It reads two responses, /v1/methodology and the vault's detail, follows the steps of the methodology, and contains no weight, cap or
+// threshold itself. Numbers are converted to integers when read: thousandths of a point, parts per million, basis points.
 
-const whole = (number, scale, what) => {
+const scaled = (number, scale, unit) => {
   const units = Math.round(number * scale);
-  if (Math.abs(number * scale - units) > 1e-5) throw new Error(`${what}: ${number} has too many decimals`);
+  if (Math.abs(number * scale - units) > 1e-5) throw new Error(`${number} has more decimals than ${unit} allow`);
   return BigInt(units);
 };
-const points = (number) => whole(number, 1_000, 'points');
-const share = (number) => whole(number, 1_000_000, 'share');
-const bp = (number) => whole(number, 10_000, 'basis points');
+const points = (number) => scaled(number, 1_000, 'thousandths of a point');
+const share = (number) => scaled(number, 1_000_000, 'parts per million');
+const bp = (number) => scaled(number, 10_000, 'basis points');
 
-/** n/d, half to even; neither is negative. */
+/** n/d rounded half to even, for n >= 0 and d > 0. */
 function round(n, d) {
   const [down, rest] = [n / d, n % d];
   if (2n * rest === d) return down + (down & 1n);
   return 2n * rest > d ? down + 1n : down;
 }
-/** n/d thousandths, rounded to two decimals of a point. */
+/** n/d thousandths of a point, rounded to two decimals and returned in thousandths. */
 const cents = (n, d) => 10n * round(n, 10n * d);
 const least = (...values) => values.reduce((a, b) => (b < a ? b : a));
 const greatest = (...values) => values.reduce((a, b) => (b > a ? b : a));
-const within = (value) => greatest(0n, least(10_000n, value));
+const clamp = (value) => greatest(0n, least(10_000n, value));
 
-/** What `/v1/methodology` says, ready to be asked. */
+/** Recomputes scores by the response of `/v1/methodology`. */
 export class ThirdParty {
   constructor(methodology) {
     this.rules = methodology.vault;
@@ -32,7 +32,7 @@ export class ThirdParty {
     this.decays = methodology.numbers.decay;
   }
 
-  /** The fraction of 2^63 that is left after so many days. */
+  /** The fraction left after `days` of decay, times 2^63. */
   decay(name, days) {
     if (days > this.decays.last_day) return 0n;
     let left = BigInt(this.decays.one);
@@ -42,30 +42,30 @@ export class ThirdParty {
     return left;
   }
 
-  /** Ten points times one less a decay, to three decimals. */
+  /** `10 * (1 - decay)` points, in thousandths of a point. */
   grown(name, days) {
     const one = BigInt(this.decays.one);
     return round(10_000n * (one - this.decay(name, days)), one);
   }
 
-  /** Parts by the weights of the same names, in parts per million times thousandths of a point. */
+  /** The sum of the parts times the weights of the same names, in parts per million times thousandths of a point. */
   weighted(weights, parts) {
     const sum = Object.values(weights).reduce((total, weight) => total + share(weight), 0n);
     if (sum !== 1_000_000n) throw new Error(`weights sum to ${sum}`);
     return Object.entries(weights).reduce((total, [name, weight]) => total + share(weight) * parts[name], 0n);
   }
 
-  counted(exposure) {
+  assetScore(exposure) {
     if (exposure.score !== null) return points(exposure.score);
     const unscored = points(this.rules.asset_vector.unscored_counts);
     return exposure.hard_fail_cap === null ? unscored : least(unscored, points(exposure.hard_fail_cap));
   }
 
-  lentAgainst(exposure) {
-    const { oracle_caps: caps, lltv_haircuts: usual, same_peg_haircuts: same } = this.rules.asset_vector;
-    const steps = exposure.same_peg ? same : usual;
+  collateralScore(exposure) {
+    const { oracle_caps: caps, lltv_haircuts: otherPeg, same_peg_haircuts: samePeg } = this.rules.asset_vector;
+    const steps = exposure.same_peg ? samePeg : otherPeg;
     const step = exposure.lltv === null ? undefined : steps.find(({ up_to: to }) => to === null || bp(exposure.lltv) <= bp(to));
-    return greatest(0n, least(this.counted(exposure), points(caps[exposure.oracle])) - (step ? points(step.less) : 0n));
+    return greatest(0n, least(this.assetScore(exposure), points(caps[exposure.oracle])) - (step ? points(step.less) : 0n));
   }
 
   asset(inputs) {
@@ -77,7 +77,7 @@ export class ThirdParty {
       merged.set(id, [held + part, sum + part * counts]);
     };
     if (inputs.exposures_status.value === 'unavailable') add('unavailable', 1_000_000n, points(rules.unscored_counts));
-    else for (const one of inputs.exposures) add(one.id, share(one.share), lending ? this.lentAgainst(one) : this.counted(one));
+    else for (const one of inputs.exposures) add(one.id, share(one.share), lending ? this.collateralScore(one) : this.assetScore(one));
     const held = [...merged.values()].filter(([part]) => part > 0n).map(([part, sum]) => [part, round(sum, part)]);
     const total = held.reduce((sum, [part]) => sum + part, 0n);
     const sum = held.reduce((all, [part, counts]) => all + part * counts, 0n);
@@ -85,8 +85,8 @@ export class ThirdParty {
     if (inputs.deposit_score.value === null) return null;
     const deposit = points(inputs.deposit_score.value);
     if (held.length === 0) return deposit;
-    const reaching = held.filter(([part]) => part * 1_000_000n >= share(rules.worst_from_share) * total);
-    const worst = least(...(reaching.length > 0 ? reaching : held).map(([, counts]) => counts));
+    const material = held.filter(([part]) => part * 1_000_000n >= share(rules.worst_from_share) * total);
+    const worst = least(...(material.length > 0 ? material : held).map(([, counts]) => counts));
     const blend = share(rules.mean_weight) * sum + share(rules.worst_weight) * worst * total;
     return least(deposit, cents(blend, 1_000_000n * total));
   }
@@ -104,7 +104,7 @@ export class ThirdParty {
     const scale = rules.scale.find((step) => (inputs.protocol_tvl_usd.value ?? 0) >= step.from_usd);
     const sum = this.weighted(rules.weights, {
       maturity: this.grown('maturity', age),
-      audits: within(audited),
+      audits: clamp(audited),
       strategy: points(rules.strategies[strategy]),
       scale: points(scale ? scale.counts : rules.scale_below),
     });
@@ -116,12 +116,12 @@ export class ThirdParty {
 
   control(inputs) {
     const { weights, timelock, signers, exits, sources } = this.rules.control;
-    const held = (value) => {
+    const timelockScore = (value) => {
       if (value === null) return timelock.unknown;
       if (value === 'immutable') return timelock.immutable;
       return (timelock.steps.find((step) => value >= step.from_seconds) ?? { counts: timelock.none }).counts;
     };
-    const signed = (value) => {
+    const signersScore = (value) => {
       if (value === null) return signers.unknown;
       if (value === 'eoa') return signers.one_key;
       if (typeof value === 'string') return signers[value];
@@ -129,8 +129,8 @@ export class ThirdParty {
       return step ? step.counts : signers.one_key;
     };
     return cents(this.weighted(weights, {
-      timelock: points(held(inputs.timelock_seconds.value)),
-      signers: points(signed(inputs.signers.value)),
+      timelock: points(timelockScore(inputs.timelock_seconds.value)),
+      signers: points(signersScore(inputs.signers.value)),
       exit: points(exits[inputs.exit.value]),
       source: points(sources[inputs.source.value]),
     }), 1_000_000n);
@@ -138,33 +138,33 @@ export class ThirdParty {
 
   history(inputs) {
     const rules = this.rules.history;
-    const taken = inputs.incidents.reduce(
+    const penalty = inputs.incidents.reduce(
       (sum, one) => sum + points(rules.incidents[one.class]) * this.decay('incident', one.age_days), 0n);
-    const fall = inputs.drawdown.value;
+    const drawdown = inputs.drawdown.value;
     let stability = points(rules.drawdown.unknown);
-    if (fall !== null) {
-      stability = 10_000n - points(rules.drawdown.loss_per_basis_point) * least(bp(fall), bp(rules.drawdown.takes_all_at));
+    if (drawdown !== null) {
+      stability = 10_000n - points(rules.drawdown.loss_per_basis_point) * least(bp(drawdown), bp(rules.drawdown.takes_all_at));
     }
     for (const name of ['high_util_72h', 'tvl_halved_7d']) if (inputs[name].value) stability -= points(rules[name]);
     return cents(this.weighted(rules.weights, {
       seasoning: this.grown('seasoning', inputs.vault_age_days.value ?? 0),
-      incidents: within(10_000n - round(taken, BigInt(this.decays.one))),
-      stability: within(stability),
+      incidents: clamp(10_000n - round(penalty, BigInt(this.decays.one))),
+      stability: clamp(stability),
     }), 1_000_000n);
   }
 
-  /** The cap's value, or null where it does not apply. */
+  /** The cap's value, or null if it does not apply. */
   cap(rule, inputs, vectors) {
     const value = rule.value === null ? null : points(rule.value);
     const { asset, platform, control, history, caps } = inputs;
     const ppm = (input) => (input.value === null ? 0n : share(input.value));
-    const when = (holds) => (holds ? value : null);
+    const when = (applies) => (applies ? value : null);
     switch (rule.id) {
       case 'asset_hard_fail': {
         if (asset.asset_mode === 'lending') return asset.deposit_hard_fail.value ? points(asset.deposit_score.value) : null;
         const failed = asset.exposures.filter(
           (one) => one.hard_fail_cap !== null && share(one.share) >= share(rule.when.holding_from_share));
-        return failed.length > 0 ? least(...failed.map((one) => this.counted(one))) : null;
+        return failed.length > 0 ? least(...failed.map((one) => this.assetScore(one))) : null;
       }
       case 'unaudited':
         return when(platform.audits.value === 0);
@@ -180,9 +180,9 @@ export class ThirdParty {
       case 'vector_weak':
       case 'prime_gate': {
         const smallest = least(...Object.values(vectors));
-        const holds = this.rules.caps.filter((one) => one.when?.smallest_vector_below !== undefined
+        const applying = this.rules.caps.filter((one) => one.when?.smallest_vector_below !== undefined
           && smallest < points(one.when.smallest_vector_below));
-        return when(holds[0]?.id === rule.id);
+        return when(applying[0]?.id === rule.id);
       }
       case 'liquidity_deficit':
         return when(ppm(caps.utilization) > share(rule.when.utilization_above));
@@ -202,11 +202,11 @@ export class ThirdParty {
       case 'asset_drag':
         return least(10_000n, vectors.asset + points(rule.when.above_asset_vector));
       default:
-        throw new Error(`nobody said what ${rule.id} means`);
+        throw new Error(`unknown cap ${rule.id}`);
     }
   }
 
-  /** Everything that follows from `inputs`, the published ones: numbers as they are published. */
+  /** Recomputes vectors, caps, score and tier from the published `inputs`; numbers have their published form. */
   recompute(inputs) {
     const vectors = {
       asset: this.asset(inputs.asset),
@@ -231,17 +231,17 @@ export class ThirdParty {
   }
 }
 
-/** Where a vault's detail and its recomputation differ; empty when the score is what its inputs make it. */
+/** The differences between a vault's detail and its recomputation; empty if they agree. */
 export function differences(thirdParty, vault) {
   const { score_provenance: provenance, risk_vectors: published } = vault;
-  const found = thirdParty.recompute(provenance.inputs);
-  const said = {
+  const recomputed = thirdParty.recompute(provenance.inputs);
+  const shown = {
     vectors: Object.fromEntries(Object.entries(published).map(([name, { score }]) => [name, score])),
     weighted_sum: provenance.weighted_sum,
     caps: provenance.caps,
     raw_score: provenance.raw_score,
   };
-  return Object.keys(said)
-    .filter((name) => JSON.stringify(said[name]) !== JSON.stringify(found[name]))
-    .map((name) => `${vault.id} ${name}: ${JSON.stringify(said[name])} is published, ${JSON.stringify(found[name])} follows`);
+  return Object.keys(shown)
+    .filter((name) => JSON.stringify(shown[name]) !== JSON.stringify(recomputed[name]))
+    .map((name) => `${vault.id} ${name}: ${JSON.stringify(shown[name])} is published, ${JSON.stringify(recomputed[name])} is recomputed`);
 }

@@ -1,10 +1,10 @@
-// Requests to one stack under one key, for tests that make many of them.
+// Requests to one stack with one key.
 
 import assert from 'node:assert/strict';
 
 /**
- * @param {() => { stack: object, key: object }} current what the requests go to and under, once it is there
- * @returns `ask`, any request, and `done`, one that must succeed and resolves to its `data`
+ * @param {() => { stack: object, key: object }} current called on each request, so that both may be created later
+ * @returns `ask` sends any request; `done` sends one that must succeed and resolves to its `data`
  */
 export function requests(current) {
   const ask = (method, target, { body, headers } = {}) => {

@@ -1,4 +1,4 @@
-// What the running service says about its own scores: rows with method and weakness, gates that hold, and nothing invented.
+// The research routes of the running service: every row has its method and weaknesses, and nothing is published below its gates.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -51,7 +51,7 @@ const list = async (name, query = '') => (await stack.ok(`/v1/research/${name}${
 
 describe('the research lists', () => {
   for (const [name, row] of Object.entries(SHAPES)) {
-    test(`${name} have their shape, and an empty one says why`, async () => {
+    test(`${name} have their shape, and an empty list gives the reason`, async () => {
       const answer = await stack.get(`/v1/research/${name}`);
       expectShape(answer, record({ data: listOf(row), meta: record({ limit: count, total: count, preview: flag, notice: nullable(text) }) }));
       const { data, meta } = answer.json;
@@ -62,20 +62,20 @@ describe('the research lists', () => {
     });
   }
 
-  test('name the simulation as what the demo knows of its vaults', async () => {
+  test("name the simulation as the source of the demo's vaults", async () => {
     const { data } = await list('sources');
     const simulation = data.find(({ source }) => source === 'simulation');
     assert.ok(simulation?.kinds.some(({ kind, rows }) => kind === 'vault' && rows >= 50), JSON.stringify(data.map((row) => row.source)));
   });
 
-  test('claim nothing that a row contradicts', async () => {
+  test('contain only claims without violations', async () => {
     const { data } = await list('claims');
     assert.ok(data.length >= 3);
     for (const claim of data) assert.deepEqual([claim.violations, claim.checked > 0], [0, true], claim.statement);
   });
 
   test('count coverage as the vault list does', async () => {
-    // A reading is of its run, and other tests have added vaults since the last one.
+    // The value is as of its run, and other tests have added vaults since the last run.
     await verb(stack, 'research', 'run');
     const { data } = await list('model-health');
     const coverage = data.find(({ name }) => name === 'score_coverage');
@@ -84,27 +84,27 @@ describe('the research lists', () => {
     assert.ok(Math.abs(coverage.share - coverage.count / coverage.of) < 1e-6);
   });
 
-  test('write scores down before their window', async () => {
+  test('contain predictions made before they are due', async () => {
     const { data } = await list('predictions', '?limit=100');
     assert.ok(data.length > 50);
     for (const row of data) assert.ok(row.made_at < row.due_at && (row.resolved_at === null) === (row.outcome === 'pending'), row.id);
   });
 
-  test('refuse what they do not take', async () => {
+  test('refuse invalid parameters by name', async () => {
     for (const [query, name] of [['claims?level=x', 'level'], ['predictions?horizon=1d', 'horizon'], ['sources?limit=0', 'limit'], ['backtests?outcome=x', 'outcome']]) {
       const error = expectError(await stack.get(`/v1/research/${query}`), 400, 'INVALID_PARAMETER');
       assert.equal(error.details[0].name, name, query);
     }
   });
 
-  test('lose a record that an operator hides, at once even from copies, and get it back', async () => {
+  test('omit a record that an operator hides, at once even in cached responses, and show it again', async () => {
     const claims = async () => (await list('claims')).data.map(({ id }) => id);
     const [first] = await claims();
-    await verb(stack, 'research', 'hide', first, '--reason', 'looked at again');
+    await verb(stack, 'research', 'hide', first, '--reason', 'under review');
     assert.ok(!(await claims()).includes(first));
     await verb(stack, 'research', 'show', first);
     await until('the record is back', 10, async () => (await claims()).includes(first));
-    const standing = await verb(stack, 'research', 'list');
-    assert.ok(standing.some((record) => !record.promoted && record.unmet.length > 0), 'drafts are seen by operators');
+    const records = await verb(stack, 'research', 'list');
+    assert.ok(records.some((record) => !record.promoted && record.unmet.length > 0), 'operators see unpromoted records');
   });
 });

@@ -1,4 +1,4 @@
-// Every route answers through the edge with the interface's fields: none left out, nulls written.
+// Every route answers through the edge with all fields of the interface; a null is written, not omitted.
 
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
@@ -10,17 +10,17 @@ import { sharedStack } from './stack.mjs';
 
 const stack = sharedStack();
 let rows;
-let richest;
+let scored;
 
 before(async () => {
   rows = await stack.vaults();
-  richest = rows.find((row) => row.total_score !== null);
-  assert.ok(richest, 'the demo has a scored vault');
+  scored = rows.find((row) => row.total_score !== null);
+  assert.ok(scored, 'the demo has a scored vault');
 });
 
 const detailPath = (row) => `/v1/vault/devnet/${row.address}`;
 
-test('the vault list is a page of rows with its place in the whole', async () => {
+test('the vault list is a page of rows with the page number and totals', async () => {
   const answer = await stack.get('/v1/vaults');
   expectShape(answer, fields.paged(fields.VaultRow));
   const { data, meta } = answer.json;
@@ -28,7 +28,7 @@ test('the vault list is a page of rows with its place in the whole', async () =>
   assert.equal(data.length, Math.min(20, rows.length));
 });
 
-test('every row of the demo has every field, and its parts agree with each other', () => {
+test('every row of the demo has every field, and its fields are consistent', () => {
   for (const row of rows) {
     assert.deepEqual(fields.VaultRow(row, row.id), []);
     assert.equal(row.id, `${row.protocol_id}-${row.chain_id}-${row.address}`);
@@ -59,7 +59,7 @@ test('liquidity follows TVL and utilization', () => {
   }
 });
 
-test('a borrower pays the quote less priced incentives, and the cost is unknown when they are', () => {
+test('the net borrow rate is the rate less incentives, and unknown if they are', () => {
   for (const row of rows) {
     if (row.borrow_incentive_status === 'unavailable') assert.equal(row.borrow_apr_net, null, row.id);
     if (row.borrow_apr_net !== null) near(row.borrow_apr_net, row.borrow_apr - (row.borrow_reward_apr ?? 0));
@@ -67,27 +67,27 @@ test('a borrower pays the quote less priced incentives, and the cost is unknown 
   }
 });
 
-test('a vault is found by id and by chain and address, with the same page', async () => {
-  const byId = await stack.get(`/v1/vaults/${richest.id}`);
-  const byAddress = await stack.get(detailPath(richest));
-  const byNumber = await stack.get(`/v1/vault/31337/${richest.address}`);
+test('a vault has the same page by id and by chain and address', async () => {
+  const byId = await stack.get(`/v1/vaults/${scored.id}`);
+  const byAddress = await stack.get(detailPath(scored));
+  const byNumber = await stack.get(`/v1/vault/31337/${scored.address}`);
   for (const answer of [byId, byAddress, byNumber]) expectShape(answer, fields.data(fields.VaultPage));
-  assert.deepEqual(settled(byId.json), settled(byAddress.json));
-  assert.deepEqual(settled(byId.json), settled(byNumber.json));
+  assert.deepEqual(withoutAge(byId.json), withoutAge(byAddress.json));
+  assert.deepEqual(withoutAge(byId.json), withoutAge(byNumber.json));
 });
 
 test('a detail repeats the list row', async () => {
-  const { json } = await stack.ok(detailPath(richest));
-  for (const name of Object.keys(richest).filter((name) => name !== 'freshness_seconds')) {
-    assert.deepEqual(json.data.vault[name], richest[name], name);
+  const { json } = await stack.ok(detailPath(scored));
+  for (const name of Object.keys(scored).filter((name) => name !== 'freshness_seconds')) {
+    assert.deepEqual(json.data.vault[name], scored[name], name);
   }
 });
 
-test('the detail of every vault of the demo has the whole shape', async () => {
+test('the detail of every vault of the demo has every field', async () => {
   await Promise.all(rows.map(async (row) => expectShape(await stack.get(detailPath(row)), fields.data(fields.VaultPage))));
 });
 
-test('a batch answers in the order asked, once each, and leaves out what is not known', async () => {
+test('a batch answers in the requested order, without duplicates and unknown vaults', async () => {
   const [first, second, third] = rows;
   const answer = await stack.post('/v1/vaults/batch', {
     ids: [second.id, 'nobody-1-0x0000000000000000000000000000000000000001', second.id],
@@ -97,24 +97,24 @@ test('a batch answers in the order asked, once each, and leaves out what is not 
   assert.deepEqual(answer.json.data.map((row) => row.id), [second.id, third.id, first.id]);
 });
 
-test('a batch may name ids only, addresses only, or nothing', async () => {
+test('a batch may contain only ids, only addresses, or nothing', async () => {
   const ids = async (body) => (await stack.post('/v1/vaults/batch', body)).json.data.map((row) => row.id);
   assert.deepEqual(await ids({ ids: [rows[0].id] }), [rows[0].id]);
   assert.deepEqual(await ids({ addresses: [rows[1].address] }), [rows[1].id]);
   assert.deepEqual(await ids({ ids: [], addresses: [] }), []);
 });
 
-test('bulk scores are the list in short, and say which run stands behind each', async () => {
+test("bulk scores agree with the list and name each score's run", async () => {
   const ask = (query) => stack.get(`/v1/vaults/scores${query}`, { headers: bearer(stack.keys.data) });
   const answer = await ask('');
   expectShape(answer, fields.paged(fields.VaultScoreRow));
   const { data, meta } = answer.json;
   assert.deepEqual(meta, { page: 1, limit: 500, total: rows.length, totalPages: 1 });
   const listed = new Map(rows.map((row) => [row.id, row]));
-  const alike = Object.keys(data[0]).filter((name) => Object.hasOwn(rows[0], name) && name !== 'freshness_seconds');
+  const common = Object.keys(data[0]).filter((name) => Object.hasOwn(rows[0], name) && name !== 'freshness_seconds');
   for (const row of data) {
-    const whole = listed.get(row.id);
-    for (const name of alike) assert.deepEqual(row[name], whole[name], `${row.id} ${name}`);
+    const listRow = listed.get(row.id);
+    for (const name of common) assert.deepEqual(row[name], listRow[name], `${row.id} ${name}`);
     if (row.total_score !== null) {
       assert.ok(row.score_run_id.length > 0 && row.score_computed_at >= row.score_updated_at, row.id);
       assert.equal(row.is_high_confidence, row.total_score >= 7.5 && row.apr_net >= 0.03 && row.apr_net <= 0.1, row.id);
@@ -125,8 +125,8 @@ test('bulk scores are the list in short, and say which run stands behind each', 
   assert.deepEqual(sortedIds(prime.data), sortedIds(rows.filter((row) => row.risk_tier === 'Prime')));
 });
 
-test('snapshots, score history and events have the shapes of the interface', async () => {
-  const path = detailPath(richest);
+test('snapshots, score history and events have the fields of the interface', async () => {
+  const path = detailPath(scored);
   expectShape(await stack.get(`${path}/snapshots`), fields.data(listOf(fields.SnapshotPoint)));
   expectShape(await stack.get(`${path}/score-history`), fields.data(listOf(fields.ScoreHistoryPoint)));
   expectShape(await stack.get(`${path}/events`), fields.data(listOf(fields.VaultEvent)));
@@ -155,7 +155,7 @@ test('protocols count their vaults and list them', async () => {
   }
 });
 
-test('curators count their vaults, list them and tell their events', async () => {
+test('curators count and list their vaults and their events', async () => {
   const list = await stack.get('/v1/curators');
   expectShape(list, fields.paged(fields.CuratorRow));
   for (const curator of list.json.data) {
@@ -170,7 +170,7 @@ test('curators count their vaults, list them and tell their events', async () =>
   }
 });
 
-test('health and readiness are plain records', async () => {
+test('health and readiness have the fields of the interface', async () => {
   const health = await stack.get('/v1/health');
   expectShape(health, fields.Health);
   assert.equal(health.json.status, 'ok');
@@ -178,7 +178,7 @@ test('health and readiness are plain records', async () => {
   expectShape(await stack.get('/ready'), fields.Ready);
 });
 
-test('every answer has a request id of its own, and a client cannot choose it', async () => {
+test('every response has its own request id, which a client cannot choose', async () => {
   const seen = new Set();
   for (let n = 0; n < 5; n += 1) {
     const { headers } = await stack.ok('/v1/chains', { headers: { 'x-request-id': 'ffffffffffffffffffffffffffffffff' } });
@@ -191,7 +191,7 @@ test('every answer has a request id of its own, and a client cannot choose it', 
 const largest = (list) => list.toSorted((a, b) => b.tvl_usd - a.tvl_usd || (a.id < b.id ? -1 : 1)).slice(0, 100);
 const sortedIds = (list) => list.map((row) => row.id).sort();
 
-/** The same for amounts of a dollar and more, each of which is published to the cent. */
+/** Compares amounts of a dollar and more, which are published to the cent. */
 function nearCents(actual, expected) {
   assert.ok(Math.abs(actual - expected) <= 0.011, `${actual} is not ${expected}`);
 }
@@ -200,8 +200,8 @@ function near(actual, expected) {
   assert.ok(Math.abs(actual - expected) <= 1e-6 * Math.max(1, Math.abs(expected)), `${actual} is not ${expected}`);
 }
 
-/** A page without the one field that moves while one looks. */
-function settled({ data }) {
-  const { freshness_seconds: _moving, ...vault } = data.vault;
+/** A vault page without `freshness_seconds`, which changes from request to request. */
+function withoutAge({ data }) {
+  const { freshness_seconds: _age, ...vault } = data.vault;
   return { ...data, vault };
 }

@@ -1,6 +1,6 @@
-// The security registry's, the loss board's and the signals' resources, field by field, as data.
+// Shapes of the resources of the security registry, the loss board and the signals.
 //
-// Behind `chainSlug` the interface names the loss board's fields without their types; those shapes are ours, as are the
+// For the loss board's fields after `chainSlug` the interface gives only names; their types were chosen here, as were those of the
 // elements of entitiesFull[] and affectedVaults[].
 
 import { count, flag, fraction, instant, listOf, nullable, number, oneOf, record, text } from './shape.mjs';
@@ -9,7 +9,7 @@ const link = record({ label: text, url: text });
 const money = (value, where) =>
   typeof value === 'string' && /^\d+\.\d\d$/.test(value) ? [] : [`${where} should be an amount as text, but is ${JSON.stringify(value)}`];
 
-/** Security event (registry row). */
+/** Security event: a row of the registry. */
 export const SecurityEvent = record({
   id: count,
   source: text,
@@ -35,7 +35,6 @@ export const SecurityEvent = record({
 });
 export const SecurityEvents = record({ data: listOf(SecurityEvent), meta: record({ page: count, limit: count, hasMore: flag }) });
 
-/** Loss-board row. */
 export const LossRow = record({
   id: text,
   title: text,
@@ -98,10 +97,10 @@ const signal = {
   publishedAt: instant,
 };
 
-/** Signal, in the list. */
+/** The list of signals. */
 export const Signals = record({ data: listOf(record(signal)), meta: record({ page: count, limit: count, total: count, hasMore: flag }) });
 
-/** Signal, in full. */
+/** A signal with all its fields. */
 export const SignalDetail = record({
   ...signal,
   summary: nullable(text),

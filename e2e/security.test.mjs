@@ -1,4 +1,4 @@
-// The security registry, the loss board and signals: the demo through the edge, its sums checked by hand, and an editor's verbs.
+// The security registry, the loss board and signals: the demo's rows, their sums, and the operator's editing verbs.
 
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
@@ -16,7 +16,7 @@ const sum = (rows) => rows.reduce((total, row) => total + cents(row.lossAmountUs
 const rowsOf = async (target) => (await stack.ok(target)).json.data;
 
 describe('the security registry', () => {
-  test('lists what is published, and nothing in another state', async () => {
+  test('lists only published events', async () => {
     const answer = await stack.get(`${EVENTS}?limit=100`);
     expectShape(answer, fields.SecurityEvents);
     const { data: rows } = answer.json;
@@ -29,7 +29,7 @@ describe('the security registry', () => {
     for (const row of rows) assert.equal(row.netScore, row.confirmations - row.disconfirmations);
   });
 
-  test('promotes what touches a tracked vault', async () => {
+  test('promotes events that affect a tracked vault', async () => {
     const rows = await rowsOf(`${EVENTS}?affectsTrackedUniverse=true`);
     assert.ok(rows.length >= 2);
     for (const row of rows) {
@@ -38,7 +38,7 @@ describe('the security registry', () => {
     }
   });
 
-  test('names what it does not take, and forgives what the interface forgives', async () => {
+  test('refuses invalid values, and answers out-of-range ones with an empty list', async () => {
     for (const query of ['severity=high', 'published_by=me', 'affectsTrackedUniverse=maybe', 'limit=0']) {
       expectError(await stack.get(`${EVENTS}?${query}`), 400, 'INVALID_PARAMETER');
     }
@@ -55,7 +55,7 @@ describe('the loss board', () => {
     board = await stack.ok(`${LOSSES}?limit=100`);
   });
 
-  test('adds up to its totals to the cent, whole and filtered', async () => {
+  test('has totals that equal the sum of its rows to the cent, unfiltered and filtered', async () => {
     expectShape(board, fields.LossBoard);
     const { data: rows, meta } = board.json;
     assert.deepEqual([cents(meta.totalLossUsd), cents(meta.coverageTotalLossUsd)], [sum(rows), sum(rows)]);
@@ -70,23 +70,23 @@ describe('the loss board', () => {
     }
   });
 
-  test('answers the same bytes under both addresses', async () => {
+  test('returns the same bytes at both paths', async () => {
     for (const query of ['', 'sort=loss&limit=3', 'severity=none', 'page=20000']) {
       const [one, other] = [await stack.ok(`${LOSSES}?${query}`), await stack.ok(`${EVENTS}?hasLoss=true&${query}`)];
       assert.equal(one.text, other.text, query);
     }
   });
 
-  test('leaves out what is in doubt, withdrawn or counted elsewhere', () => {
+  test('omits disputed, withdrawn and already counted losses', () => {
     const titles = board.json.data.map((row) => row.title).join('|');
     for (const word of ['Bogbean', 'Cloudberry', 'Eelgrass']) assert.ok(!titles.includes(word), word);
     const unmapped = board.json.data.find((row) => row.chainSlug === 'unmapped');
-    // Nobody labelled it: it is as severe as its loss.
+    // No source gives its severity, so its loss determines it.
     const band = [[50e6, 'critical'], [10e6, 'high'], [1e6, 'medium'], [0, 'low']].find(([from]) => unmapped.lossAmountUsd >= from)[1];
     assert.deepEqual([unmapped.chainId, unmapped.severity], [0, band]);
   });
 
-  test('answers an empty page with the coverage of all', async () => {
+  test('has the total coverage even on an empty page', async () => {
     for (const query of ['severity=enormous', `source=${'x'.repeat(65)}`, `search=${'x'.repeat(201)}`, 'page=10001']) {
       const { json } = await stack.ok(`${LOSSES}?${query}`);
       assert.deepEqual([json.data, json.meta.total, json.meta.hasMore], [[], 0, false], query);
@@ -97,7 +97,7 @@ describe('the loss board', () => {
 });
 
 describe('signals', () => {
-  test('have every step of the ladder, newest first, within thirty days', async () => {
+  test('have every severity, newest first, within thirty days', async () => {
     const answer = await stack.get('/v1/signals?limit=100');
     expectShape(answer, fields.Signals);
     const { data: rows } = answer.json;
@@ -109,7 +109,7 @@ describe('signals', () => {
     assert.equal((await stack.ok('/v1/signals?severity=watch,PolicyBreach')).json.data.length, rows.filter((row) => ['Watch', 'PolicyBreach'].includes(row.severity)).length);
   });
 
-  test('tell in full what they touch, and are found by each vault and entity', async () => {
+  test('list all affected vaults, and are found by each vault and entity', async () => {
     for (const { id } of await rowsOf('/v1/signals')) {
       const answer = await stack.get(`/v1/signals/${id}`);
       expectShape(answer, data(fields.SignalDetail));
@@ -127,12 +127,12 @@ describe('signals', () => {
 });
 
 describe('an editor', () => {
-  test('publishes, retracts and publishes again, and the next read shows each', async () => {
+  test('publishes, retracts, publishes again and removes an event, and the next request shows each change', async () => {
     const sourceId = `e2e-${Date.now()}`;
     const now = new Date(Date.now() - 60_000).toISOString();
     const row = { kind: 'security_event', observed_at: now, source: 'e2e', source_id: sourceId, title: `Report ${sourceId}`, severity: 'Info', attacked_at: now };
-    const taken = await stack.operate('/ingest', { method: 'POST', body: `${JSON.stringify(row)}\n` });
-    assert.equal(taken.status, 200, taken.text);
+    const ingested = await stack.operate('/ingest', { method: 'POST', body: `${JSON.stringify(row)}\n` });
+    assert.equal(ingested.status, 200, ingested.text);
     const target = `${EVENTS}?source=e2e&search=${sourceId}`;
     assert.deepEqual(await rowsOf(target), []);
     const drafts = await verb(stack, 'security', 'list', '--state', 'draft');

@@ -1,6 +1,5 @@
 // Shapes of JSON values as data, and the check of a value against its shape.
 
-/** Texts, numbers and truth values. */
 export const text = leaf('a text', (value) => typeof value === 'string');
 export const number = leaf('a number', (value) => typeof value === 'number');
 export const count = leaf('a count', (value) => Number.isInteger(value) && value >= 0);
@@ -15,36 +14,36 @@ export const decimalDigits = leaf('decimal digits', (value) => typeof value === 
 export const instant = leaf('an instant', (value) => typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(value));
 /** A UTC day. */
 export const day = leaf('a day', (value) => typeof value === 'string' && /^\d{4}-\d\d-\d\d$/.test(value));
-/** The same with microseconds: the asset and RWA families. */
+/** ISO 8601 in UTC with microseconds, as in the asset and RWA resources. */
 export const micros = leaf('an instant with microseconds', (value) => typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/.test(value));
-/** Anything at all, null included: for values whose shape is another test's story. */
+/** Any JSON value including null; another test checks its shape. */
 export const anything = leaf('anything', (value) => value !== undefined);
 
 /** One of a closed set of words. */
 export const oneOf = (...words) => leaf(`one of ${words.join(', ')}`, (value) => words.includes(value));
-/** The shape, or a written null. */
+/** The shape or null; the field must be present. */
 export const nullable = (shape) => (value, where) => (value === null ? [] : shape(value, where));
 /** A list of rows of one shape. */
 export const listOf = (shape) => (value, where) =>
-  Array.isArray(value) ? value.flatMap((item, index) => shape(item, `${where}[${index}]`)) : [`${where} is no list`];
+  Array.isArray(value) ? value.flatMap((item, index) => shape(item, `${where}[${index}]`)) : [`${where} is not a list`];
 
-/** An object with exactly these fields: none left out, none besides. */
+/** An object with exactly these fields. */
 export const record = (fields) => (value, where) => {
-  if (value === null || typeof value !== 'object' || Array.isArray(value)) return [`${where} is no object`];
-  const besides = Object.keys(value).filter((name) => !Object.hasOwn(fields, name));
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) return [`${where} is not an object`];
+  const unknown = Object.keys(value).filter((name) => !Object.hasOwn(fields, name));
   return [
-    ...besides.map((name) => `${where}.${name} is not in the interface`),
+    ...unknown.map((name) => `${where}.${name} is not in the interface`),
     ...Object.entries(fields).flatMap(([name, shape]) =>
-      Object.hasOwn(value, name) ? shape(value[name], `${where}.${name}`) : [`${where}.${name} is left out`],
+      Object.hasOwn(value, name) ? shape(value[name], `${where}.${name}`) : [`${where}.${name} is missing`],
     ),
   ];
 };
 
-/** Everything that is wrong with a value, as sentences; empty when it has the shape. */
+/** The deviations of a value from a shape, one sentence each; empty if it has the shape. */
 export const faults = (shape, value, where = 'body') => shape(value, where);
 
-function leaf(name, holds) {
-  return (value, where) => (holds(value) ? [] : [`${where} should be ${name}, but is ${JSON.stringify(value)}`]);
+function leaf(name, isValid) {
+  return (value, where) => (isValid(value) ? [] : [`${where} should be ${name}, but is ${JSON.stringify(value)}`]);
 }
 
 function isMilli(value) {

@@ -1,4 +1,4 @@
-// The guides' snippets, run as they are printed: against signatures that an independent reference made, and against the stream.
+// Runs the guides' snippets as they are printed, against signatures made by an independent reference and against the stream.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -17,16 +17,16 @@ import { sharedStack, until } from './stack.mjs';
 const lines = (path) => readFileSync(new URL(`../fixtures/${path}`, import.meta.url), 'utf8').trim().split('\n').map((line) => JSON.parse(line));
 const signatures = lines('push/signatures.jsonl');
 
-/** What every verifier must say of the vectors; `holds` is `(header, body, secret, now)`. */
-function judge(holds) {
+/** Checks a verifier against the vectors; `verifies` is `(header, body, secret, now)`. */
+function judge(verifies) {
   assert.ok(signatures.length > 10);
   for (const { ours, body, secrets, seconds } of signatures) {
     for (const secret of secrets) {
-      assert.ok(holds(ours, body, secret, seconds) && holds(ours, body, secret, seconds + 300), ours);
-      assert.ok(!holds(ours, `${body} `, secret, seconds), 'another body');
-      assert.ok(!holds(ours, body, `${secret}0`, seconds), 'another secret');
-      assert.ok(!holds(ours, body, secret, seconds + 301) && !holds(ours, body, secret, seconds - 301), 'another time');
-      for (const malformed of ['', 't=,v1=', 'v1=00', ours.replace('t=', 'u=')]) assert.ok(!holds(malformed, body, secret, seconds), malformed);
+      assert.ok(verifies(ours, body, secret, seconds) && verifies(ours, body, secret, seconds + 300), ours);
+      assert.ok(!verifies(ours, `${body} `, secret, seconds), 'another body');
+      assert.ok(!verifies(ours, body, `${secret}0`, seconds), 'another secret');
+      assert.ok(!verifies(ours, body, secret, seconds + 301) && !verifies(ours, body, secret, seconds - 301), 'another time');
+      for (const malformed of ['', 't=,v1=', 'v1=00', ours.replace('t=', 'u=')]) assert.ok(!verifies(malformed, body, secret, seconds), malformed);
     }
   }
 }
@@ -43,7 +43,7 @@ test('webhooks are verified in Python', async () => {
 });
 
 test('decisions are verified with an Ethereum library', async (t) => {
-  // Beside this suite's packages, where the library that it imports is found.
+  // Copied beside this suite's `node_modules`, so that the library it imports is found.
   const folder = mkdtempSync(fileURLToPath(new URL('.snippets-', import.meta.url)));
   t.after(() => rmSync(folder, { recursive: true }));
   const file = join(folder, 'verify-decision.mjs');
@@ -62,9 +62,9 @@ test('decisions are verified with an Ethereum library', async (t) => {
   assert.ok(genuine > 0);
 });
 
-/** A server of this test's own; `answer` is what it does with a request. */
-async function serving(t, answer) {
-  const server = createServer(answer).listen(0, '127.0.0.1');
+/** Starts a server with the request listener `handle`, for the duration of a test; resolves to its URL. */
+async function serve(t, handle) {
+  const server = createServer(handle).listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.after(() => {
     server.closeAllConnections();
@@ -73,33 +73,33 @@ async function serving(t, answer) {
   return `http://127.0.0.1:${server.address().port}`;
 }
 
-test('whoever is told to wait asks again, until there are no attempts left', async (t) => {
+test('a request is retried after 429, 503 and 504 until no attempts are left', async (t) => {
   t.mock.method(Math, 'random', () => 0);
-  const told = [429, 503, 504, 200];
-  const base = await serving(t, (request, response) => response.writeHead(told.shift() ?? 429, { 'retry-after': '0' }).end());
+  const statuses = [429, 503, 504, 200];
+  const base = await serve(t, (request, response) => response.writeHead(statuses.shift() ?? 429, { 'retry-after': '0' }).end());
   assert.equal((await ask(base)).status, 200);
   assert.equal((await ask(base, {}, 2)).status, 429);
-  told.push(400, 200);
-  assert.equal((await ask(base)).status, 400, 'what is wrong stays wrong');
+  statuses.push(400, 200);
+  assert.equal((await ask(base)).status, 400, '400 is not retried');
 });
 
 const stack = sharedStack();
 
-/** Publishes an event, and gives its title. */
+/** Publishes an event; returns its title. */
 async function publish() {
   const { now } = (await stack.operate('/clock')).json;
   const title = `snippet-${organisation()}`;
   const line = { kind: 'event', observed_at: now, source: 'e2e', event_key: title, event_type: 'Notice', severity: 'Info', title, occurred_at: now };
-  const took = await stack.operate('/ingest', { method: 'POST', body: `${JSON.stringify(line)}\n` });
-  assert.equal(took.status, 200, took.text);
+  const ingested = await stack.operate('/ingest', { method: 'POST', body: `${JSON.stringify(line)}\n` });
+  assert.equal(ingested.status, 200, ingested.text);
   return title;
 }
 
 test('a stream that breaks before its first event loses none', async (t) => {
-  // Passes on the first frame of the first connection, and then lets nothing through until it is told to.
+  // The proxy closes the first connection after its `ready` frame and refuses new ones until `isUp` is true again.
   let connections = 0;
   let isUp = true;
-  const base = await serving(t, async (request, response) => {
+  const base = await serve(t, async (request, response) => {
     if (!isUp) return response.destroy();
     connections += 1;
     const first = connections === 1;
@@ -126,27 +126,27 @@ test('a stream that breaks before its first event loses none', async (t) => {
   const stop = new AbortController();
   t.after(() => stop.abort());
   const following = follow(base, stack.keys.data, (name, data) => frames.push({ name, title: data?.title }), { signal: stop.signal });
-  await until('the first connection is ready and gone', 15, () => !isUp && frames.length > 0);
-  assert.deepEqual(frames.map(({ name }) => name), ['ready'], 'no frame with an id came');
+  await until('the first connection was ready and is closed', 15, () => !isUp && frames.length > 0);
+  assert.deepEqual(frames.map(({ name }) => name), ['ready'], 'no frame with an id has arrived');
   const missed = await publish();
   isUp = true;
-  await until('what was missed', 15, () => frames.some(({ title }) => title === missed));
+  await until('the missed event', 15, () => frames.some(({ title }) => title === missed));
   stop.abort();
   await following;
 });
 
-test('a stream ends where its key is refused', async () => {
+test('following the stream ends when the key is refused', async () => {
   const stop = AbortSignal.timeout(20_000);
   await assert.rejects(follow(stack.edge, `pk_live_${'0'.repeat(32)}`, () => {}, { signal: stop }), /401/);
   assert.ok(!stop.aborted);
 });
 
-test('the stream is followed over a lost connection without losing an operation', async (t) => {
+test('following the stream from a cursor after a lost connection misses no event', async (t) => {
   const frames = [];
   let stop = new AbortController();
   t.after(() => stop.abort());
-  const take = (name, data, id) => frames.push({ name, title: data?.title, id });
-  const following = follow(stack.edge, stack.keys.data, take, { signal: stop.signal });
+  const onFrame = (name, data, id) => frames.push({ name, title: data?.title, id });
+  const following = follow(stack.edge, stack.keys.data, onFrame, { signal: stop.signal });
   await until('the stream is ready', 15, () => frames.some(({ name }) => name === 'ready'));
   const first = await publish();
   await until('the first event', 15, () => frames.some(({ title }) => title === first));
@@ -156,8 +156,8 @@ test('the stream is followed over a lost connection without losing an operation'
   assert.ok(!frames.some(({ title }) => title === missed));
   stop = new AbortController();
   const cursor = frames.findLast(({ id }) => id).id;
-  const again = follow(stack.edge, stack.keys.data, take, { cursor, signal: stop.signal });
-  await until('what was missed', 15, () => frames.some(({ title }) => title === missed));
+  const again = follow(stack.edge, stack.keys.data, onFrame, { cursor, signal: stop.signal });
+  await until('the missed event', 15, () => frames.some(({ title }) => title === missed));
   stop.abort();
   await again;
 });

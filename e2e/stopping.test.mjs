@@ -1,4 +1,4 @@
-// How an origin starts before its database is there, and how it stops without anybody meeting a closed port.
+// How an origin starts without its database, and how it stops without refusing connections before its balancer has noticed.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -17,7 +17,7 @@ after(async () => {
   await stack?.stop();
 });
 
-/** Another origin of the stack on ports of its own, with some variables changed. */
+/** Starts another origin of the stack on its own ports, with some variables changed. */
 async function another(changed = {}) {
   const first = await freePorts(3);
   const [edge, relay, admin] = [0, 1, 2].map((offset) => `127.0.0.1:${first + offset}`);
@@ -26,8 +26,8 @@ async function another(changed = {}) {
   return { process, relay, status };
 }
 
-/** Ends when the connection does; resolves to all that came. */
-async function streamed(base) {
+/** Opens an event stream; `rest` resolves to its whole text when it ends. */
+async function openStream(base) {
   const headers = { authorization: `Bearer ${stack.keys.data}` };
   const answer = await fetch(new URL('/v1/events/stream', base), { headers, signal: AbortSignal.timeout(60_000) });
   assert.equal(answer.status, 200);
@@ -42,53 +42,53 @@ async function streamed(base) {
 }
 
 describe('an origin that is told to stop', () => {
-  test('is not ready at once, and serves new connections until its balancer has noticed', async () => {
+  test('is not ready at once, but serves new connections until the lame-duck time or a second signal', async () => {
     const { process: origin, relay, status } = await another({ RDS_LAME_DUCK_SECONDS: '300' });
-    await until('it is ready', 60, async () => (await status('/ready')) === 200);
-    const { rest } = await streamed(`http://${relay}`);
+    await until('the origin is ready', 60, async () => (await status('/ready')) === 200);
+    const { rest } = await openStream(`http://${relay}`);
     origin.kill('SIGTERM');
-    await until('it is not ready any more', 10, async () => (await status('/ready')) === 503);
-    const late = await streamed(`http://${relay}`);
+    await until('the origin is not ready any more', 10, async () => (await status('/ready')) === 503);
+    const late = await openStream(`http://${relay}`);
     assert.equal(origin.exitCode, null);
-    // The second signal ends the wait.
+    // The second signal ends the lame-duck time.
     assert.equal(await ended(origin, 'SIGTERM'), 0);
     for (const stream of [rest, late.rest]) assert.match(await stream, /event: draining\nretry: 1000\ndata: \{"retry":1000\}/);
   });
 
-  test('waits five seconds when nothing else is configured', async () => {
+  test('waits five seconds by default', async () => {
     const environment = originEnvironment(stack);
     delete environment.RDS_LAME_DUCK_SECONDS;
     const first = await freePorts(3);
     const [edge, relay, admin] = [0, 1, 2].map((offset) => `127.0.0.1:${first + offset}`);
     const addresses = { RDS_EDGE_ADDR: edge, RDS_RELAY_ADDR: relay, RDS_ADMIN_ADDR: admin };
     const origin = spawn(stack.origin_bin, ['serve'], { env: { ...environment, ...addresses }, stdio: ['ignore', 'ignore', 'pipe'] });
-    let said = '';
-    origin.stderr.on('data', (chunk) => (said += chunk));
-    await until('it is ready', 60, async () => (await fetch(`http://${relay}/ready`)).status === 200);
+    let log = '';
+    origin.stderr.on('data', (chunk) => (log += chunk));
+    await until('the origin is ready', 60, async () => (await fetch(`http://${relay}/ready`)).status === 200);
     origin.kill('SIGTERM');
-    await until('it says how long it goes on', 10, () => /"seconds":5[,}]/.test(said));
+    await until('the log gives the lame-duck time', 10, () => /"seconds":5[,}]/.test(log));
     assert.equal(await ended(origin, 'SIGTERM'), 0);
   });
 });
 
-describe('an origin whose database is not there yet', () => {
-  test('waits for it, is not ready, and serves when it has come', async () => {
+describe('an origin whose database does not exist yet', () => {
+  test('is not ready, ends when it finds no schema, and serves after the migration', async () => {
     const name = `late_${process.pid}`;
     const url = new URL(stack.database_url);
     url.pathname = `/${name}`;
     const { process: origin, status } = await another({ DATABASE_URL: url.href });
-    await until('it answers that it is not ready', 30, async () => (await status('/ready')) === 503);
+    await until('the origin is not ready', 30, async () => (await status('/ready')) === 503);
     const admin = new pg.Client(stack.database_url);
     await admin.connect();
     try {
       await admin.query(`CREATE DATABASE ${name} TEMPLATE template0`);
-      // A schema older than the program ends it, whenever it is met.
+      // An origin ends when it finds a schema older than itself, even after its start.
       const code = await new Promise((resolve) => origin.once('exit', resolve));
       assert.equal(code, 1);
       const migrate = spawn(stack.origin_bin, ['migrate'], { env: { ...originEnvironment(stack), DATABASE_URL: url.href }, stdio: 'ignore' });
       assert.equal(await new Promise((resolve) => migrate.once('exit', resolve)), 0);
       const next = await another({ DATABASE_URL: url.href });
-      await until('it is ready', 60, async () => (await next.status('/ready')) === 200);
+      await until('the next origin is ready', 60, async () => (await next.status('/ready')) === 200);
       assert.equal(await ended(next.process, 'SIGTERM'), 0);
     } finally {
       await admin.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
@@ -98,8 +98,8 @@ describe('an origin whose database is not there yet', () => {
 });
 
 describe('Ctrl-C of `up`', () => {
-  test('tells the streams at the edge before the edge goes', async () => {
-    const { rest } = await streamed(stack.edge);
+  test('sends `draining` to the streams at the edge before the edge stops', async () => {
+    const { rest } = await openStream(stack.edge);
     const code = await stack.stop();
     stack = undefined;
     assert.equal(code, 0);

@@ -1,4 +1,4 @@
-// The event stream behind proxies as people run them, with their own defaults: nothing is held back, nothing is changed.
+// The event stream behind common proxies with their defaults: frames are neither delayed nor changed.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -17,7 +17,7 @@ const target = new URL(stack.relay).host;
 const folder = mkdtempSync(join(tmpdir(), 'rds-e2e-proxies-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A configuration file for each, and the words that start it in the foreground. */
+/** The configuration file of each proxy, and the arguments that start it in the foreground. */
 const PROXIES = {
   nginx: (port) => ({
     text: `daemon off; pid ${folder}/nginx.pid; error_log stderr; events {}
@@ -56,12 +56,12 @@ async function start(name) {
   const libraries = process.env.RDS_PROXY_LIBS;
   const env = { PATH: process.env.PATH, HOME: folder, ...(libraries && { LD_LIBRARY_PATH: libraries }) };
   const child = spawn(programs[name], words(file), { env, stdio: ['ignore', 'pipe', 'pipe'] });
-  let said = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (said += chunk));
+  let log = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (log += chunk));
   process.once('exit', () => child.kill('SIGKILL'));
   const base = `http://127.0.0.1:${port}`;
   await until(`${name} answers`, 20, async () => {
-    assert.equal(child.exitCode, null, said);
+    assert.equal(child.exitCode, null, log);
     return (await request(base, '/ready')).status === 200;
   });
   return { base, stop: () => ended(child, 'SIGTERM') };
@@ -80,7 +80,7 @@ for (const name of Object.keys(PROXIES)) {
     let proxy;
     after(() => proxy?.stop());
 
-    test('frames come as they are published, as they are', async () => {
+    test('frames arrive unchanged as soon as they are published', async () => {
       proxy = await start(name);
       const stop = new AbortController();
       const response = await fetch(new URL('/v1/events/stream', proxy.base), {
@@ -95,7 +95,7 @@ for (const name of Object.keys(PROXIES)) {
         for await (const piece of response.body) parser.feed(decoder.decode(piece, { stream: true }));
       })().catch(() => {});
       await until('ready', 3, () => frames[0]?.event === 'ready');
-      // One small frame at a time: a proxy that gathers them would wait for the next.
+      // One small frame at a time: a proxy that buffers would wait for the next one.
       for (let count = 0; count < 3; count += 1) {
         const title = await publish();
         await until('the frame', 3, () => frames.some(({ data }) => JSON.parse(data).title === title));

@@ -1,4 +1,4 @@
-// The event stream from outside, through the edge and at the relay's door, read by an event source, a parser and curl.
+// The event stream through the edge and at the relay listener, read by an EventSource, a parser and curl.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -11,7 +11,7 @@ import { newCaller, newIpv4Caller, sharedStack, until } from './stack.mjs';
 
 const stack = sharedStack();
 const STREAM = '/v1/events/stream';
-const DOORS = { 'through the edge': stack.edge, "at the relay's door": stack.relay };
+const ENDPOINTS = { 'through the edge': stack.edge, 'at the relay listener': stack.relay };
 const OPERATIONS = ['published', 'promoted', 'retracted'];
 const open = new Set();
 
@@ -22,7 +22,7 @@ after(() => {
 /** The service's clock, which other tests may have moved. */
 const clock = async () => (await stack.operate('/clock')).json.now;
 
-/** Publishes a new event, about some vaults perhaps. Gives its key on. */
+/** Publishes a new event with optional `fields`; returns its key. */
 async function publish(fields = {}) {
   const key = organisation();
   const now = await clock();
@@ -32,7 +32,7 @@ async function publish(fields = {}) {
   return key;
 }
 
-/** A stream read with the parser that nobody here wrote. Frames gather in `frames`. */
+/** Reads a stream with a third-party parser. `frames` of the result accumulates the frames. */
 async function read(base, { key = stack.keys.data, query = '', headers = {} } = {}) {
   const stop = new AbortController();
   const response = await fetch(new URL(`${STREAM}${query}`, base), {
@@ -67,7 +67,7 @@ async function read(base, { key = stack.keys.data, query = '', headers = {} } = 
 
 const named = (key) => (frame) => OPERATIONS.includes(frame.event) && frame.data.title === `Notice ${key}`;
 
-/** The frames about an event, once there are `count` of them. */
+/** Waits for `count` frames about an event. */
 const about = (reader, key, count = 1) =>
   until(`${count} frames about ${key}`, 15, () => {
     assert.equal(reader.error, undefined);
@@ -75,9 +75,9 @@ const about = (reader, key, count = 1) =>
     return found.length >= count && found;
   });
 
-for (const [where, base] of Object.entries(DOORS)) {
+for (const [where, base] of Object.entries(ENDPOINTS)) {
   describe(where, () => {
-    test('a stream has its headers, and its first frame says where it begins', async () => {
+    test('a stream has its headers, and its first frame gives the start cursor', async () => {
       const reader = await read(base, { query: '?vaultId=no-such-vault' });
       const header = (name) => reader.response.headers.get(name);
       assert.equal(header('content-type'), 'text/event-stream');
@@ -91,7 +91,7 @@ for (const [where, base] of Object.entries(DOORS)) {
       reader.close();
     });
 
-    test('each transition comes as it was captured, with a cursor of its own', async () => {
+    test('each transition of an event is one frame with its own cursor', async () => {
       const reader = await read(base);
       const key = await publish();
       const { id } = (await about(reader, key))[0].data;
@@ -104,7 +104,7 @@ for (const [where, base] of Object.entries(DOORS)) {
       assert.deepEqual([frames[1].data.retracted_reason, frames[0].data.retracted_reason ?? null], ['for the test', null]);
       const numbers = frames.map((frame) => BigInt(frame.id.slice(3)));
       assert.ok(numbers.every((number, place) => place === 0 || number > numbers[place - 1]));
-      // Resumed anywhere, the rest comes again, the same.
+      // After each cursor, the same remaining frames come again.
       for (const place of [0, 2]) {
         const again = await read(base, { headers: { 'last-event-id': frames[place].id }, query: '?since=v2:0' });
         assert.deepEqual(await about(again, key, 3 - place), frames.slice(place + 1));
@@ -113,7 +113,7 @@ for (const [where, base] of Object.entries(DOORS)) {
       reader.close();
     });
 
-    test('a filter shows what concerns the vault, and a cursor for the rest', async () => {
+    test("a filter shows the vault's events, and a cursor for the others", async () => {
       const [vault] = await stack.vaults();
       const reader = await read(base, { query: `?vaultId=${vault.id}` });
       const hidden = await publish();
@@ -125,7 +125,7 @@ for (const [where, base] of Object.entries(DOORS)) {
       reader.close();
     });
 
-    test('whatever is sent as a cursor is answered with a gap and the retained window', async () => {
+    test('an unusable cursor is answered with a gap and the retained window', async () => {
       for (const [cursor, reason] of [['7', 'cursor_legacy'], ['v2:999999999999999', 'cursor_unknown'], ['v1:7', 'cursor_invalid'], ['', 'cursor_invalid']]) {
         const reader = await read(base, { query: `?since=${cursor}` });
         const [gap, checkpoint] = await until('gap and checkpoint', 10, () => reader.frames.length > 2 && reader.frames.slice(1));
@@ -135,14 +135,14 @@ for (const [where, base] of Object.entries(DOORS)) {
       }
     });
 
-    test('without a key, or with one that does not hold, it is refused', async () => {
+    test('a request without a valid key is refused', async () => {
       assert.equal(expectError(await read(base, { key: null }), 401, 'UNAUTHORIZED').legacy_code, 'tier_required');
       const wrong = await read(base, { key: 'pk_live_00000000000000000000000000000000' });
       assert.equal(expectError(wrong, 401, 'UNAUTHORIZED').legacy_code, 'invalid_api_key');
-      assert.equal(wrong.headers.get('x-ratelimit-limit'), '10', 'it costs the anonymous budget');
+      assert.equal(wrong.headers.get('x-ratelimit-limit'), '10', 'it counts against the anonymous limit');
     });
 
-    test('of one end viewer five are admitted, and one who leaves makes room', async () => {
+    test('an end viewer may open five streams, and a closed one makes room', async () => {
       const { key } = await mint(stack);
       const headers = { 'x-service-client-ip': newIpv4Caller() };
       const readers = [];
@@ -151,8 +151,8 @@ for (const [where, base] of Object.entries(DOORS)) {
       expectRetry(refused, 429, 'STREAM_LIMIT_REACHED');
       assert.equal(refused.headers.get('retry-after'), '10');
       readers.pop().close();
-      // Behind a proxy the origin learns that a client has left when it writes: at the next frame, or at the heartbeat.
-      const next = await until('the place is free', 40, async () => {
+      // Behind a proxy the origin notices a closed connection only when it writes the next frame or heartbeat.
+      const next = await until('the slot is free', 40, async () => {
         await publish();
         const reader = await read(base, { key, headers });
         return reader.response.status === 200 && reader;
@@ -160,19 +160,19 @@ for (const [where, base] of Object.entries(DOORS)) {
       for (const reader of [...readers, next]) reader.close();
     });
 
-    test('a revoked key loses its stream', async () => {
+    test('the stream of a revoked key ends', async () => {
       const minted = await mint(stack);
       const reader = await read(base, { key: minted.key });
       await revoke(stack, minted);
       await until('the stream has ended', 15, () => reader.ended);
-      assert.equal(reader.error, undefined, 'orderly');
+      assert.equal(reader.error, undefined, 'the stream ended without an error');
       expectError(await read(base, { key: minted.key }), 401, 'UNAUTHORIZED');
     });
 
-    test('an event source reads it, and resumes by itself where the connection broke', async () => {
+    test('an EventSource reads the stream, and resumes by itself after a broken connection', async () => {
       const { key } = await mint(stack);
       const sent = [];
-      let breakIt;
+      let breakConnection;
       const source = new EventSource(new URL(STREAM, base), {
         fetch: async (url, init) => {
           sent.push(init.headers['Last-Event-ID'] ?? null);
@@ -181,7 +181,7 @@ for (const [where, base] of Object.entries(DOORS)) {
           const pieces = response.body.getReader();
           const body = new ReadableStream({
             start: (controller) => {
-              breakIt = () => {
+              breakConnection = () => {
                 pieces.cancel();
                 controller.close();
               };
@@ -201,33 +201,33 @@ for (const [where, base] of Object.entries(DOORS)) {
       source.addEventListener('ready', () => (ready += 1));
       await until('ready', 10, () => ready === 1);
       const first = await publish();
-      await until('the first', 10, () => seen.some(({ title }) => title === `Notice ${first}`));
-      breakIt();
+      await until('the first event', 10, () => seen.some(({ title }) => title === `Notice ${first}`));
+      breakConnection();
       const second = await publish();
-      await until('the second, after the break', 30, () => seen.some(({ title }) => title === `Notice ${second}`));
+      await until('the second event, after the break', 30, () => seen.some(({ title }) => title === `Notice ${second}`));
       assert.equal(ready, 2);
       assert.equal(sent[0], null);
-      assert.ok(seen.some(({ id }) => id === sent[1]), 'it went on from the last cursor it was given');
-      assert.equal(new Set(seen.map(({ id }) => id)).size, seen.length, 'nothing twice');
+      assert.ok(seen.some(({ id }) => id === sent[1]), 'it resumed from the last cursor it got');
+      assert.equal(new Set(seen.map(({ id }) => id)).size, seen.length, 'no event came twice');
       source.close();
       open.delete(source);
     });
 
     test('curl shows a frame as soon as it is published', async () => {
       const curl = spawn('curl', ['-sSN', '-H', `Authorization: Bearer ${stack.keys.data}`, '-H', `CF-Connecting-IP: ${newCaller()}`, `${base}${STREAM}`]);
-      let said = '';
-      curl.stdout.on('data', (piece) => (said += piece));
+      let output = '';
+      curl.stdout.on('data', (piece) => (output += piece));
       try {
-        await until('ready', 10, () => said.includes('event: ready\n'));
+        await until('ready', 10, () => output.includes('event: ready\n'));
         const key = await publish();
-        await until('the frame', 3, () => said.includes(`Notice ${key}`));
-        assert.match(said, /\n\nid: v2:\d+\nevent: published\ndata: \{.*\}\n\n/);
+        await until('the frame', 3, () => output.includes(`Notice ${key}`));
+        assert.match(output, /\n\nid: v2:\d+\nevent: published\ndata: \{.*\}\n\n/);
       } finally {
         curl.kill();
       }
     });
 
-    test('a HEAD is told what it would get', async () => {
+    test('a HEAD request gets the headers of the stream', async () => {
       const response = await fetch(new URL(STREAM, base), {
         method: 'HEAD',
         headers: { authorization: `Bearer ${stack.keys.data}`, 'cf-connecting-ip': newCaller() },
@@ -237,8 +237,8 @@ for (const [where, base] of Object.entries(DOORS)) {
   });
 }
 
-test('the same operation is the same frame at both doors', async () => {
-  const readers = await Promise.all(Object.values(DOORS).map((base) => read(base)));
+test('an operation is the same frame through the edge and at the relay listener', async () => {
+  const readers = await Promise.all(Object.values(ENDPOINTS).map((base) => read(base)));
   const key = await publish();
   const [one, other] = await Promise.all(readers.map((reader) => about(reader, key)));
   assert.deepEqual(one, other);

@@ -1,4 +1,4 @@
-// Trust is a matter of the door: what each door answers, to whom, and what it gives away.
+// What each listener answers, to whom, and what it reveals.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -10,8 +10,8 @@ import { THEIRS, request, sharedStack, unasked } from './stack.mjs';
 
 const stack = sharedStack();
 
-describe("the origin's edge door", () => {
-  test('tells a stranger nothing, not even which paths exist', async () => {
+describe("the origin's edge listener", () => {
+  test('reveals nothing without an edge assertion, not even which paths exist', async () => {
     const answers = [];
     for (const [target, method] of [
       ['/v1/vaults', 'GET'], ['/v1/nope', 'GET'], ['/v1/vaults', 'DELETE'], ['/v1/health', 'GET'], ['/v1/vaults?page=0', 'GET'],
@@ -23,10 +23,10 @@ describe("the origin's edge door", () => {
       assert.equal(answer.headers.get('etag'), null);
       assert.equal(answer.headers.get('allow'), null);
     }
-    assert.equal(new Set(answers).size, 1, 'one refusal for all');
+    assert.equal(new Set(answers).size, 1, 'every refusal has the same message');
   });
 
-  test('does not believe a signature that somebody made up', async () => {
+  test('refuses a forged edge assertion', async () => {
     const now = Math.floor(Date.now() / 1000);
     for (const assertion of ['', 'v1', `v1;dev;${now};${'0'.repeat(32)};${'0'.repeat(64)}`, `v2;dev;${now};${'a'.repeat(32)};${'b'.repeat(64)}`]) {
       const headers = { 'x-service-assertion': assertion, 'x-service-principal': '{"kind":"anonymous"}' };
@@ -35,16 +35,16 @@ describe("the origin's edge door", () => {
   });
 });
 
-describe("the edge's ear for the origin", () => {
-  test('is an unknown route to everybody else', async () => {
-    const news = JSON.stringify({ digest: '0'.repeat(64), record: { id: 1, org_id: 1, plan: 'embedded', rpm: 1_000_000, shared: false, active: true, version: 1 } });
+describe("the edge's route for the origin's key updates", () => {
+  test('answers other callers like an unknown route', async () => {
+    const update = JSON.stringify({ digest: '0'.repeat(64), record: { id: 1, org_id: 1, plan: 'embedded', rpm: 1_000_000, shared: false, active: true, version: 1 } });
     const now = Math.floor(Date.now() / 1000);
-    const unknown = await stack.post('/v1/nope', news);
+    const unknown = await stack.post('/v1/nope', update);
     for (const headers of [
       {}, bearer(stack.keys.embedded), bearer(stack.admin_token),
       { 'x-service-assertion': `v1;k1;${now};${'0'.repeat(32)};${'0'.repeat(64)}`, 'x-service-principal': '{"kind":"origin"}' },
     ]) {
-      const answer = await stack.post('/__origin/keys', news, headers);
+      const answer = await stack.post('/__origin/keys', update, headers);
       const error = expectError(answer, 404, 'NOT_FOUND');
       assert.equal(error.message, unknown.json.error.message);
       expectUnmetered(answer);
@@ -53,20 +53,20 @@ describe("the edge's ear for the origin", () => {
   });
 });
 
-describe('the relay door', () => {
+describe('the relay listener', () => {
   test('answers health and readiness', async () => {
     expectShape(await request(stack.relay, '/v1/health'), Health);
     expectShape(await request(stack.relay, '/ready'), Ready);
   });
 
-  test('checks a key itself, and charges its caller for one that does not hold', async () => {
+  test('checks keys itself, and counts an invalid one against the anonymous limit', async () => {
     const health = (credential) => request(stack.relay, '/v1/health', { headers: bearer(credential) });
     const [key, revoked] = [await mint(stack), await mint(stack)];
     expectShape(await health(key.key), Health);
     expectShape(await health(revoked.key), Health);
     await revoke(stack, revoked);
     const end = await roomyWindow();
-    // Others of this address may have been at this door within the minute: what they left is counted down to nothing.
+    // Other requests from this address may have used part of the limit in this minute, so the first response gives the start.
     let left;
     do {
       const answer = await health(left % 2 ? revoked.key : 'nonsense');
@@ -78,14 +78,14 @@ describe('the relay door', () => {
     expectShape(await health(key.key), Health);
   });
 
-  test('has no other route, and no admin one', async () => {
+  test('has no other route, in particular no admin route', async () => {
     for (const target of ['/v1/vaults', '/v1/chains', '/metrics', '/clock', '/ingest']) {
       expectError(await request(stack.relay, target), 404, 'NOT_FOUND');
     }
   });
 });
 
-describe('the admin door', () => {
+describe('the admin listener', () => {
   for (const [target, method] of [['/metrics', 'GET'], ['/clock', 'GET'], ['/clock', 'PUT'], ['/ingest', 'POST']]) {
     test(`${method} ${target} needs the token`, async () => {
       for (const headers of [{}, { authorization: 'Bearer wrong' }, { authorization: `Basic ${stack.admin_token}` }]) {
@@ -94,13 +94,13 @@ describe('the admin door', () => {
     });
   }
 
-  test('is not reached through the edge', async () => {
+  test('cannot be reached through the edge', async () => {
     for (const target of ['/metrics', '/clock', '/ingest']) {
       expectError(await stack.get(target, { headers: { authorization: `Bearer ${stack.admin_token}` } }), 404, 'NOT_FOUND');
     }
   });
 
-  test('counts what the routes answered', async () => {
+  test('serves metrics that count the responses of each route', async () => {
     await stack.ok(unasked('/v1/vaults'));
     const answer = await stack.operate('/metrics');
     assert.equal(answer.status, 200);
@@ -112,17 +112,17 @@ describe('the admin door', () => {
 });
 
 describe('the test clock', () => {
-  test('moves the freshness of every row', async () => {
+  test('changes the freshness of rows', async () => {
     const freshness = async () => (await stack.ok(unasked('/v1/vaults?limit=1'))).json.data[0].freshness_seconds;
     const earlier = await freshness();
-    const begun = Date.parse((await stack.operate('/clock')).json.now);
+    const started = Date.parse((await stack.operate('/clock')).json.now);
     const moved = Date.parse((await stack.advance(120)).now);
-    assert.ok(moved - begun >= 120_000);
+    assert.ok(moved - started >= 120_000);
     const later = await freshness();
     assert.ok(later >= earlier + 120 && later < earlier + 180, `${earlier} then ${later}`);
   });
 
-  test('refuses what is no instant', async () => {
+  test('refuses an invalid instant', async () => {
     for (const body of ['{}', '{"now":"yesterday"}', '{"advance_seconds":"1"}', 'x']) {
       const answer = await stack.operate('/clock', { method: 'PUT', body, headers: { 'content-type': 'application/json' } });
       assert.equal(answer.status, 400, answer.text);
@@ -131,7 +131,7 @@ describe('the test clock', () => {
 });
 
 describe('pages of other sites', () => {
-  test('are not let in, by answer or by preflight', async () => {
+  test('get no access, by response or by preflight', async () => {
     const answer = await stack.ok('/v1/chains', { headers: { origin: THEIRS } });
     assert.equal(answer.headers.get('access-control-allow-origin'), null);
     assert.match(answer.headers.get('vary'), /origin/i);

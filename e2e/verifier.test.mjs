@@ -1,4 +1,4 @@
-// The verifier's package in Node: what viem and ethers sign is genuine to it, and what they would let pass is not always.
+// The verifier's package in Node: it accepts signatures of viem and ethers, and refuses some that these libraries accept.
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -13,7 +13,7 @@ const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141
 const account = privateKeyToAccount(KEY);
 const address = account.address.toLowerCase();
 
-/** RFC 8785 for what is hashed here: text, whole numbers, lists and objects. */
+/** RFC 8785 for the values that are hashed here: strings, integers, lists and objects. */
 const canonical = (value) =>
   JSON.stringify(value, (_, part) =>
     part !== null && typeof part === 'object' && !Array.isArray(part)
@@ -48,17 +48,17 @@ const decisionId = sha256(envelope);
 const signers = JSON.stringify({ data: [{ address, keyId: 'ours', activatedAt: '2026-01-01T00:00:00.000Z', retiredAt: null }] });
 const request = `{"portfolioRef":"Bücher €","positions":[{"vaultKey":"${VAULT}","amountUsd":999999999999999.999999}],"limits":{"maxSharePerBridge":0.3}}`;
 
-const of = (signature, more = {}) => verify({ decision: JSON.stringify({ decisionId, envelope, signature }), signers, ...more });
+const verifySignature = (signature, more = {}) => verify({ decision: JSON.stringify({ decisionId, envelope, signature }), signers, ...more });
 const named = (report, outcome) => report.steps.filter((step) => step.outcome === outcome).map(({ name }) => name);
-const failed = (report) => {
+const failedSteps = (report) => {
   assert.equal(report.outcome, 'refuted', report.summary);
   assert.equal(report.decision, null);
   return named(report, 'failed');
 };
 
-describe('a decision that others made by the rules', () => {
+describe('a decision made by another implementation', () => {
   test('is genuine when viem signed it', async () => {
-    const report = of(await account.signMessage({ message: decisionId }));
+    const report = verifySignature(await account.signMessage({ message: decisionId }));
     assert.equal(report.outcome, 'genuine', JSON.stringify(report.steps));
     assert.equal(report.decision.id, decisionId);
     assert.deepEqual(report.verification.decision, report.decision);
@@ -66,47 +66,47 @@ describe('a decision that others made by the rules', () => {
   });
 
   test('is genuine when ethers signed it', async () => {
-    assert.equal(of(await new Wallet(KEY).signMessage(decisionId)).outcome, 'genuine');
+    assert.equal(verifySignature(await new Wallet(KEY).signMessage(decisionId)).outcome, 'genuine');
   });
 
-  test('holds to the last digit of its request, and to every finding', async () => {
+  test('is refuted by a change in the last digit of its request or in a finding', async () => {
     const signature = await account.signMessage({ message: decisionId });
     const decision = { decisionId, signerAddress: address, keyId: 'ours', inserted: true, signature, envelope };
     const whole = JSON.stringify({ data: { ...answer, decision } });
     const report = verify({ decision: whole, signers, request });
     assert.equal(report.outcome, 'genuine', JSON.stringify(report.steps));
     assert.deepEqual(named(report, 'unchecked'), ['snapshot']);
-    // A number of JavaScript's would be the same for both.
-    assert.deepEqual(failed(verify({ decision: whole, signers, request: request.replace('.999999}', '.999998}') })), ['positions']);
-    assert.deepEqual(failed(verify({ decision: whole.replace('0.475', '0.4750001'), signers })), ['findings']);
-    assert.deepEqual(failed(verify({ decision: whole.replace('"verdict":"caution"', '"verdict":"approve"'), signers })), ['beside']);
+    // As JavaScript numbers both amounts would be equal.
+    assert.deepEqual(failedSteps(verify({ decision: whole, signers, request: request.replace('.999999}', '.999998}') })), ['positions']);
+    assert.deepEqual(failedSteps(verify({ decision: whole.replace('0.475', '0.4750001'), signers })), ['findings']);
+    assert.deepEqual(failedSteps(verify({ decision: whole.replace('"verdict":"caution"', '"verdict":"approve"'), signers })), ['beside']);
   });
 });
 
-describe('a signature that proves nothing', () => {
-  test('is that of somebody else', async () => {
+describe('a signature is refuted', () => {
+  test('if another account made it', async () => {
     const stranger = privateKeyToAccount(`0x${'77'.repeat(32)}`);
-    assert.deepEqual(failed(of(await stranger.signMessage({ message: decisionId }))), ['signer']);
+    assert.deepEqual(failedSteps(verifySignature(await stranger.signMessage({ message: decisionId }))), ['signer']);
   });
 
-  test('is the twin with the higher s, which viem takes', async () => {
+  test('if it is the variant with the higher s, which viem accepts', async () => {
     const genuine = await account.signMessage({ message: decisionId });
     const s = (ORDER - BigInt(`0x${genuine.slice(66, 130)}`)).toString(16).padStart(64, '0');
     const twin = `${genuine.slice(0, 66)}${s}${genuine.endsWith('1b') ? '1c' : '1b'}`;
     assert.equal((await recoverMessageAddress({ message: decisionId, signature: twin })).toLowerCase(), address);
-    assert.deepEqual(failed(of(twin)), ['signature']);
+    assert.deepEqual(failedSteps(verifySignature(twin)), ['signature']);
   });
 
-  test('is of another form: v of 0 or 1, or 64 bytes', async () => {
+  test('if it has another form: v of 0 or 1, 64 bytes, or no 0x', async () => {
     const genuine = await account.signMessage({ message: decisionId });
-    assert.deepEqual(failed(of(`${genuine.slice(0, 130)}${genuine.endsWith('1b') ? '00' : '01'}`)), ['signature']);
-    assert.deepEqual(failed(of(genuine.slice(0, 130))), ['signature']);
-    assert.deepEqual(failed(of(genuine.slice(2))), ['signature']);
+    assert.deepEqual(failedSteps(verifySignature(`${genuine.slice(0, 130)}${genuine.endsWith('1b') ? '00' : '01'}`)), ['signature']);
+    assert.deepEqual(failedSteps(verifySignature(genuine.slice(0, 130))), ['signature']);
+    assert.deepEqual(failedSteps(verifySignature(genuine.slice(2))), ['signature']);
   });
 
-  test('is of the envelope itself, or of the 32 bytes, and not of the id as text', async () => {
-    assert.deepEqual(failed(of(await account.signMessage({ message: envelope }))), ['signer']);
-    assert.deepEqual(failed(of(await account.signMessage({ message: { raw: `0x${decisionId}` } }))), ['signer']);
+  test('if it signs the envelope or the 32 bytes instead of the id as text', async () => {
+    assert.deepEqual(failedSteps(verifySignature(await account.signMessage({ message: envelope }))), ['signer']);
+    assert.deepEqual(failedSteps(verifySignature(await account.signMessage({ message: { raw: `0x${decisionId}` } }))), ['signer']);
   });
 });
 
@@ -114,7 +114,7 @@ describe('the registry', () => {
   const row = (more) => JSON.stringify([{ address, keyId: 'ours', activatedAt: '2026-01-01T00:00:00.000Z', retiredAt: null, ...more }]);
   let signature;
 
-  test('decides who may sign, and when', async () => {
+  test('determines who may sign, and when', async () => {
     signature = await account.signMessage({ message: decisionId });
     for (const [more, outcome] of [
       [{}, []],
@@ -125,19 +125,19 @@ describe('the registry', () => {
       [{ keyId: 'theirs' }, ['known']],
       [{ address: `0x${'11'.repeat(20)}` }, ['known']],
     ]) {
-      const report = of(signature, { signers: row(more) });
+      const report = verifySignature(signature, { signers: row(more) });
       assert.deepEqual(named(report, 'failed'), outcome, JSON.stringify(more));
       assert.equal(report.outcome, outcome.length === 0 ? 'genuine' : 'refuted');
     }
   });
 
-  test('is needed: without one nothing is proved', () => {
-    const report = of(signature, { signers: undefined });
+  test('is required: without it nothing is proved', () => {
+    const report = verifySignature(signature, { signers: undefined });
     assert.deepEqual([report.outcome, report.verification], ['unproven', null]);
   });
 });
 
-test('what is no decision is an Error in words', () => {
+test('an input without a decision throws an Error with a message', () => {
   assert.throws(() => verify({ decision: 'hello' }), { name: 'Error', message: /not JSON/ });
   assert.throws(() => verify({ decision: '{"data":{"decision":null}}' }), /without a signed decision/);
   assert.throws(() => verify({}), /decision/);

@@ -1,4 +1,4 @@
-// The page that verifies decisions, in Chromium: a real decision, every change of it, and no network where none is needed.
+// The page that verifies decisions, in Chromium: a real decision, changes of its members, and verification without a network.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -11,13 +11,14 @@ import { newCaller, sharedStack, until } from './stack.mjs';
 const stack = sharedStack();
 const PAGE = '/v1/docs/verify';
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-const SEAL = ['envelope', 'id', 'signature', 'signer', 'known', 'active'];
+/** The steps that prove a decision by its id. */
+const PROOF_STEPS = ['envelope', 'id', 'signature', 'signer', 'known', 'active'];
 
 let browser;
 let context;
 let page;
-/** What the page under test asked of the API, and what it should never do. */
-let asked;
+/** The API paths that the page requested, and its errors and unwanted requests. */
+let requested;
 let faults;
 let request;
 let answer;
@@ -25,7 +26,7 @@ let registry;
 
 before(async () => {
   const executablePath = process.env.RDS_CHROMIUM;
-  assert.ok(executablePath, 'RDS_CHROMIUM names no browser: install Chromium (Debian: `apt-get install chromium`) and set it to the program');
+  assert.ok(executablePath, 'RDS_CHROMIUM is not set: install Chromium (Debian: `apt-get install chromium`) and set it to the path of the program');
   const libraries = process.env.RDS_CHROMIUM_LIBS;
   browser = await chromium.launch({
     executablePath,
@@ -40,30 +41,30 @@ before(async () => {
     limits: { maxSharePerChain: 0.5, maxSharePerCurator: 0.9 },
     issue: true,
   });
-  answer = await until('the exposure graph is there', 60, async () => {
+  answer = await until('the exposure graph is built', 60, async () => {
     const checked = await stack.post('/v1/graph/check', request, holder.headers);
     return checked.status === 200 && checked.json;
   });
-  assert.ok(answer.data.findings.length > 0, 'all of it is on one chain');
+  assert.ok(answer.data.findings.length > 0, 'all positions are on one chain, which violates maxSharePerChain');
   registry = (await stack.ok('/v1/graph/signers')).text;
 }, { timeout: 120_000 });
 after(() => browser?.close());
 
 beforeEach(async () => {
-  [asked, faults] = [[], []];
+  [requested, faults] = [[], []];
   context = await browser.newContext({ extraHTTPHeaders: { 'cf-connecting-ip': newCaller() } });
   page = await context.newPage();
   page.on('request', (sent) => {
     const url = new URL(sent.url());
-    if (url.origin !== new URL(stack.edge).origin) faults.push(`asked ${url}`);
-    if (!url.pathname.startsWith('/v1/docs')) asked.push(url.pathname);
+    if (url.origin !== new URL(stack.edge).origin) faults.push(`request to ${url}`);
+    if (!url.pathname.startsWith('/v1/docs')) requested.push(url.pathname);
   });
   page.on('pageerror', (error) => faults.push(String(error)));
   await page.addInitScript(() => {
     addEventListener('securitypolicyviolation', (event) => console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`));
   });
   page.on('console', (message) => {
-    // A browser tells of every answer that is an error; whether it should be one is the tests' own question.
+    // Chromium logs every error response; whether one is expected is checked by the tests.
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) faults.push(message.text());
   });
   await page.goto(new URL(PAGE, stack.edge).href, { waitUntil: 'networkidle' });
@@ -81,7 +82,7 @@ const path = {
   snapshot: () => `/v1/graph/snapshot/${answer.data.snapshotId}`,
 };
 
-/** Verifies what is pasted, and waits for what the page says: the outcome, and each step's. */
+/** Verifies the pasted text; resolves to the outcome that the page shows, and to the outcome of each step. */
 async function verify(pasted, { offline = false, ...more } = {}) {
   await page.fill('#decision', typeof pasted === 'string' ? pasted : JSON.stringify(pasted));
   if (Object.keys(more).length > 0) await page.evaluate(() => (document.querySelector('#verify details').open = true));
@@ -91,15 +92,15 @@ async function verify(pasted, { offline = false, ...more } = {}) {
     await page.fill('#signers', registry);
   }
   await page.click('#run');
-  const said = page.locator('#outcome:not([data-outcome="working"]) strong');
-  await said.waitFor();
+  const headline = page.locator('#outcome:not([data-outcome="working"]) strong');
+  await headline.waitFor();
   const steps = await page.locator('#steps > li').evaluateAll((rows) => rows.map(({ dataset }) => [dataset.step, dataset.outcome]));
   const text = await page.locator('#outcome').innerText();
-  return { outcome: await page.getAttribute('#outcome', 'data-outcome'), headline: await said.innerText(), text, steps: Object.fromEntries(steps) };
+  return { outcome: await page.getAttribute('#outcome', 'data-outcome'), headline: await headline.innerText(), text, steps: Object.fromEntries(steps) };
 }
 const named = ({ steps }, outcome) => Object.keys(steps).filter((name) => steps[name] === outcome);
 
-/** Another value of the same form. */
+/** Another value of the same type and form. */
 const other = (value) => {
   if (typeof value === 'number') return value === 0 ? 1 : value + 1;
   if (typeof value === 'boolean') return !value;
@@ -111,38 +112,38 @@ const other = (value) => {
 };
 
 describe('a decision of the service', () => {
-  test('is proved by its id, from what lies under it and nothing else', async () => {
-    const said = await verify(decision().decisionId);
-    assert.deepEqual([said.outcome, said.headline], ['genuine', 'Genuine'], said.text);
-    assert.deepEqual(named(said, 'ok').sort(), [...SEAL, 'beside', 'snapshot'].sort());
-    assert.deepEqual(named(said, 'unchecked'), ['positions', 'findings']);
-    assert.deepEqual(asked.sort(), [path.decision(), path.signers, path.snapshot()].sort(), 'the service is not asked what it finds');
+  test('is proved by its id, from the stored decision, the signers and the snapshot alone', async () => {
+    const result = await verify(decision().decisionId);
+    assert.deepEqual([result.outcome, result.headline], ['genuine', 'Genuine'], result.text);
+    assert.deepEqual(named(result, 'ok').sort(), [...PROOF_STEPS, 'beside', 'snapshot'].sort());
+    assert.deepEqual(named(result, 'unchecked'), ['positions', 'findings']);
+    assert.deepEqual(requested.sort(), [path.decision(), path.signers, path.snapshot()].sort(), 'the page does not ask the service for a verification');
     const shown = await page.locator('#sealed').innerText();
     for (const value of [decision().decisionId, 'Bücher "1" €', decision().signerAddress]) assert.ok(shown.includes(value), shown);
-    assert.match(said.text, /registry of signers was read from this service/, 'what is taken on its word stands with the outcome');
+    assert.match(result.text, /registry of signers was read from this service/, 'the outcome names what is trusted without proof');
   });
 
-  test('is proved by the answer of its check and what was asked, of which nothing is sent', async () => {
-    const said = await verify(answer, { request });
-    assert.equal(said.outcome, 'genuine', said.text);
-    assert.deepEqual(named(said, 'unchecked'), ['snapshot']);
-    assert.deepEqual(asked, [path.signers]);
+  test('is proved by the response and request of its check, which are not sent', async () => {
+    const result = await verify(answer, { request });
+    assert.equal(result.outcome, 'genuine', result.text);
+    assert.deepEqual(named(result, 'unchecked'), ['snapshot']);
+    assert.deepEqual(requested, [path.signers]);
   });
 
-  test('is proved with the network unplugged', async () => {
+  test('is proved without a network', async () => {
     const snapshot = (await stack.ok(path.snapshot())).text;
     await context.setOffline(true);
-    const said = await verify(answer, { offline: true, request, snapshot });
-    assert.equal(said.outcome, 'genuine', said.text);
-    assert.deepEqual(named(said, 'unchecked'), []);
-    assert.deepEqual(asked, []);
-    assert.doesNotMatch(said.text, /read from this service/);
+    const result = await verify(answer, { offline: true, request, snapshot });
+    assert.equal(result.outcome, 'genuine', result.text);
+    assert.deepEqual(named(result, 'unchecked'), []);
+    assert.deepEqual(requested, []);
+    assert.doesNotMatch(result.text, /read from this service/);
   });
 
   test('is proved by a bare envelope with its signature', async () => {
     const { envelope, signature } = decision();
-    const said = await verify(envelope, { offline: true, signature });
-    assert.deepEqual([said.outcome, named(said, 'unchecked')[0]], ['genuine', 'id'], said.text);
+    const result = await verify(envelope, { offline: true, signature });
+    assert.deepEqual([result.outcome, named(result, 'unchecked')[0]], ['genuine', 'id'], result.text);
   });
 });
 
@@ -154,18 +155,18 @@ describe('a change', () => {
       const envelope = JSON.stringify({ ...members, [name]: other(value) });
       assert.notEqual(envelope, decision().envelope);
       const tampered = { ...decision(), envelope };
-      const said = await verify({ decision: tampered }, { offline: true });
-      assert.deepEqual([said.outcome, said.headline], ['refuted', 'Not genuine'], name);
-      assert.equal(said.steps.id, 'failed', name);
+      const result = await verify({ decision: tampered }, { offline: true });
+      assert.deepEqual([result.outcome, result.headline], ['refuted', 'Not genuine'], name);
+      assert.equal(result.steps.id, 'failed', name);
       assert.equal(await page.locator('[data-step="id"] .word').innerText(), 'Fails');
-      assert.ok(!(await page.locator('#sealed').innerText()).trim(), 'nothing of it is repeated as if it were true');
+      assert.ok(!(await page.locator('#sealed').innerText()).trim(), 'the page shows no part of the refuted decision as proved');
       delete tampered.decisionId;
       const nameless = named(await verify({ decision: tampered }), 'failed');
       assert.ok(nameless.includes('signer') || nameless.includes('envelope'), `${name}: ${nameless}`);
     }
   });
 
-  test('of what stands around the envelope fails where it stands', async () => {
+  test('of a field outside the envelope fails at the step of that field', async () => {
     for (const [change, step] of [
       [({ data }) => (data.verdict = other(data.verdict)), 'beside'],
       [({ data }) => (data.snapshotId = other(data.snapshotId)), 'beside'],
@@ -180,9 +181,9 @@ describe('a change', () => {
     ]) {
       const changed = copy();
       change(changed);
-      const said = await verify(changed, { offline: true });
-      assert.equal(said.outcome, 'refuted', String(change));
-      assert.equal(said.steps[step], 'failed', `${change}: ${JSON.stringify(said.steps)}`);
+      const result = await verify(changed, { offline: true });
+      assert.equal(result.outcome, 'refuted', String(change));
+      assert.equal(result.steps[step], 'failed', `${change}: ${JSON.stringify(result.steps)}`);
     }
   });
 
@@ -192,51 +193,51 @@ describe('a change', () => {
     assert.equal((await verify(answer, { offline: true, request: terms })).steps.terms, 'failed');
   });
 
-  test('that the service itself would serve is not believed', async () => {
+  test('is detected even if the service serves it', async () => {
     const { envelope, signature, decisionId } = decision();
     const forged = { decisionId, signature, envelope: envelope.replace(/"verdict":"\w+"/, '"verdict":"approve"') };
     await page.route(`**${path.decision()}`, (route) => route.fulfill({ json: { data: forged } }));
-    const said = await verify(decisionId);
-    assert.deepEqual([said.outcome, said.steps.id, said.steps.signer], ['refuted', 'failed', 'failed'], said.text);
+    const result = await verify(decisionId);
+    assert.deepEqual([result.outcome, result.steps.id, result.steps.signer], ['refuted', 'failed', 'failed'], result.text);
   });
 });
 
-describe('what cannot be verified', () => {
-  test('is told in words, and nothing is shown as proved', async () => {
+describe('an unverifiable input', () => {
+  test('gets a message, and nothing is shown as proved', async () => {
     for (const [pasted, words] of [
       ['hello', /not JSON/],
       ['{}', /no decision/],
       [{ data: { ...answer.data, decision: null } }, /without a signed decision/],
       ['0'.repeat(64), /no decision under this id/],
     ]) {
-      const said = await verify(pasted);
-      assert.equal(said.outcome, 'fault', said.text);
-      assert.match(said.text, words);
+      const result = await verify(pasted);
+      assert.equal(result.outcome, 'fault', result.text);
+      assert.match(result.text, words);
       assert.equal(await page.locator('#result').isVisible(), false);
     }
   });
 
-  test('for want of a registry is not called genuine', async () => {
+  test('without a registry is not called genuine', async () => {
     await page.check('input[value="pasted"]');
-    const said = await verify(answer);
-    assert.deepEqual([said.outcome, said.headline], ['unproven', 'Not proved'], said.text);
-    assert.equal(said.steps.known, 'unchecked');
+    const result = await verify(answer);
+    assert.deepEqual([result.outcome, result.headline], ['unproven', 'Not proved'], result.text);
+    assert.equal(result.steps.known, 'unchecked');
   });
 
-  test('for want of the network says how to go on', async () => {
+  test('without a network gets a message that says how to continue', async () => {
     await context.setOffline(true);
-    const said = await verify(answer);
-    assert.equal(said.outcome, 'fault');
-    assert.match(said.text, /Paste the registry/);
+    const result = await verify(answer);
+    assert.equal(result.outcome, 'fault');
+    assert.match(result.text, /Paste the registry/);
   });
 });
 
 describe('the page', () => {
-  test('is worked by the keyboard alone, and tells its outcome to screen readers', async () => {
+  test('can be used with the keyboard alone, and announces its outcome to screen readers', async () => {
     await page.focus('#decision');
     await page.keyboard.insertText(decision().decisionId);
     for (let presses = 0; (await page.evaluate(() => document.activeElement.id)) !== 'run'; presses += 1) {
-      assert.ok(presses < 10, 'the button is not far');
+      assert.ok(presses < 10, 'the button is reached with ten presses of Tab');
       await page.keyboard.press('Tab');
     }
     await page.keyboard.press('Enter');
@@ -248,7 +249,7 @@ describe('the page', () => {
     assert.equal(await page.evaluate(() => document.activeElement.id), 'decision');
   });
 
-  test('stands in nobody’s way with a result either', async () => {
+  test('has no accessibility violations, also with a result', async () => {
     await verify(answer, { request });
     const levels = await page.locator('main :is(h1, h2, h3, h4)').evaluateAll((all) => all.filter((one) => one.offsetParent).map((one) => Number(one.tagName[1])));
     levels.reduce((last, level) => (assert.ok(level <= last + 1, levels.join()), level), 0);
@@ -257,18 +258,18 @@ describe('the page', () => {
     assert.deepEqual(violations.map(({ id, nodes }) => `${id} ${nodes[0].html.slice(0, 160)}`), []);
   });
 
-  test('takes an id from behind #, which is sent to nobody', async () => {
+  test('takes an id from the fragment of its URL, which is not sent', async () => {
     await page.goto(`${new URL(PAGE, stack.edge).href}?fresh#${decision().decisionId}`, { waitUntil: 'networkidle' });
     assert.equal(await page.inputValue('#decision'), decision().decisionId);
-    assert.deepEqual(asked, []);
+    assert.deepEqual(requested, []);
   });
 
-  test('fits a telephone, with a result as without', async () => {
+  test('fits a phone screen, with and without a result', async () => {
     await page.setViewportSize({ width: 390, height: 844 });
-    const wide = () => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-    assert.equal(await wide(), 0);
+    const overflow = () => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+    assert.equal(await overflow(), 0);
     await verify(answer, { request });
-    assert.equal(await wide(), 0);
+    assert.equal(await overflow(), 0);
   });
 
   test('can be read without a script', async () => {
@@ -280,7 +281,7 @@ describe('the page', () => {
     await plain.close();
   });
 
-  test('may compile WebAssembly, which no other page may, and its files are recognised', async () => {
+  test('may compile WebAssembly, unlike other pages, and its module has type and ETag', async () => {
     const policy = async (at) => (await stack.ok(at)).headers.get('content-security-policy');
     assert.match(await policy(PAGE), /^default-src 'none'; script-src 'self' 'wasm-unsafe-eval';/);
     assert.doesNotMatch(await policy('/v1/docs'), /eval/);

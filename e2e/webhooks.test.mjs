@@ -1,4 +1,4 @@
-// Webhooks from outside: real deliveries to a receiver with TLS, verified by libraries nobody here wrote.
+// Webhooks end to end: real deliveries to a receiver with TLS, verified by third-party libraries.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -29,7 +29,7 @@ const subscription = (id) => done('GET', `/v1/webhooks/${id}`);
 const deliveries = (id) => done('GET', `/v1/webhooks/${id}/deliveries`);
 const newest = async (id) => (await deliveries(id))[0];
 
-/** An event that becomes public now; resolves to its title. */
+/** Publishes an event; resolves to its title. */
 async function publish(more = {}) {
   const title = `e2e ${randomUUID()}`;
   const now = (await stack.operate('/clock')).json.now;
@@ -47,11 +47,11 @@ before(async () => {
   receiver = await Receiver.start();
   key = await mint(stack, { plan: 'decisioning' });
   stack.vault = (await stack.ok('/v1/vaults?limit=1')).json.data[0].id;
-  // W7: an origin whose environment names proxies; nothing listens there, so whoever used one would deliver nothing.
+  // W7: an origin whose environment names proxies. Nothing listens there, so a delivery through a proxy would fail.
   process.kill(stack.pids.origin, 'SIGTERM');
   await until('the origin is gone', 30, () => !isAlive(stack.pids.origin));
-  const nowhere = 'http://127.0.0.1:9';
-  origin = serve(stack, { HTTPS_PROXY: nowhere, https_proxy: nowhere, HTTP_PROXY: nowhere, ALL_PROXY: nowhere, all_proxy: nowhere });
+  const unusedProxy = 'http://127.0.0.1:9';
+  origin = serve(stack, { HTTPS_PROXY: unusedProxy, https_proxy: unusedProxy, HTTP_PROXY: unusedProxy, ALL_PROXY: unusedProxy, all_proxy: unusedProxy });
   await until('the origin answers again', 60, async () => (await stack.get('/ready')).status === 200);
 });
 
@@ -72,7 +72,7 @@ describe('a delivery', () => {
     seen = await receiver.got('/verified');
   });
 
-  test('of an event that becomes public comes at once, past every proxy of the environment', () => {
+  test('of a published event arrives at once, without the proxies of the environment', () => {
     assert.equal(seen.json.event_type, 'event.published');
     assert.equal(seen.json.data.title, title);
     assert.match(seen.json.occurred_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
@@ -99,7 +99,7 @@ describe('a delivery', () => {
     assert.throws(() => new Webhook(created.secret).verify(`${seen.body} `, seen.headers));
   });
 
-  test('is listed with a request that curl repeats', async () => {
+  test('is listed with a curl command that repeats its request', async () => {
     const row = await until('it is listed as delivered', 10, async () => {
       const found = await newest(created.id);
       return found.status === 'delivered' && found;
@@ -112,7 +112,7 @@ describe('a delivery', () => {
     stripe.webhooks.constructEvent(again.body, again.headers['x-service-signature'], created.secret);
   });
 
-  test('of a test is asked for', async () => {
+  test('of type webhook.test can be requested', async () => {
     const { event_id } = await done('POST', `/v1/webhooks/${created.id}/test`);
     const tested = await receiver.got('/verified', (one) => one.json.event_id === event_id);
     assert.deepEqual([tested.json.event_type, tested.json.data], ['webhook.test', { subscription_id: created.id }]);
@@ -132,7 +132,7 @@ describe('a creation', () => {
     expectError(await stack.get('/v1/webhooks', { method: 'DELETE', headers: key.headers }), 405, 'METHOD_NOT_ALLOWED');
   });
 
-  test('is made once under one Idempotency-Key', async () => {
+  test('takes effect once per Idempotency-Key', async () => {
     const headers = { 'idempotency-key': randomUUID() };
     const [one, two] = await Promise.all([subscribe('/once', ['rating.changed'], headers), subscribe('/once', ['rating.changed'], headers)]);
     assert.deepEqual(one, two);
@@ -150,14 +150,14 @@ describe('a creation', () => {
 });
 
 describe('a receiver that fails', () => {
-  test('is asked again by the schedule, and paused after three failures', async () => {
+  test('gets retries by the schedule, and its subscription is paused after three failures', async () => {
     const { id } = await subscribe('/failing');
     receiver.answer('/failing', 500);
     await publish();
     for (const [attempt, delay] of [[1, 0], [2, 10], [3, 60]]) {
       if (delay) await stack.advance(delay);
       await receiver.got('/failing', (one) => one.headers['x-service-delivery-attempt'] === String(attempt));
-      await until('it is written down', 10, async () => (await newest(id)).attempt === attempt + 1);
+      await until('the attempt is recorded', 10, async () => (await newest(id)).attempt === attempt + 1);
     }
     const paused = await subscription(id);
     assert.deepEqual([paused.status, paused.failure_count, paused.disabled_reason], ['paused', 3, null]);
@@ -171,7 +171,7 @@ describe('a receiver that fails', () => {
 });
 
 describe('a rotated secret', () => {
-  test('signs beside the old one for as long as the operator said', async () => {
+  test('signs together with the old one for the overlap', async () => {
     const { id, secret: old } = await subscribe('/rotated');
     const { secret: next } = await verb(stack, 'webhooks', 'rotate', String(id), '--overlap', '1');
     assert.match(next, /^whsec_[0-9a-f]{64}$/);
@@ -189,7 +189,7 @@ describe('a rotated secret', () => {
     };
     const during = await tested();
     assert.deepEqual([verifies(during, old), verifies(during, next)], [true, true]);
-    // The service sees a rotation within a second, and the overlap begins there.
+    // The service loads a rotation within a second; the overlap begins then.
     await until('the overlap is over', 15, async () => {
       await stack.advance(3600);
       const later = await tested();
@@ -200,7 +200,7 @@ describe('a rotated secret', () => {
 });
 
 describe('a revoked key', () => {
-  test('takes its webhooks with it, and a colleague brings them back', async () => {
+  test('disables its webhooks, and another key of the organisation enables them again', async () => {
     const first = key;
     const created = await subscribe('/revoked');
     key = await mint(stack, { plan: 'embedded', org: first.org });
@@ -217,7 +217,7 @@ describe('a revoked key', () => {
 });
 
 describe('doctor', () => {
-  test('says loudly where webhooks may go', async () => {
+  test('warns about the networks that webhooks may reach', async () => {
     const targets = (await verb(stack, 'doctor')).find((check) => check.name === 'webhook targets');
     assert.match(targets.detail, /WARNING.*127\.0\.0\.0\/8/);
   });

@@ -1,4 +1,4 @@
-// openapi-generator on the committed document: several languages in one run of the program, because most of a run is its start.
+// Runs openapi-generator on the committed document, for several languages in one run, because starting it takes most of the time.
 
 import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';

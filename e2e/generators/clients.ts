@@ -1,17 +1,17 @@
-// Two generated clients in one program: it compiles only while both fit, and calls a service with each.
+// Uses two generated clients: the program compiles only if both match their use here, and calls the service with each.
 
 import { type VaultRow, vaultList } from './hey';
 import { client as shared } from './hey/client.gen';
 import { Configuration, ResponseError, VaultListRiskTierEnum, VaultsApi, WebhooksApi } from './typescript-fetch';
 
-export interface Said {
+export interface CallResult {
   readonly rows: number;
   readonly total: number;
   readonly refused: string;
 }
 
 /** By typescript-fetch of openapi-generator. */
-export async function fetched(base: string, caller: string): Promise<Said> {
+export async function fetched(base: string, caller: string): Promise<CallResult> {
   const configuration = new Configuration({ basePath: base, headers: { 'cf-connecting-ip': caller } });
   const api = new VaultsApi(configuration);
   const listed = await api.vaultList({ limit: 2, riskTier: [VaultListRiskTierEnum.Prime] });
@@ -22,11 +22,11 @@ export async function fetched(base: string, caller: string): Promise<Said> {
   return { rows: listed.data.length, total: listed.meta.total, refused };
 }
 
-/** What there is to manage webhooks with. */
+/** The methods of the client that manage webhooks. */
 export const management: readonly string[] = Object.getOwnPropertyNames(WebhooksApi.prototype);
 
 /** By hey-api. */
-export async function hey(base: string, caller: string): Promise<Said> {
+export async function hey(base: string, caller: string): Promise<CallResult> {
   shared.setConfig({ baseUrl: base, headers: { 'cf-connecting-ip': caller } });
   const listed = await vaultList({ query: { limit: 2, riskTier: ['prime'] } });
   const rows: VaultRow[] = listed.data?.data ?? [];

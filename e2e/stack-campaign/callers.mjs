@@ -1,5 +1,5 @@
-// Who reads while everything breaks: readers of public and keyed pages, holders of a key with an exact limit, those whose keys are
-// revoked, and strangers who mean harm.
+// The callers of a campaign: readers of public and keyed pages, callers that share a key with an exact limit, callers with revoked
+// keys, and strangers that send hostile requests.
 
 import { hostileRequest, sendRaw } from '../../edge/tests/hostile.mjs';
 import { mint, revoke } from '../operator.mjs';
@@ -7,8 +7,8 @@ import { request } from '../stack.mjs';
 import { numberIn } from './writers.mjs';
 
 const sleep = (millis) => new Promise((resolve) => setTimeout(resolve, millis));
-/** Longer than any answer that a broken part makes wait, shorter than the minute after which a read is given up. */
-const PATIENCE_MILLIS = 20_000;
+/** Longer than the service delays any response during a fault, and shorter than the minute after which it gives up a read. */
+const TIMEOUT_MILLIS = 20_000;
 
 class Caller {
   stopped = false;
@@ -22,17 +22,17 @@ class Caller {
     return this.done;
   }
 
-  /** One request, noted. `facts` are `{who, door, target, kind, group}` with `headers`. */
+  /** Sends one request and records its response. `facts` are `{who, door, target, kind, group}`; `door` is the index of the edge. */
   async ask({ headers, ...facts }) {
     const began = performance.now();
-    // On a connection of its own: one that is kept may be closed, for having been idle, in the moment in which it is used again.
-    const options = { headers: { ...headers, connection: 'close' }, timeout: PATIENCE_MILLIS };
+    // A new connection per request: the edge may close an idle one just when it is used again.
+    const options = { headers: { ...headers, connection: 'close' }, timeout: TIMEOUT_MILLIS };
     const answer = await request(this.doors[facts.door], facts.target, options).catch((error) => ({ broke: error.cause?.code ?? error.name }));
     return this.answers.note(facts, began, answer);
   }
 }
 
-/** Reads pages at one of the doors, and now and then only asks whether they have changed. */
+/** Reads pages at one edge, sometimes with a conditional request. */
 export class Reader extends Caller {
   #tags = new Map();
 
@@ -64,16 +64,16 @@ export class Reader extends Caller {
     const condition = tag && { 'if-none-match': tag };
     const note = await this.ask({ who: this.name, door: this.door, ...page, headers: { ...headers, ...condition } });
     if (note.status === 200) {
-      Object.assign(note, shownBy(page.kind, note.json));
+      Object.assign(note, contentOf(page.kind, note.json));
       if (note.etag) this.#tags.set(page.target, note.etag);
     }
-    delete note.json; // What matters of it is noted; all of them would be too much.
+    delete note.json; // The record contains what the verdict needs; all bodies would take too much memory.
     return note;
   }
 }
 
-/** What a page shows of what was written. */
-function shownBy(kind, json) {
+/** The written states and events that a page shows. */
+function contentOf(kind, json) {
   switch (kind) {
     case 'list':
       return { numbers: json.data.map(numberIn) };
@@ -82,14 +82,14 @@ function shownBy(kind, json) {
     case 'events':
       return { titles: json.data.map(({ title }) => title) };
     case 'verify':
-      // Whether the signer might sign is not said while the registry has changed and cannot be read.
+      // Without the check of the signer's active period, which is not available while the changed registry cannot be read.
       return { isTrue: json.data.signatureValid && json.data.envelopeIntact && json.data.signerRecognized };
     default:
       return {};
   }
 }
 
-/** Asks under one key faster than its limit allows, at both doors. */
+/** Sends requests with one key faster than its limit allows, at both edges. */
 export class Glutton extends Caller {
   constructor(name, { dice, doors, answers, key, limit }) {
     super();
@@ -106,7 +106,7 @@ export class Glutton extends Caller {
   }
 }
 
-/** Asks under one key in bursts, at one door after the other: so often that requests of it are reserved, and more often than its limit allows. */
+/** Sends bursts of requests with one key, at a random edge each: so many that the edge reserves requests, and more than the limit allows. */
 export class Crowd extends Caller {
   static SIZE = 24;
   static WAVES = 3;
@@ -132,7 +132,7 @@ export class Crowd extends Caller {
   }
 }
 
-/** Sends whatever may do harm, without a key and from an address of its own each time. */
+/** Sends hostile requests without a key, each from a new address. */
 export class Stranger extends Caller {
   #addresses = 0;
 
@@ -148,7 +148,7 @@ export class Stranger extends Caller {
       const address = `172.${16 + this.door}.${(this.#addresses >> 8) & 255}.${this.#addresses & 255}`;
       const sent = hostileRequest(this.dice, address);
       const began = performance.now();
-      const status = await sendRaw(port, sent, PATIENCE_MILLIS);
+      const status = await sendRaw(port, sent, TIMEOUT_MILLIS);
       const target = sent.subarray(0, 200).toString('latin1').split('\r\n')[0];
       this.answers.push({ who: this.name, door: this.door, target, kind: 'hostile', status, began, ended: performance.now() });
       await sleep(this.dice.between(20, 150));
@@ -156,9 +156,9 @@ export class Stranger extends Caller {
   }
 }
 
-/** Makes keys, has them revoked, and goes on trying them. */
+/** Mints keys, revokes them, and continues to use them. */
 export class Revoked extends Caller {
-  /** `{headers, at}`, `at` when the command said that it is done. */
+  /** `{headers, at}`; `at` is when the revocation was acknowledged. */
   keys = [];
   #resting = false;
 
@@ -170,20 +170,20 @@ export class Revoked extends Caller {
   async run() {
     while (!this.stopped) {
       if (!this.#resting) {
-        this.busy = this.#one().catch(() => {}); // The database is away: another key, another time.
+        this.busy = this.#mintAndRevoke().catch(() => {}); // The database is unavailable; the next round mints another key.
         await this.busy;
       }
       for (let times = 0; times < 8 && !this.stopped; times += 1) {
         const key = this.keys.length > 0 ? this.dice.pick(this.keys) : undefined;
-        if (key) await this.#tryIt(key);
+        if (key) await this.#use(key);
         await sleep(this.dice.between(100, 400));
       }
     }
   }
 
-  async #one() {
+  async #mintAndRevoke() {
     const key = await mint(this.description, { plan: 'data', rpm: 6000 });
-    for (const door of this.doors.keys()) await this.#tryIt(key, door);
+    for (const door of this.doors.keys()) await this.#use(key, door);
     for (;;) {
       if (this.stopped) return;
       try {
@@ -196,12 +196,12 @@ export class Revoked extends Caller {
     this.keys.push(Object.assign(key, { at: performance.now() }));
   }
 
-  async #tryIt(key, door = this.dice.between(0, this.doors.length - 1)) {
+  async #use(key, door = this.dice.between(0, this.doors.length - 1)) {
     const note = await this.ask({ who: 'revoked', door, target: '/v1/chains', kind: 'revoked', key: key.id, revoked: key.at, headers: key.headers });
     delete note.json;
   }
 
-  /** Finishes with the key at hand, and makes no other until `goOn`. */
+  /** Waits until the current key is revoked, and mints no other until `goOn`. */
   async rest() {
     this.#resting = true;
     await this.busy;

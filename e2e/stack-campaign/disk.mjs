@@ -1,4 +1,4 @@
-// The database's disk: a file system of its own that can be filled to the last byte, and backups of what is on it.
+// The database's disk: a separate file system that can be filled to the last byte, and backups of its content.
 
 import { execFile, execFileSync } from 'node:child_process';
 import { chmodSync, chownSync, mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
@@ -9,16 +9,16 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 /** Room for the data, its log and their growth over a campaign. */
 const DISK_MEGABYTES = 768;
-/** What is written at once while the disk is filled. */
-const PIECE = Buffer.alloc(1 << 20);
+/** Size of a write while the disk is filled. */
+const CHUNK = Buffer.alloc(1 << 20);
 
-/** Where a cluster's data lies. Moves it to a file system of its own where that is allowed; `limit` says why it is not. */
+/** The data directory of a cluster, moved to a separate file system if that can be mounted; otherwise `limit` is the reason. */
 export class Disk {
   #home;
   #ids;
   #filler;
 
-  /** `how` is what starts the server: its `-D` is led to the new place. The server must not run. */
+  /** `how` is the start command of the server; its `-D` is set to the new directory. The server must not run. */
   constructor(how) {
     this.#home = how.folder;
     this.#ids = how.uid === null ? undefined : [how.uid, how.gid];
@@ -34,16 +34,16 @@ export class Disk {
       how.arguments = how.arguments.with(place, this.data);
     } catch (error) {
       this.data = first;
-      this.limit = `a file system of its own cannot be mounted: ${String(error.stderr ?? error.message).trim()}`;
+      this.limit = `a separate file system cannot be mounted: ${String(error.stderr ?? error.message).trim()}`;
     }
     this.#filler = join(this.mounted ?? how.folder, 'filler');
   }
 
-  /** Writes until nothing more fits. */
+  /** Fills the disk until no byte is free. */
   async fill() {
     const file = await open(this.#filler, 'a');
     try {
-      for (let piece = PIECE; piece.length > 0; ) {
+      for (let piece = CHUNK; piece.length > 0; ) {
         try {
           const { bytesWritten } = await file.write(piece);
           if (bytesWritten < piece.length) piece = piece.subarray(0, piece.length >> 1);
@@ -57,20 +57,20 @@ export class Disk {
     }
   }
 
-  /** Whether not even a page fits. */
+  /** Whether less than one database page (8 KiB) is free. */
   get isFull() {
     const { bavail, bsize } = statfsSync(this.mounted);
     return bavail * bsize < 8192;
   }
 
-  /** Gives the room back. */
+  /** Removes the filler file. */
   free() {
     rmSync(this.#filler, { force: true });
   }
 
   /**
-   * A base backup of the running server, as any tool of Postgres makes one: between the two calls that mark it, under load. Gives
-   * the folder that holds it.
+   * Makes a base backup of the running server by the low-level API of Postgres: a copy of the files between `pg_backup_start` and
+   * `pg_backup_stop`, under load. Returns its folder.
    */
   async backUp(postgres, name) {
     const into = join(this.#home, name);
@@ -78,7 +78,7 @@ export class Disk {
     const client = await postgres.connect();
     try {
       await client.query("select pg_backup_start('campaign', true)");
-      // Files come and go while it copies; the log that is copied afterwards says what became of them.
+      // Files may appear and disappear during the copy; recovery from the log, which is copied last, restores their state.
       await run('cp', ['-a', this.data, into]).catch((error) => {
         if (!/No such file/.test(error.stderr)) throw error;
       });
@@ -88,7 +88,7 @@ export class Disk {
         if (!/No such file/.test(error.stderr)) throw error;
       });
       writeFileSync(join(into, 'backup_label'), rows[0].labelfile);
-      // What is recovered from a backup becomes a timeline of its own.
+      // Makes the server recover from the backup and start a new timeline.
       writeFileSync(join(into, 'recovery.signal'), '');
       for (const file of ['backup_label', 'recovery.signal']) this.#handOver(join(into, file));
     } finally {
@@ -97,7 +97,7 @@ export class Disk {
     return into;
   }
 
-  /** Puts a backup in the place of the data. The server must not run. */
+  /** Replaces the data by a backup. The server must not run. */
   async restore(from) {
     rmSync(this.data, { recursive: true, force: true });
     await run('cp', ['-a', from, this.data]);
@@ -105,7 +105,7 @@ export class Disk {
     this.#handOver(this.data);
   }
 
-  /** Has the server begin a timeline of its own where it was stopped, as a replica does that had everything. The server must not run. */
+  /** Makes the server start a new timeline where it was stopped, like a promoted replica without lag. The server must not run. */
   promote() {
     const signal = join(this.data, 'recovery.signal');
     writeFileSync(signal, '');
@@ -117,7 +117,7 @@ export class Disk {
     try {
       execFileSync('umount', ['-l', this.mounted], { stdio: 'pipe' });
     } catch {
-      // It is gone already.
+      // It is no longer mounted.
     }
   }
 

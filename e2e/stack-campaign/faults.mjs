@@ -1,34 +1,34 @@
-// The ways in which the whole stack is broken. Each takes the dice, breaks something under load, and lets go of it; what comes back
-// then comes back by itself.
+// The faults of the whole stack. Each breaks something under load, with random choices by the dice, and then ends the fault; the stack
+// must recover by itself.
 
 import { request, until } from '../stack.mjs';
 
 const sleep = (millis) => new Promise((resolve) => setTimeout(resolve, millis));
-/** How soon everybody has to notice that a part is away. */
-const NOTICED_SECONDS = 30;
+/** Time limit for the other parts to notice that a part has failed. */
+const DETECTION_SECONDS = 30;
 
-/** What `/ready` of an origin says. */
+/** The status of `/ready` of an origin; 0 without a response. */
 const readiness = (origin) => request(origin.relay, '/ready', { timeout: 5000 }).then(({ status }) => status, () => 0);
 
-/** What it says of writes while it is ready. */
+/** The state of writes in `/ready` of an origin: `taken`, `failing`, a status other than 200, or `away` without a response. */
 const writes = (origin) =>
   request(origin.relay, '/ready', { timeout: 5000 }).then(({ status, json }) => (status === 200 ? (json.writes ?? 'taken') : `${status}`), () => 'away');
 
 /**
- * The faults by name: `{act, hit, why}`. `hit` names the parts that a connection may break at: `edge`, or nothing. `why` says why
- * this machine cannot have it.
+ * The faults by name: `{act, hit, why, restores, fills}`. `hit` is `edge` if connections to the edge may break. `why` is the reason why
+ * this machine does not support the fault. `restores` marks restores, and `fills` a full database disk.
  */
 export function faultsOf(stack, { writers, restore, restoreTwice, restoreOlder, restorePromoted }) {
   const { postgres, origins, edge, link, disk } = stack;
   const [a, b] = origins;
-  const away = (parts, signal, least, most) => (dice) =>
+  const endFor = (parts, signal, minMillis, maxMillis) => (dice) =>
     stack.without(parts, async () => {
       await Promise.all(parts.map((part) => part.end(signal)));
-      await sleep(dice.between(least, most));
+      await sleep(dice.between(minMillis, maxMillis));
     });
   return {
-    'an origin is killed': { act: (dice) => away([dice.pick(origins)], 'SIGKILL', 0, 1500)(dice) },
-    'both origins are killed': { act: away(origins, 'SIGKILL', 0, 3000) },
+    'an origin is killed': { act: (dice) => endFor([dice.pick(origins)], 'SIGKILL', 0, 1500)(dice) },
+    'both origins are killed': { act: endFor(origins, 'SIGKILL', 0, 3000) },
     'an origin freezes': {
       act: async (dice) => {
         const frozen = dice.pick(origins);
@@ -44,15 +44,15 @@ export function faultsOf(stack, { writers, restore, restoreTwice, restoreOlder, 
         for (const origin of origins) origin.signal('SIGCONT');
       },
     },
-    'Postgres is stopped': { act: away([postgres], 'SIGINT', 500, 5000) },
-    'Postgres stops at once': { act: away([postgres], 'SIGQUIT', 0, 3000) },
-    'Postgres and both origins stop at once': { act: (dice) => away([postgres, ...origins], dice.pick(['SIGQUIT', 'SIGKILL']), 0, 2000)(dice) },
+    'Postgres is stopped': { act: endFor([postgres], 'SIGINT', 500, 5000) },
+    'Postgres stops at once': { act: endFor([postgres], 'SIGQUIT', 0, 3000) },
+    'Postgres and both origins stop at once': { act: (dice) => endFor([postgres, ...origins], dice.pick(['SIGQUIT', 'SIGKILL']), 0, 2000)(dice) },
     'Postgres is restored from a backup': { act: (dice) => restore(dice, { stopsOrigins: true }), restores: true },
     'Postgres is restored behind running origins': { act: (dice) => restore(dice, { stopsOrigins: false }), restores: true },
     'Postgres is restored twice from one backup': { act: restoreTwice, restores: true },
     'Postgres is restored from before its last restore': { act: restoreOlder, restores: true },
     'Postgres is promoted, and then restored from before that': { act: restorePromoted, restores: true },
-    'the edge is killed': { act: away([edge], 'SIGKILL', 0, 1500), hit: 'edge' },
+    'the edge is killed': { act: endFor([edge], 'SIGKILL', 0, 1500), hit: 'edge' },
     'the edge is replaced by its other version': {
       act: async () => {
         await stack.without([edge], async () => {
@@ -84,23 +84,23 @@ export function faultsOf(stack, { writers, restore, restoreTwice, restoreOlder, 
         await sleep(dice.between(2500, 6000));
         stack.shift(0);
       },
-      why: stack.clock ? undefined : 'there is no libfaketime',
+      why: stack.clock ? undefined : 'libfaketime is not installed',
     },
     "the database's disk is full": {
       act: async (dice) => {
         const before = writers.map(({ batches }) => batches.length);
         await disk.fill();
-        // Whatever Postgres has room for in files that it has already goes on; then nothing does.
-        await until('nobody can write any more', NOTICED_SECONDS, async () => {
+        // Writes continue as long as Postgres has room in its existing files, and then fail.
+        await until('all writes fail', DETECTION_SECONDS, async () => {
           if (!disk.isFull) await disk.fill();
           const [now, later] = [writers.map(({ batches }) => batches.length), await sleep(2000).then(() => writers.map(({ batches }) => batches.length))];
           return now.every((count, place) => count === later[place]) && now.some((count, place) => count >= before[place]);
         });
-        const told = (wanted) => async () => (await Promise.all([a, b].map(writes))).every((said) => said === wanted);
-        await until('both origins say that writes are refused, and stay ready', NOTICED_SECONDS, told('failing'));
+        const bothReport = (state) => async () => (await Promise.all([a, b].map(writes))).every((reported) => reported === state);
+        await until('both origins report failing writes and stay ready', DETECTION_SECONDS, bothReport('failing'));
         await sleep(dice.between(500, 3000));
         disk.free();
-        await until('both origins see that writes are taken again', NOTICED_SECONDS, told('taken'));
+        await until('both origins report that writes succeed again', DETECTION_SECONDS, bothReport('taken'));
       },
       why: disk.limit,
       fills: true,
@@ -115,7 +115,7 @@ export function faultsOf(stack, { writers, restore, restoreTwice, restoreOlder, 
     'the database falls silent': {
       act: async (dice) => {
         link.silence();
-        await until('both origins say so', NOTICED_SECONDS, async () => (await Promise.all([a, b].map(readiness))).every((status) => status === 503));
+        await until('both origins answer 503 at /ready', DETECTION_SECONDS, async () => (await Promise.all([a, b].map(readiness))).every((status) => status === 503));
         await sleep(dice.between(1000, 5000));
         link.restore();
       },

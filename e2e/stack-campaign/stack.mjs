@@ -1,5 +1,5 @@
-// The whole stack as processes under a supervisor: Postgres on a disk of its own, two origins behind a wire that can be made bad,
-// and workerd with two versions of the Worker over the same objects.
+// The whole stack as processes under a supervisor: Postgres on a separate disk, two origins with a database connection that can be
+// degraded, and workerd with two versions of the Worker over the same Durable Objects.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,21 +8,21 @@ import { databaseLink } from '../database-link.mjs';
 import { request, until } from '../stack.mjs';
 import { Disk } from './disk.mjs';
 
-/** How soon the supervisor starts again what has ended. */
-const LOOK_MILLIS = 250;
-/** How long workerd may take to answer what it has taken in before it ends. */
+/** Interval at which the supervisor restarts ended processes. */
+const RESTART_INTERVAL_MILLIS = 250;
+/** Time that workerd has after a signal to answer pending requests. */
 const GRACE_MILLIS = 3000;
-/** A log's lines that a failure shows. */
-const LAST_LINES = 12;
+/** Number of lines of each log that a failure shows. */
+const LOG_LINES = 12;
 /**
- * Postgres keeps its log small, for the disk is; and keeps what a backup in the making still needs. What is recovered comes from the
- * backup alone.
+ * A small write-ahead log, because the disk is small, but enough for a running backup. The restore command fails, so that recovery
+ * uses the backup's log alone.
  */
 const SETTINGS = ['max_wal_size=128MB', 'wal_keep_size=64MB', 'restore_command=false'];
 
-/** workerd, with both versions of the Worker. One of the two holds the objects. */
+/** workerd with both versions of the Worker. One of them hosts the Durable Objects. */
 class Edge extends Part {
-  /** The version that holds the objects, 0 or 1. */
+  /** The version that hosts the Durable Objects, 0 or 1. */
   seat = 0;
 
   constructor({ edge, logs }) {
@@ -36,23 +36,23 @@ class Edge extends Part {
     this.run(program, ['serve', seats[this.seat]], { cwd: folder, env: secrets });
   }
 
-  /** Open streams keep it from ending by itself: whoever runs it gives it a while, and then no more. */
+  /** Ends workerd, with SIGKILL after the grace period because open streams keep it running. */
   async end(signal) {
-    const late = setTimeout(() => this.signal('SIGKILL'), GRACE_MILLIS);
+    const timer = setTimeout(() => this.signal('SIGKILL'), GRACE_MILLIS);
     await super.end(signal);
-    clearTimeout(late);
+    clearTimeout(timer);
   }
 }
 
-/** Everything, with the record of what was done to it. */
+/** All processes, with the record of the faults. */
 export class Stack {
-  /** `{what, hit, from, to}` by `performance.now()`: from the break to when everything answered fresh again. `hit` names the parts that may not answer at all. */
+  /** `{what, hit, from, to}` by `performance.now()`, from the fault until all responses were fresh again. `hit` is the part whose connections may break. */
   faults = [];
-  /** Parts that nobody starts again: they are held down on purpose. */
-  #held = new Set();
-  /** Parts that were ended on purpose, and not started again yet. */
+  /** Parts that the supervisor must not restart now. */
+  #heldDown = new Set();
+  /** Parts that were ended on purpose and not yet restarted. */
   #ended = new Set();
-  /** Endings that nobody had a hand in: `{name, how, at}`. */
+  /** Unexpected process ends: `{name, how, at}`. */
   endings = [];
 
   static async start(description, more) {
@@ -64,7 +64,7 @@ export class Stack {
     const clock = description.clock === null ? undefined : join(description.edge.folder, 'clock');
     if (clock) writeFileSync(clock, '+0');
     const origins = ['origin-a', 'origin-b'].map((name, place) => {
-      // One of the two lives by a clock that can be set wrong.
+      // The second origin has a system clock that can be shifted.
       const shifted = place === 1 && clock && {
         LD_PRELOAD: description.clock, FAKETIME_TIMESTAMP_FILE: clock, FAKETIME_CACHE_DURATION: '1', FAKETIME_DONT_FAKE_MONOTONIC: '1', FAKETIME_DONT_RESET: '1',
       };
@@ -76,48 +76,48 @@ export class Stack {
     return Object.assign(stack, { postgres, disk, link, origins, edge, clock, parts: [postgres, ...origins, edge] });
   }
 
-  /** Both versions of the edge, as addresses. */
+  /** The URLs of both versions of the edge. */
   get doors() {
     return this.edge.versions;
   }
 
-  /** From now on whatever ends is started again, as a service manager does it; nobody else starts anything. */
+  /** Starts to restart every process that ends, as a service manager does; nothing else starts processes. */
   supervise() {
     this.supervisor = setInterval(() => {
       for (const part of this.parts) {
-        if (part.isRunning || this.#held.has(part)) continue;
+        if (part.isRunning || this.#heldDown.has(part)) continue;
         const { exitCode, signalCode } = part.child ?? {};
         if (part.child && !this.#ended.delete(part)) this.endings.push({ name: part.name, how: signalCode ?? exitCode, at: performance.now() });
         part.launch();
       }
-    }, LOOK_MILLIS);
+    }, RESTART_INTERVAL_MILLIS);
   }
 
-  /** Holds parts down while `act` runs. */
+  /** Keeps the supervisor from restarting `parts` while `act` runs. */
   async without(parts, act) {
     for (const part of parts) {
-      this.#held.add(part);
+      this.#heldDown.add(part);
       this.#ended.add(part);
     }
     try {
       return await act();
     } finally {
-      for (const part of parts) this.#held.delete(part);
+      for (const part of parts) this.#heldDown.delete(part);
     }
   }
 
-  /** Moves the product's time, which each origin keeps for itself. */
+  /** Moves the test clock of the origins; each origin has its own. */
   async advance(seconds, origins = this.origins) {
     const body = JSON.stringify({ advance_seconds: seconds });
     for (const origin of origins) await origin.operate('/clock', { method: 'PUT', body });
   }
 
-  /** Moves the real time of the origin that can be shifted, by a number of hours. */
+  /** Shifts the system clock of the second origin by a number of hours. */
   shift(hours) {
     writeFileSync(this.clock, `${hours < 0 ? '-' : '+'}${Math.abs(hours)}h`);
   }
 
-  /** Whether both edges and both origins say that they are ready. */
+  /** Whether both edges and both origins are ready. */
   async isReady() {
     const ready = (base) => request(base, '/ready', { timeout: 5000 }).then(({ status }) => status === 200, () => false);
     const answers = await Promise.all([...this.doors, ...this.origins.map(({ relay }) => relay)].map(ready));
@@ -137,9 +137,9 @@ export class Stack {
     this.disk.release();
   }
 
-  /** The last lines of everybody's log. */
+  /** The last lines of each process's log. */
   lastWords() {
-    const tail = ({ name, log }) => `${name}:\n${readFileSync(log.path, 'utf8').split('\n').slice(-LAST_LINES).join('\n')}`;
+    const tail = ({ name, log }) => `${name}:\n${readFileSync(log.path, 'utf8').split('\n').slice(-LOG_LINES).join('\n')}`;
     return this.parts.map(tail).join('\n');
   }
 }

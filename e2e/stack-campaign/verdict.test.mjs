@@ -1,4 +1,4 @@
-// The verdict on the whole stack sees what it should: each broken promise, and no other, in a record that is whole but for that.
+// The verdict on the whole stack detects each broken guarantee, and no other, in an otherwise correct record.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -8,7 +8,7 @@ import * as verdict from './verdict.mjs';
 const LIST = '/v1/vaults?protocol=campaign-north';
 const ID = '0123456789abcdef0123456789abcdef';
 
-/** What was written: `north` was at 1 from 10, at 2 from 20, at 3 from 30. */
+/** The written states: `north` 1, 2 and 3 were sent at 10, 20 and 30. */
 function written() {
   const all = new Written(['north']);
   const { began, told } = all.groups.get('north');
@@ -23,25 +23,25 @@ const page = (began, numbers, more) => ({
   who: 'reader', door: 0, kind: 'list', group: 'north', target: LIST, began, ended: began + 1, status: 200, cache: 'HIT', numbers,
   etag: `W/"${numbers[0]}"`, content: `content ${numbers[0]}`, ...more,
 });
-const metered = (remaining, more) => ({ kind: 'metered', key: 1, limit: 3, who: 'glutton', door: 0, target: '/v1/chains', began: 50, ended: 51, status: 200, reset: 60, remaining, ...more });
-const tried = (began, status) => ({ kind: 'revoked', key: 2, revoked: 40, who: 'revoked', door: 0, target: '/v1/chains', began, ended: began + 1, status });
+const meteredAnswer = (remaining, more) => ({ kind: 'metered', key: 1, limit: 3, who: 'glutton', door: 0, target: '/v1/chains', began: 50, ended: 51, status: 200, reset: 60, remaining, ...more });
+const revokedAnswer = (began, status) => ({ kind: 'revoked', key: 2, revoked: 40, who: 'revoked', door: 0, target: '/v1/chains', began, ended: began + 1, status });
 const hostile = (began, status) => ({ kind: 'hostile', who: 'stranger', door: 0, target: 'GET /v1/vaults/%2e%2e', began, ended: began + 1, status });
 const frame = (number, title) => ({ connection: 1, event: 'published', number, title });
 const gap = (reason) => ({ connection: 1, event: 'gap', gap: { reason } });
 
-/** A record in which every promise is kept, with one fault and one restore; each test changes one thing. */
+/** A record without violations, with three faults and one restore; each test changes one thing. */
 function record() {
   return {
     answers: [
       page(11, [1, 1]), page(21, [2, 2]), page(31, [3, 3]),
-      // The restore of 35 to 45 takes 3 back.
+      // The restore from 35 to 45 undoes state 3.
       page(36, [3, 3]), page(37, [2, 2]), page(46, [2, 2]), page(55, [3, 3]),
       { who: 'reader', door: 0, kind: 'events', target: '/v1/events', began: 31, ended: 32, status: 200, titles: ['north 3', 'north 2'] },
       { who: 'reader', door: 0, kind: 'verify', target: '/v1/verify', began: 31, ended: 32, status: 200, isTrue: true },
       page(38, [2, 2], { status: 503, code: 'SERVICE_UNAVAILABLE', numbers: undefined, etag: null, content: undefined }),
       { who: 'reader', door: 0, kind: 'chains', target: '/v1/chains', began: 23, ended: 24, status: 0 },
-      metered(2), metered(1), metered(0), metered(0, { status: 429 }), metered(2, { reset: 120, began: 61 }),
-      tried(39, 200), tried(41, 401), tried(42, 429),
+      meteredAnswer(2), meteredAnswer(1), meteredAnswer(0), meteredAnswer(0, { status: 429 }), meteredAnswer(2, { reset: 120, began: 61 }),
+      revokedAnswer(39, 200), revokedAnswer(41, 401), revokedAnswer(42, 429),
     ],
     harm: [hostile(10, 400), hostile(23, 0), hostile(23, 502), hostile(51, 0)],
     faults: [{ what: 'the edge is killed', hit: 'edge', from: 22, to: 25 }, { what: 'a restore', from: 33, to: 48 }, { what: 'the disk is full', fills: true, from: 53, to: 54 }],
@@ -54,7 +54,7 @@ function record() {
 }
 
 function broken({ answers, harm, faults, restores, clients, kept, endings, written: all }) {
-  const found = {
+  const violations = {
     torn: verdict.torn(answers),
     invented: verdict.invented(answers, all),
     inventedEvents: verdict.inventedEvents(answers, all),
@@ -72,19 +72,19 @@ function broken({ answers, harm, faults, restores, clients, kept, endings, writt
     unexpectedEndings: verdict.unexpectedEndings(endings, faults),
     lostStates: verdict.lostStates(kept, all),
   };
-  return Object.keys(found).filter((promise) => found[promise].length > 0);
+  return Object.keys(violations).filter((guarantee) => violations[guarantee].length > 0);
 }
 
 const after = (change) => {
-  const whole = record();
-  change(whole);
-  return broken(whole);
+  const changed = record();
+  change(changed);
+  return broken(changed);
 };
 
 describe('the verdict on the whole stack', () => {
-  test('has nothing against a record that is whole', () => assert.deepEqual(broken(record()), []));
+  test('finds no violation in a correct record', () => assert.deepEqual(broken(record()), []));
 
-  test('sees a list of two states, and a state or an event of nobody', () => {
+  test('finds a list with two states, and a state or an event that was never written', () => {
     assert.deepEqual(after(({ answers }) => (answers[1].numbers = [2, 1])), ['torn']);
     assert.deepEqual(after(({ answers }) => answers.push(page(56, [7, 7]))), ['invented']);
     assert.deepEqual(after(({ answers }) => answers.unshift(page(12, [2, 2]))), ['invented', 'wentBack'], 'before it was written');
@@ -92,24 +92,24 @@ describe('the verdict on the whole stack', () => {
     assert.deepEqual(after(({ answers }) => answers[7].titles.push('a stranger')), ['inventedEvents']);
   });
 
-  test('sees a state that went back at one door, and none where the doors differ', () => {
+  test('finds a state that went back at one edge, and allows a difference between the edges', () => {
     assert.deepEqual(after(({ answers }) => answers.splice(3, 0, page(32, [2, 2]))), ['wentBack']);
-    assert.deepEqual(after(({ answers }) => answers.push(page(56, [2, 2]))), ['wentBack'], 'after a restore too');
+    assert.deepEqual(after(({ answers }) => answers.push(page(56, [2, 2]))), ['wentBack'], 'also after a restore');
     assert.deepEqual(after(({ answers }) => answers.push(page(56, [2, 2], { door: 1 }))), []);
   });
 
-  test('sees what a restore undid where all was said to be as the backup has it', () => {
+  test('finds an undone state that is shown after the restore', () => {
     assert.deepEqual(after(({ answers }) => answers.splice(6, 0, page(47, [3, 3]))), ['undone']);
-    assert.deepEqual(after(({ restores }) => restores.splice(0)), ['wentBack', 'untold'], 'and that nothing goes back without one');
+    assert.deepEqual(after(({ restores }) => restores.splice(0)), ['wentBack', 'untold'], 'without a restore no state may go back');
   });
 
-  test('sees a tag that names two contents', () => {
+  test('finds an ETag of two contents', () => {
     assert.deepEqual(after(({ answers }) => (answers[4].content = 'another')), ['ambiguousTags']);
     assert.deepEqual(after(({ answers }) => Object.assign(answers[4], { content: 'another', target: '/v1/vaults?page=2' })), []);
   });
 
-  test('sees a failure that is told wrongly, or that nothing explains', () => {
-    assert.deepEqual(after(({ answers }) => (answers[9].envelope = 'has no envelope')), ['undocumented']);
+  test('finds a failure that is reported wrongly, or that no fault explains', () => {
+    assert.deepEqual(after(({ answers }) => (answers[9].envelope = 'has no error envelope')), ['undocumented']);
     assert.deepEqual(after(({ answers }) => (answers[9].code = 'INTERNAL')), ['undocumented']);
     assert.deepEqual(after(({ answers }) => Object.assign(answers[9], { status: 500, code: 'INTERNAL' })), ['undocumented']);
     assert.deepEqual(after(({ answers }) => Object.assign(answers[0], { status: 404, code: 'NOT_FOUND' })), ['undocumented']);
@@ -117,67 +117,67 @@ describe('the verdict on the whole stack', () => {
     assert.deepEqual(after(({ answers }) => Object.assign(answers[10], { began: 38, ended: 39 })), ['unprovoked'], 'only the edge can break a connection');
   });
 
-  test('sees an error of ours that a stranger made', () => {
+  test('finds a server error that a stranger caused', () => {
     assert.deepEqual(after(({ harm }) => harm.push(hostile(51, 500))), ['provoked']);
   });
 
-  test('sees one request too many, and a place that was given twice', () => {
-    assert.deepEqual(after(({ answers }) => answers.push(metered(-1))), ['overLimit']);
+  test('finds one request too many, and a remaining count that was given twice', () => {
+    assert.deepEqual(after(({ answers }) => answers.push(meteredAnswer(-1))), ['overLimit']);
     assert.deepEqual(after(({ answers }) => (answers[12].remaining = 2)), ['overLimit']);
-    assert.deepEqual(after(({ answers }) => answers.push(metered(1, { reset: 120 }))), []);
-    const crowded = (places) => ({ answers }) => answers.push(...places.map((place) => metered(place, { kind: 'crowded', key: 3 })));
-    assert.deepEqual(after(crowded([2, 1, 1])), [], 'isolates count for themselves');
+    assert.deepEqual(after(({ answers }) => answers.push(meteredAnswer(1, { reset: 120 }))), []);
+    const crowded = (remainders) => ({ answers }) => answers.push(...remainders.map((remaining) => meteredAnswer(remaining, { kind: 'crowded', key: 3 })));
+    assert.deepEqual(after(crowded([2, 1, 1])), [], 'isolates count independently');
     assert.deepEqual(after(crowded([2, 1, 1, 0])), ['overLimit']);
   });
 
-  test('sees a key that outlives its revocation, and a proof that fails', () => {
+  test('finds a key that is accepted after its revocation, and a proof that fails', () => {
     assert.deepEqual(after(({ answers }) => (answers.at(-2).status = 200)), ['admittedRevoked']);
     assert.deepEqual(after(({ answers }) => (answers[8].isTrue = false)), ['unproven']);
   });
 
-  test('sees a client that was not told of a restore, or of one that was none', () => {
+  test('finds a client that got no gap after a restore, or one without a restore', () => {
     assert.deepEqual(after(({ clients }) => clients[0].frames.splice(1, 1)), ['untold']);
     assert.deepEqual(after(({ clients }) => clients[0].frames.push(gap('cursor_unknown'))), ['untold']);
     assert.deepEqual(after(({ clients }) => clients[0].frames.push(gap('queue_overflow'))), []);
     assert.deepEqual(verdict.lives(record().clients[0]).map(({ frames }) => frames.length), [1, 2]);
   });
 
-  test('sees a client that one of two restores resumed in the other without a word', () => {
+  test('finds a client that got only one gap after two restores', () => {
     assert.deepEqual(after(({ restores }) => restores.push({ from: 60, to: 61, until: 62, kept: new Map([['north', 3]]) })), ['untold']);
   });
 
-  test('sees a number that two pasts gave to two operations, whoever was shown them', () => {
+  test('finds a sequence number of two operations in two histories, at one or two clients', () => {
     assert.deepEqual(after(({ clients }) => clients[0].frames.push(frame(9n, 'north 3'))), ['givenTwice']);
     assert.deepEqual(after(({ clients }) => clients.push({ ...clients[0], frames: [gap('cursor_unknown'), frame(9n, 'north 3')] })), ['givenTwice']);
     assert.deepEqual(after(({ clients }) => clients.push({ ...clients[0], frames: [gap('cursor_unknown'), frame(9n, 'north 2')] })), []);
   });
 
-  test('sees a process that ended by itself', () => {
+  test('finds a process that ended by itself', () => {
     assert.deepEqual(after(({ endings }) => (endings[0].at = 60)), ['unexpectedEndings']);
     assert.deepEqual(after(({ endings }) => (endings[0].name = 'edge')), ['unexpectedEndings']);
   });
 
-  test('sees a state that the history lost', () => assert.deepEqual(after(({ kept }) => kept.get('north').delete(2)), ['lostStates']));
+  test('finds a state that is missing from the history', () => assert.deepEqual(after(({ kept }) => kept.get('north').delete(2)), ['lostStates']));
 });
 
 describe('the record', () => {
   const answer = (status, json, headers = {}) => ({ status, json, text: JSON.stringify(json), headers: new Headers(headers) });
   const noted = (...what) => new Answers().note({}, 0, answer(...what));
 
-  test('tells contents apart, and not how fresh they are', () => {
+  test('distinguishes contents, but ignores their freshness', () => {
     const rows = (fresh, tvl) => noted(200, { data: [{ tvl_usd: tvl, freshness_seconds: fresh }] }).content;
     assert.equal(rows(1, 5), rows(2, 5));
     assert.notEqual(rows(1, 5), rows(1, 6));
   });
 
-  test('knows an envelope, and what it lacks', () => {
+  test('recognises a correct error envelope, and what is wrong with others', () => {
     const error = { error: { code: 'SERVICE_UNAVAILABLE', message: 'later', request_id: ID } };
     const head = { 'x-request-id': ID, 'cache-control': 'no-store', 'retry-after': '2' };
     const faulty = (json, change) => noted(503, json, { ...head, ...change }).envelope;
     assert.equal(faulty(error), undefined);
-    assert.equal(noted(503, undefined, head).envelope, 'has no envelope');
+    assert.equal(noted(503, undefined, head).envelope, 'has no error envelope');
     assert.match(faulty(error, { 'x-request-id': ID.replace('0', '1') }), /request id/);
-    assert.match(faulty(error, { 'cache-control': 'public' }), /kept/);
-    assert.match(faulty(error, { 'retry-after': 'soon' }), /come back/);
+    assert.match(faulty(error, { 'cache-control': 'public' }), /cached/);
+    assert.match(faulty(error, { 'retry-after': 'soon' }), /Retry-After/);
   });
 });

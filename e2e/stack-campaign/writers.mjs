@@ -1,12 +1,12 @@
-// Who brings facts: one writer a group of vaults, who gives every vault of it the same new number in one batch, tells of it by an
-// event, and says it again until somebody has said that it is committed.
+// The writers of facts: one writer per group of vaults. A batch sets every vault of the group to the same new number and contains one
+// event; the writer sends it until an origin acknowledges it.
 
 const sleep = (millis) => new Promise((resolve) => setTimeout(resolve, millis));
 const CHAIN = 31337;
 const VAULTS = 4;
-/** A vault's TVL is this and the number of its state. */
+/** A vault's TVL is this amount plus the number of its state. */
 const BASE_USD = 1_000_000;
-const PATIENCE_MILLIS = 10_000;
+const TIMEOUT_MILLIS = 10_000;
 
 /** A group of vaults: a protocol and its members. */
 export class Group {
@@ -17,7 +17,7 @@ export class Group {
     this.vaults = this.addresses.map((address) => `${this.protocol}-${CHAIN}-${address}`);
   }
 
-  /** What is so before the first batch. */
+  /** The facts that are ingested before the first batch, with state 0. */
   beginning(at) {
     const line = (kind, fields) => ({ kind, observed_at: at, source: 'campaign', ...fields });
     return [
@@ -32,7 +32,7 @@ export class Group {
     ];
   }
 
-  /** State `number`, and the event that tells of it. */
+  /** State `number` of every vault, and its event. */
   batch(number, at) {
     const event = {
       kind: 'event', observed_at: at, occurred_at: at, source: 'campaign', event_key: `campaign-${this.name}-${number}`,
@@ -52,14 +52,14 @@ export class Group {
 /** The number of the state that a row shows. */
 export const numberIn = (row) => Math.round(row.tvl_usd - BASE_USD);
 
-/** A batch as the ingest door takes it. */
+/** A batch as the body of an ingest request. */
 export const lines = (batch) => batch.map((line) => JSON.stringify(line)).join('\n');
 
 /** Writes one group, a batch at a time. */
 export class Writer {
-  /** Every batch so far, so that it can be sent again. */
+  /** The bodies of all batches, in order, so that they can be sent again. */
   batches = [];
-  /** Answers that neither took a batch nor said to come again. */
+  /** Responses that neither accepted a batch nor allow a retry. */
   refusals = [];
   stopped = false;
   #resting = false;
@@ -88,23 +88,23 @@ export class Writer {
     const body = lines(this.group.batch(number, at));
     this.batches.push(body);
     this.written.begin(this.group.name, number);
-    await this.#say(body);
+    await this.#send(body);
     this.written.tell(this.group.name, number);
   }
 
-  /** Says it until it is taken. */
-  async #say(body) {
+  /** Sends a batch until an origin acknowledges it. */
+  async #send(body) {
     while (!this.stopped) {
-      const answer = await this.dice.pick(this.origins).operate('/ingest', { method: 'POST', body, timeout: PATIENCE_MILLIS }).catch(() => undefined);
+      const answer = await this.dice.pick(this.origins).operate('/ingest', { method: 'POST', body, timeout: TIMEOUT_MILLIS }).catch(() => undefined);
       if (answer?.status === 200) return;
-      // A process whose clock is behind takes nothing that is ahead of it: another one does, or it later.
+      // An origin whose clock is behind refuses observations ahead of it; the other origin accepts them, or this one later.
       const isAhead = answer?.status === 400 && /ahead|future/.test(answer.text);
       if (answer && answer.status !== 503 && answer.status !== 504 && !isAhead) this.refusals.push(`${answer.status} ${answer.text.slice(0, 200)}`);
       await sleep(100);
     }
   }
 
-  /** Waits until what it says is said, and says nothing more until `goOn`. */
+  /** Waits until the current batch is acknowledged, and sends no more until `goOn`. */
   async rest() {
     this.#resting = true;
     await this.busy;
@@ -114,9 +114,9 @@ export class Writer {
     this.#resting = false;
   }
 
-  /** What an operator does after a restore: what was observed since the backup is sent again. */
+  /** Sends all batches from index `from` again, as an operator does after a restore. */
   async sayAgain(from) {
-    for (const body of this.batches.slice(from)) await this.#say(body);
+    for (const body of this.batches.slice(from)) await this.#send(body);
   }
 
   stop() {

@@ -1,6 +1,6 @@
-//! JSON schemas of the types that write themselves by hand; all others derive theirs.
+//! JSON schemas of the types with a hand-written `Serialize`; all other types derive theirs.
 //!
-//! Only built for the OpenAPI document. A scalar's schema stands where it is used, so that its field's words describe it.
+//! Built only for the OpenAPI document. A scalar's schema is inlined, so that the docs of its field describe it.
 
 use crate::graph::amount::{Share, Usd};
 use crate::graph::check::{Exposure, Finding, FindingKind};
@@ -30,7 +30,7 @@ use alloc::vec::Vec;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 
-/// A type whose schema is always the same, and stands where the type is used.
+/// Types with a constant schema, inlined where they are used.
 macro_rules! scalars {
     ($($name:ty => $schema:tt;)*) => {$(
         impl JsonSchema for $name {
@@ -81,20 +81,20 @@ scalars! {
     Timelock => {"anyOf": [{"type": "integer", "minimum": 0}, {"const": "immutable"}, {"type": "null"}]};
     Signers => {"anyOf": [
         {"type": "object", "required": ["threshold", "owners"], "properties": {
-            "threshold": {"type": "integer", "minimum": 0, "description": "Signatures that are needed."},
-            "owners": {"type": "integer", "minimum": 0, "description": "Accounts that may sign."}
+            "threshold": {"type": "integer", "minimum": 0, "description": "Number of signatures required."},
+            "owners": {"type": "integer", "minimum": 0, "description": "Number of accounts that may sign."}
         }},
         {"type": "string", "enum": ["immutable", "dao", "eoa"]},
         {"type": "null"}
     ]};
     Caps => {"type": "object", "required": ["single_name_pct", "issuer_pct", "floor_pct"], "properties": {
-        "single_name_pct": {"type": "number", "description": "No name weighs more; in percent."},
-        "issuer_pct": {"type": "number", "description": "All names of one issuer together weigh no more; in percent."},
-        "floor_pct": {"type": "number", "description": "A name that would weigh less is left out; in percent."}
+        "single_name_pct": {"type": "number", "description": "Largest weight of one constituent, in percent."},
+        "issuer_pct": {"type": "number", "description": "Largest total weight of one issuer's constituents, in percent."},
+        "floor_pct": {"type": "number", "description": "Smallest weight, in percent; a constituent that would weigh less is left out."}
     }};
 }
 
-/// A type with a name of its own in the document.
+/// Types that appear as named schemas in the document.
 macro_rules! named {
     ($($name:ty as $title:literal => |$generator:ident| $schema:expr;)*) => {$(
         impl JsonSchema for $name {
@@ -114,7 +114,7 @@ macro_rules! named {
 named! {
     ErrorCode as "ErrorCode" => |_generator| {
         let codes: Vec<&str> = ErrorCode::ALL.iter().map(|code| code.as_str()).collect();
-        json_schema!({"type": "string", "enum": codes, "description": "What went wrong, in one word of a closed vocabulary."})
+        json_schema!({"type": "string", "enum": codes, "description": "The error code, one of a closed set."})
     };
     HardFailSet as "HardFailFlags" => |generator| {
         json_schema!({
@@ -124,50 +124,51 @@ named! {
     };
     Dimensions as "Dimensions" => |generator| {
         let value = generator.subschema_for::<Option<MilliPoints>>();
-        object("The sixteen dimensions of an asset.",
-            Dimension::ALL.iter().map(|dimension| (dimension.as_str(), value.clone(), "0 to 10; null where there is no evidence, or the category does not ask.")))
+        object("Scores of an asset in the sixteen risk dimensions.",
+            Dimension::ALL.iter().map(|dimension| (dimension.as_str(), value.clone(),
+                "0 (worst) to 10 (best); null without evidence, or if the asset's category does not use the dimension.")))
     };
     Shown as "BasketConstituent" => |generator| {
         let (score, weight) = (generator.subschema_for::<Option<MilliPoints>>(), generator.subschema_for::<Ppm>());
-        object("A constituent with its weight. One on a withheld chain keeps its weight; everything else of it is null.", [
-            ("id", json_schema!({"type": ["string", "null"]}), "A vault's id, or an asset's."),
-            ("issuer", json_schema!({"type": ["string", "null"]}), "Who stands behind it: what the issuer cap groups by."),
-            ("score", score, "The published score that it was weighed by, 0 to 10."),
-            ("score_mp", json_schema!({"type": ["integer", "null"]}), "The same in thousandths of a point: what the content hash covers."),
-            ("weight", weight, "Its part of the basket, as a fraction."),
-            ("weight_ppm", json_schema!({"type": "integer"}), "The same in parts per million: what the content hash covers."),
+        object("A constituent of a basket. If its chain is withheld, all fields except the weights are null.", [
+            ("id", json_schema!({"type": ["string", "null"]}), "Id of the vault or asset."),
+            ("issuer", json_schema!({"type": ["string", "null"]}), "The issuer, by which the issuer cap groups constituents."),
+            ("score", score, "The published score that the weight was computed from, 0 to 10."),
+            ("score_mp", json_schema!({"type": ["integer", "null"]}), "`score` in thousandths of a point; covered by the content hash."),
+            ("weight", weight, "Weight in the basket, as a fraction."),
+            ("weight_ppm", json_schema!({"type": "integer"}), "`weight` in parts per million; covered by the content hash."),
         ])
     };
     Exposure as "CheckExposure" => |generator| {
         let (usd, share) = (generator.subschema_for::<Usd>(), generator.subschema_for::<Ppm>());
-        object("What of the portfolio is behind one key.", [
-            ("key", json_schema!({"type": "string"}), "The curator, bridge, feed and so on."),
-            ("usd", usd, "Through all mappings, in USD as decimal text; the amounts of a dimension add up."),
-            ("share", share.clone(), "Of the portfolio, as a fraction."),
-            ("verified", json_schema!({"type": "boolean"}), "Whether every mapping that contributes is backed by a source."),
-            ("confidence", share, "The least confidence of those mappings, 0 to 1."),
+        object("A portfolio's exposure to one key of a dimension.", [
+            ("key", json_schema!({"type": "string"}), "Identifier of the asset, curator, bridge, feed or other key."),
+            ("usd", usd, "Amount through all mappings, in USD as decimal text."),
+            ("share", share.clone(), "Share of the portfolio, as a fraction."),
+            ("verified", json_schema!({"type": "boolean"}), "Whether every contributing mapping is backed by a source."),
+            ("confidence", share, "Lowest confidence of the contributing mappings, 0 to 1."),
         ])
     };
     Finding as "CheckFinding" => |generator| {
         let (usd, share) = (generator.subschema_for::<Usd>(), generator.subschema_for::<Ppm>());
-        object("An exposure that its limit has something to say about.", [
-            ("limit", json_schema!({"type": "string"}), "The field of `limits` that was asked for."),
-            ("dimension", generator.subschema_for::<ExposureDimension>(), "What is grouped."),
-            ("key", json_schema!({"type": "string"}), "The curator, bridge, feed and so on."),
-            ("kind", generator.subschema_for::<FindingKind>(), "How it stands to the limit."),
-            ("maxShare", share.clone(), "The limit, as a fraction."),
-            ("share", share.clone(), "What is behind the key, as a fraction of the portfolio."),
-            ("usd", usd.clone(), "The same in USD, as decimal text."),
-            ("verifiedUsd", usd, "What of it is there through mappings that can reject alone."),
-            ("verified", json_schema!({"type": "boolean"}), "Whether every mapping that contributes is backed by a source."),
-            ("confidence", share, "The least confidence of those mappings, 0 to 1."),
+        object("An exposure that is near or above its limit.", [
+            ("limit", json_schema!({"type": "string"}), "The field of `limits` that sets the limit."),
+            ("dimension", generator.subschema_for::<ExposureDimension>(), "The dimension that the limit applies to."),
+            ("key", json_schema!({"type": "string"}), "Identifier of the asset, curator, bridge, feed or other key."),
+            ("kind", generator.subschema_for::<FindingKind>(), "How the exposure relates to the limit."),
+            ("maxShare", share.clone(), "The limit, as a fraction of the portfolio."),
+            ("share", share.clone(), "Exposure to the key, as a fraction of the portfolio."),
+            ("usd", usd.clone(), "Exposure to the key, in USD as decimal text."),
+            ("verifiedUsd", usd, "Part of `usd` through verified mappings with a confidence of at least 0.80, which alone can cause a rejection."),
+            ("verified", json_schema!({"type": "boolean"}), "Whether every contributing mapping is backed by a source."),
+            ("confidence", share, "Lowest confidence of the contributing mappings, 0 to 1."),
         ])
     };
     AssetFacets as "AssetFacets" => |_generator| {
         let (text, chain) = (json_schema!({"type": "string"}), json_schema!({"type": "integer"}));
         let tier = Tier::ALL.iter().map(|tier| tier.as_str()).chain(["unknown"]).collect::<Vec<_>>();
         let tier = json_schema!({"type": "string", "enum": tier});
-        object("How many assets carry each value, most frequent first; what is not known counts as `(unknown)`.", [
+        object("Assets per value of each field, most frequent first; unknown values count as `(unknown)`, in `risk_tiers` as `unknown`.", [
             ("chains", "chain_id", chain),
             ("categories", "category", text.clone()),
             ("review_statuses", "review_status", text.clone()),
@@ -179,8 +180,8 @@ named! {
             ("auditors", "auditor", text),
         ].map(|(list, field, value)| {
             let count = json_schema!({"type": "integer", "minimum": 0});
-            let row = object("", [(field, value, "The value."), ("count", count, "Assets that carry it.")]);
-            (list, json_schema!({"type": "array", "items": row}), "How often each value occurs.")
+            let row = object("", [(field, value, "A value of the field."), ("count", count, "Number of assets with this value.")]);
+            (list, json_schema!({"type": "array", "items": row}), "Values of the field with their number of assets.")
         }))
     };
 }
@@ -197,7 +198,7 @@ impl<V: JsonSchema> JsonSchema for ByName<V> {
     }
 }
 
-/// An object all of whose members are always written.
+/// An object with the given members, all of them required.
 fn object<'a>(about: &str, members: impl IntoIterator<Item = (&'a str, Schema, &'a str)>) -> Schema {
     let (mut properties, mut required) = (Map::new(), Vec::new());
     for (name, mut schema, about) in members {

@@ -55,7 +55,7 @@ fn is_more_with_key(offset: u64, rows: u64) -> bool {
 
 /// How far back a caller without a key may ask for changes, in days.
 const KEYLESS_LOOKBACK_DAYS: i64 = 30;
-/// The same in seconds.
+/// How far back a caller without a key may ask for changes, in seconds.
 pub const KEYLESS_LOOKBACK_SECONDS: i64 = KEYLESS_LOOKBACK_DAYS * 86_400;
 
 /// Checks that the caller may ask for changes since `since`.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Plan {
-    /// Scores, registry, events and exports.
+    /// Scores, the registry, events and exports.
     Data,
     /// All of `data`, and look-through, graph checks, signed decisions and webhooks.
     Decisioning,

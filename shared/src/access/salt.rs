@@ -1,4 +1,4 @@
-//! The secret key of the hashes that stand for client addresses, so that outsiders cannot compute which addresses share a counter.
+//! The secret key of the hashes of client addresses, so that outsiders cannot compute which addresses share a counter.
 
 use alloc::string::ToString;
 use core::fmt;

@@ -28,7 +28,7 @@ pub struct Deprecated {
     pub place: Place,
     /// Dotted path from the row or object that the route returns or accepts, such as `institutional.aum_usd`.
     pub field: &'static str,
-    /// What to use instead: a clause of the field's description in the OpenAPI document.
+    /// What to use instead, as plain text without Markdown: a clause of the OpenAPI document and of the guide.
     pub instead: &'static str,
     /// Announced removal date as an HTTP date, the value of `Sunset` (RFC 8594).
     pub sunset: Option<&'static str>,
@@ -46,12 +46,12 @@ macro_rules! fields {
     };
 }
 
-const BY_PROTOCOL: &str = "use the same field of each entry of `protocols`";
+const BY_PROTOCOL: &str = "use the same field of each entry of protocols";
 
 fields! {
-    CANONICAL_PRODUCT_ID = "canonical_product_id", "use `product_id`, because different products may share a symbol";
-    INSTITUTIONAL_AUM = "institutional.aum_usd", "use `canonical_aum`";
-    AUM_SCOPE = "aum_scope", "use `canonical_aum`";
+    CANONICAL_PRODUCT_ID = "canonical_product_id", "use product_id, because different products may share a symbol";
+    INSTITUTIONAL_AUM = "institutional.aum_usd", "use canonical_aum";
+    AUM_SCOPE = "aum_scope", "use canonical_aum";
     BREACH_OBSERVED_AT = "observedAt", BY_PROTOCOL;
     BREACH_PROTOCOL_ID = "protocolId", BY_PROTOCOL;
     BREACH_SOURCE = "source", BY_PROTOCOL;
@@ -67,11 +67,11 @@ impl Route {
     /// The headers that announce the deprecated fields of a response; none if it has no such fields.
     pub fn deprecation_headers(&self) -> impl Iterator<Item = (&'static str, Cow<'static, str>)> {
         let mut fields = self.deprecated.iter().filter(|field| field.place == Place::Answer).peekable();
-        let has_fields = fields.peek().is_some();
+        let has_any = fields.peek().is_some();
         let ends = fields.find_map(|field| field.sunset);
-        let since = has_fields.then(|| (headers::DEPRECATION, Cow::Owned(format!("@{DEPRECATED_SINCE}"))));
-        let guide = has_fields
-            .then(|| (headers::LINK, Cow::Owned(format!("<{GUIDE}>; rel=\"deprecation\"; type=\"text/html\""))));
+        let since = has_any.then(|| (headers::DEPRECATION, Cow::Owned(format!("@{DEPRECATED_SINCE}"))));
+        let guide =
+            has_any.then(|| (headers::LINK, Cow::Owned(format!("<{GUIDE}>; rel=\"deprecation\"; type=\"text/html\""))));
         let sunset = ends.map(|date| (headers::SUNSET, Cow::Borrowed(date)));
         since.into_iter().chain(guide).chain(sunset)
     }
@@ -89,11 +89,7 @@ mod tests {
         assert_eq!(sent[0], ("deprecation", "@1795219200".into()));
         assert_eq!(sent[1], ("link", "</v1/docs#deprecated>; rel=\"deprecation\"; type=\"text/html\"".into()));
         assert_eq!(sent.len(), 2, "no removal date was announced");
-        assert_eq!(
-            RouteId::GraphCheck.route().deprecation_headers().count(),
-            0,
-            "its response has no deprecated field"
-        );
+        assert_eq!(RouteId::GraphCheck.route().deprecation_headers().count(), 0, "only its request has one");
         assert_eq!(RouteId::VaultList.route().deprecation_headers().count(), 0);
     }
 

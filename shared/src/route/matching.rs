@@ -1,4 +1,4 @@
-//! From method and path to a row of the table. One matcher for both hosts, so that they cannot disagree.
+//! Finds the route for a method and a path. Both hosts use this matcher, so they cannot disagree.
 
 use super::entry::Route;
 use super::row::Method;
@@ -22,7 +22,7 @@ impl Found {
         self.path.get(index).map_or("", String::as_str)
     }
 
-    /// The path in its one spelling: each parameter encoded again.
+    /// The path in canonical form: each parameter is percent-encoded again.
     pub fn canonical_path(&self) -> String {
         let mut values = self.path.iter();
         let mut out = String::new();
@@ -37,14 +37,14 @@ impl Found {
     }
 }
 
-/// What the table has for a method and path.
+/// The result of matching a method and a path.
 #[derive(Debug, Clone)]
 pub enum Matching {
-    /// This route.
+    /// The route of this method and path.
     Found(Found),
-    /// The path, for these other methods: the value of `Allow`.
+    /// The path exists, but only for other methods; this is the value of `Allow`.
     WrongMethod(&'static str),
-    /// No such path.
+    /// The path does not exist.
     NotFound,
 }
 
@@ -53,14 +53,14 @@ pub fn parameter_name(segment: &'static str) -> Option<&'static str> {
     segment.strip_prefix('{')?.strip_suffix('}')
 }
 
-/// What tells most templates from a path before any segment is looked at.
+/// Properties of a template that exclude most paths before any segment is compared.
 #[derive(Clone, Copy)]
 struct Outline {
-    /// Separators of the template, and of every path that has its form.
+    /// Number of separators in the template, and in every path that matches it.
     separators: usize,
-    /// Bytes before the first parameter: every path of its form begins with them.
+    /// Length of the text before the first parameter. Every path that matches begins with this text.
     head: usize,
-    /// The template has no parameter: there is one path of its form.
+    /// Whether the template has no parameter, so that only one path matches it.
     is_literal: bool,
 }
 
@@ -82,7 +82,7 @@ impl Outline {
         outline
     }
 
-    /// False where the path cannot have the template's form.
+    /// False if the path cannot match the template.
     fn fits(&self, template: &str, path: &str, separators: usize) -> bool {
         self.separators == separators
             && (!self.is_literal || template.len() == path.len())
@@ -91,7 +91,7 @@ impl Outline {
 }
 
 /// The outline of each row, in the table's order.
-#[expect(clippy::indexing_slicing, reason = "the compiler makes it, and would not compile an index out of bounds")]
+#[expect(clippy::indexing_slicing, reason = "evaluated at compile time; an index out of bounds would not compile")]
 static OUTLINES: [Outline; ROUTES.len()] = {
     let mut outlines = [Outline { separators: 0, head: 0, is_literal: true }; ROUTES.len()];
     let mut at = 0;
@@ -104,7 +104,7 @@ static OUTLINES: [Outline; ROUTES.len()] = {
 
 /// Finds the route for `method` and the raw (still encoded) `path`, without its query.
 ///
-/// The most literal template wins (`/v1/vaults/batch` before `/v1/vaults/{id}`), and it alone decides about the method.
+/// The template with the most literal segments wins (`/v1/vaults/batch` before `/v1/vaults/{id}`), and only its methods are allowed.
 pub fn match_route(method: Option<Method>, path: &str) -> Matching {
     let separators = path.bytes().filter(|byte| *byte == b'/').count();
     let fitting = || {
@@ -129,7 +129,7 @@ pub fn match_route(method: Option<Method>, path: &str) -> Matching {
     }
 }
 
-/// How many segments match literally; `None` when the path has not the template's form.
+/// Number of segments that match literally; `None` if the path does not match the template.
 fn literal_segments(template: &'static str, path: &str) -> Option<u32> {
     let mut segments = path.split('/');
     let mut literals = 0;
@@ -144,25 +144,25 @@ fn literal_segments(template: &'static str, path: &str) -> Option<u32> {
     segments.next().is_none().then_some(literals)
 }
 
-/// Parameters that may hold a separator, encoded: some assets' symbols are spelled with one. They are looked up and nothing else.
-const WITH_SEPARATORS: [&str; 1] = ["symbol"];
+/// Parameters that may contain an encoded slash, because some asset symbols contain one. Their values are used for look-ups only.
+const MAY_CONTAIN_SLASH: [&str; 1] = ["symbol"];
 
-/// The decoded parameters; `None` for a broken escape, for one that hides a path separator or a control character, and for `.` and
-/// `..`. URL parsers take those two for steps in the path, also when they are escaped, so no spelling of them could be forwarded.
+/// The decoded parameters; `None` for an invalid escape, for an escaped path separator or control character, and for `.` and `..`.
+/// URL parsers resolve these two as path steps even when they are escaped, so they cannot be forwarded in any spelling.
 fn values(template: &'static str, path: &str) -> Option<Vec<String>> {
     template
         .split('/')
         .zip(path.split('/'))
         .filter_map(|(wanted, segment)| Some((parameter_name(wanted)?, segment)))
         .map(|(name, segment)| {
-            let hides = |c: char| c == '\\' || (c == '/' && !WITH_SEPARATORS.contains(&name));
+            let hides = |c: char| c == '\\' || (c == '/' && !MAY_CONTAIN_SLASH.contains(&name));
             percent::decode(segment, false)
                 .filter(|value| value != "." && value != ".." && !value.chars().any(|c| c.is_control() || hides(c)))
         })
         .collect()
 }
 
-/// The `Allow` header of a template: HEAD comes with GET, OPTIONS with everything.
+/// The `Allow` header of a template: GET implies HEAD, and every path has OPTIONS.
 fn allow(template: &str) -> &'static str {
     let has = |method| ROUTES.iter().any(|route| route.path == template && route.method == method);
     match (has(Method::Get), has(Method::Post), has(Method::Delete)) {
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn each_route_is_found_by_its_own_template() {
+    fn every_route_is_found_by_its_own_template() {
         for route in ROUTES {
             let path: Vec<_> =
                 route.path.split('/').map(|segment| parameter_name(segment).map_or(segment, |_| "x")).collect();
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_literal_path_wins_over_a_parameter_and_decides_about_the_method() {
+    fn a_literal_path_wins_over_a_parameter_and_determines_the_methods() {
         assert_eq!(found(Method::Post, "/v1/vaults/batch").unwrap().route.id, RouteId::VaultBatch);
         assert!(matches!(match_route(Some(Method::Get), "/v1/vaults/batch"), Matching::WrongMethod("POST, OPTIONS")));
         assert!(matches!(match_route(Some(Method::Post), "/v1/vaults"), Matching::WrongMethod("GET, HEAD, OPTIONS")));
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_hides_a_separator_is_no_path_of_ours() {
+    fn a_path_with_an_escaped_separator_or_a_malformed_segment_is_not_found() {
         for path in [
             "/v1/vaults/a%2fb",
             "/v1/vaults/a%5Cb",
@@ -247,13 +247,13 @@ mod tests {
     }
 
     #[test]
-    fn a_symbol_may_hold_a_slash_that_stays_encoded() {
+    fn a_symbol_may_contain_a_slash_which_stays_encoded() {
         let found = found(Method::Get, "/v1/assets/s%2flvlUSD/history").unwrap();
         assert_eq!((found.route.id, found.param(0)), (RouteId::AssetSymbolHistory, "s/lvlUSD"));
         assert_eq!(found.canonical_path(), "/v1/assets/s%2FlvlUSD/history");
     }
 
-    /// A path near the table's: one of its templates, with every parameter and at most one other segment replaced.
+    /// A path similar to one of the table: a template with every parameter and at most one other segment replaced.
     fn near_path() -> impl Strategy<Value = String> {
         (0..ROUTES.len(), "[a-z0-9:%{}]{0,6}", 0..8_usize).prop_map(|(at, other, which)| {
             let segment = |(place, segment): (usize, &'static str)| match parameter_name(segment) {
@@ -266,17 +266,17 @@ mod tests {
 
     proptest! {
         #[test]
-        fn an_outline_keeps_every_path_of_its_templates_form(path in prop_oneof![near_path(), "[a-z0-9/{}]{0,40}"]) {
+        fn an_outline_excludes_no_path_that_matches_its_template(path in prop_oneof![near_path(), "[a-z0-9/{}]{0,40}"]) {
             let separators = path.bytes().filter(|byte| *byte == b'/').count();
             for (route, outline) in ROUTES.iter().zip(&OUTLINES) {
                 if literal_segments(route.path, &path).is_some() {
-                    prop_assert!(outline.fits(route.path, &path, separators), "{} is of the form of {}", path, route.path);
+                    prop_assert!(outline.fits(route.path, &path, separators), "{} matches {}", path, route.path);
                 }
             }
         }
 
         #[test]
-        fn no_path_breaks_the_matcher(path in "[a-z0-9/%._~{}-]{0,60}") {
+        fn every_path_that_matches_has_a_canonical_form_that_matches_again(path in "[a-z0-9/%._~{}-]{0,60}") {
             if let Matching::Found(found) = match_route(Some(Method::Get), &path) {
                 let canonical = found.canonical_path();
                 prop_assert!(matches!(match_route(Some(Method::Get), &canonical), Matching::Found(again) if again.path == found.path));

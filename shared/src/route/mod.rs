@@ -1,13 +1,13 @@
-//! The route table and what reads it: matching a path, parsing a query.
+//! The route table, path matching and query parsing.
 //!
-//! The table is the only place that knows a route's method, path, access, family, cache policy, parameters and errors. Both
-//! hosts match on [`RouteId`] without a catch-all arm, so a route that nobody answers does not compile.
+//! The table is the only definition of a route's method, path, access, rate-limit class, cache policy, parameters and errors. Both
+//! hosts match on [`RouteId`] without a catch-all arm, so a route without a handler does not compile.
 //!
 //! # Invariants
 //!
-//! - A parameter that a route does not have reaches neither a cache key nor the origin; the edge names it to its caller (`unknown.rs`,
+//! - A parameter that a route does not have reaches neither a cache key nor the origin; the edge reports its name to the caller (`unknown.rs`,
 //!   `e2e/ignored.test.mjs`).
-//! - An inclusive upper bound in whole milliseconds covers its whole millisecond (`Query::until`), because instants are stored in microseconds
+//! - An inclusive upper bound in whole milliseconds covers its whole millisecond (`kinds::Until`), because instants are stored in microseconds
 //!   (`tests/it/shown_instants.rs`).
 
 pub mod bounds;

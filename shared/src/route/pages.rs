@@ -1,32 +1,32 @@
-//! How a query asks for rows of a list, on routes where callers without a key reach only the first rows.
+//! The paging parameters of routes on which callers without a key reach only the first rows.
 
 use super::query::Query;
 use crate::wire::page::PageRequest;
 
-/// Which parameters of a route say what rows are wanted, by their places in the row. `None` in the route table: the answer is no list, or one
-/// that everybody may read to its end.
+/// The paging parameters of a route, by their position among its query parameters. The route table has `None` for routes that return no list,
+/// and for lists that every caller may read to the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pages {
     /// Numbered pages.
     Numbered {
-        /// The parameter that holds the page's number.
+        /// Position of the parameter with the page number.
         number: usize,
-        /// The parameter that holds the rows per page.
+        /// Position of the parameter with the number of rows per page.
         size: usize,
-        /// Pages beyond this one are empty.
+        /// The last page; later pages are empty.
         last: u64,
     },
-    /// Rows to skip, and rows to return.
+    /// A number of rows to skip and a number of rows to return.
     Offset {
-        /// The parameter that holds the rows to skip.
+        /// Position of the parameter with the number of rows to skip.
         offset: usize,
-        /// The parameter that holds the rows to return.
+        /// Position of the parameter with the number of rows to return.
         size: usize,
     },
 }
 
 impl Pages {
-    /// The rows that a query reaches: how many precede them, and how many they are. `None` beyond the last page.
+    /// The rows that a query selects: the number of rows before them, and their own number. `None` beyond the last page.
     pub fn rows(self, query: &Query) -> Option<(u64, u64)> {
         match self {
             Pages::Numbered { .. } => self.page(query).map(|page| (page.offset(), page.size)),
@@ -34,12 +34,12 @@ impl Pages {
         }
     }
 
-    /// The numbered page that a query asks for; `None` beyond the last page, and for an offset.
+    /// The numbered page that a query selects; `None` beyond the last page, and if the route uses an offset.
     pub fn page(self, query: &Query) -> Option<PageRequest> {
         self.any_page(query).filter(|page| page.number <= self.last())
     }
 
-    /// The same without regard to the last page.
+    /// Like [`Pages::page`], but not limited to the last page.
     pub(super) fn any_page(self, query: &Query) -> Option<PageRequest> {
         match self {
             Pages::Numbered { number, size, .. } => Some(PageRequest::new(query.count(number), query.count(size))),
@@ -47,7 +47,7 @@ impl Pages {
         }
     }
 
-    /// The places of the parameters in the row.
+    /// The positions of both parameters.
     pub(super) const fn places(self) -> [usize; 2] {
         match self {
             Pages::Numbered { number, size, .. } => [number, size],

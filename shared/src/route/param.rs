@@ -2,23 +2,23 @@
 
 use crate::wire::Timestamp;
 
-/// What becomes of a whole number above its maximum. Below the minimum, and for anything that is no number, it is always 400.
+/// Handling of a whole number above its maximum. A number below the minimum, or a value that is not a number, is always answered with 400.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnOverflow {
-    /// The maximum is taken instead: page sizes, points, days.
+    /// The maximum is used instead: page sizes, points, days.
     Clamp,
     /// 400 `INVALID_PARAMETER`.
     Reject,
 }
 
-/// What becomes of a value that a parameter does not take.
+/// Handling of a value that a parameter does not accept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnInvalid {
-    /// 400 `INVALID_PARAMETER`: the rule.
+    /// 400 `INVALID_PARAMETER`, the default.
     Reject,
-    /// It counts as not given, where the interface says "ignored".
+    /// The parameter counts as absent.
     Ignore,
-    /// Nothing can match it, where the interface answers an empty page: [`Value::Nothing`].
+    /// The filter matches nothing, so the page is empty: [`Value::Nothing`].
     SelectsNothing,
 }
 
@@ -27,51 +27,51 @@ pub enum OnInvalid {
 pub enum Kind {
     /// A whole number.
     Int {
-        /// Smallest value taken.
+        /// Minimum, inclusive.
         min: i64,
-        /// Greatest value taken.
+        /// Maximum, inclusive.
         max: i64,
-        /// What becomes of greater ones.
+        /// Handling of larger numbers.
         above: OnOverflow,
     },
-    /// A decimal number; out of range is 400.
+    /// A decimal number; a number out of range is not accepted.
     Decimal {
-        /// Smallest value taken.
+        /// Minimum, inclusive.
         min: f64,
-        /// Greatest value taken.
+        /// Maximum, inclusive.
         max: f64,
     },
-    /// `true` or `false`, in any case.
+    /// `true` or `false`, in any letter case.
     Flag,
-    /// One of a few words, exactly as listed.
+    /// One of the listed words, written exactly as listed.
     Choice(&'static [&'static str]),
-    /// One of a few words, in any case.
+    /// One of the listed words, in any letter case.
     Word(&'static [&'static str]),
-    /// A comma-separated list out of a few words, in any case.
+    /// A comma-separated list of the listed words, in any letter case.
     Choices(&'static [&'static str]),
-    /// A comma-separated list of names or ids, folded to lower case, sorted, without repeats; at most 50.
+    /// A comma-separated list of names or ids, at most 50 different ones. The value is lower-cased, sorted and without duplicates.
     Names,
-    /// Free text of at most so many characters, trimmed.
+    /// Free text, trimmed.
     Text {
-        /// Most characters taken.
+        /// Maximum length, in characters.
         max: usize,
     },
-    /// Text whose meaning is the route's affair, so that none is refused here: taken as it came, empty too. Of a longer one
-    /// only the first [`VERBATIM`] characters and one more are kept, enough to see that it is longer.
+    /// Text that the route itself interprets: it is accepted unchanged, even if it is empty. At most [`VERBATIM`] characters and one more are
+    /// kept; the extra character shows that the text was longer.
     Verbatim,
     /// An ISO 8601 instant.
     Instant,
 }
 
-/// Characters of a verbatim text that may mean something.
+/// Maximum length of a meaningful verbatim text, in characters.
 pub const VERBATIM: usize = 64;
 
-/// What the names of a filter are looked up in.
+/// The registry in which the names of a filter are looked up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Registry {
-    /// Chains, by slug or number.
+    /// Chains, by slug or chain id.
     Chains,
-    /// The same on the loss board, where `0` and `unmapped` select cases without a chain of ours.
+    /// Chains on the loss board, where `0` and `unmapped` select cases without a known chain.
     ChainsOrUnmapped,
     /// Protocols, by id.
     Protocols,
@@ -80,18 +80,18 @@ pub enum Registry {
 }
 
 impl Registry {
-    /// Whether a filter takes `name` though it is no entry.
+    /// Whether a filter accepts `name` although it is not an entry of the registry.
     pub fn has_word(self, name: &str) -> bool {
         self == Registry::ChainsOrUnmapped && matches!(name, "0" | "unmapped")
     }
 }
 
-/// The value an absent parameter has.
+/// The value of an absent parameter.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Default {
-    /// None: absent is a meaning of its own.
+    /// No value: absence has its own meaning.
     Absent,
-    /// None: absent is 400 `MISSING_PARAMETER`.
+    /// No value: absence is answered with 400 `MISSING_PARAMETER`.
     Required,
     /// This number.
     Int(i64),
@@ -102,23 +102,23 @@ pub enum Default {
 /// One query parameter of a route.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Param {
-    /// The name the document uses.
+    /// The name that the OpenAPI document uses.
     pub name: &'static str,
-    /// Other names that mean the same.
+    /// Other names of the parameter.
     pub aliases: &'static [&'static str],
     /// Type and bounds.
     pub kind: Kind,
     /// The value when it is absent.
     pub default: Default,
-    /// What becomes of other values.
+    /// Handling of values that are not accepted.
     pub misfit: OnInvalid,
-    /// How a text is written that the route takes, as a regular expression, where it refuses others ([`crate::model::spelling`]).
+    /// Regular expression of the texts that the route accepts ([`crate::model::spelling`]), for the OpenAPI document. The handler checks the text.
     pub pattern: Option<&'static str>,
-    /// What the names of this filter are looked up in, where callers are told of unknown ones.
+    /// The registry in which the names of this filter are looked up, if unknown names are reported to the caller.
     pub registry: Option<Registry>,
-    /// Which of the aliases are on their way out.
+    /// The deprecated aliases.
     pub former: &'static [&'static str],
-    /// One sentence for the document.
+    /// The description in the OpenAPI document.
     pub about: &'static str,
 }
 
@@ -149,33 +149,33 @@ impl Param {
         Param { default: Default::Int(default), ..Self::new(name, Kind::Int { min, max, above }, about) }
     }
 
-    /// A whole number from `min` to `max` whose absence is a meaning of its own; it reads as 0, which lies below `min`.
+    /// A whole number from `min` to `max` without a default. `Query::count` reads an absent one as 0, which is below `min`.
     pub const fn optional_int(name: &'static str, min: i64, max: i64, above: OnOverflow, about: &'static str) -> Self {
         Self::new(name, Kind::Int { min, max, above }, about)
     }
 
     /// `page`, counted from 1.
     pub const fn page(name: &'static str) -> Self {
-        Self::int(name, 1, u32::MAX as i64, 1, OnOverflow::Clamp, "The page, counted from 1.")
+        Self::int(name, 1, u32::MAX as i64, 1, OnOverflow::Clamp, "Page number, counted from 1.")
     }
 
-    /// A page size: clamped to `max`.
+    /// A page size, clamped to `max`.
     pub const fn size(name: &'static str, default: i64, max: i64) -> Self {
-        Self::int(name, 1, max, default, OnOverflow::Clamp, "Rows per page; a greater number counts as the maximum.")
+        Self::int(name, 1, max, default, OnOverflow::Clamp, "Maximum number of rows; a larger number is reduced to it.")
     }
 
-    /// `limit` of a list that is given whole where it is absent.
+    /// `limit` of a list that is returned in full when `limit` is absent.
     pub const fn optional_size() -> Self {
         Self::optional_int(
             "limit",
             1,
             1_000,
             OnOverflow::Clamp,
-            "Rows per page; a greater number counts as the maximum. Without it every row is on the first page.",
+            "Rows per page; a larger number counts as the maximum. When absent, the first page contains all rows.",
         )
     }
 
-    /// A decimal number between two bounds.
+    /// A decimal number from `min` to `max`.
     pub const fn decimal(name: &'static str, min: f64, max: f64, about: &'static str) -> Self {
         Self::new(name, Kind::Decimal { min, max }, about)
     }
@@ -185,17 +185,17 @@ impl Param {
         Self::new(name, Kind::Flag, about)
     }
 
-    /// One of a few words, without a default.
+    /// One of the listed words, without a default.
     pub const fn choice(name: &'static str, words: &'static [&'static str], about: &'static str) -> Self {
         Self::new(name, Kind::Choice(words), about)
     }
 
-    /// One of a few words in any case, without a default.
+    /// One of the listed words in any letter case, without a default.
     pub const fn word(name: &'static str, words: &'static [&'static str], about: &'static str) -> Self {
         Self::new(name, Kind::Word(words), about)
     }
 
-    /// A comma-separated list out of a few words.
+    /// A comma-separated list of the listed words.
     pub const fn choices(name: &'static str, words: &'static [&'static str], about: &'static str) -> Self {
         Self::new(name, Kind::Choices(words), about)
     }
@@ -210,7 +210,7 @@ impl Param {
         Self::new(name, Kind::Text { max }, about)
     }
 
-    /// Text that the route itself judges.
+    /// Text that the route itself interprets.
     pub const fn verbatim(name: &'static str, about: &'static str) -> Self {
         Self::new(name, Kind::Verbatim, about)
     }
@@ -220,53 +220,53 @@ impl Param {
         Self::new(name, Kind::Instant, about)
     }
 
-    /// The same with other names that mean the same.
+    /// Adds other names.
     pub const fn alias(self, aliases: &'static [&'static str]) -> Self {
         Param { aliases, ..self }
     }
 
-    /// The same with former names, which go on meaning it until they are gone.
+    /// Adds deprecated names, which are accepted until they are removed.
     pub const fn former(self, names: &'static [&'static str]) -> Self {
         Param { aliases: names, former: names, ..self }
     }
 
-    /// The same, and the route refuses a text that is not written so.
+    /// Publishes the pattern of the texts that the route accepts.
     pub const fn written(self, pattern: &'static str) -> Self {
         Param { pattern: Some(pattern), ..self }
     }
 
-    /// The same, and callers are told of names that the registry does not have.
+    /// Reports names that the registry does not have to the caller.
     pub const fn of(self, registry: Registry) -> Self {
         Param { registry: Some(registry), ..self }
     }
 
-    /// The same, and absent is an error.
+    /// Makes the parameter required.
     pub const fn required(self) -> Self {
         Param { default: Default::Required, ..self }
     }
 
-    /// The same with a word as the default.
+    /// Sets a word as the default.
     pub const fn default(self, word: &'static str) -> Self {
         Param { default: Default::Choice(word), ..self }
     }
 
-    /// The same, and what it does not take counts as not given.
+    /// Ignores values that are not accepted, as if the parameter were absent.
     pub const fn or_ignored(self) -> Self {
         Param { misfit: OnInvalid::Ignore, ..self }
     }
 
-    /// The same, and what it does not take matches nothing.
+    /// Lets values that are not accepted match nothing.
     pub const fn or_nothing(self) -> Self {
         Param { misfit: OnInvalid::SelectsNothing, ..self }
     }
 
-    /// Whether `name` means this parameter.
+    /// Whether `name` is the name or an alias of this parameter.
     pub fn is_called(&self, name: &str) -> bool {
         self.name == name || self.aliases.contains(&name)
     }
 }
 
-/// A parsed value. Lists are sorted and without repeats, so that equal requests are equal values.
+/// A parsed value. Lists are sorted and without duplicates, so that equivalent requests have equal values.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     /// A whole number within its bounds.
@@ -281,10 +281,10 @@ pub enum Value {
     Choices(alloc::vec::Vec<&'static str>),
     /// Lower-cased names, sorted.
     Names(alloc::vec::Vec<alloc::string::String>),
-    /// Trimmed, never empty.
+    /// Text: trimmed and not empty, except for a verbatim text, which is unchanged.
     Text(alloc::string::String),
     /// An instant.
     Instant(Timestamp),
-    /// A value that nothing can match, whatever it was.
+    /// A value that matches nothing; its text is not kept.
     Nothing,
 }

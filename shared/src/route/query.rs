@@ -1,7 +1,7 @@
-//! Query strings: parsed by a route's parameters, and printed again in one canonical form.
+//! Parses query strings by a route's parameters, and prints them in canonical form.
 //!
-//! Unknown parameters are dropped here: they reach neither a cache key nor the origin. The caller is told their names, and with
-//! `strict=true` they are refused. Every fault is told at once.
+//! Unknown parameters are dropped here, so they reach neither a cache key nor the origin. Their names are reported to the caller; with
+//! `strict=true` they are refused. An error lists every fault of the query.
 
 use super::bounds::LIST_NAMES;
 use super::param::{Default, Kind, OnInvalid, OnOverflow, Param, VERBATIM, Value};
@@ -14,10 +14,10 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::Write;
 
-/// How [`Value::Nothing`] is spelled: no word is it, and no text may hold it, so it reads back as nothing.
+/// The canonical text of [`Value::Nothing`]. It is not a listed word, and texts must not contain it, so it is parsed as `Nothing` again.
 const NOTHING: &str = "\0";
 
-/// A route's query: each parameter's value, given or by default.
+/// A parsed query: the value of each parameter of the route, given or by default.
 #[derive(Debug, Clone)]
 pub struct Query {
     params: &'static [Param],
@@ -26,7 +26,7 @@ pub struct Query {
     strict: bool,
 }
 
-/// Two queries are equal when they ask for the same.
+/// Queries are equal if they have the same values; ignored parameters and `strict` do not matter.
 impl PartialEq for Query {
     fn eq(&self, other: &Self) -> bool {
         self.params == other.params && self.values == other.values
@@ -34,7 +34,7 @@ impl PartialEq for Query {
 }
 
 impl Query {
-    /// Reads the text behind `?`. Fails with a 400 that names every parameter at fault, with its bounds.
+    /// Parses the text after `?`. The error is a 400 that names every invalid parameter with its bounds.
     pub fn parse(params: &'static [Param], text: &str) -> Result<Query, ApiError> {
         let mut values: Vec<Option<Value>> = params.iter().map(|_| None).collect();
         let mut seen: Vec<bool> = params.iter().map(|_| false).collect();
@@ -101,12 +101,12 @@ impl Query {
         Ok(Query { params, values, ignored, strict })
     }
 
-    /// The value of `X-Service-Ignored-Parameters`: parameters that the route does not have, if there were any.
+    /// The value of `X-Service-Ignored-Parameters`: the given parameters that the route does not have; `None` if there are none.
     pub fn ignored(&self) -> Option<String> {
         self.ignored.header()
     }
 
-    /// Whether the caller wants to be refused rather than to have something ignored.
+    /// Whether the caller set `strict=true`, so that anything unknown is refused instead of ignored.
     pub fn is_strict(&self) -> bool {
         self.strict
     }
@@ -121,12 +121,12 @@ impl Query {
         self.params.iter().zip(&self.values).filter_map(|(param, value)| Some((param, value.as_ref()?)))
     }
 
-    /// The value of the parameter at this place of the row; `None` if it is absent and has no default.
+    /// The value of the parameter at this position of the row; `None` if it is absent and has no default.
     pub(super) fn value(&self, index: usize) -> Option<&Value> {
         self.values.get(index)?.as_ref()
     }
 
-    /// The whole number at this place; 0 if it is absent and has no default.
+    /// The whole number at this position; 0 if it is absent and has no default.
     pub(super) fn count(&self, index: usize) -> u64 {
         match self.value(index) {
             Some(Value::Int(number)) => number.unsigned_abs(),
@@ -134,9 +134,9 @@ impl Query {
         }
     }
 
-    /// The one spelling of this query: known parameters in alphabetical order, defaults left out, values printed again.
+    /// The canonical form of this query: known parameters in alphabetical order, without defaults, with values printed again.
     ///
-    /// Equal meanings give equal texts, so it serves as cache key and as what the origin is asked.
+    /// Equivalent queries have the same canonical form. It is used in the cache key and in the request to the origin.
     pub fn canonical(&self) -> String {
         let mut parts: Vec<(&str, String)> = Vec::new();
         for (param, value) in self.params.iter().zip(&self.values) {
@@ -194,7 +194,7 @@ fn fault(param: &Param, reason: &str) -> Detail {
     }
 }
 
-/// Reads one value. An empty text, list or choice counts as not given; an empty number does not.
+/// Parses one value. An empty text, list or choice counts as absent; an empty number is a fault.
 fn read(param: &Param, text: &str) -> Result<Option<Value>, Detail> {
     let verbatim = text;
     let text = text.trim();
@@ -210,7 +210,7 @@ fn read(param: &Param, text: &str) -> Result<Option<Value>, Detail> {
             }
         }
         Kind::Decimal { min, max } => match decimal_number(text) {
-            // Adding zero folds -0 into 0, so that both print alike.
+            // Adding zero turns -0 into 0, so that both are printed the same.
             Some(number) if (min..=max).contains(&number) => Ok(Some(Value::Decimal(number + 0.0))),
             _ => refuse(format!("must be a number from {min} to {max}")),
         },
@@ -234,7 +234,7 @@ fn read(param: &Param, text: &str) -> Result<Option<Value>, Detail> {
             let given: Vec<&str> = text.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
             if given.is_empty() || given.iter().any(|word| !words.iter().any(|known| known.eq_ignore_ascii_case(word)))
             {
-                return refuse(format!("must be a comma-separated list out of {}", words.join(", ")));
+                return refuse(format!("must be a comma-separated list of values out of {}", words.join(", ")));
             }
             Ok(Some(Value::Choices(
                 words
@@ -248,7 +248,7 @@ fn read(param: &Param, text: &str) -> Result<Option<Value>, Detail> {
             let mut names: Vec<String> =
                 text.split(',').map(|name| name.trim().to_lowercase()).filter(|name| !name.is_empty()).collect();
             if names.iter().any(|name| name.chars().any(char::is_control)) {
-                return refuse("may not hold control characters".to_owned());
+                return refuse("must not contain control characters".to_owned());
             }
             names.sort_unstable();
             names.dedup();
@@ -264,7 +264,7 @@ fn read(param: &Param, text: &str) -> Result<Option<Value>, Detail> {
                 return refuse(format!("may have at most {max} characters"));
             }
             if text.chars().any(char::is_control) {
-                return refuse("may not hold control characters".to_owned());
+                return refuse("must not contain control characters".to_owned());
             }
             Ok(Some(Value::Text(text.to_owned())))
         }
@@ -275,7 +275,7 @@ fn read(param: &Param, text: &str) -> Result<Option<Value>, Detail> {
     }
 }
 
-/// Decimal digits with an optional sign; more digits than fit count as the greatest number, so that clamping still works.
+/// Decimal digits with an optional sign. A number that does not fit counts as the extreme of its sign, so that clamping still works.
 fn whole_number(text: &str) -> Option<i64> {
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
@@ -284,7 +284,7 @@ fn whole_number(text: &str) -> Option<i64> {
     Some(text.parse().unwrap_or(if text.starts_with('-') { i64::MIN } else { i64::MAX }))
 }
 
-/// Plain decimal notation, with an optional exponent; no `inf`, `nan` or hex.
+/// A decimal number with an optional exponent; `inf`, `nan` and hexadecimal are not accepted.
 fn decimal_number(text: &str) -> Option<f64> {
     if text.is_empty() || !text.bytes().all(|b| b.is_ascii_digit() || b"+-.eE".contains(&b)) {
         return None;

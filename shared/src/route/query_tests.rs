@@ -1,4 +1,4 @@
-//! What a caller notices of the query parser.
+//! Behaviour of the query parser that callers see.
 
 use super::*;
 use crate::route::typed::kinds::{self, Read};
@@ -17,7 +17,7 @@ const PARAMS: &[Param] = &[
     Param::int("bounded", 1, 5, 3, OnOverflow::Reject, ""),
 ];
 
-/// The parsed values by name; handlers read them as types, by rows.
+/// Access to parsed values by name. Handlers use [`RowQuery`](crate::route::RowQuery) instead.
 impl Query {
     fn named(&self, name: &str) -> Option<&Value> {
         self.value(self.params.iter().position(|param| param.name == name)?)
@@ -63,12 +63,12 @@ fn refused(text: &str) -> Vec<Detail> {
 }
 
 #[test]
-fn names_hold_no_control_characters() {
+fn names_with_control_characters_are_refused() {
     for bad in ["%00", "base,a%00b", "%1f", "base,%7f"] {
         let faults = refused(&format!("chain={bad}"));
         assert_eq!(
             (&*faults[0].name, faults[0].reason.as_str()),
-            ("chain", "may not hold control characters"),
+            ("chain", "must not contain control characters"),
             "{bad}"
         );
     }
@@ -92,7 +92,7 @@ fn a_required_parameter_that_is_absent_or_empty_is_named() {
     assert_eq!(
         Query::parse(PARAMS, "limit=0").unwrap_err().code,
         ErrorCode::InvalidParameter,
-        "what is wrong comes first"
+        "invalid values are reported before missing ones"
     );
     assert_eq!(Query::parse(PARAMS, "since=x").unwrap().text("since"), Some("x"));
 }
@@ -113,14 +113,14 @@ fn page_sizes_above_the_maximum_are_clamped_and_below_one_refused() {
 }
 
 #[test]
-fn an_alias_is_the_parameter() {
+fn an_alias_sets_the_same_parameter() {
     assert_eq!(parse("min_score=7.5").decimal("minRiskScore"), Some(7.5));
     assert_eq!(parse("minScore=7.50").canonical(), parse("minRiskScore=7.5").canonical());
     assert_eq!(refused("minScore=1&minRiskScore=1")[0].name, "minRiskScore");
 }
 
 #[test]
-fn bounds_of_decimals_are_inclusive_and_words_are_no_numbers() {
+fn bounds_of_decimals_are_inclusive_and_words_are_refused() {
     assert_eq!(parse("minRiskScore=10").decimal("minRiskScore"), Some(10.0));
     for bad in [
         "minRiskScore=10.01",
@@ -135,19 +135,19 @@ fn bounds_of_decimals_are_inclusive_and_words_are_no_numbers() {
 }
 
 #[test]
-fn every_fault_is_told_at_once() {
+fn an_error_lists_every_fault() {
     let names: Vec<_> =
         refused("page=x&riskTier=platinum&from=yesterday&audited=maybe").into_iter().map(|fault| fault.name).collect();
     assert_eq!(names, ["page", "riskTier", "from", "audited"]);
 }
 
 #[test]
-fn unknown_parameters_reach_nothing() {
+fn unknown_parameters_are_not_in_the_canonical_form() {
     assert_eq!(parse("utm_source=x&page=2&%ff=1&cb=123").canonical(), "page=2");
 }
 
 #[test]
-fn equal_requests_have_one_spelling() {
+fn equivalent_requests_have_one_canonical_form() {
     let canonical =
         parse("riskTier=EDGE,prime,edge&chain=Base,ethereum,,base&search=%20steak%20house&sortOrder=desc&page=1")
             .canonical();
@@ -165,7 +165,7 @@ fn long_or_unprintable_searches_are_refused() {
 
 proptest! {
     #[test]
-    fn no_text_breaks_the_parser_and_the_canonical_form_is_stable(text in "[a-zA-Z0-9=&%,.+ _-]{0,80}") {
+    fn the_canonical_form_is_parsed_back_to_the_same_query(text in "[a-zA-Z0-9=&%,.+ _-]{0,80}") {
         if let Ok(query) = Query::parse(PARAMS, &text) {
             let canonical = query.canonical();
             let again = Query::parse(PARAMS, &canonical).unwrap();
@@ -175,7 +175,7 @@ proptest! {
     }
 }
 
-const FORGIVING: &[Param] = &[
+const LENIENT: &[Param] = &[
     Param::text("search", 5, "").or_nothing(),
     Param::word("severity", &["low", "info"], "").or_nothing(),
     Param::choice("sort", &["loss"], "").or_ignored(),
@@ -183,36 +183,36 @@ const FORGIVING: &[Param] = &[
 ];
 
 #[test]
-fn what_is_ignored_counts_as_not_given() {
+fn an_ignored_value_counts_as_absent() {
     for text in ["sort=LOSS", "sort=x", "sort=", "least=-1", "least=many", "least=", "least=NaN", "least=1e999"] {
-        assert_eq!(Query::parse(FORGIVING, text).unwrap().canonical(), "", "{text}");
+        assert_eq!(Query::parse(LENIENT, text).unwrap().canonical(), "", "{text}");
     }
-    let query = Query::parse(FORGIVING, "sort=loss&least=2.50").unwrap();
+    let query = Query::parse(LENIENT, "sort=loss&least=2.50").unwrap();
     assert_eq!((query.choice("sort"), query.decimal("least")), (Some("loss"), Some(2.5)));
 }
 
 #[test]
-fn what_can_match_nothing_has_one_spelling_that_reads_back_as_nothing() {
+fn a_value_that_matches_nothing_has_one_canonical_form_that_matches_nothing() {
     for text in ["search=toolong", "search=a%00", "severity=enormous", "severity=low,info"] {
-        let query = Query::parse(FORGIVING, text).unwrap();
+        let query = Query::parse(LENIENT, text).unwrap();
         let name = text.split('=').next().unwrap();
         assert!(query.selects_nothing(name), "{text}");
         assert_eq!((query.text("search"), query.choice("severity")), (None, None));
         let canonical = query.canonical();
         assert_eq!(canonical, alloc::format!("{name}=%00"));
-        assert_eq!(Query::parse(FORGIVING, &canonical).unwrap(), query);
+        assert_eq!(Query::parse(LENIENT, &canonical).unwrap(), query);
     }
-    assert!(!Query::parse(FORGIVING, "search=five5&severity=").unwrap().selects_nothing("search"));
+    assert!(!Query::parse(LENIENT, "search=five5&severity=").unwrap().selects_nothing("search"));
 }
 
 #[test]
-fn a_word_is_known_in_any_case_and_spelled_as_listed() {
-    assert_eq!(Query::parse(FORGIVING, "severity=LoW").unwrap().canonical(), "severity=low");
+fn a_word_is_accepted_in_any_letter_case_and_printed_as_listed() {
+    assert_eq!(Query::parse(LENIENT, "severity=LoW").unwrap().canonical(), "severity=low");
 }
 
 #[test]
-fn a_forgiving_parameter_is_still_given_only_once_and_encoded_well() {
+fn repeated_or_badly_encoded_values_are_refused_even_if_other_invalid_values_are_not() {
     for text in ["sort=loss&sort=loss", "severity=low&severity=x", "search=%ff"] {
-        assert!(Query::parse(FORGIVING, text).is_err(), "{text}");
+        assert!(Query::parse(LENIENT, text).is_err(), "{text}");
     }
 }

@@ -1,9 +1,9 @@
-//! What a row of the route table says: method, access, caching, listeners and body.
+//! The types of a route's properties: method, access, caching, listeners and body.
 
-/// The methods routes use. HEAD is GET without the body.
+/// The HTTP methods of routes. HEAD is GET without the body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Method {
-    /// Reads; HEAD comes with it.
+    /// Reads, including HEAD.
     Get,
     /// Writes, checks and batch look-ups.
     Post,
@@ -12,7 +12,7 @@ pub enum Method {
 }
 
 impl Method {
-    /// Reads an HTTP method; HEAD reads as GET, and a method that no route uses as `None`.
+    /// Parses an HTTP method. HEAD is parsed as GET; a method that no route uses is `None`.
     pub fn parse(text: &str) -> Option<Self> {
         match text {
             "GET" | "HEAD" => Some(Method::Get),
@@ -22,7 +22,6 @@ impl Method {
         }
     }
 
-    /// The method's name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Method::Get => "GET",
@@ -32,98 +31,94 @@ impl Method {
     }
 }
 
-/// Who may call a route.
+/// The credential that a route requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Anybody.
+    /// None.
     Public,
-    /// The holder of any live key.
+    /// Any live key.
     Key,
     /// A key of plan `data` or higher.
     Data,
     /// A key of plan `decisioning` or higher.
     Decisioning,
-    /// The holder of a live index token, and nobody else. Source: interface, "Authentication", 7.
+    /// A live index token; API keys are not accepted.
     Index,
 }
 
-/// How long an answer may be kept at the edge.
+/// How long a response may be cached at the edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cache {
-    /// Seconds it counts as fresh; 0 is never kept.
+    /// Seconds for which a response is fresh; 0 means that it is not cached.
     pub fresh: u32,
-    /// Seconds after that in which it may stand in for a failed read.
+    /// Stale-if-error: seconds after that in which the cached response may replace a failed read (RFC 5861).
     pub stale_if_error: u32,
-    /// Whether each caller class has its own copy.
+    /// Whether each caller class has its own cached response.
     pub by_class: bool,
-    /// Whether an answer may be withdrawn for good: a copy that lacks a known change then stands in for no failed read.
+    /// Whether a response may be withdrawn permanently. A cached response that lacks a known change then never replaces a failed read.
     pub withdrawable: bool,
-    /// What caches between the edge and the caller are told, where that is not to ask again each time: `Cache-Control`.
+    /// `Cache-Control` for caches between the edge and the caller; `None` makes them revalidate every time.
     pub beyond: Option<&'static str>,
 }
 
 impl Cache {
-    /// Never kept.
+    /// Not cached.
     pub const NEVER: Cache = Cache { fresh: 0, stale_if_error: 0, by_class: false, withdrawable: false, beyond: None };
 
-    /// Kept `fresh` seconds, and up to a day after as the last good copy.
+    /// Fresh for `fresh` seconds, and usable for a day after that if a read fails.
     pub const fn public(fresh: u32) -> Cache {
         Cache { fresh, stale_if_error: 86_400, ..Cache::NEVER }
     }
 
-    /// Kept `fresh` seconds and not a moment longer: what it says is of the present, and an old word would be a wrong one.
+    /// Cached for `fresh` seconds without stale-if-error: the response describes the current state, so an old one would be wrong.
     pub const fn present(fresh: u32) -> Cache {
         Cache { fresh, ..Cache::NEVER }
     }
 
-    /// A basket's present version: caches on the way may share it for a minute too.
-    ///
-    /// Source: interface, "Common behaviors", 2.
+    /// A basket's current version, which shared caches between the edge and the caller may also keep for a minute.
     pub const fn current_basket() -> Cache {
         let beyond = "public, max-age=0, s-maxage=60, stale-while-revalidate=60";
         Cache { beyond: Some(beyond), ..Cache::public(60) }
     }
 
-    /// What never changes: whoever has it need not ask for a year. The edge does ask again, for it may be withdrawn.
-    ///
-    /// Source: interface, "Common behaviors", 2.
+    /// An immutable response, which clients may keep for a year. The edge revalidates it, because it may be withdrawn.
     pub const fn immutable() -> Cache {
         Cache { beyond: Some("public, max-age=31536000, immutable"), withdrawable: true, ..Cache::public(60) }
     }
 
-    /// Part of the program itself: kept by nobody here, and asked for again after five minutes elsewhere.
+    /// Built into the program: not cached at the edge; other caches revalidate it after five minutes.
     pub const fn built_in() -> Cache {
         Cache { beyond: Some("public, max-age=300, must-revalidate"), ..Cache::NEVER }
     }
 
-    /// The same as [`Cache::public`] for answers that not everybody may have: each caller class has its own copy.
+    /// Like [`Cache::public`], for responses that differ by caller class: each class has its own cached response.
     pub const fn by_class(fresh: u32) -> Cache {
         Cache { by_class: true, ..Cache::public(fresh) }
     }
 
-    /// Whether answers are kept at all.
+    /// Whether responses are cached at all.
     pub const fn is_kept(self) -> bool {
         self.fresh > 0
     }
 }
 
-/// The body a route takes.
+/// The request body that a route accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Body {
-    /// None.
+    /// No body.
     None,
-    /// JSON of at most so many bytes.
+    /// A JSON body.
     Json {
-        /// Most bytes taken; more is 413.
+        /// Maximum size in bytes; a larger body is answered with 413.
         max_bytes: usize,
     },
 }
 
-/// Which of the origin's doors answer a route. The edge answers all of them.
+/// The origin's listeners that serve a route. The edge's public listener serves all routes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Door {
-    /// Only the edge's.
+    /// The edge listener only.
     Edge,
-    /// The edge's, and the relay's for backends that connect directly.
+    /// The edge listener, and the relay listener for backends that connect directly.
     EdgeAndRelay,
 }

@@ -1,4 +1,4 @@
-//! Reading the query of a row: a parameter that the row does not have does not compile.
+//! Typed access to the query of a route. Reading a parameter that the route does not have is a compile error.
 
 use super::entry::Row;
 use super::pages::Pages;
@@ -29,7 +29,7 @@ impl<'q, R: Row> RowQuery<'q, R> {
         RowQuery { query, row: PhantomData }
     }
 
-    /// The value of a parameter: the given one, or the default.
+    /// The value of a parameter, given or by default.
     ///
     /// A parameter that the row does not have is a compile error:
     ///
@@ -57,7 +57,7 @@ impl<'q, R: Row> RowQuery<'q, R> {
         self.pages()?.page(self.query)
     }
 
-    /// The same without regard to the last page.
+    /// Like [`RowQuery::page`], but not limited to the last page.
     pub fn any_page(self) -> Option<PageRequest> {
         self.pages()?.any_page(self.query)
     }
@@ -69,8 +69,8 @@ impl<'q, R: Row> RowQuery<'q, R> {
     }
 }
 
-/// Which parameters of which row were read since the process began: a parameter that no handler reads is a promise that is not kept.
-/// Kept only in debug builds, for tests.
+/// Records which parameters of which route were read since the process started, because a documented parameter that no handler reads has no
+/// effect. Recorded in debug builds only, for tests.
 pub mod reads {
     use crate::route::table::{ROUTE_COUNT, RouteId};
     use alloc::vec::Vec;
@@ -78,7 +78,7 @@ pub mod reads {
 
     static READ: [AtomicU64; ROUTE_COUNT] = [const { AtomicU64::new(0) }; ROUTE_COUNT];
 
-    /// Notes that the parameter at this place of the row was read.
+    /// Records that the parameter at this position of the row was read.
     pub(in crate::route) fn note(id: RouteId, index: usize) {
         if cfg!(debug_assertions)
             && let Some(row) = READ.get(id as usize)
@@ -87,7 +87,7 @@ pub mod reads {
         }
     }
 
-    /// The parameters of a row that were not read yet, in debug builds.
+    /// The parameters of a row that have not been read yet. In release builds, all of them.
     pub fn unread(id: RouteId) -> Vec<&'static str> {
         let read = READ.get(id as usize).map_or(0, |row| row.load(Relaxed));
         let params = id.route().query.iter().enumerate();

@@ -1,4 +1,4 @@
-//! The table: one row per route. The rows are in `rows/`, each with its parameters.
+//! The route table, one row per route. The rows and their parameters are in `rows/`.
 
 use super::deprecation::*;
 use super::entry::{Route, Row};

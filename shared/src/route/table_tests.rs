@@ -1,4 +1,4 @@
-//! The table's own order: no route twice, no parameter ambiguous, nothing kept that must not be.
+//! Consistency of the route table: unique routes, unambiguous parameters, and no response cached that must not be.
 
 use super::super::entry::is_of_graph;
 use super::super::param::OnOverflow::Clamp;
@@ -13,7 +13,7 @@ fn no_two_routes_share_method_and_path() {
 }
 
 #[test]
-fn a_row_is_reached_by_its_id() {
+fn every_id_leads_to_its_row() {
     for route in ROUTES {
         assert_eq!(route.id.route().path, route.path);
     }
@@ -33,7 +33,7 @@ fn no_parameter_name_means_two_things_on_one_route() {
 
 #[test]
 fn limit_is_the_number_of_rows_of_every_list() {
-    // What they give follows from `points` and `days`: their rows are thinned, or days, and not a list that ends somewhere.
+    // `points` and `days` determine the rows of these routes, which are downsampled or one per day.
     let histories = [RouteId::VaultSnapshots, RouteId::IndexLevels];
     let lists = ["Data<Vec<", "Paged<Vec<", "WithMeta<", "Feed<", "Data<CuratorEvents>"];
     for route in ROUTES.iter().filter(|route| route.method == Method::Get && !histories.contains(&route.id)) {
@@ -47,34 +47,33 @@ fn limit_is_the_number_of_rows_of_every_list() {
 }
 
 #[test]
-fn strict_is_no_routes_own_parameter() {
+fn no_route_redefines_strict() {
     assert!(ROUTES.iter().all(|route| !route.query.iter().any(|param| param.is_called("strict"))));
 }
 
 #[test]
-fn only_answers_to_reads_are_kept() {
+fn only_responses_to_get_are_cached() {
     assert!(ROUTES.iter().all(|route| !route.cache.is_kept() || route.method == Method::Get));
 }
 
 #[test]
-fn what_needs_a_key_is_never_kept_for_everybody() {
+fn a_response_that_needs_a_key_is_never_cached_for_all_callers() {
     assert!(ROUTES.iter().all(|route| route.access == Public || !route.cache.is_kept() || route.cache.by_class));
 }
 
 #[test]
-fn every_kept_answer_says_which_facts_it_is_made_of() {
+fn every_cached_route_names_the_facts_it_depends_on() {
     for route in ROUTES {
         assert_eq!(route.cache.is_kept(), !route.tags.is_empty(), "{}", route.path);
         assert_eq!(route.tags.iter().collect::<BTreeSet<_>>().len(), route.tags.len(), "{}", route.path);
     }
 }
 
-/// Source: interface, "Rate limits" (graph reads, checks).
 #[test]
-fn all_of_the_graph_is_charged_to_the_graphs_budgets() {
+fn every_graph_route_is_charged_to_a_graph_class() {
     for route in ROUTES.iter().filter(|route| is_of_graph(route.path)) {
-        let family =
+        let class =
             if route.id == RouteId::GraphCheck { RateLimitClass::GraphCheck } else { RateLimitClass::GraphRead };
-        assert_eq!(route.family, family, "{}", route.path);
+        assert_eq!(route.family, class, "{}", route.path);
     }
 }

@@ -1,13 +1,13 @@
-//! Tags: which facts an answer is made of, and up to which change of them.
+//! Tags: the kinds of facts that a response depends on, with the version of each.
 //!
-//! A committed change of facts gives their tags a higher version. An answer says which versions it was made from, a copy
-//! keeps that, and a copy that is behind what the edge knows is confirmed before it is served.
+//! A committed change of facts raises the version of their tags. A response states the versions it was computed from. A cached response whose
+//! versions are older than those known to the edge is revalidated before it is served.
 
 use alloc::string::String;
 use core::fmt::Write;
 use serde::{Deserialize, Serialize};
 
-/// A family of facts that change together.
+/// A group of facts that change together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Tag {
     /// Vaults, and the chains, protocols and curators they belong to: readings, scores, rewards, holders, positions.
@@ -24,15 +24,15 @@ pub enum Tag {
     Security,
     /// Signals.
     Signals,
-    /// What the service says about its own scores.
+    /// The research records: validation reports, claims, sources, predictions, backtests and model health.
     Research,
-    /// The exposure graph's snapshots.
+    /// Exposure graph snapshots.
     Graph,
-    /// Who may sign decisions.
+    /// The registry of keys that sign decisions.
     Signers,
     /// Baskets, their versions and their rules.
     Baskets,
-    /// The platform's fail-safe mode, which its version spells ([`super::fail_safe`]).
+    /// The platform's fail-safe mode, encoded in the version ([`super::fail_safe`]).
     FailSafe,
 }
 
@@ -71,22 +71,22 @@ impl Tag {
         }
     }
 
-    /// Reads a tag's name.
+    /// The tag of this name.
     pub fn parse(text: &str) -> Option<Self> {
         Tag::ALL.into_iter().find(|tag| tag.as_str() == text)
     }
 }
 
-/// A version for each tag, zero where none is known. Versions only grow.
+/// A version for each tag; zero if none is known. Versions only grow.
 ///
-/// As text `vaults=12;events=7`, in a header as in a message. A reader passes over tags that it does not know, and pieces
-/// that it cannot read: no version of them is known to it.
+/// The text form, in headers and messages, is `vaults=12;events=7`. The parser skips unknown tags and malformed pieces, so that an older release
+/// accepts the tags of a newer one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", from = "String")]
 pub struct TagVersions([i64; Tag::ALL.len()]);
 
 impl TagVersions {
-    /// Reads the text form.
+    /// Parses the text form.
     pub fn parse(text: &str) -> Self {
         let mut versions = TagVersions::default();
         for (name, version) in text.split(';').filter_map(|piece| piece.trim().split_once('=')) {
@@ -97,12 +97,12 @@ impl TagVersions {
         versions
     }
 
-    /// The version of `tag`.
+    /// The version of `tag`; zero if none is known.
     pub fn of(&self, tag: Tag) -> i64 {
         self.0.get(tag as usize).copied().unwrap_or(0)
     }
 
-    /// Makes `version` that of `tag`, unless a newer one is known. Says whether it was news.
+    /// Raises the version of `tag` to `version`; an older version has no effect. Returns whether it changed.
     pub fn raise(&mut self, tag: Tag, version: i64) -> bool {
         match self.0.get_mut(tag as usize) {
             Some(known) if version > *known => {
@@ -113,12 +113,12 @@ impl TagVersions {
         }
     }
 
-    /// Takes up every version of `others` that is newer. Says whether there was one.
+    /// Raises every version to that of `others`, if that is newer. Returns whether any changed.
     pub fn raise_to(&mut self, others: &TagVersions) -> bool {
-        others.iter().fold(false, |news, (tag, version)| self.raise(tag, version) || news)
+        others.iter().fold(false, |changed, (tag, version)| self.raise(tag, version) || changed)
     }
 
-    /// The same with at least `version` of `tag`.
+    /// These versions, with that of `tag` raised to at least `version`.
     pub fn with(mut self, tag: Tag, version: i64) -> Self {
         self.raise(tag, version);
         self
@@ -133,7 +133,7 @@ impl TagVersions {
         versions
     }
 
-    /// Whether nothing in `others` is newer.
+    /// Whether no version in `others` is newer.
     pub fn covers(&self, others: &TagVersions) -> bool {
         self.0.iter().zip(&others.0).all(|(ours, theirs)| ours >= theirs)
     }
@@ -143,17 +143,17 @@ impl TagVersions {
         *self == TagVersions::default()
     }
 
-    /// The tags of which a version is known.
+    /// The tags with a known version.
     pub fn iter(&self) -> impl Iterator<Item = (Tag, i64)> {
         Tag::ALL.into_iter().map(|tag| (tag, self.of(tag))).filter(|(_, version)| *version > 0)
     }
 
-    /// The text form; empty when nothing is known.
+    /// The text form; empty if no version is known.
     pub fn to_text(&self) -> String {
         let mut text = String::new();
         for (tag, version) in self.iter() {
             let separator = if text.is_empty() { "" } else { ";" };
-            // Writing into a String does not fail.
+            // Writing to a String cannot fail.
             let _ = write!(text, "{separator}{}={version}", tag.as_str());
         }
         text
@@ -193,14 +193,14 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_is_known_by_its_name_and_stands_at_its_place() {
+    fn every_tag_is_parsed_from_its_name_and_is_listed_in_order() {
         for (place, tag) in Tag::ALL.into_iter().enumerate() {
             assert_eq!((Tag::parse(tag.as_str()), tag as usize), (Some(tag), place));
         }
     }
 
     #[test]
-    fn what_a_reader_does_not_know_is_passed_over() {
+    fn unknown_tags_and_malformed_pieces_are_skipped() {
         let read = TagVersions::parse("moons=9; events=7;vaults=x;security;markets=-3;vaults=12;;events=6");
         assert_eq!(read.to_text(), "vaults=12;events=7");
         assert!(TagVersions::parse("").is_empty());
@@ -209,35 +209,35 @@ mod tests {
     #[test]
     fn only_the_named_tags_are_compared() {
         let known = TagVersions::parse("vaults=2;events=9");
-        let copy = TagVersions::parse("vaults=2");
-        assert!(copy.covers(&known.only(&[Tag::Vaults])));
-        assert!(!copy.covers(&known.only(&[Tag::Vaults, Tag::Events])));
+        let cached = TagVersions::parse("vaults=2");
+        assert!(cached.covers(&known.only(&[Tag::Vaults])));
+        assert!(!cached.covers(&known.only(&[Tag::Vaults, Tag::Events])));
     }
 
     proptest! {
         #[test]
-        fn text_and_message_read_back_as_written(versions in versions()) {
+        fn text_and_json_are_parsed_back_as_written(versions in versions()) {
             prop_assert_eq!(TagVersions::parse(&versions.to_text()), versions);
             let message = serde_json::to_string(&versions).unwrap();
             prop_assert_eq!(serde_json::from_str::<TagVersions>(&message).unwrap(), versions);
         }
 
         #[test]
-        fn versions_never_go_back_in_whatever_order_they_are_heard(heard in prop::collection::vec(versions(), 0..6)) {
+        fn versions_never_decrease_and_their_order_of_arrival_does_not_matter(received in prop::collection::vec(versions(), 0..6)) {
             let (mut forth, mut back) = (TagVersions::default(), TagVersions::default());
-            for one in &heard {
+            for one in &received {
                 let before = forth;
                 prop_assert_eq!(forth.raise_to(one), !before.covers(one));
                 prop_assert!(forth.covers(&before) && forth.covers(one));
             }
-            for one in heard.iter().rev().collect::<Vec<_>>() {
+            for one in received.iter().rev().collect::<Vec<_>>() {
                 back.raise_to(one);
             }
             prop_assert_eq!(forth, back);
         }
 
         #[test]
-        fn no_text_breaks_the_reader(text in "\\PC{0,80}") {
+        fn every_text_is_parsed_to_positive_versions(text in "\\PC{0,80}") {
             let read = TagVersions::parse(&text);
             prop_assert!(read.iter().all(|(_, version)| version > 0));
         }

@@ -1,17 +1,17 @@
-//! Parameters as types: a handler reads a parameter with the parameter's own type.
+//! Query parameters as types, so that a handler reads each parameter as a value of the right type.
 
 use super::param::{Default, Kind, OnInvalid, Param};
 
 /// A query parameter as a type.
 pub trait Parameter {
-    /// What reading it gives.
+    /// The conversion of the parsed value to the handler's type.
     type Read: kinds::Read;
     /// Its name, bounds and default.
     const PARAM: Param;
 }
 
-/// The place of a parameter among the parameters of a row. Fails in constant evaluation, which is at compile time, where the row does
-/// not have the parameter, or has another one of the same name.
+/// The position of a parameter among the parameters of a row. It is evaluated at compile time, and fails if the row does not have the parameter
+/// or has one of the same name and another type.
 #[expect(clippy::indexing_slicing, reason = "evaluated at compile time, within the bounds that the loop checks")]
 pub(super) const fn position(params: &[Param], wanted: &Param) -> usize {
     let mut index = 0;
@@ -26,7 +26,7 @@ pub(super) const fn position(params: &[Param], wanted: &Param) -> usize {
     index
 }
 
-/// Whether both parameters give values of the same type. Bounds and defaults may differ.
+/// Whether both parameters are read as the same type. Bounds and default values may differ.
 const fn is_read_alike(a: &Param, b: &Param) -> bool {
     let is_kind = matches!(
         (&a.kind, &b.kind),
@@ -63,22 +63,22 @@ const fn is_equal(a: &str, b: &str) -> bool {
     a.len() == b.len()
 }
 
-/// What reading a parameter gives, by its kind.
+/// The types as which handlers read parameters.
 pub mod kinds {
     use super::super::param::Value;
     use super::Parameter;
     use crate::wire::Timestamp;
     use alloc::string::String;
 
-    /// How a parsed value becomes what a handler works with.
+    /// Converts a parsed value to the type that a handler uses.
     pub trait Read {
-        /// What a handler works with.
+        /// The type that a handler uses.
         type Value<'q>;
-        /// Reads the parsed value; `None` when it is absent and has no default.
+        /// Converts the parsed value, which is `None` if the parameter is absent and has no default.
         fn read(value: Option<&Value>) -> Self::Value<'_>;
     }
 
-    /// What reading the parameter `P` gives.
+    /// The type as which a handler reads the parameter `P`.
     pub type ValueOf<'q, P> = <<P as Parameter>::Read as Read>::Value<'q>;
 
     macro_rules! kinds {
@@ -105,38 +105,38 @@ pub mod kinds {
         Decimal<'q> -> Option<f64> { Value::Decimal(number) => Some(*number), _ => None }
         /// `true` or `false`, if given.
         Flag<'q> -> Option<bool> { Value::Flag(flag) => Some(*flag), _ => None }
-        /// One of a few words, if given.
+        /// One of the listed words, if given.
         Choice<'q> -> Option<&'static str> { Value::Choice(word) => Some(*word), _ => None }
-        /// One of a few words, with a default.
+        /// One of the listed words, with a default.
         Word<'q> -> &'static str { Value::Choice(word) => word, _ => "" }
-        /// Words out of a few, in the table's order; empty when absent.
+        /// Some of the listed words, in the order of the list; empty when absent.
         Choices<'q> -> &'q [&'static str] { Value::Choices(words) => words, _ => &[] }
         /// Lower-case names; empty when absent.
         Names<'q> -> &'q [String] { Value::Names(names) => names, _ => &[] }
         /// Text, if given and not empty.
         Text<'q> -> Option<&'q str> { Value::Text(text) => Some(text.as_str()), _ => None }
-        /// Text that a request must have.
+        /// Text of a required parameter.
         RequiredText<'q> -> &'q str { Value::Text(text) => text.as_str(), _ => "" }
         /// An inclusive lower bound in time, if given.
         Instant<'q> -> Option<Timestamp> { Value::Instant(instant) => Some(*instant), _ => None }
-        /// An inclusive upper bound in time, if given. One without microseconds covers all of its millisecond, because answers show instants in
-        /// milliseconds.
+        /// An inclusive upper bound in time, if given. A bound in whole milliseconds covers its whole millisecond, because responses show instants
+        /// in milliseconds.
         Until<'q> -> Option<Timestamp> { Value::Instant(instant) => Some(instant.last_shown_alike()), _ => None }
     }
 
     kinds! {
         /// Text that a row must have or contain, if given.
         MatchingText<'q> -> Matches<&'q str> { value => Matches::of(value, |value| match value { Value::Text(text) => Some(text.as_str()), _ => None }), _ => Matches::All }
-        /// One of a few words that a row must have, if given.
+        /// One of the listed words, which a row must have, if given.
         MatchingChoice<'q> -> Matches<&'static str> { value => Matches::of(value, |value| match value { Value::Choice(word) => Some(*word), _ => None }), _ => Matches::All }
     }
 
-    /// What a filter matches.
+    /// The rows that a filter matches.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum Matches<T> {
-        /// Everything: the filter is absent.
+        /// All rows: the filter is absent.
         All,
-        /// Nothing: the value is outside the vocabulary.
+        /// No row: the value is not accepted.
         Nothing,
         /// Rows with this value.
         Only(T),
@@ -158,14 +158,14 @@ pub mod kinds {
             }
         }
 
-        /// Whether nothing can match.
+        /// Whether the filter matches no row.
         pub const fn is_nothing(&self) -> bool {
             matches!(self, Matches::Nothing)
         }
     }
 }
 
-/// Defines parameters: a unit struct each, named in handlers as `params::Name`.
+/// Defines parameters, each as a unit struct that handlers name as `params::Name`.
 macro_rules! params {
     ($($(#[$doc:meta])* $name:ident: $kind:ty = $param:expr;)*) => { $(
         #[doc = concat!("`", stringify!($name), "`")]

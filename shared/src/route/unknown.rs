@@ -1,6 +1,6 @@
-//! What of a query means nothing: parameters that the route does not have, and names in filters that no registry has.
+//! Parameters that a route does not have, and names in filters that no registry has.
 //!
-//! Callers are told of both in headers. What is echoed there is the caller's own text, so it is percent-encoded and bounded.
+//! Response headers report both to the caller. They repeat the caller's own text, so it is percent-encoded and its length is limited.
 
 use super::param::{Param, Registry, Value};
 use super::query::Query;
@@ -11,54 +11,54 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// How many are named; `...` stands for more.
-const NAMED: usize = 10;
-/// The most bytes of one spelling; `*` stands for the rest.
-const SHOWN: usize = 60;
-/// Longer names are mistyped by nobody.
-const MISTYPED: usize = 40;
+/// Maximum number of names in a header; `...` stands for the others.
+const MAX_NAMES: usize = 10;
+/// Maximum length of one repeated text in bytes; `*` stands for the rest.
+const MAX_SHOWN_BYTES: usize = 60;
+/// Maximum length of a name for which a similar parameter is suggested, in bytes.
+const MAX_MISTYPED_BYTES: usize = 40;
 
-/// What our keys and index tokens begin with.
-const CREDENTIALS: [&str; 2] = ["pk_live_", "ix_live_"];
+/// The prefixes of API keys and index tokens.
+const CREDENTIAL_PREFIXES: [&str; 2] = ["pk_live_", "ix_live_"];
 
-/// `strict`, which every route has.
+/// The parameter `strict`, which every route has.
 pub const STRICT: Param = Param::flag(
     "strict",
-    "true refuses what is otherwise ignored: parameters that the route does not have, and chains, protocols and curators in filters \
-     that nobody knows.",
+    "`true` refuses with 400 what would otherwise be ignored: parameters that the route does not have, and unknown \
+     chains, protocols and curators in filters.",
 );
 
-/// Parameters of a query that the route does not have.
+/// The parameters of a query that the route does not have.
 #[derive(Debug, Clone, Default)]
 pub struct Ignored {
-    /// As they were given, decoded where that is possible.
+    /// The names as given, percent-decoded if possible.
     names: Vec<String>,
     more: bool,
 }
 
 impl Ignored {
-    /// Takes down a name; one that was taken down before counts once.
+    /// Adds a name, unless it was added before.
     pub(super) fn add(&mut self, name: &str) {
         if self.names.iter().any(|known| known == name) {
             return;
         }
         match self.names.len() {
-            ..NAMED => self.names.push(name.to_owned()),
+            ..MAX_NAMES => self.names.push(name.to_owned()),
             _ => self.more = true,
         }
     }
 
-    /// Whether every parameter was the route's.
+    /// Whether nothing was ignored.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }
 
-    /// The value of `X-Service-Ignored-Parameters`; none where nothing was ignored.
+    /// The value of `X-Service-Ignored-Parameters`; `None` if nothing was ignored.
     pub fn header(&self) -> Option<String> {
         (!self.is_empty()).then(|| list(self.names.iter().map(|name| shown(name)), self.more))
     }
 
-    /// What `strict=true` says of them, each with the parameter that was probably meant.
+    /// The faults that `strict=true` reports, each with the parameter that was probably meant.
     pub(super) fn faults(&self, params: &'static [Param]) -> Vec<Detail> {
         let fault = |name: &String| {
             let hint = nearest(params, name).map(|known| format!("; did you mean {known}?")).unwrap_or_default();
@@ -68,7 +68,7 @@ impl Ignored {
     }
 }
 
-/// The value of `X-Service-Unknown-Values`: the names in filters that `knows` does not know, as `parameter=value`.
+/// The value of `X-Service-Unknown-Values`: the names in filters for which `knows` is false, as `parameter=value`.
 pub fn unknown_values(query: &Query, knows: impl Fn(Registry, &str) -> bool) -> Option<String> {
     let mut found = Vec::new();
     let mut more = false;
@@ -76,7 +76,7 @@ pub fn unknown_values(query: &Query, knows: impl Fn(Registry, &str) -> bool) -> 
         let (Some(registry), Value::Names(names)) = (param.registry, value) else { continue };
         for name in names.iter().filter(|name| !registry.has_word(name) && !knows(registry, name)) {
             match found.len() {
-                ..NAMED => found.push(format!("{}={}", param.name, shown(name))),
+                ..MAX_NAMES => found.push(format!("{}={}", param.name, shown(name))),
                 _ => more = true,
             }
         }
@@ -84,7 +84,7 @@ pub fn unknown_values(query: &Query, knows: impl Fn(Registry, &str) -> bool) -> 
     (!found.is_empty()).then(|| list(found.into_iter(), more))
 }
 
-/// What `strict=true` answers where a header names unknown values.
+/// The error that `strict=true` returns for the unknown values of `header`, a value of `X-Service-Unknown-Values`.
 pub fn refuse_unknown_values(header: &str) -> ApiError {
     let named = header.split(", ").filter_map(|pair| pair.split_once('='));
     let fault =
@@ -106,11 +106,11 @@ fn list(entries: impl Iterator<Item = String>, more: bool) -> String {
     out
 }
 
-/// A caller's text as a header and an error may repeat it. Of a key in the wrong place only the kind is shown: answers are logged on
-/// their way more freely than keys may be.
+/// A caller's text in the form in which headers and errors repeat it. A text that contains a key is reduced to the key's prefix, because
+/// responses may be logged where keys must not be.
 fn shown(text: &str) -> String {
-    if let Some(kind) = CREDENTIALS.iter().find(|kind| text.contains(**kind)) {
-        return format!("{kind}*");
+    if let Some(prefix) = CREDENTIAL_PREFIXES.iter().find(|prefix| text.contains(**prefix)) {
+        return format!("{prefix}*");
     }
     if text.is_empty() {
         return "\"\"".to_owned();
@@ -120,7 +120,7 @@ fn shown(text: &str) -> String {
     for character in text.chars() {
         let before = out.len();
         percent::encode_into(character.encode_utf8(&mut letter), b"[]:", &mut out);
-        if out.len() > SHOWN {
+        if out.len() > MAX_SHOWN_BYTES {
             out.truncate(before);
             out.push('*');
             return out;
@@ -129,21 +129,22 @@ fn shown(text: &str) -> String {
     out
 }
 
-/// The parameter whose name is most like `name`, if one is alike enough to have been meant.
+/// The parameter with the name most similar to `name`, if their distance is at most a third of its length.
 fn nearest(params: &'static [Param], name: &str) -> Option<&'static str> {
-    if name.len() > MISTYPED {
+    if name.len() > MAX_MISTYPED_BYTES {
         return None;
     }
     let plain = |text: &str| text.to_lowercase().replace(['_', '-'], "");
     let wanted = plain(name);
     let names = |param: &'static Param| param.aliases.iter().chain([&param.name]).map(|known| (*known, param.name));
-    let own = [("strict", "strict")];
-    let all = params.iter().flat_map(names).chain(own);
-    let apart = all.map(|(known, name)| (distance(&wanted, &plain(known)), name));
-    apart.min_by_key(|(apart, _)| *apart).filter(|(apart, _)| *apart <= wanted.len() / 3).map(|(_, name)| name)
+    let common = [("strict", "strict")];
+    let all = params.iter().flat_map(names).chain(common);
+    let distances = all.map(|(known, name)| (distance(&wanted, &plain(known)), name));
+    let nearest = distances.min_by_key(|(distance, _)| *distance);
+    nearest.filter(|(distance, _)| *distance <= wanted.len() / 3).map(|(_, name)| name)
 }
 
-/// Levenshtein's distance, in characters.
+/// Levenshtein distance, in characters.
 fn distance(one: &str, other: &str) -> usize {
     let mut row: Vec<usize> = (0..=other.chars().count()).collect();
     for (line, letter) in one.chars().enumerate() {
@@ -172,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_route_does_not_have_is_named_and_changes_nothing() {
+    fn parameters_that_a_route_does_not_have_are_reported_and_ignored() {
         let query = parse("risktier=prime&foo=1&limit=5&foo=2&%ff=x&=y").unwrap();
         assert_eq!(query.ignored().as_deref(), Some("risktier, foo, %25ff, \"\""));
         assert_eq!(query.canonical(), "limit=5");
@@ -180,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn strict_refuses_what_is_ignored_otherwise_and_says_what_was_meant() {
+    fn strict_refuses_unknown_parameters_and_suggests_the_intended_one() {
         let refused = parse("risktier=prime&strict=true&zzz=1").unwrap_err();
         assert_eq!(refused.code, ErrorCode::InvalidParameter);
         assert_eq!(
@@ -195,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_in_the_place_of_a_name_is_not_repeated() {
+    fn a_key_sent_as_a_name_or_value_is_not_repeated() {
         let text = "pk_live_0123456789abcdef0123456789abcdef=1&limit=1";
         assert_eq!(parse(text).unwrap().ignored().as_deref(), Some("pk_live_*"));
         let query = parse("chain=ix_live_0123456789abcdef0123456789abcdef").unwrap();
@@ -203,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistyped_name_leads_to_the_one_that_was_meant() {
+    fn a_mistyped_name_leads_to_the_intended_parameter() {
         for (typed, meant) in [
             ("risk_tier", Some("riskTier")),
             ("sort_by", Some("sortBy")),
@@ -218,34 +219,34 @@ mod tests {
     }
 
     #[test]
-    fn names_in_filters_that_no_registry_has_are_told_with_their_parameter() {
+    fn unknown_names_in_filters_are_reported_with_their_parameter() {
         let query = parse("chain=base,mars&protocol=aave&curator=nobody%20else&strict=true").unwrap();
         let knows = |registry, name: &str| {
             matches!((registry, name), (Registry::Chains, "base") | (Registry::Protocols, "aave"))
         };
-        let told = unknown_values(&query, knows).unwrap();
-        assert_eq!(told, "chain=mars, curator=nobody%20else");
-        let refused = refuse_unknown_values(&told);
+        let header = unknown_values(&query, knows).unwrap();
+        assert_eq!(header, "chain=mars, curator=nobody%20else");
+        let refused = refuse_unknown_values(&header);
         assert_eq!(refused.message, "chain has the unknown value mars; curator has the unknown value nobody%20else");
         assert_eq!(unknown_values(&query, |_, _| true), None);
     }
 
     #[test]
-    fn distances_are_those_of_the_book() {
-        for (one, other, apart) in
+    fn distances_are_those_of_levenshtein() {
+        for (one, other, expected) in
             [("", "", 0), ("", "abc", 3), ("kitten", "sitting", 3), ("abc", "abc", 0), ("flaw", "lawn", 2)]
         {
-            assert_eq!(distance(one, other), apart);
+            assert_eq!(distance(one, other), expected);
         }
     }
 
     proptest! {
         #[test]
-        fn what_is_echoed_is_short_and_fit_for_a_header(text in "(\\PC{0,80}=?&){0,40}", raw in "[ -~]{0,300}") {
+        fn repeated_text_is_short_and_valid_in_a_header(text in "(\\PC{0,80}=?&){0,40}", raw in "[ -~]{0,300}") {
             for text in [text, raw] {
-                if let Ok(query) = parse(&text) && let Some(told) = query.ignored() {
-                    prop_assert!(told.len() <= (NAMED + 1) * (SHOWN + 3), "{told}");
-                    prop_assert!(told.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' '), "{told}");
+                if let Ok(query) = parse(&text) && let Some(header) = query.ignored() {
+                    prop_assert!(header.len() <= (MAX_NAMES + 1) * (MAX_SHOWN_BYTES + 3), "{header}");
+                    prop_assert!(header.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' '), "{header}");
                 }
             }
         }

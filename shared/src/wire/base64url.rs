@@ -5,7 +5,6 @@ use alloc::vec::Vec;
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/// The text of `bytes`.
 pub fn encode(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for chunk in bytes.chunks(3) {
@@ -18,7 +17,7 @@ pub fn encode(bytes: &[u8]) -> String {
     text
 }
 
-/// The bytes of `text`; `None` when it is not what [`encode`] writes.
+/// The bytes of `text`; `None` if [`encode`] never writes this text.
 pub fn decode(text: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(text.len() / 4 * 3 + 2);
     for chunk in text.as_bytes().chunks(4) {
@@ -28,7 +27,7 @@ pub fn decode(text: &str) -> Option<Vec<u8>> {
         }
         let whole = chunk.len() * 6 / 8;
         let spare = chunk.len() * 6 % 8;
-        // One letter holds no byte, and spare bits are zero: every value has one spelling.
+        // A single letter encodes no byte, and spare bits must be zero, so every value has exactly one encoding.
         if whole == 0 || bits & ((1 << spare) - 1) != 0 {
             return None;
         }
@@ -44,7 +43,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn the_vectors_of_the_rfc_hold() {
+    fn the_test_vectors_of_rfc_4648_hold() {
         for (bytes, text) in
             [("", ""), ("f", "Zg"), ("fo", "Zm8"), ("foo", "Zm9v"), ("foob", "Zm9vYg"), ("foobar", "Zm9vYmFy")]
         {
@@ -55,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn another_spelling_of_the_same_bytes_is_refused() {
+    fn a_non_canonical_encoding_is_refused() {
         for text in ["Zh", "Zg==", "Z", "Zm9vY", "a+b/", "Zm 8"] {
             assert_eq!(decode(text), None, "{text}");
         }

@@ -1,7 +1,7 @@
-//! Where a reader of the change feed stands: the cursor it is given and passes back.
+//! Cursors of the change feed `GET /v1/vaults/changes`.
 //!
-//! Source: interface, "GET /v1/vaults/changes". To its reader a cursor is opaque. It carries a checksum, so that what was
-//! not issued here is told apart, and the clock it was issued for, so that it is not taken by the other one.
+//! A cursor is opaque to clients. It contains a checksum, so that made-up cursors are refused, and its clock, so that the feed of the
+//! other clock refuses it.
 
 use super::Timestamp;
 use super::base64url;
@@ -9,20 +9,20 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use sha2::{Digest, Sha256};
 
-/// Which change of a vault a feed follows.
+/// The kind of change that a feed reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChangeClock {
-    /// `last_synced_at`: a newer reading.
+    /// A newer reading, ordered by `last_synced_at`.
     Sync,
-    /// `score_updated_at`: another published score or tier.
+    /// A change of the published score or tier, ordered by `score_updated_at`.
     Score,
 }
 
 impl ChangeClock {
-    /// The words of the parameter `changed`.
+    /// The values of the parameter `changed`.
     pub const WORDS: &'static [&'static str] = &["sync", "score"];
 
-    /// Reads a word of [`WORDS`](Self::WORDS).
+    /// Reads one of [`WORDS`](Self::WORDS).
     pub fn parse(word: &str) -> Option<Self> {
         match word {
             "sync" => Some(ChangeClock::Sync),
@@ -39,51 +39,49 @@ impl ChangeClock {
     }
 }
 
-/// A place in a feed: everything up to it was delivered.
+/// A position in a feed: every change up to it was delivered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangeCursor {
-    /// The feed's clock.
     pub clock: ChangeClock,
     /// The data version in which the last delivered change became visible.
     pub version: i64,
-    /// The last row's instant on the clock, to the microsecond.
+    /// The last delivered row's time on the clock, to the microsecond.
     pub instant: Timestamp,
-    /// The last row's id; empty when nothing was delivered yet.
+    /// The last delivered row's id; empty before the first delivery.
     pub id: String,
-    /// What an instant given as `since` left out.
+    /// The changes to leave out, if the reader started with a time as `since`.
     pub floor: Option<Floor>,
 }
 
-/// What an instant given instead of a place leaves out: changes of before `instant` that were visible at `version`.
+/// Leaves out the changes before `instant` that were already visible at data version `version`.
 ///
-/// Whatever becomes visible later is delivered, however old it says it is.
+/// A change that becomes visible later is delivered, however old its own time is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Floor {
-    /// The data version at which the reader began.
+    /// The data version at which the reader started.
     pub version: i64,
-    /// The instant it asked for, inclusive.
+    /// The time that the reader asked for, inclusive.
     pub instant: Timestamp,
 }
 
-/// Why a text is no cursor of a feed.
+/// Why a text is not a cursor of a feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CursorError {
-    /// It was not issued here.
+    /// The text is not a cursor of this service.
     Unknown,
-    /// It belongs to the feed of the other clock.
+    /// The cursor belongs to the feed of the other clock.
     OtherClock,
 }
 
-/// The format's number; another one is another format.
+/// Number of the encoding, in the low seven bits of the first byte; the high bit says that a floor follows.
 const FORMAT: u8 = 1;
-/// Bytes of the checksum.
-const CHECKSUM: usize = 6;
-const INTEGER: usize = 8;
+const CHECKSUM_BYTES: usize = 6;
+const INTEGER_BYTES: usize = 8;
 
 impl ChangeCursor {
-    /// The text for the reader: letters, digits, `-` and `_`.
+    /// The cursor as text: letters, digits, `-` and `_`.
     pub fn encode(&self) -> String {
-        let mut bytes = Vec::with_capacity(2 + 4 * INTEGER + self.id.len() + CHECKSUM);
+        let mut bytes = Vec::with_capacity(2 + 4 * INTEGER_BYTES + self.id.len() + CHECKSUM_BYTES);
         bytes.extend([FORMAT | u8::from(self.floor.is_some()) << 7, self.clock.tag()]);
         bytes.extend(self.version.to_be_bytes());
         bytes.extend(self.instant.as_micros().to_be_bytes());
@@ -105,7 +103,7 @@ impl ChangeCursor {
 
     fn read(text: &str) -> Option<Self> {
         let bytes = base64url::decode(text)?;
-        let (content, sum) = bytes.split_at_checked(bytes.len().checked_sub(CHECKSUM)?)?;
+        let (content, sum) = bytes.split_at_checked(bytes.len().checked_sub(CHECKSUM_BYTES)?)?;
         if sum != checksum(content) {
             return None;
         }
@@ -128,15 +126,15 @@ impl ChangeCursor {
 }
 
 fn integer(rest: &mut &[u8]) -> Option<i64> {
-    let (bytes, behind) = rest.split_first_chunk::<INTEGER>()?;
+    let (bytes, behind) = rest.split_first_chunk::<INTEGER_BYTES>()?;
     *rest = behind;
     Some(i64::from_be_bytes(*bytes))
 }
 
-/// Not a secret: a reader that makes up a cursor harms only itself.
-fn checksum(content: &[u8]) -> [u8; CHECKSUM] {
+/// Needs no secret: a client that forges a cursor harms only itself.
+fn checksum(content: &[u8]) -> [u8; CHECKSUM_BYTES] {
     let digest = Sha256::new().chain_update(b"change cursor").chain_update(content).finalize();
-    let mut sum = [0; CHECKSUM];
+    let mut sum = [0; CHECKSUM_BYTES];
     sum.iter_mut().zip(digest).for_each(|(slot, byte)| *slot = byte);
     sum
 }
@@ -158,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cursor_of_the_other_clock_is_told_from_one_that_was_never_issued() {
+    fn a_cursor_of_the_other_clock_and_an_invalid_one_are_different_errors() {
         let text = cursor().encode();
         assert_eq!(ChangeCursor::decode(&text, ChangeClock::Score), Err(CursorError::OtherClock));
         assert_eq!(ChangeCursor::decode(&text, ChangeClock::Sync), Ok(cursor()));

@@ -1,20 +1,20 @@
-//! The faults that an error lists: few and short, whatever the caller sent.
+//! The details of an error, limited in number and length whatever the caller sent.
 
 use super::error::Detail;
 use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// The most faults that an error lists.
+/// Greatest number of details that an error lists.
 pub const MAX_DETAILS: usize = 20;
-/// The longest name of a fault, in bytes, before the mark that something was cut off.
+/// Greatest length of a detail's name, in bytes, without the `…` that marks a cut.
 const NAME_BYTES: usize = 128;
-/// The longest reason of a fault, likewise.
+/// Greatest length of a detail's reason, likewise.
 const REASON_BYTES: usize = 400;
-/// The longest message, likewise. That of [`MAX_DETAILS`] faults is shorter.
+/// Greatest length of a message, likewise; a message composed of [`MAX_DETAILS`] details can be cut.
 pub(super) const MESSAGE_BYTES: usize = 8_192;
 
-/// The beginning of `text` with a mark, where it is longer than `bytes`.
+/// The first `bytes` bytes of `text` and a `…`; `None` if `text` is not longer than that.
 pub(super) fn cut(text: &str, bytes: usize) -> Option<String> {
     if text.len() <= bytes {
         return None;
@@ -25,7 +25,7 @@ pub(super) fn cut(text: &str, bytes: usize) -> Option<String> {
     Some(kept)
 }
 
-/// `text` as an error may repeat it, where that is another one: short, and without control characters, of which JSON makes six each.
+/// `text` shortened to `bytes` and with `?` for control characters, which take six bytes each in JSON; `None` if nothing changes.
 fn repeatable(text: &str, bytes: usize) -> Option<String> {
     let short = cut(text, bytes);
     let kept = short.as_deref().unwrap_or(text);
@@ -35,8 +35,7 @@ fn repeatable(text: &str, bytes: usize) -> Option<String> {
     }
 }
 
-/// The faults of a request: the first [`MAX_DETAILS`] of them, cut to a sane length, and how many there are. However many a caller
-/// makes, the error stays small.
+/// The errors found in a request: the first [`MAX_DETAILS`], with shortened texts, and the total number.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Details {
     listed: Vec<Detail>,
@@ -44,7 +43,7 @@ pub struct Details {
 }
 
 impl Details {
-    /// How many faults there are, listed or not.
+    /// The number of all details, including those not listed.
     pub const fn total(&self) -> usize {
         self.total
     }
@@ -56,7 +55,7 @@ impl From<Vec<Detail>> for Details {
     }
 }
 
-/// The same with its texts cut: they may repeat what a caller wrote.
+/// Shortens the texts of a detail, because they may repeat what the caller sent.
 fn shortened(detail: Detail) -> Detail {
     let name = repeatable(&detail.name, NAME_BYTES).map_or(detail.name, Cow::Owned);
     Detail { name, reason: repeatable(&detail.reason, REASON_BYTES).unwrap_or(detail.reason), ..detail }

@@ -1,9 +1,9 @@
-//! The success envelopes.
+//! Envelopes of successful answers.
 
 use super::page::PageMeta;
 use serde::Serialize;
 
-/// `{"data": …}`: every answer that is not a paged list.
+/// `{"data": …}`: an answer without `meta`.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(inline))]
@@ -19,17 +19,17 @@ pub struct Data<T> {
 pub struct Paged<T> {
     /// The rows of this page.
     pub data: T,
-    /// Where this page stands in the whole list.
+    /// Position of this page in the whole list.
     pub meta: PageMeta,
 }
 
-/// `{"data": …, "meta": …}` with a meta of the route's own.
+/// `{"data": …, "meta": …}` with a `meta` specific to the route.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(inline))]
 pub struct WithMeta<T, M> {
     /// The resource or resources.
     pub data: T,
-    /// What is said of the answer as a whole.
+    /// Information about the answer as a whole.
     pub meta: M,
 }

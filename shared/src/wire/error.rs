@@ -1,6 +1,6 @@
-//! The error vocabulary: one closed enum, one envelope, for every host.
+//! Error codes and the error envelope, shared by all hosts.
 //!
-//! Source: interface, "Errors". A message is for the caller; a cause goes to the log and never here.
+//! A message is written for the caller; the internal cause is logged and never sent.
 
 use super::TARGET_BYTES;
 pub use super::details::{Details, MAX_DETAILS};
@@ -21,7 +21,6 @@ macro_rules! codes {
         pub enum ErrorCode { $($(#[doc = $doc])* $variant,)* }
 
         impl ErrorCode {
-            /// The whole vocabulary.
             pub const ALL: &'static [ErrorCode] = &[$(ErrorCode::$variant,)*];
 
             /// The code as written in `error.code`.
@@ -29,17 +28,16 @@ macro_rules! codes {
                 match self { $(ErrorCode::$variant => $text,)* }
             }
 
-            /// What it means, in one sentence.
+            /// The meaning of the code, in one sentence.
             pub const fn about(self) -> &'static str {
                 match self { $(ErrorCode::$variant => concat!($($doc),*).trim_ascii(),)* }
             }
 
-            /// The HTTP status it goes with.
             pub const fn status(self) -> u16 {
                 match self { $(ErrorCode::$variant => $status,)* }
             }
 
-            /// Seconds after which a retry makes sense when the failing part gives no better figure.
+            /// Default `Retry-After` in seconds, for errors that do not set their own.
             pub const fn retry_after(self) -> Option<u32> {
                 match self { $(ErrorCode::$variant => codes!(@retry $($retry)?),)* }
             }
@@ -60,7 +58,7 @@ codes! {
     AddressNamespaceMismatch = 400 "ADDRESS_NAMESPACE_MISMATCH";
     /// The cursor was not issued by this service, or belongs to another mode.
     InvalidCursor = 400 "INVALID_CURSOR";
-    /// The body is not JSON, or not of the shape that the route accepts.
+    /// The body is not valid JSON, or does not have the structure that the route accepts.
     InvalidBody = 400 "INVALID_BODY";
     /// The request has more items than the route accepts at once.
     TooManyItems = 400 "TOO_MANY_ITEMS";
@@ -72,7 +70,7 @@ codes! {
     Forbidden = 403 "FORBIDDEN";
     /// The resource or the route does not exist.
     NotFound = 404 "NOT_FOUND";
-    /// The path accepts other methods.
+    /// The path does not accept this method; `Allow` lists the ones it does.
     MethodNotAllowed = 405 "METHOD_NOT_ALLOWED";
     /// The change conflicts with the current state.
     Conflict = 409 "CONFLICT";
@@ -112,18 +110,16 @@ impl Serialize for ErrorCode {
     }
 }
 
-/// Former lower-case codes, which `error.legacy_code` carries for the first release after the codes became upper-case. Others are
-/// not known to have existed. Source: interface, "Errors" and "Versioning", 7.
+/// Former lower-case codes, sent as `error.legacy_code` for the first release after the codes became upper-case. No others are known.
 pub mod legacy {
-    /// A presented key that does not hold: [`super::ErrorCode::Unauthorized`].
+    /// The key that was sent is not valid: [`super::ErrorCode::Unauthorized`].
     pub const INVALID_API_KEY: &str = "invalid_api_key";
-    /// No key where one is needed: [`super::ErrorCode::Unauthorized`].
+    /// A key is required but none was sent: [`super::ErrorCode::Unauthorized`].
     pub const TIER_REQUIRED: &str = "tier_required";
-    /// All of them.
     pub const ALL: [&str; 2] = [INVALID_API_KEY, TIER_REQUIRED];
 }
 
-/// Where a fault lies in the request.
+/// The part of the request that contains an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "FaultPlace"))]
@@ -139,32 +135,32 @@ pub enum In {
     Body,
 }
 
-/// One fault of a request: `error.details[]`.
+/// One error in a request: an entry of `error.details`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "ErrorDetail"))]
 pub struct Detail {
-    /// Which part of the request.
+    /// The part of the request that contains the error.
     #[serde(rename = "in")]
     pub location: In,
-    /// The parameter's, header's or field's name.
+    /// Name of the parameter, header or body field.
     pub name: Cow<'static, str>,
-    /// What is wrong with it, in words.
+    /// Description of the error, for people to read.
     pub reason: String,
-    /// Smallest value taken, where there is one.
+    /// Smallest accepted value; absent without a lower bound.
     #[cfg_attr(feature = "schema", schemars(with = "f64"))]
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "bound")]
     pub minimum: Option<f64>,
-    /// Greatest value taken, where there is one.
+    /// Greatest accepted value; absent without an upper bound.
     #[cfg_attr(feature = "schema", schemars(with = "f64"))]
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "bound")]
     pub maximum: Option<f64>,
-    /// The values taken, where they are few.
+    /// The accepted values; absent unless they form a short list.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed: Option<&'static [&'static str]>,
 }
 
-/// Writes 100 and not 100.0 for a bound that is a whole number.
+/// Writes a whole-number bound as an integer: 100, not 100.0.
 fn bound<S: Serializer>(bound: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
     match bound {
         Some(number) if *number as i64 as f64 == *number => serializer.serialize_i64(*number as i64),
@@ -173,54 +169,54 @@ fn bound<S: Serializer>(bound: &Option<f64>, serializer: S) -> Result<S::Ok, S::
 }
 
 impl Detail {
-    /// A fault without bounds.
+    /// A detail without bounds.
     pub fn new(location: In, name: impl Into<Cow<'static, str>>, reason: impl Into<String>) -> Self {
         Detail { location, name: name.into(), reason: reason.into(), minimum: None, maximum: None, allowed: None }
     }
 }
 
-/// An answer that is an error: a code, a message for the caller, and what the finisher needs for the headers.
+/// An error answer: the code, the message for the caller, and the values of its headers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ApiError {
-    /// The code; it decides the status.
+    /// Determines the HTTP status.
     pub code: ErrorCode,
-    /// For the caller to read; never a cause.
+    /// The message for the caller; never an internal cause.
     pub message: Cow<'static, str>,
     /// The former lower-case code, during the migration window.
     pub legacy_code: Option<&'static str>,
-    /// The faults of a 400, one each.
+    /// The errors found in a request, on a 400.
     pub details: Details,
     /// Seconds for `Retry-After`.
     pub retry_after: Option<u32>,
     /// The methods for `Allow`, on a 405.
     pub allow: Option<&'static str>,
-    /// What has taken the place of the thing asked for, on a 410.
+    /// The resource that replaces the withdrawn one, on a 410.
     pub successor: Option<Box<Successor>>,
 }
 
-/// Where to go from something that was withdrawn.
+/// The resource that replaces a withdrawn one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Successor {
-    /// Its id: `error.successor`.
+    /// Sent as `error.successor`.
     pub id: String,
-    /// Its path: the target of `Link`.
+    /// The target of the `Link` header.
     pub path: String,
 }
 
 impl Successor {
-    /// A version of a basket.
+    /// A basket version as successor.
     pub fn of_basket(basket_id: &str, version_id: String) -> Self {
         Successor { path: format!("/v1/baskets/{basket_id}/version/{version_id}"), id: version_id }
     }
 
-    /// `Link` in the words of RFC 8288; the relation is that of RFC 5829.
+    /// The value of `Link` (RFC 8288) with the relation `successor-version` (RFC 5829).
     pub fn link(&self) -> String {
         format!("<{}>; rel=\"successor-version\"", self.path)
     }
 }
 
 impl ApiError {
-    /// An error with the code's own `Retry-After`.
+    /// An error with the code's default `Retry-After`.
     pub fn new(code: ErrorCode, message: impl Into<Cow<'static, str>>) -> Self {
         ApiError {
             code,
@@ -233,7 +229,7 @@ impl ApiError {
         }
     }
 
-    /// A request at fault: the message is made of the details, so that it names each parameter.
+    /// An invalid request. The message is composed of the details, so it names every parameter.
     pub fn invalid(code: ErrorCode, details: Vec<Detail>) -> Self {
         let details = Details::from(details);
         let mut message = String::new();
@@ -252,37 +248,36 @@ impl ApiError {
         ApiError { details, ..ApiError::new(code, message) }
     }
 
-    /// One parameter at fault.
+    /// An invalid request with a single wrong parameter.
     pub fn parameter(detail: Detail) -> Self {
         Self::invalid(ErrorCode::InvalidParameter, alloc::vec![detail])
     }
 
-    /// No such resource; `what` is a noun such as `vault`.
+    /// A missing resource; `what` is a noun such as `vault`.
     pub fn not_found(what: &'static str) -> Self {
         let mut message = String::from("no such ");
         message.push_str(what);
         ApiError::new(ErrorCode::NotFound, message)
     }
 
-    /// The same with another `Retry-After`.
+    /// Sets `Retry-After`.
     pub fn retry_after(mut self, seconds: u32) -> Self {
         self.retry_after = Some(seconds);
         self
     }
 
-    /// The status it is sent with.
     pub fn status(&self) -> u16 {
         self.code.status()
     }
 
-    /// A basket version that was withdrawn in favour of another.
+    /// The error for a retired basket version.
     pub fn version_retired(successor: Successor) -> Self {
-        let message = "this version was retired; its successor is named";
+        let message = "this version is retired; `successor` is the version that replaces it";
         ApiError { successor: Some(Box::new(successor)), ..ApiError::new(ErrorCode::VersionRetired, message) }
     }
 
-    /// The envelope: `{"error":{code, message, request_id[, legacy_code][, details][, detail_count][, successor]}}`. `detail_count` says
-    /// how many faults there are where not all are listed.
+    /// The envelope: `{"error":{code, message, request_id[, legacy_code][, details][, detail_count][, successor]}}`. `detail_count` is
+    /// the total number of details, present when not all are listed.
     pub fn to_json(&self, request_id: RequestId) -> String {
         #[derive(Serialize)]
         struct Envelope<'a> {
@@ -314,7 +309,7 @@ impl ApiError {
                 successor: self.successor.as_ref().map(|successor| successor.id.as_str()),
             },
         };
-        // Strings, numbers and an id: there is nothing here that serialisation could refuse.
+        // Strings, numbers and an id always serialise, so the fallback is never used.
         serde_json::to_string(&envelope).unwrap_or_else(|_| String::from("{\"error\":{\"code\":\"INTERNAL_ERROR\"}}"))
     }
 }
@@ -332,9 +327,9 @@ impl From<ErrorCode> for ApiError {
         let message = match code {
             ErrorCode::InternalError => "something broke on our side; the request id helps us find it",
             ErrorCode::ServiceUnavailable => "a part of the service is not answering; try again shortly",
-            ErrorCode::FailClosed => "scores are withheld on purpose until an operator has looked at them",
+            ErrorCode::FailClosed => "scores are withheld on purpose until an operator has checked them",
             ErrorCode::ShuttingDown => "this server is being replaced; try again",
-            ErrorCode::DeadlineExceeded => "the read took too long and was stopped",
+            ErrorCode::DeadlineExceeded => "the request took too long and was stopped",
             ErrorCode::UriTooLong => {
                 return ApiError::new(code, format!("the URL is longer than {TARGET_BYTES} bytes"));
             }

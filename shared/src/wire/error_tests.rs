@@ -1,5 +1,3 @@
-//! What a caller is told of an error.
-
 use super::*;
 use alloc::vec;
 
@@ -20,7 +18,7 @@ fn the_envelope_names_the_parameter_and_its_bounds() {
 }
 
 #[test]
-fn every_fault_of_a_request_is_told_at_once() {
+fn the_message_names_every_error_of_a_request() {
     let error = ApiError::invalid(
         ErrorCode::InvalidParameter,
         vec![
@@ -32,7 +30,7 @@ fn every_fault_of_a_request_is_told_at_once() {
 }
 
 #[test]
-fn however_many_faults_a_caller_makes_the_error_stays_small() {
+fn the_error_stays_small_however_many_faults_the_request_has() {
     let fault = |number: usize| Detail::new(In::Body, "é".repeat(5_000), format!("{number} {}", "\u{1}".repeat(5_000)));
     let error = ApiError::invalid(ErrorCode::InvalidBody, (0..7_000).map(fault).collect());
     let text = error.to_json(RequestId::from_random([7; 16]));
@@ -49,7 +47,7 @@ fn however_many_faults_a_caller_makes_the_error_stays_small() {
 }
 
 #[test]
-fn what_was_withdrawn_names_what_follows_it() {
+fn a_retired_version_names_its_successor() {
     let error = ApiError::version_retired(Successor { id: "b-v2".into(), path: "/v1/baskets/b/version/b-v2".into() });
     let json: serde_json::Value = serde_json::from_str(&error.to_json(RequestId::from_random([7; 16]))).unwrap();
     assert_eq!((error.status(), &json["error"]["successor"]), (410, &"b-v2".into()));
@@ -66,7 +64,7 @@ fn codes_are_unique_and_no_status_is_422() {
 }
 
 #[test]
-fn whoever_may_retry_is_told_when() {
+fn exactly_429_503_and_504_have_a_retry_after() {
     for code in ErrorCode::ALL {
         assert_eq!(code.retry_after().is_some(), matches!(code.status(), 429 | 503 | 504), "{}", code.as_str());
     }

@@ -4,24 +4,23 @@ use super::base64url;
 use alloc::string::String;
 use sha2::{Digest, Sha256};
 
-/// Collects what a representation depends on and ends in its ETag.
+/// Hashes everything that a representation depends on into its ETag.
 #[derive(Clone, Default)]
 pub struct EtagBuilder(Sha256);
 
 impl EtagBuilder {
-    /// An empty builder.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// What these bytes are recognised by, and nothing else.
+    /// A builder with these bytes as its first part.
     pub fn of(bytes: &[u8]) -> Self {
         let mut builder = Self::new();
         builder.add(bytes);
         builder
     }
 
-    /// Adds bytes, with their length, so that neighbours cannot run together.
+    /// Adds bytes, preceded by their length so that adjacent parts cannot be confused.
     pub fn add(&mut self, bytes: &[u8]) -> &mut Self {
         self.0.update((bytes.len() as u64).to_le_bytes());
         self.0.update(bytes);
@@ -34,12 +33,12 @@ impl EtagBuilder {
         self
     }
 
-    /// A weak tag, `W/"…"` with 22 characters: right for every answer that holds a field which moves with the clock.
+    /// A weak tag, `W/"…"` with 22 characters, for answers with a field that changes with the clock.
     pub fn weak(self) -> String {
         self.quoted("W/\"")
     }
 
-    /// A strong tag, `"…"` with 22 characters (132 bits): only for answers that are the same bytes every time.
+    /// A strong tag, `"…"` with 22 characters (132 bits), only for answers whose bytes are always the same.
     pub fn strong(self) -> String {
         self.quoted("\"")
     }
@@ -53,9 +52,9 @@ impl EtagBuilder {
     }
 }
 
-/// Whether an `If-None-Match` value names `etag`, by weak comparison; lists and `*` are understood.
+/// Whether an `If-None-Match` value, possibly a list or `*`, contains `etag` by weak comparison.
 ///
-/// A header that is not well formed matches nothing, so that the caller gets the whole answer.
+/// In a malformed header, tags after the error do not match, so that the caller gets the full answer.
 pub fn if_none_match(header: &str, etag: &str) -> bool {
     let wanted = opaque(etag);
     let mut rest = header.trim();
@@ -105,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbouring_parts_do_not_run_together() {
+    fn the_tag_depends_on_where_one_part_ends_and_the_next_begins() {
         let tag = |parts: &[&[u8]]| {
             let mut builder = EtagBuilder::new();
             for part in parts {

@@ -1,4 +1,4 @@
-//! Header names in lower case, as HTTP/2 (RFC 9113, section 8.2) and the Fetch standard require.
+//! Header names in lower case: HTTP/2 requires it (RFC 9113, section 8.2), and the Fetch standard lists headers that way.
 
 /// The id of the request in the service's logs; equals `error.request_id`.
 pub const REQUEST_ID: &str = "x-request-id";

@@ -1,4 +1,4 @@
-//! Hex: how digests, keys, nonces and ids are written.
+//! Hexadecimal text of digests, keys, nonces and ids.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -7,16 +7,16 @@ use alloc::vec::Vec;
 pub fn hex(bytes: &[u8]) -> String {
     let mut text = Vec::with_capacity(bytes.len() * 2);
     push_hex(bytes, &mut text);
-    // Nothing but digits.
+    // Hex digits are ASCII, so this cannot fail.
     String::from_utf8(text).unwrap_or_default()
 }
 
-/// Appends the same.
+/// Appends lower-case hex to `out`.
 pub fn push_hex(bytes: &[u8], out: &mut Vec<u8>) {
     let start = out.len();
     out.resize(start + bytes.len() * 2, b'0');
     let digits = out.get_mut(start..).unwrap_or_default();
-    // Equal lengths and no early exit, so that the compiler vectorises the loop.
+    // The lengths are equal and the loop has no early exit, so that the compiler vectorises it.
     for (digits, byte) in digits.as_chunks_mut().0.iter_mut().zip(bytes) {
         *digits = pair(*byte);
     }
@@ -34,18 +34,18 @@ const fn digit(nibble: u8) -> u8 {
     }
 }
 
-/// The bytes that hex of either case stands for.
+/// Decodes hex in upper or lower case.
 pub fn unhex(text: &str) -> Option<Vec<u8>> {
     text.as_bytes().chunks(2).map(byte).collect()
 }
 
-/// The same, of exactly so many bytes.
+/// Decodes hex of exactly `N` bytes, in upper or lower case.
 pub fn unhex_array<const N: usize>(text: &str) -> Option<[u8; N]> {
     if text.len() != N * 2 {
         return None;
     }
     let mut bytes = [0; N];
-    // All of them are read, whatever they are: a loop without a way out is done many at a time.
+    // Invalid digits do not end the loop: without an early exit the compiler vectorises it.
     let mut all = 0;
     for (place, [high, low]) in bytes.iter_mut().zip(text.as_bytes().as_chunks().0) {
         let (high, low) = (value(*high), value(*low));
@@ -61,7 +61,7 @@ fn byte(pair: &[u8]) -> Option<u8> {
     ((high | low) < 16).then_some(high << 4 | low)
 }
 
-/// The value of a digit; of anything else a number that is none's.
+/// The value of a hex digit; 255 for any other character.
 const fn value(digit: u8) -> u8 {
     let (number, letter) = (digit.wrapping_sub(b'0'), (digit | 0x20).wrapping_sub(b'a'));
     if number < 10 {
@@ -79,7 +79,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn nothing_but_pairs_of_digits_is_hex() {
+    fn only_pairs_of_hex_digits_are_decoded() {
         assert_eq!(unhex("00fFAb"), Some([0x00, 0xff, 0xab].into()));
         assert_eq!(unhex(""), Some([].into()));
         for bad in ["0", "000", "0x00", "+1", " 0", "g0", "ü", "０"] {
@@ -95,7 +95,7 @@ mod tests {
         }
 
         #[test]
-        fn an_array_is_read_at_its_length_alone(bytes: [u8; 4], length in 0_usize..8, text in "\\PC{0,12}") {
+        fn an_array_is_decoded_only_from_text_of_its_length(bytes: [u8; 4], length in 0_usize..8, text in "\\PC{0,12}") {
             prop_assert_eq!(unhex_array(&hex(&bytes)), Some(bytes));
             prop_assert_eq!(unhex_array::<4>(&hex(&bytes).chars().take(length).collect::<String>()), None);
             prop_assert_eq!(unhex_array::<4>(&text).map(Vec::from), unhex(&text).filter(|bytes| bytes.len() == 4));

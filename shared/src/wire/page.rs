@@ -1,20 +1,20 @@
-//! Numbered pages: which rows a page covers, and what its `meta` says.
+//! Numbered pages: the rows that a page covers, and its `meta`.
 
 use alloc::vec::Vec;
 use serde::Serialize;
 
-/// Which rows of a list are served. `number` counts from 1, `size` is at least 1.
+/// The rows of a list that a request selects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageRequest {
     /// The page, counted from 1.
     pub number: u64,
-    /// Rows per page.
+    /// Rows per page, at least 1.
     pub size: u64,
     rows: u64,
 }
 
 impl PageRequest {
-    /// A page request; zeros are lifted to 1.
+    /// A page request; a zero counts as 1.
     pub fn new(number: u64, size: u64) -> Self {
         PageRequest { number: number.max(1), size: size.max(1), rows: size.max(1) }
     }
@@ -24,7 +24,7 @@ impl PageRequest {
         PageRequest { rows: self.rows.min(rows), ..self }
     }
 
-    /// How many rows of the page are served: all of them, but for a page that is cut.
+    /// Rows of the page that are served: `size`, or fewer if the page was cut.
     pub fn rows(self) -> u64 {
         self.rows
     }
@@ -34,19 +34,19 @@ impl PageRequest {
         (self.number - 1).saturating_mul(self.size)
     }
 
-    /// Rows up to the end of what is served of this page.
+    /// Rows up to the last served row of this page.
     pub fn end(self) -> u64 {
         self.offset().saturating_add(self.rows)
     }
 }
 
-/// `meta` of a numbered page. Source: interface, "Conventions".
+/// Position of a numbered page in its list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageMeta {
-    /// The page, counted from 1.
+    /// Number of the page, from 1.
     pub page: u64,
-    /// Rows per page, after clamping.
+    /// Rows per page, after the requested limit was reduced to the allowed maximum.
     pub limit: u64,
     /// Rows in the whole list.
     pub total: u64,
@@ -61,7 +61,7 @@ impl PageMeta {
         PageMeta { page: request.number, limit: request.size, total, total_pages: total.div_ceil(request.size.max(1)) }
     }
 
-    /// Appends `"meta":{…}` as JSON: the lists that are assembled from encoded rows end with it.
+    /// Appends `"meta":{…}` as JSON, for lists that are assembled from encoded rows.
     pub fn write_json(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(b"\"meta\":{\"page\":");
         write_u64(self.page, out);
@@ -97,7 +97,7 @@ mod tests {
     use alloc::string::String;
 
     #[test]
-    fn a_last_page_that_is_not_full_still_counts() {
+    fn a_partly_filled_last_page_counts_as_a_page() {
         assert_eq!(PageMeta::new(PageRequest::new(1, 20), 41).total_pages, 3);
         assert_eq!(PageMeta::new(PageRequest::new(1, 20), 40).total_pages, 2);
         assert_eq!(PageMeta::new(PageRequest::new(7, 20), 0).total_pages, 0);
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn the_hand_written_meta_is_what_serde_would_write() {
+    fn the_hand_written_meta_equals_serdes() {
         let meta = PageMeta::new(PageRequest::new(3, 20), 12_345);
         let mut out = Vec::new();
         out.push(b'{');

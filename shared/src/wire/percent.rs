@@ -1,4 +1,4 @@
-//! Percent-encoding (RFC 3986) as the canonical URL writes it and the parser reads it.
+//! Percent-encoding (RFC 3986), used to write canonical URLs and to parse paths and queries.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -24,7 +24,7 @@ pub fn decode(text: &str, plus_is_space: bool) -> Option<String> {
     String::from_utf8(out).ok()
 }
 
-/// Encodes everything but RFC 3986's unreserved characters and the ones in `keep`, with upper-case escapes.
+/// Encodes all bytes except RFC 3986's unreserved characters and those in `keep`, with upper-case escapes.
 pub fn encode_into(text: &str, keep: &[u8], out: &mut String) {
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) || keep.contains(&byte) {
@@ -52,7 +52,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_encoded_decodes_to_itself(text in "\\PC{0,40}") {
+        fn encoded_text_decodes_to_itself(text in "\\PC{0,40}") {
             let mut encoded = String::new();
             encode_into(&text, b"", &mut encoded);
             prop_assert_eq!(decode(&encoded, true), Some(text));

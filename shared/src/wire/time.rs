@@ -1,4 +1,4 @@
-//! Instants as the API writes them: ISO 8601, UTC, `Z`.
+//! Instants and days in the API's format: ISO 8601 in UTC, with `Z`.
 
 use alloc::string::String;
 use core::fmt::{self, Write};
@@ -6,17 +6,17 @@ use serde::{Serialize, Serializer};
 
 /// An instant, in microseconds since 1970-01-01T00:00:00Z.
 ///
-/// Serialises with three fractional digits; the asset and RWA families and webhook envelopes use [`Micros`].
+/// Serialises with three fractional digits; asset and RWA answers and webhook envelopes use [`Micros`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Timestamp(i64);
 
 const MICROS_PER_SECOND: i64 = 1_000_000;
 const SECONDS_PER_DAY: i64 = 86_400;
-/// 0001-01-01T00:00:00Z to 9999-12-30T22:00:00.999999Z: four-digit years, as far as the parser's calendar reaches.
+/// 0001-01-01T00:00:00Z to 9999-12-30T22:00:00.999999Z: years of four digits, within the range of the parser's calendar.
 const RANGE: core::ops::RangeInclusive<i64> = -62_135_596_800_000_000..=253_402_207_200_999_999;
 
 impl Timestamp {
-    /// From microseconds since the epoch, held inside the years 1 to 9999.
+    /// From microseconds since the epoch, clamped to the years 1 to 9999.
     pub const fn from_micros(micros: i64) -> Self {
         let (low, high) = (*RANGE.start(), *RANGE.end());
         Timestamp(if micros < low {
@@ -53,20 +53,20 @@ impl Timestamp {
         self.0.div_euclid(MICROS_PER_SECOND)
     }
 
-    /// This instant moved by `seconds`.
+    /// The instant `seconds` later.
     pub const fn plus_seconds(self, seconds: i64) -> Self {
         Self::from_micros(self.0.saturating_add(seconds.saturating_mul(MICROS_PER_SECOND)))
     }
 
-    /// Whole seconds from `earlier` to this instant, rounded down; negative when it lies after.
+    /// Whole seconds from `earlier` to this instant, rounded down; negative if `earlier` is later.
     pub const fn seconds_since(self, earlier: Timestamp) -> i64 {
         self.0.saturating_sub(earlier.0).div_euclid(MICROS_PER_SECOND)
     }
 
-    /// The last instant that is written like this one: of a whole millisecond its end, of any other instant itself.
+    /// The last microsecond of this millisecond if the instant is a whole millisecond, else the instant itself.
     ///
-    /// Most answers show milliseconds of instants that are kept in microseconds. A caller who gives one back as an inclusive upper
-    /// bound means the row that showed it.
+    /// Most answers show instants in milliseconds that are stored in microseconds. A caller who sends such an instant back as an
+    /// inclusive upper bound expects the row that showed it.
     pub const fn last_shown_alike(self) -> Self {
         if self.0.rem_euclid(1_000) == 0 { Self::from_micros(self.0.saturating_add(999)) } else { self }
     }
@@ -115,7 +115,7 @@ fn civil_from_days(days: i64) -> (i64, i64, i64) {
 pub struct Day(i64);
 
 impl Day {
-    /// The day with this number, held inside the years 1 to 9999.
+    /// The day with this number, clamped to the years 1 to 9999.
     pub const fn from_number(number: i64) -> Self {
         Day::of(Timestamp::from_seconds(number.saturating_mul(SECONDS_PER_DAY)))
     }
@@ -125,17 +125,17 @@ impl Day {
         Day(instant.as_seconds().div_euclid(SECONDS_PER_DAY))
     }
 
-    /// Its number since the epoch.
+    /// Days since 1970-01-01.
     pub const fn number(self) -> i64 {
         self.0
     }
 
-    /// This day moved by `days`.
+    /// The day `days` later.
     pub const fn plus(self, days: i64) -> Self {
         Day::from_number(self.0.saturating_add(days))
     }
 
-    /// Its first instant.
+    /// Midnight UTC at the start of the day.
     pub const fn start(self) -> Timestamp {
         Timestamp::from_seconds(self.0.saturating_mul(SECONDS_PER_DAY))
     }
@@ -166,7 +166,7 @@ impl Serialize for Timestamp {
     }
 }
 
-/// The same instant, written with six fractional digits.
+/// A [`Timestamp`] that is written with six fractional digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Micros(pub Timestamp);
 
@@ -182,12 +182,12 @@ impl Serialize for Micros {
     }
 }
 
-/// Reads an instant out of JSON text; for the facts that come in.
+/// Reads an instant from JSON, for ingested facts.
 impl<'de> serde::Deserialize<'de> for Timestamp {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         Timestamp::parse(&text)
-            .ok_or_else(|| serde::de::Error::custom("an ISO 8601 instant such as 2026-11-21T00:00:00Z is needed"))
+            .ok_or_else(|| serde::de::Error::custom("must be an ISO 8601 instant such as 2026-11-21T00:00:00Z"))
     }
 }
 
@@ -210,14 +210,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_instant_is_refused() {
+    fn a_text_that_is_not_an_instant_is_refused() {
         for bad in ["", "yesterday", "2026-13-01T00:00:00Z", "2026-11-21T00:00:00", "1732147200"] {
             assert_eq!(Timestamp::parse(bad), None, "{bad:?}");
         }
     }
 
     #[test]
-    fn the_ends_of_the_calendar_are_kept() {
+    fn the_first_and_last_instants_of_the_calendar_are_readable() {
         for text in ["0001-01-01T00:00:00.000000Z", "9999-12-30T22:00:00.999999Z"] {
             assert_eq!(Micros(Timestamp::parse(text).unwrap()).to_string(), text);
         }
@@ -235,7 +235,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn an_upper_bound_as_it_was_shown_keeps_what_showed_it(micros in RANGE) {
+        fn an_inclusive_upper_bound_in_milliseconds_includes_the_row_that_showed_it(micros in RANGE) {
             let stored = Timestamp::from_micros(micros);
             let shown = Timestamp::parse(&stored.to_string()).unwrap();
             let last = shown.last_shown_alike();

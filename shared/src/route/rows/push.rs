@@ -60,7 +60,8 @@ macro_rules! push_rows {
             WebhookReplay: Post "/v1/webhooks/{id}/replay" {
                 access: Decisioning, family: Public, cache: Cache::NEVER,
                 query: [ReplayFrom, ReplayTo], answers: "Data<WebhookReplayed>", errors: [],
-                about: "Enqueues failed deliveries again: those that became `failed_terminal` within the window, under the same ids and with six new attempts each.",
+                about: "Enqueues failed deliveries again: those that became `failed_terminal` within the window, under the same ids and with six new attempts \
+                       each.",
             }
             WebhookEnable: Post "/v1/webhooks/{id}/enable" {
                 access: Decisioning, family: Public, cache: Cache::NEVER,
@@ -73,8 +74,9 @@ macro_rules! push_rows {
                 body: CREATION_BODY,
                 query: [], answers: "Data<BasketWebhook>",
                 errors: [InvalidBody, WebhookUrlRejected, Conflict, IdempotencyKeyReused, VersionRetired, PayloadTooLarge, UnsupportedMediaType],
-                about: "Subscribes a URL to a basket's rebalances or to one version. A subscription that is pinned to a version receives its deprecation and retirement. The \
-                       signing secret is included in this response only.",
+                about: "Subscribes a URL to a basket's rebalances or, if pinned, to one version. \
+                       A pinned subscription receives the deprecation and the retirement of its version. \
+                       The signing secret is included in this response only.",
             }
             BasketWebhooksOfAll: Get "/v1/baskets/webhooks" {
                 access: Decisioning, family: Public, cache: Cache::NEVER,

@@ -1,4 +1,4 @@
-// No secret is where it need not be: whatever a stack wrote while it was used, misused and broken is searched for every one of them.
+// Uses, misuses and breaks a stack, then searches everything that it wrote for every secret: each is only where it must be.
 
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
@@ -19,18 +19,18 @@ import { columns, commandLines, files, keptWire } from './secrets/written.mjs';
 import { unasked, until } from './stack.mjs';
 
 const run = promisify(execFile);
-/** The files of a stack's folder that are there to hold secrets; for their owner alone. */
-const HOLDERS = ['origin.env', 'secrets.json', 'stack.json'];
-/** The columns that hold digests of credentials; no column holds more of any secret. */
-const DIGESTS = ['api_key.digest', 'index_token.digest'];
+/** The files of a stack's folder that may contain secrets; only their owner may read them. */
+const SECRET_FILES = ['origin.env', 'secrets.json', 'stack.json'];
+/** The columns with digests of credentials; no column contains a secret itself. */
+const DIGEST_COLUMNS = ['api_key.digest', 'index_token.digest'];
 
-/** A dump that tells where each thread was, and no more. */
-const SMALL_DUMP = 1 << 20;
+/** Upper bound of a core dump in bytes: enough for the stacks of the threads, but not for the heap. */
+const MAX_DUMP_BYTES = 1 << 20;
 
-/** Every secret of this run, by what it is called. */
+/** Every secret of this run, by a descriptive name. */
 const secrets = new Map();
-/** What was answered and printed: `{place, bytes}`. */
-const told = [];
+/** Responses and printed output: `{place, bytes}`. */
+const outputs = [];
 let stack;
 let origin;
 let database;
@@ -38,21 +38,21 @@ let wire;
 let receiver;
 let minted;
 
-/** Asks, and keeps all that comes back. */
+/** Sends a request and records the response for the search. */
 async function ask(base, asked) {
-  // What is no header or no address at all is refused by the client itself.
+  // The HTTP client itself refuses some invalid headers and URLs.
   const answer = await probe(base, asked).catch((error) => ({ status: 0, text: error.code ?? 'not sent', headers: new Headers() }));
   const head = [...answer.headers].map(([name, value]) => `${name}: ${value}`).join('\n');
-  if (!asked.toldBack) told.push({ place: `the answer ${answer.status} to ${asked.method ?? 'GET'} ${asked.target.split('?')[0].slice(0, 16)}`, bytes: Buffer.from(`${head}\n\n${answer.text}`) });
+  if (!asked.toldBack) outputs.push({ place: `the answer ${answer.status} to ${asked.method ?? 'GET'} ${asked.target.split('?')[0].slice(0, 16)}`, bytes: Buffer.from(`${head}\n\n${answer.text}`) });
   return answer;
 }
 
-/** Runs a verb and keeps what it prints, but for the secret that it is there to show once. */
+/** Runs a verb and records its output, without the secret in the member `shows`, which the verb must print once. */
 async function verb(words, { environment = {}, shows } = {}) {
   const done = await run(stack.origin_bin, words, { env: { ...originEnvironment(stack), ...environment }, timeout: 60_000 }).catch((failed) => failed);
   const json = shows && JSON.parse(done.stdout);
   const printed = `${done.stdout}${done.stderr}`;
-  told.push({ place: `what \`${words.join(' ')}\` printed`, bytes: Buffer.from(shows ? printed.replaceAll(json[shows], '') : printed) });
+  outputs.push({ place: `the output of \`${words.join(' ')}\``, bytes: Buffer.from(shows ? printed.replaceAll(json[shows], '') : printed) });
   return json;
 }
 
@@ -62,7 +62,7 @@ async function mint(name, ...words) {
   return { id, headers: bearer(key) };
 }
 
-/** The origin as `up` starts it, but that it tells all that it ever would, and that a crash leaves all that it ever could. */
+/** Starts the origin as `up` does, but with debug logs, full backtraces and the largest permitted core dump. */
 async function start(changed) {
   const folder = join(stack.state, 'crash');
   mkdirSync(folder, { recursive: true });
@@ -77,14 +77,14 @@ async function start(changed) {
 
 /** Everything that can be searched now: `{place, bytes}`. */
 async function everything() {
-  const held = [...files(stack.state)].filter(({ place }) => !HOLDERS.includes(place));
+  const searchable = [...files(stack.state)].filter(({ place }) => !SECRET_FILES.includes(place));
   const pids = [stack.child.pid, ...Object.values(stack.pids)].filter(isAlive);
   return [
-    ...held.map(({ place, bytes }) => ({ place: `the file ${place}`, bytes })),
+    ...searchable.map(({ place, bytes }) => ({ place: `the file ${place}`, bytes })),
     ...(await columns(stack.database_url)).map(({ place, bytes }) => ({ place: `the column ${place}`, bytes })),
-    ...commandLines(pids), ...told,
-    { place: 'what the origin was asked', bytes: wire.bytes() },
-    ...['/risk', '/basket'].flatMap((path) => receiver.all(path)).map((got) => ({ place: 'what a receiver got', bytes: Buffer.from(JSON.stringify(got)) })),
+    ...commandLines(pids), ...outputs,
+    { place: 'the requests to the origin', bytes: wire.bytes() },
+    ...['/risk', '/basket'].flatMap((path) => receiver.all(path)).map((got) => ({ place: 'a request to a webhook receiver', bytes: Buffer.from(JSON.stringify(got)) })),
   ];
 }
 
@@ -106,10 +106,10 @@ before(async () => {
   wire = await keptWire(Number(new URL(stack.origin_edge).port), inner);
   await start({ DATABASE_URL: database.url, RDS_EDGE_ADDR: `127.0.0.1:${inner}` });
   stack.inner = inner;
-  await until('the edge has heard of it', 60, async () => (await probe(stack.edge, { target: '/ready' })).status === 200);
+  await until('the edge reaches the origin', 60, async () => (await probe(stack.edge, { target: '/ready' })).status === 200);
   await use();
   await misuse();
-  await breakAll();
+  await causeFaults();
 }, { timeout: 600_000 });
 
 after(async () => {
@@ -120,7 +120,7 @@ after(async () => {
   await stack?.stop();
 });
 
-/** What secrets are for. */
+/** Uses each secret as intended. */
 async function use() {
   const key = await mint('a key', '--plan', 'decisioning', '--rpm', '100000');
   const shared = await mint('a shared key', '--plan', 'embedded', '--shared', '--rpm', '100000');
@@ -136,15 +136,15 @@ async function use() {
   for (const [path, target, body] of [
     ['/risk', '/v1/webhooks', { families: ['event.published'] }], ['/basket', '/v1/baskets/prime-vaults/webhooks', {}],
   ]) {
-    // What makes a secret is the one answer that holds it.
+    // The response to the creation must contain the secret, so it is not recorded.
     const made = await probe(stack.edge, { method: 'POST', target, headers: { ...key.headers, 'idempotency-key': `name${path}` }, body: JSON.stringify({ url: receiver.url(path), ...body }) });
     assert.equal(made.status, 200, made.text);
     const { id, secret } = made.json.data;
     secrets.set(`the secret of ${path}`, secret);
     if (path === '/basket') continue;
-    const turned = await verb(['webhooks', 'rotate', String(id), '--overlap', '24', '--json'], { shows: 'secret' });
-    secrets.set(`the second secret of ${path}`, turned.secret);
-    assert.notEqual(turned.secret, secret);
+    const rotated = await verb(['webhooks', 'rotate', String(id), '--overlap', '24', '--json'], { shows: 'secret' });
+    secrets.set(`the second secret of ${path}`, rotated.secret);
+    assert.notEqual(rotated.secret, secret);
     await ask(stack.edge, { method: 'POST', target: `${target}/${id}/test`, headers: key.headers });
     await receiver.got(path);
     for (const rest of ['', '/deliveries']) await ask(stack.edge, { target: `${target}/${id}${rest}`, headers: key.headers });
@@ -158,15 +158,15 @@ async function use() {
   minted = { key, shared };
 }
 
-/** Secrets where none belong. */
+/** Sends each secret in places where it does not belong. */
 async function misuse() {
-  const doors = [stack.edge, stack.origin_edge, stack.relay, stack.admin];
+  const listeners = [stack.edge, stack.origin_edge, stack.relay, stack.admin];
   const operator = bearer(stack.admin_token);
   for (const secret of secrets.values()) {
-    for (const door of doors) {
-      const credential = door === stack.admin ? operator : minted.key.headers;
-      // The wire to the origin is the edge's own: what is asked there by others says nothing about it.
-      const base = door === stack.origin_edge ? `http://127.0.0.1:${stack.inner}` : door;
+    for (const listener of listeners) {
+      const credential = listener === stack.admin ? operator : minted.key.headers;
+      // These requests bypass the recorded connection, which must contain only the edge's requests.
+      const base = listener === stack.origin_edge ? `http://127.0.0.1:${stack.inner}` : listener;
       const strewn = [inHeaders, inQueries, inBodies, inPaths].flatMap((place) => [...place(secret, credential)]);
       for (const handedOn of [false, true]) {
         wire.keeps = !handedOn;
@@ -178,17 +178,17 @@ async function misuse() {
   }
 }
 
-/** Configurations that are wrong, a database that is away, an origin that is killed, and one that crashes. */
-async function breakAll() {
+/** Starts verbs with wrong configurations, makes the database unreachable, and crashes the origin. */
+async function causeFaults() {
   const environment = originEnvironment(stack);
   for (const [name, secret] of [...secrets].filter(([name]) => name.startsWith('RDS_'))) {
     for (const wrong of [`${secret}zz`, `${secret},${secret.slice(1)}`, secret.slice(0, -2), ` ${secret} x`]) {
-      for (const words of [['doctor'], ['doctor', '--json'], ['serve']]) await verb(words, { environment: { ...nowhere, [name]: wrong } });
+      for (const words of [['doctor'], ['doctor', '--json'], ['serve']]) await verb(words, { environment: { ...conflictingOrigin, [name]: wrong } });
     }
   }
   const url = new URL(environment.DATABASE_URL);
   for (const wrong of [`${url.href}:x`, url.href.replace('postgres', 'mysql'), url.href.replace(url.host, 'nowhere.invalid:x'), url.href.replace(url.port, '1'), `${url.href}?sslmode=${url.password}`, `${url.href}?pasword=${url.password}`, url.href.replace(`:${url.password}@`, `:${url.password}x@`)]) {
-    for (const words of [['doctor', '--json'], ['keys', 'list'], ['migrate'], ['serve']]) await verb(words, { environment: { ...nowhere, DATABASE_URL: wrong } });
+    for (const words of [['doctor', '--json'], ['keys', 'list'], ['migrate'], ['serve']]) await verb(words, { environment: { ...conflictingOrigin, DATABASE_URL: wrong } });
   }
   const { key } = minted;
   for (const away of ['cut', 'silence']) {
@@ -204,15 +204,15 @@ async function breakAll() {
   }
 }
 
-/** A second origin that finds its doors taken, should its configuration turn out to be good. */
-const nowhere = { RDS_ADMIN_ADDR: '127.0.0.1:1', RDS_LOG: 'debug' };
+/** Keeps a second origin from serving if its configuration is accepted: the other listeners' ports are in use. */
+const conflictingOrigin = { RDS_ADMIN_ADDR: '127.0.0.1:1', RDS_LOG: 'debug' };
 
-describe('after a day of all that', () => {
+describe('after use, misuse and faults', () => {
   let search;
   let places;
 
   before(async () => {
-    // What the database keeps in memory is written out before it is read.
+    // A checkpoint writes the database's buffers to its files before they are searched.
     const client = new pg.Client({ connectionString: stack.database_url });
     await client.connect();
     await client.query('checkpoint');
@@ -221,60 +221,60 @@ describe('after a day of all that', () => {
     places = await everything();
   });
 
-  test('there was something to find, and somewhere to look', () => {
+  test('there are secrets, and places of each kind', () => {
     assert.ok(search.size >= 16 && [...secrets.values()].every((secret) => secret?.length >= 16), [...secrets.keys()].join());
-    for (const kind of [/^the file logs.edge/, /^the file logs.postgres/, /^the file crash.origin\.log/, /^the file edge.objects.*sqlite/, /^the file postgres/, /^the column webhook_subscription\.secret$/, /^the command line/, /^the answer 401/, /^the answer 503/, /^what a receiver got/, /^what `doctor`/]) {
+    for (const kind of [/^the file logs.edge/, /^the file logs.postgres/, /^the file crash.origin\.log/, /^the file edge.objects.*sqlite/, /^the file postgres/, /^the column webhook_subscription\.secret$/, /^the command line/, /^the answer 401/, /^the answer 503/, /^a request to a webhook receiver/, /^the output of `doctor`/]) {
       assert.ok(places.some(({ place, bytes }) => kind.test(place) && bytes.length > 0), String(kind));
     }
     assert.ok(wire.bytes().length > 10_000);
   });
 
-  test('no secret is anywhere but where it has to be', () => {
+  test('no secret is in a file, column, command line, response, output or request where it is not needed', () => {
     assert.deepEqual(places.flatMap(({ place, bytes }) => search.in(bytes, place)), []);
   });
 
-  test('what holds them is for its owner alone', () => {
-    for (const name of HOLDERS) {
+  test('only the owner can read the files with secrets', () => {
+    for (const name of SECRET_FILES) {
       const [file] = [...files(stack.state)].filter(({ place }) => place === name);
       assert.equal(file.mode, 0o600, name);
-      assert.notDeepEqual(search.in(file.bytes, name), [], `${name} is in the list for nothing`);
+      assert.notDeepEqual(search.in(file.bytes, name), [], `${name} contains no secret`);
     }
   });
 
-  test('the database knows credentials by their digests, in the columns that are for them', async () => {
+  test('the database contains digests of credentials in the expected columns only', async () => {
     const digests = new Search(new Map([...secrets].filter(([, text]) => /^(pk|ix)_live_/.test(text)).map(([name, text]) => [name, createHash('sha256').update(text).digest('hex')])));
     const found = places.filter(({ place, bytes }) => place.startsWith('the column') && digests.in(bytes, place).length > 0);
-    assert.deepEqual(found.map(({ place }) => place.slice('the column '.length)).toSorted(), DIGESTS);
+    assert.deepEqual(found.map(({ place }) => place.slice('the column '.length)).toSorted(), DIGEST_COLUMNS);
   });
 
-  test('a crash leaves next to nothing of the memory', () => {
+  test('a crash leaves no core dump larger than 1 MiB', () => {
     assert.equal(origin.signalCode, 'SIGABRT');
     const dumps = [...files(join(stack.state, 'crash'))].filter(({ place }) => place !== 'origin.log');
-    for (const { place, bytes } of dumps) assert.ok(bytes.length < SMALL_DUMP, `${place} has ${bytes.length} bytes`);
+    for (const { place, bytes } of dumps) assert.ok(bytes.length < MAX_DUMP_BYTES, `${place} has ${bytes.length} bytes`);
   });
 
-  test('one that were there would have been found, wherever it was', async () => {
+  test('a planted secret is found in a file, a column, a command line and a response', async () => {
     const [[name, planted]] = secrets;
     const client = new pg.Client({ connectionString: stack.database_url });
     await client.connect();
     const file = join(stack.state, 'logs', 'planted.log');
     try {
       writeFileSync(file, JSON.stringify({ authorization: Buffer.from(`Bearer ${planted}`).toString('base64') }));
-      await client.query('create table planted (word bytea)');
+      await client.query('create table planted (value bytea)');
       await client.query('insert into planted values ($1)', [Buffer.from(planted.slice(0, planted.length / 2))]);
       const shown = spawn('sh', ['-c', 'read line', 'sh', planted.toUpperCase()], { stdio: ['pipe', 'ignore', 'ignore'] });
       stack.pids.planted = shown.pid;
-      told.push({ place: 'a planted answer', bytes: Buffer.from(`/v1/vaults?key=${encodeURIComponent(planted)}`) });
+      outputs.push({ place: 'a planted answer', bytes: Buffer.from(`/v1/vaults?key=${encodeURIComponent(planted)}`) });
       const found = (await everything()).flatMap(({ place, bytes }) => search.in(bytes, place));
       shown.kill();
-      for (const place of [/the file logs.planted/, /the column planted\.word/, /the command line of .*sh/, /a planted answer/]) {
+      for (const place of [/the file logs.planted/, /the column planted\.value/, /the command line of .*sh/, /a planted answer/]) {
         assert.ok(found.some((line) => line.startsWith(name) && place.test(line)), `${place} of ${found.join('\n')}`);
       }
     } finally {
       await client.query('drop table planted');
       await client.end();
       rmSync(file);
-      told.pop();
+      outputs.pop();
     }
   });
 });

@@ -38,7 +38,7 @@ describe('the security registry', () => {
     }
   });
 
-  test('refuses invalid values, and answers out-of-range ones with an empty list', async () => {
+  test('refuses invalid values, and answers over-long or unknown ones with an empty list', async () => {
     for (const query of ['severity=high', 'published_by=me', 'affectsTrackedUniverse=maybe', 'limit=0']) {
       expectError(await stack.get(`${EVENTS}?${query}`), 400, 'INVALID_PARAMETER');
     }
@@ -77,7 +77,7 @@ describe('the loss board', () => {
     }
   });
 
-  test('omits disputed, withdrawn and already counted losses', () => {
+  test('omits doubtful, withdrawn and already counted losses', () => {
     const titles = board.json.data.map((row) => row.title).join('|');
     for (const word of ['Bogbean', 'Cloudberry', 'Eelgrass']) assert.ok(!titles.includes(word), word);
     const unmapped = board.json.data.find((row) => row.chainSlug === 'unmapped');

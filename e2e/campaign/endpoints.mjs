@@ -7,7 +7,7 @@ import { loopbackCertificate } from '../receiver.mjs';
 const stripe = new Stripe('sk_test_unused');
 
 /** The ways in which a receiver can misbehave. In the last three the response never ends. */
-export const MANNERS = ['refuses', 'redirects', 'is gone', 'has enough', 'breaks off', 'floods', 'hangs', 'drips'];
+export const MANNERS = ['refuses', 'redirects', 'is gone', 'rate limits', 'breaks off', 'floods', 'hangs', 'drips'];
 
 /** One server; each path is an endpoint. */
 export class Endpoints {
@@ -89,7 +89,7 @@ export class Endpoints {
         return response.writeHead(307, { location: this.url('/elsewhere') }).end();
       case 'is gone':
         return response.writeHead(410).end();
-      case 'has enough':
+      case 'rate limits':
         return response.writeHead(429, { 'retry-after': '1' }).end();
       case 'breaks off':
         return socket.destroy();

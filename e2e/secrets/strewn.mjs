@@ -1,29 +1,29 @@
-// Requests that carry a secret where none belongs: in every header, in addresses and in bodies, at every door.
+// Requests that carry a secret where it does not belong: in every header, in URLs and in bodies.
 //
-// What the edge has to hand on, because only the origin can read it, is marked `handedOn`. What stands where the name of a field or a
-// kind is looked for is marked `toldBack`: whoever sent it is told which name is none. Of a key as a parameter's name only the kind is told.
+// `handedOn` marks requests that the edge must forward, because only the origin can read the secret's place. `toldBack` marks requests
+// with the secret as the name of a field or kind: the error repeats an unknown name. For a key as parameter name it gives only its kind.
 
-/** Headers that somebody reads: the edge, the origin, or whoever stands before them. */
+/** Headers that the edge, the origin or a proxy before them reads. */
 const HEADERS = [
   'cookie', 'user-agent', 'referer', 'origin', 'x-api-key', 'x-request-id', 'traceparent', 'if-none-match', 'accept', 'cf-connecting-ip', 'x-forwarded-for',
   'x-service-subclient', 'x-service-client-ip', 'x-service-tags', 'last-event-id', 'idempotency-key', 'content-type', 'x-service-assertion', 'x-service-principal',
 ];
-/** Of a stream's caller the origin is told these. */
-const HANDED_ON = ['last-event-id', 'x-service-client-ip'];
+/** Headers of a stream request that the edge forwards to the origin. */
+const FORWARDED_HEADERS = ['last-event-id', 'x-service-client-ip'];
 const READS = ['/v1/vaults', '/v1/me', '/v1/indices', '/v1/health', '/v1/events/stream?since=never'];
 
-/** With a secret in headers; `credential` lets some of them in. */
+/** Requests with a secret in a header; those with the headers `credential` are authorised. */
 export function* inHeaders(secret, credential) {
   for (const scheme of ['Bearer ', 'bearer ', 'Basic ', 'Token ', '']) yield { target: READS[1], headers: { authorization: `${scheme}${secret}` } };
   yield { target: READS[0], headers: { authorization: `Bearer ${secret}, Bearer ${secret}` } };
   for (const name of HEADERS) {
     yield { target: READS[HEADERS.indexOf(name) % READS.length], headers: { [name]: secret } };
     yield { target: '/v1/me', headers: { ...credential, [name]: secret } };
-    yield { target: '/v1/events/stream', headers: { ...credential, [name]: secret }, handedOn: HANDED_ON.includes(name) };
+    yield { target: '/v1/events/stream', headers: { ...credential, [name]: secret }, handedOn: FORWARDED_HEADERS.includes(name) };
   }
 }
 
-/** In queries, as what no parameter is or takes. */
+/** Requests with a secret in the query, as an unknown parameter or an invalid value. */
 export function* inQueries(secret, credential) {
   const value = encodeURIComponent(secret);
   for (const query of [`api_key=${value}`, `limit=${value}`, `page=1&chain=${value}%00`, `sortBy=${value}`, `minTvl=${value}`]) {
@@ -35,7 +35,7 @@ export function* inQueries(secret, credential) {
   yield { target: `/metrics?${value}`, headers: {} };
 }
 
-/** In bodies, where no text of the caller's is to be kept. */
+/** Requests with a secret in the body, in fields that the service must not store. */
 export function* inBodies(secret, credential) {
   const json = JSON.stringify;
   for (const [target, body] of [
@@ -56,7 +56,7 @@ export function* inBodies(secret, credential) {
   }
 }
 
-/** In paths, in the place of a name. */
+/** Requests with a secret in the path. */
 export function* inPaths(secret, credential) {
   const value = encodeURIComponent(secret);
   for (const path of [`/v1/vaults/${value}`, `/v1/${value}`, `/${value}`, `/v1/vault/devnet/${value}`, `/v1/assets/1/${value}`, `/v1/graph/decision/${value}`, `/v1/docs/${value}`]) {

@@ -1,11 +1,11 @@
-// Everything that a stack wrote: files, tables, command lines, and what went over the wire between edge and origin.
+// Everything that a stack wrote: files, tables, command lines, and the requests from the edge to the origin.
 
 import { lstatSync, readFileSync, readdirSync, readlinkSync } from 'node:fs';
 import { createConnection, createServer } from 'node:net';
 import { join, relative } from 'node:path';
 import pg from 'pg';
 
-/** Every file under a folder: `{place, mode, bytes}`, the place relative to the folder. */
+/** Every file under a folder: `{place, mode, bytes}`; `place` is the path relative to the folder. */
 export function* files(folder, under = folder) {
   for (const name of readdirSync(under)) {
     const path = join(under, name);
@@ -15,7 +15,7 @@ export function* files(folder, under = folder) {
   }
 }
 
-/** Logs and journals of a database come and go while they are read. */
+/** The content of a file; empty if it is gone, because a database removes log files at any time. */
 function read(path) {
   try {
     return readFileSync(path);
@@ -61,7 +61,7 @@ const nameOf = (pid) => {
   }
 };
 
-/** A wire from `port` to `target` that keeps what is asked, unless it is told not to, and not what is answered. */
+/** Starts a TCP proxy from `port` to `target` that records requests while `keeps` is true, and never responses. */
 export async function keptWire(port, target) {
   const kept = [];
   const wire = { keeps: true, bytes: () => Buffer.concat(kept), close: () => server.close() };

@@ -47,7 +47,6 @@ async fn mended(db: &Db) {
     .await;
 }
 
-/// Journals `count` operations and returns their sequence numbers.
 async fn write(facts: &TestDb, count: u64) -> RangeInclusive<u64> {
     let mut one = connect(facts).await;
     let before: i64 = sqlx::query_scalar("SELECT head FROM journal_state").fetch_one(&mut one).await.unwrap();
@@ -69,7 +68,6 @@ async fn restore(facts: &TestDb, backup: &Backup) {
     journal::step(&mut one, Cause::Moved, NOW, draw()).await.unwrap().unwrap();
 }
 
-/// Asserts that a client that resumes at any of these cursors gets a gap with this reason, or none.
 async fn assert_gaps(facts: &TestDb, cursors: RangeInclusive<u64>, reason: Option<GapReason>, which: &str) {
     let extent = journal::read::extent(&mut connect(facts).await, NOW).await.unwrap();
     let window = Window { floor: extent.floor, tail: extent.tail, jumps: &extent.jumps };
@@ -127,7 +125,6 @@ async fn a_promotion_that_is_undone_leaves_no_cursor_that_can_be_resumed() {
     write(&facts, 338).await;
     let before_the_promotion = facts.back_up().await;
     let mut one = connect(&facts).await;
-    // A promoted replica has all data, on another timeline.
     sqlx::query("UPDATE journal_state SET incarnation = '1/00000001/1'").execute(&mut one).await.unwrap();
     journal::step(&mut one, Cause::Moved, NOW, draw()).await.unwrap().unwrap();
     assert_gaps(&facts, 330..=338, None, "the old primary").await;

@@ -1,3 +1,5 @@
+//! Tests of the request budgets.
+
 use super::*;
 use crate::access::Plan;
 use proptest::prelude::*;

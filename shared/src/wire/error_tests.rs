@@ -1,3 +1,5 @@
+//! Tests of the error envelope.
+
 use super::*;
 use alloc::vec;
 

@@ -1,7 +1,8 @@
 //! Import circles inside a crate: groups of files that all import each other, directly or through others.
 //!
 //! Reads `use` declarations and paths that begin with `crate`, `self` or `super` as text. A path that ends at a re-export counts as an import of the file
-//! that defines the name; a module that re-exports its own children does not import them. Unit tests at the end of a file are left out: they may import whatever they like.
+//! that defines the name; a module that re-exports its own children does not import them. Unit tests at the end of a file are left out: they may import
+//! whatever they like.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

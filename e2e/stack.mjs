@@ -1,7 +1,10 @@
 // The stack under test: its listeners, and requests to them.
 
-import { readFileSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { get } from 'node:http';
+import { text as textOf } from 'node:stream/consumers';
 
 /** Rows of one list that a caller without a key may page through. */
 export const KEYLESS_ROWS = 200;
@@ -113,6 +116,19 @@ export async function request(base, target, { method = 'GET', headers = {}, body
   const text = await response.text();
   const millis = performance.now() - started;
   return { status: response.status, headers: response.headers, text, json: parsed(text), millis };
+}
+
+/**
+ * The same for a GET request on a connection of its own. A broken connection then always means that the server broke it: fetch may send
+ * a request on a pooled connection whose event stream the server has just ended, and that request fails.
+ */
+export async function requestOnNewConnection(base, target, { headers = {}, timeout = 65_000 } = {}) {
+  const started = performance.now();
+  const options = { headers: { 'cf-connecting-ip': newCaller(), ...headers }, agent: false, signal: AbortSignal.timeout(timeout) };
+  const [response] = await once(get(new URL(target, base), options), 'response');
+  const text = await textOf(response);
+  const millis = performance.now() - started;
+  return { status: response.statusCode, headers: new Headers(Object.entries(response.headers)), text, json: parsed(text), millis };
 }
 
 function parsed(text) {

@@ -3,7 +3,7 @@
 
 import { hostileRequest, sendRaw } from '../../edge/tests/hostile.mjs';
 import { mint, revoke } from '../operator.mjs';
-import { request } from '../stack.mjs';
+import { requestOnNewConnection } from '../stack.mjs';
 import { numberIn } from './writers.mjs';
 
 const sleep = (millis) => new Promise((resolve) => setTimeout(resolve, millis));
@@ -25,9 +25,8 @@ class Caller {
   /** Sends one request and records its response. `facts` are `{who, door, target, kind, group}`; `door` is the index of the edge. */
   async ask({ headers, ...facts }) {
     const began = performance.now();
-    // A new connection per request: the edge may close an idle one just when it is used again.
-    const options = { headers: { ...headers, connection: 'close' }, timeout: TIMEOUT_MILLIS };
-    const answer = await request(this.doors[facts.door], facts.target, options).catch((error) => ({ broke: error.cause?.code ?? error.name }));
+    const sent = requestOnNewConnection(this.doors[facts.door], facts.target, { headers, timeout: TIMEOUT_MILLIS });
+    const answer = await sent.catch((error) => ({ broke: error.code ?? error.name }));
     return this.answers.note(facts, began, answer);
   }
 }

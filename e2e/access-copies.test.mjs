@@ -5,7 +5,7 @@ import { before, describe, test } from 'node:test';
 import { expectError } from './expect.mjs';
 import { ANONYMOUS, FIRST_PARTY, PLANS, allowance } from './metering.mjs';
 import { bearer, mint } from './operator.mjs';
-import { OURS, THEIRS, sharedStack, unasked } from './stack.mjs';
+import { ALLOWED_ORIGIN, OTHER_ORIGIN, sharedStack, uncachedTarget } from './stack.mjs';
 
 const stack = sharedStack();
 const DATA = bearer(stack.keys.data);
@@ -29,7 +29,7 @@ describe('the cached response of a list that needs a key', () => {
   let first;
 
   before(async () => {
-    target = unasked('/v1/vaults/scores?limit=3');
+    target = uncachedTarget('/v1/vaults/scores?limit=3');
     first = await stack.ok(target, { headers: DATA });
   });
 
@@ -44,7 +44,7 @@ describe('the cached response of a list that needs a key', () => {
 
   test('is never served to a caller without a valid key', async () => {
     const etag = first.headers.get('etag');
-    const strangers = [{}, { origin: OURS }, { origin: THEIRS }, bearer('pk_live_11111111111111111111111111111111')];
+    const strangers = [{}, { origin: ALLOWED_ORIGIN }, { origin: OTHER_ORIGIN }, bearer('pk_live_11111111111111111111111111111111')];
     for (const way of REQUEST_FORMS(etag)) {
       for (const stranger of strangers) {
         expectNothing(await ask(target, stranger, way), 401, 'UNAUTHORIZED');
@@ -67,11 +67,11 @@ describe('the cached response of a list that needs a key', () => {
 });
 
 test('the cached response of a page beyond the keyless limit is never served without a key', async () => {
-  const target = unasked('/v1/vaults?page=3&limit=100');
+  const target = uncachedTarget('/v1/vaults?page=3&limit=100');
   const first = await stack.ok(target, { headers: DATA });
   assert.equal(state(first), 'MISS');
   for (const way of REQUEST_FORMS(first.headers.get('etag'))) {
-    for (const stranger of [{}, { origin: OURS }]) expectNothing(await ask(target, stranger, way), 403, 'FORBIDDEN');
+    for (const stranger of [{}, { origin: ALLOWED_ORIGIN }]) expectNothing(await ask(target, stranger, way), 403, 'FORBIDDEN');
     expectNothing(await ask(target, bearer('pk_live_11111111111111111111111111111111'), way), 401, 'UNAUTHORIZED');
     const keyed = await ask(target, EMBEDDED, way);
     assert.equal(keyed.status, way.headers ? 304 : 200);
@@ -80,23 +80,23 @@ test('the cached response of a page beyond the keyless limit is never served wit
 });
 
 test('a refusal is not cached: a caller with a key gets the page afterwards', async () => {
-  const target = unasked('/v1/vaults?page=201&limit=1');
+  const target = uncachedTarget('/v1/vaults?page=201&limit=1');
   for (let n = 0; n < 2; n += 1) expectNothing(await ask(target), 403, 'FORBIDDEN');
   assert.equal((await ask(target, DATA)).status, 200);
   expectNothing(await ask(target), 403, 'FORBIDDEN');
 });
 
 test('a cached response carries no rate limit, request id or CORS grant from one caller to the next', async () => {
-  const target = unasked('/v1/vaults?limit=3');
+  const target = uncachedTarget('/v1/vaults?limit=3');
   const { headers: client } = await mint(stack, { rpm: 40, shared: true });
   const callers = [
     [DATA, PLANS.data, null, null],
     [{}, ANONYMOUS, null, null],
-    [{ origin: OURS }, FIRST_PARTY, null, OURS],
+    [{ origin: ALLOWED_ORIGIN }, FIRST_PARTY, null, ALLOWED_ORIGIN],
     [{ ...client, 'x-service-subclient': 'desk' }, 40, 10, null],
-    [{ origin: THEIRS }, ANONYMOUS, null, null],
+    [{ origin: OTHER_ORIGIN }, ANONYMOUS, null, null],
     [EMBEDDED, PLANS.embedded, null, null],
-    [{ ...EMBEDDED, origin: OURS }, PLANS.embedded, null, OURS],
+    [{ ...EMBEDDED, origin: ALLOWED_ORIGIN }, PLANS.embedded, null, ALLOWED_ORIGIN],
   ];
   const { headers, json } = await stack.ok(target);
   const requestIds = new Set();

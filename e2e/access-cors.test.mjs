@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { ANONYMOUS, FIRST_PARTY, expectMetered, expectSpent, expectUnmetered, roomyWindow, times } from './metering.mjs';
+import { ANONYMOUS, FIRST_PARTY, expectCharged, expectRateLimited, expectUnmetered, windowWithSecondsLeft, times } from './metering.mjs';
 import { bearer } from './operator.mjs';
-import { OURS, THEIRS, newCaller, sharedStack, unasked } from './stack.mjs';
+import { ALLOWED_ORIGIN, OTHER_ORIGIN, newCaller, sharedStack, uncachedTarget } from './stack.mjs';
 
 const stack = sharedStack();
 const STRANGE = bearer('pk_live_22222222222222222222222222222222');
@@ -30,7 +30,7 @@ const grants = ({ headers }) => [...headers.keys()].filter((name) => name.starts
 const list = (answer, name) => answer.headers.get(name).toLowerCase().split(/\s*,\s*/);
 
 function expectGrant(answer) {
-  assert.equal(answer.headers.get('access-control-allow-origin'), OURS);
+  assert.equal(answer.headers.get('access-control-allow-origin'), ALLOWED_ORIGIN);
   assert.equal(answer.headers.get('access-control-allow-credentials'), null);
   assert.match(answer.headers.get('vary'), /\borigin\b/i);
 }
@@ -38,7 +38,7 @@ function expectGrant(answer) {
 describe('a page of the service', () => {
   for (const [status, target, options] of ANSWERS) {
     test(`reads ${status} of ${options.method ?? 'GET'} ${target.slice(0, 40)}, with its limits`, async () => {
-      const answer = await asPage(OURS, target, options);
+      const answer = await asPage(ALLOWED_ORIGIN, target, options);
       assert.equal(answer.status, status, answer.text);
       expectGrant(answer);
       const exposed = list(answer, 'access-control-expose-headers');
@@ -52,7 +52,7 @@ describe('a page of the service', () => {
   }
 
   test('may send every header that the service reads', async () => {
-    const answer = await asPage(OURS, '/v1/me', { method: 'OPTIONS', headers: { 'access-control-request-method': 'GET' } });
+    const answer = await asPage(ALLOWED_ORIGIN, '/v1/me', { method: 'OPTIONS', headers: { 'access-control-request-method': 'GET' } });
     assert.equal(answer.status, 204);
     expectGrant(answer);
     const allowed = list(answer, 'access-control-allow-headers');
@@ -65,13 +65,13 @@ describe('a page of the service', () => {
   test('is not charged for a preflight, before and after its allowance is used up', async () => {
     const caller = { 'cf-connecting-ip': newCaller() };
     const preflightHeaders = { ...caller, 'access-control-request-method': 'GET', 'access-control-request-headers': 'authorization' };
-    const preflight = () => asPage(OURS, '/v1/chains', { method: 'OPTIONS', headers: preflightHeaders });
-    const end = await roomyWindow(15);
+    const preflight = () => asPage(ALLOWED_ORIGIN, '/v1/chains', { method: 'OPTIONS', headers: preflightHeaders });
+    const end = await windowWithSecondsLeft(15);
     for (const answer of await times(15, preflight)) expectUnmetered(answer);
-    const reads = await times(FIRST_PARTY, () => asPage(OURS, '/v1/chains', { headers: caller }));
-    for (const [index, answer] of reads.entries()) expectMetered(answer, { limit: FIRST_PARTY, remaining: FIRST_PARTY - 1 - index, end });
-    const refused = await asPage(OURS, '/v1/chains', { headers: caller });
-    expectSpent(refused, { limit: FIRST_PARTY, end });
+    const reads = await times(FIRST_PARTY, () => asPage(ALLOWED_ORIGIN, '/v1/chains', { headers: caller }));
+    for (const [index, answer] of reads.entries()) expectCharged(answer, { limit: FIRST_PARTY, remaining: FIRST_PARTY - 1 - index, end });
+    const refused = await asPage(ALLOWED_ORIGIN, '/v1/chains', { headers: caller });
+    expectRateLimited(refused, { limit: FIRST_PARTY, end });
     expectGrant(refused);
     const answer = await preflight();
     assert.equal(answer.status, 204);
@@ -80,7 +80,7 @@ describe('a page of the service', () => {
   });
 });
 
-for (const origin of [THEIRS, 'null', `${OURS}.evil.example`, 'https://localhost:3000', 'http://localhost', undefined]) {
+for (const origin of [OTHER_ORIGIN, 'null', `${ALLOWED_ORIGIN}.evil.example`, 'https://localhost:3000', 'http://localhost', undefined]) {
   describe(origin === undefined ? 'a request without an Origin header' : `a page of ${origin}`, () => {
     test('gets no CORS headers, whatever the response', async () => {
       for (const [status, target, options] of ANSWERS) {
@@ -94,8 +94,8 @@ for (const origin of [THEIRS, 'null', `${OURS}.evil.example`, 'https://localhost
     });
 
     test('has the anonymous allowance', async () => {
-      const end = await roomyWindow();
-      expectMetered(await asPage(origin, unasked('/v1/vaults')), { limit: ANONYMOUS, remaining: ANONYMOUS - 1, end });
+      const end = await windowWithSecondsLeft();
+      expectCharged(await asPage(origin, uncachedTarget('/v1/vaults')), { limit: ANONYMOUS, remaining: ANONYMOUS - 1, end });
     });
   });
 }

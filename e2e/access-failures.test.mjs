@@ -5,10 +5,10 @@ import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { expectError, expectRetry, expectStale } from './expect.mjs';
-import { ANONYMOUS, PLANS, allowance, expectMetered, expectSpent, lastingDay, roomyWindow, times } from './metering.mjs';
+import { ANONYMOUS, PLANS, allowance, expectCharged, expectRateLimited, dayWithSecondsLeft, windowWithSecondsLeft, times } from './metering.mjs';
 import { bearer, mint, revoke, started, verb } from './operator.mjs';
 import { up } from './private-stack.mjs';
-import { OURS, newCaller, unasked, until } from './stack.mjs';
+import { ALLOWED_ORIGIN, newCaller, uncachedTarget, until } from './stack.mjs';
 
 /** Longest lifetime of a key lease at the edge. */
 const LEASE_SECONDS = 30;
@@ -78,16 +78,16 @@ describe('the origin hangs', () => {
   let end;
 
   before(async () => {
-    [list, scores, deep] = [unasked('/v1/vaults?limit=2'), unasked('/v1/vaults/scores?limit=2'), unasked('/v1/vaults?page=3&limit=100')];
-    await lastingDay(400);
-    end = await roomyWindow(20);
+    [list, scores, deep] = [uncachedTarget('/v1/vaults?limit=2'), uncachedTarget('/v1/vaults/scores?limit=2'), uncachedTarget('/v1/vaults?page=3&limit=100')];
+    await dayWithSecondsLeft(400);
+    end = await windowWithSecondsLeft(20);
     expectRefused(await ask(list, REFUSED), 'invalid_api_key');
     exact = await mint(stack, { rpm: LIMIT });
     await stack.ok(list, { headers: exact.headers });
     // The leases of `counted` and `plain` begin at their first request, so the lease of `counted` ends first.
     counted = await mint(stack, { rpm: LIMIT });
     await times(LIMIT, () => stack.ok(list, { headers: counted.headers }));
-    for (const refused of await times(THROTTLED, () => ask(list, counted.headers))) expectSpent(refused, { limit: LIMIT, end });
+    for (const refused of await times(THROTTLED, () => ask(list, counted.headers))) expectRateLimited(refused, { limit: LIMIT, end });
     plain = await mint(stack);
     for (const target of [list, scores, deep]) await stack.ok(target, { headers: plain.headers });
     await stack.ok(list);
@@ -109,7 +109,7 @@ describe('the origin hangs', () => {
 
   test('a stale cached response is never served to a caller without access to it', async () => {
     const etag = { 'if-none-match': '*' };
-    for (const [headers, options] of [[{}, {}], [etag, {}], [{ origin: OURS }, {}], [{}, { method: 'HEAD' }], [etag, { method: 'HEAD' }]]) {
+    for (const [headers, options] of [[{}, {}], [etag, {}], [{ origin: ALLOWED_ORIGIN }, {}], [{}, { method: 'HEAD' }], [etag, { method: 'HEAD' }]]) {
       for (const [target, status] of [[scores, 401], [deep, 403]]) {
         const answer = await ask(target, headers, options);
         assert.equal(answer.status, status, answer.text);
@@ -127,15 +127,15 @@ describe('the origin hangs', () => {
       assert.equal(allowance(answer).limit, PLANS.data);
     }
     assert.equal((await ask(list, { ...plain.headers, 'if-none-match': '*' })).status, 304);
-    const window = await roomyWindow(20);
+    const window = await windowWithSecondsLeft(20);
     // Its first request counts too if this is still the window in which it was made.
     const left = window === end ? LIMIT - 1 : LIMIT;
     for (let remaining = left - 1; remaining >= 0; remaining -= 1) {
       const answer = await ask(list, exact.headers);
       expectStale(answer);
-      expectMetered(answer, { limit: LIMIT, remaining, end: window });
+      expectCharged(answer, { limit: LIMIT, remaining, end: window });
     }
-    expectSpent(await ask(list, exact.headers), { limit: LIMIT, end: window });
+    expectRateLimited(await ask(list, exact.headers), { limit: LIMIT, end: window });
     const me = await ask('/v1/me', plain.headers);
     expectRetry(me, 503, 'SERVICE_UNAVAILABLE');
   });
@@ -199,7 +199,7 @@ describe('the disk of the counters is gone', () => {
   });
 
   test('requests with a key get 503, and requests without one are served', async () => {
-    for (const target of ['/v1/me', '/v1/chains', unasked('/v1/vaults/scores'), '/v1/vaults?page=3&limit=100']) {
+    for (const target of ['/v1/me', '/v1/chains', uncachedTarget('/v1/vaults/scores'), '/v1/vaults?page=3&limit=100']) {
       expectRetry(await ask(target, key.headers), 503, 'SERVICE_UNAVAILABLE');
     }
     await stack.ok('/v1/chains');
@@ -209,14 +209,14 @@ describe('the disk of the counters is gone', () => {
 
   test('every address still has its ten requests and not one more', async () => {
     const callers = Array.from({ length: 12 }, () => ({ 'cf-connecting-ip': newCaller() }));
-    const end = await roomyWindow(20);
+    const end = await windowWithSecondsLeft(20);
     for (const caller of callers) {
       for (let left = ANONYMOUS - 1; left >= 0; left -= 1) {
         const answer = await ask('/v1/chains', caller);
         assert.equal(answer.status, 200, answer.text);
-        expectMetered(answer, { limit: ANONYMOUS, remaining: left, end });
+        expectCharged(answer, { limit: ANONYMOUS, remaining: left, end });
       }
-      expectSpent(await ask('/v1/chains', caller), { limit: ANONYMOUS, end });
+      expectRateLimited(await ask('/v1/chains', caller), { limit: ANONYMOUS, end });
       expectRetry(await ask('/v1/chains', { ...caller, ...UNKNOWN }), 503, 'SERVICE_UNAVAILABLE');
     }
   });

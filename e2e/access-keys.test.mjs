@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { expectError } from './expect.mjs';
-import { ANONYMOUS, PLANS, allowance, expectMetered, expectSpent, roomyWindow } from './metering.mjs';
+import { ANONYMOUS, PLANS, allowance, expectCharged, expectRateLimited, windowWithSecondsLeft } from './metering.mjs';
 import { bearer, mint, organisation, revoke, verb } from './operator.mjs';
-import { OURS, newCaller, sharedStack, unasked } from './stack.mjs';
+import { ALLOWED_ORIGIN, newCaller, sharedStack, uncachedTarget } from './stack.mjs';
 
 const stack = sharedStack();
 const GATED = ['/v1/me', '/v1/vaults/scores'];
@@ -72,17 +72,17 @@ describe('a key', () => {
 describe('without a key', () => {
   test('a gated route asks for a key, and the request is charged to the address', async () => {
     const headers = from(newCaller());
-    const end = await roomyWindow();
+    const end = await windowWithSecondsLeft();
     for (let left = ANONYMOUS - 1; left >= 0; left -= 1) {
       const answer = await ask(GATED[left % 2], headers);
       expectKeyWanted(answer);
-      expectMetered(answer, { limit: ANONYMOUS, remaining: left, end });
+      expectCharged(answer, { limit: ANONYMOUS, remaining: left, end });
     }
-    for (const target of [...GATED, '/v1/chains']) expectSpent(await ask(target, headers), { limit: ANONYMOUS, end });
+    for (const target of [...GATED, '/v1/chains']) expectRateLimited(await ask(target, headers), { limit: ANONYMOUS, end });
   });
 
   test('a page of the service needs one as well', async () => {
-    for (const target of GATED) expectKeyWanted(await ask(target, { origin: OURS }));
+    for (const target of GATED) expectKeyWanted(await ask(target, { origin: ALLOWED_ORIGIN }));
   });
 });
 
@@ -93,9 +93,9 @@ describe('an invalid credential', () => {
       for (const target of ['/v1/vaults', '/v1/vaults?page=0', '/v1/vaults/nobody', '/v1/health', ...GATED]) {
         messages.add(expectRejected(await ask(target, strange)).message);
       }
-      const page = await ask('/v1/vaults', { ...strange, origin: OURS });
+      const page = await ask('/v1/vaults', { ...strange, origin: ALLOWED_ORIGIN });
       expectRejected(page);
-      assert.equal(page.headers.get('access-control-allow-origin'), OURS);
+      assert.equal(page.headers.get('access-control-allow-origin'), ALLOWED_ORIGIN);
     }
     assert.equal(messages.size, 1, 'one refusal for all');
   });
@@ -103,21 +103,21 @@ describe('an invalid credential', () => {
   test('is charged to the anonymous allowance of its address, and gets 429 once that is used up', async () => {
     const headers = from(newCaller());
     const [strange, malformed, other] = INVALID;
-    const end = await roomyWindow();
+    const end = await windowWithSecondsLeft();
     for (let left = ANONYMOUS - 1; left >= 0; left -= 1) {
       const credential = [strange, malformed, {}, other][left % 4];
       const answer = await ask(['/v1/chains', '/v1/vaults/scores', '/v1/chains'][left % 3], { ...headers, ...credential });
-      expectMetered(answer, { limit: ANONYMOUS, remaining: left, end });
+      expectCharged(answer, { limit: ANONYMOUS, remaining: left, end });
       if (credential.authorization) expectRejected(answer);
     }
     for (const credential of [...INVALID, {}]) {
-      for (const target of ['/v1/chains', '/v1/me']) expectSpent(await ask(target, { ...headers, ...credential }), { limit: ANONYMOUS, end });
+      for (const target of ['/v1/chains', '/v1/me']) expectRateLimited(await ask(target, { ...headers, ...credential }), { limit: ANONYMOUS, end });
     }
     await stack.ok('/v1/me', { headers: { ...headers, ...bearer(stack.keys.data) } });
   });
 
   test('is refused without a cache lookup', async () => {
-    const target = unasked('/v1/vaults');
+    const target = uncachedTarget('/v1/vaults');
     const { headers } = await stack.ok(target);
     for (const options of [{}, { method: 'HEAD' }]) {
       const answer = await ask(target, { ...INVALID[0], 'if-none-match': headers.get('etag') }, options);
@@ -130,26 +130,26 @@ describe('an invalid credential', () => {
 describe('a revoked key', () => {
   test('is refused from the next request on, whether the response is cached or not', async () => {
     const key = await mint(stack);
-    const cached = [unasked('/v1/vaults?limit=2'), unasked('/v1/vaults/scores?limit=2')];
+    const cached = [uncachedTarget('/v1/vaults?limit=2'), uncachedTarget('/v1/vaults/scores?limit=2')];
     for (const target of [...cached, ...cached]) await stack.ok(target, { headers: key.headers });
     await revoke(stack, key);
-    for (const target of [...cached, unasked('/v1/vaults'), ...GATED, '/v1/vaults?page=0', '/v1/health']) expectRejected(await ask(target, key.headers));
+    for (const target of [...cached, uncachedTarget('/v1/vaults'), ...GATED, '/v1/vaults?page=0', '/v1/health']) expectRejected(await ask(target, key.headers));
     for (const target of cached) expectRejected(await ask(target, { ...key.headers, 'if-none-match': '*' }));
   });
 
   test('that was throttled is refused as invalid, not as throttled', async () => {
     const key = await mint(stack, { rpm: 2 });
-    const end = await roomyWindow(15);
+    const end = await windowWithSecondsLeft(15);
     for (let n = 0; n < 2; n += 1) await stack.ok('/v1/chains', { headers: key.headers });
     const throttled = Promise.all(Array.from({ length: 20 }, () => ask('/v1/chains', key.headers)));
-    for (const answer of await throttled) expectSpent(answer, { limit: 2, end });
+    for (const answer of await throttled) expectRateLimited(answer, { limit: 2, end });
     await revoke(stack, key);
     expectRejected(await ask('/v1/chains', key.headers));
   });
 
   test('is refused in every request that starts after the command has returned, however many are in flight', { timeout: 60_000 }, async () => {
     const key = await mint(stack, { rpm: 1_000_000 });
-    const target = unasked('/v1/vaults/scores?limit=1');
+    const target = uncachedTarget('/v1/vaults/scores?limit=1');
     await stack.ok(target, { headers: key.headers });
     const seen = [];
     let stopAt = Infinity;

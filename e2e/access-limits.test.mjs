@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { expectError } from './expect.mjs';
-import { ANONYMOUS, FIRST_PARTY, HEALTH, allowance, expectMetered, expectSpent, expectUnmetered, roomyWindow, times } from './metering.mjs';
+import { ANONYMOUS, FIRST_PARTY, HEALTH, allowance, expectCharged, expectRateLimited, expectUnmetered, windowWithSecondsLeft, times } from './metering.mjs';
 import { bearer, mint } from './operator.mjs';
-import { OURS, THEIRS, newCaller, newIpv4Caller, sharedStack, unasked } from './stack.mjs';
+import { ALLOWED_ORIGIN, OTHER_ORIGIN, newCaller, newIpv4Caller, sharedStack, uncachedTarget } from './stack.mjs';
 
 const stack = sharedStack();
 const from = (caller) => ({ 'cf-connecting-ip': caller });
@@ -28,13 +28,13 @@ async function atOnce(count, ask) {
 /** Expects that exactly `limit` requests were served, each with its own remaining count. */
 function expectExact({ served, refused }, { limit, end }) {
   assert.deepEqual(served.map((answer) => allowance(answer).remaining), Array.from({ length: limit }, (_, n) => limit - 1 - n));
-  for (const answer of refused) expectSpent(answer, { limit, end });
+  for (const answer of refused) expectRateLimited(answer, { limit, end });
 }
 
 describe('an address without a key', () => {
   test('has ten requests a minute, whatever the route and the status', async () => {
     const headers = from(newCaller());
-    const target = unasked('/v1/vaults?limit=3');
+    const target = uncachedTarget('/v1/vaults?limit=3');
     const kinds = [
       [200, 'MISS', () => stack.get(target, { headers })],
       [200, 'HIT', () => stack.get(target, { headers })],
@@ -48,25 +48,25 @@ describe('an address without a key', () => {
       [404, null, () => stack.get('/v1/vaults/nobody', { headers })],
     ];
     assert.equal(kinds.length, ANONYMOUS);
-    const end = await roomyWindow();
+    const end = await windowWithSecondsLeft();
     for (const [index, [status, cache, ask]] of kinds.entries()) {
       const answer = await ask();
       assert.equal(answer.status, status, answer.text);
       if (cache) assert.equal(answer.headers.get('x-cache'), cache);
-      expectMetered(answer, anonymous(ANONYMOUS - 1 - index, end));
+      expectCharged(answer, anonymous(ANONYMOUS - 1 - index, end));
     }
     for (const [, , ask] of kinds.filter(([status]) => status !== 304)) {
       const answer = await ask();
       if (answer.text === '') assert.equal(answer.status, 429);
-      else expectSpent(answer, anonymous(0, end));
+      else expectRateLimited(answer, anonymous(0, end));
     }
   });
 
   test('is not charged for an unknown route, a preflight or readiness', async () => {
     const headers = from(newCaller());
-    const preflight = { method: 'OPTIONS', headers: { ...headers, origin: OURS, 'access-control-request-method': 'GET' } };
-    const end = await roomyWindow();
-    expectMetered(await stack.get('/v1/chains', { headers }), anonymous(9, end));
+    const preflight = { method: 'OPTIONS', headers: { ...headers, origin: ALLOWED_ORIGIN, 'access-control-request-method': 'GET' } };
+    const end = await windowWithSecondsLeft();
+    expectCharged(await stack.get('/v1/chains', { headers }), anonymous(9, end));
     for (const [target, options, status] of [
       ['/v1/nope', { headers }, 404],
       ['/v1/chains', { headers, method: 'DELETE' }, 405],
@@ -80,29 +80,29 @@ describe('an address without a key', () => {
         expectUnmetered(answer);
       }
     }
-    expectMetered(await stack.get('/v1/chains', { headers }), anonymous(8, end));
+    expectCharged(await stack.get('/v1/chains', { headers }), anonymous(8, end));
   });
 
   test('shares its ten with its whole IPv6 network, and with no other', async () => {
     const caller = newCaller();
     const network = caller.slice(0, caller.indexOf('::'));
     const spellings = [caller, `${network}:ffff:ffff:ffff:ffff`, `${network.toUpperCase()}::a:0:1`, `${network}:0:0:0:0`];
-    const end = await roomyWindow();
+    const end = await windowWithSecondsLeft();
     for (const [index, spelling] of spellings.entries()) {
-      expectMetered(await stack.get('/v1/chains', { headers: from(spelling) }), anonymous(9 - index, end));
+      expectCharged(await stack.get('/v1/chains', { headers: from(spelling) }), anonymous(9 - index, end));
     }
-    expectMetered(await stack.get('/v1/chains', { headers: from(newCaller()) }), anonymous(9, end));
+    expectCharged(await stack.get('/v1/chains', { headers: from(newCaller()) }), anonymous(9, end));
   });
 
   test('is the same caller in both spellings of an IPv4 address', async () => {
     const caller = newIpv4Caller();
-    const end = await roomyWindow();
-    expectMetered(await stack.get('/v1/chains', { headers: from(caller) }), anonymous(9, end));
-    expectMetered(await stack.get('/v1/chains', { headers: from(`::ffff:${caller}`) }), anonymous(8, end));
+    const end = await windowWithSecondsLeft();
+    expectCharged(await stack.get('/v1/chains', { headers: from(caller) }), anonymous(9, end));
+    expectCharged(await stack.get('/v1/chains', { headers: from(`::ffff:${caller}`) }), anonymous(8, end));
   });
 
   test('that cannot be parsed counts as one shared caller', async () => {
-    await roomyWindow();
+    await windowWithSecondsLeft();
     const health = (caller) => stack.get('/v1/health', { headers: from(caller) }).then((answer) => allowance(answer).remaining);
     const first = await health('nobody');
     assert.equal(await health('192.0.2.1, 192.0.2.2'), first - 1);
@@ -111,7 +111,7 @@ describe('an address without a key', () => {
 
   test('gets exactly ten answers when it asks 64 times at once', async () => {
     const headers = from(newCaller());
-    const end = await roomyWindow();
+    const end = await windowWithSecondsLeft();
     expectExact(await atOnce(64, () => stack.get('/v1/chains', { headers })), { limit: ANONYMOUS, end });
   });
 });
@@ -119,25 +119,25 @@ describe('an address without a key', () => {
 describe('a separate allowance', () => {
   test("exists for the service's own pages, and not for pages of other origins", async () => {
     const headers = from(newCaller());
-    const end = await roomyWindow(15);
-    expectMetered(await stack.get('/v1/chains', { headers }), anonymous(9, end));
-    const ours = () => stack.get('/v1/chains', { headers: { ...headers, origin: OURS } });
+    const end = await windowWithSecondsLeft(15);
+    expectCharged(await stack.get('/v1/chains', { headers }), anonymous(9, end));
+    const ours = () => stack.get('/v1/chains', { headers: { ...headers, origin: ALLOWED_ORIGIN } });
     const { served } = await atOnce(FIRST_PARTY, ours);
     assert.equal(served.length, FIRST_PARTY);
     const refused = await ours();
-    expectSpent(refused, { limit: FIRST_PARTY, end });
-    assert.equal(refused.headers.get('access-control-allow-origin'), OURS, 'the page can read the refusal');
-    expectMetered(await stack.get('/v1/chains', { headers: { ...headers, origin: THEIRS } }), anonymous(8, end));
+    expectRateLimited(refused, { limit: FIRST_PARTY, end });
+    assert.equal(refused.headers.get('access-control-allow-origin'), ALLOWED_ORIGIN, 'the page can read the refusal');
+    expectCharged(await stack.get('/v1/chains', { headers: { ...headers, origin: OTHER_ORIGIN } }), anonymous(8, end));
   });
 
   test('exists for health, per address, whatever the credentials', async () => {
     const headers = from(newCaller());
     const health = (more) => stack.get('/v1/health', { headers: { ...headers, ...more } });
-    const end = await roomyWindow(15);
-    expectMetered(await health(bearer(stack.keys.data)), { limit: HEALTH, remaining: HEALTH - 1, end });
+    const end = await windowWithSecondsLeft(15);
+    expectCharged(await health(bearer(stack.keys.data)), { limit: HEALTH, remaining: HEALTH - 1, end });
     assert.equal((await atOnce(HEALTH - 1, () => health())).served.length, HEALTH - 1);
-    for (const more of [{}, bearer(stack.keys.data), { origin: OURS }]) expectSpent(await health(more), { limit: HEALTH, end });
-    expectMetered(await stack.get('/v1/chains', { headers }), anonymous(9, end));
+    for (const more of [{}, bearer(stack.keys.data), { origin: ALLOWED_ORIGIN }]) expectRateLimited(await health(more), { limit: HEALTH, end });
+    expectCharged(await stack.get('/v1/chains', { headers }), anonymous(9, end));
   });
 });
 
@@ -145,8 +145,8 @@ describe('a key', () => {
   test('counts across addresses, and leaves the allowance of the address alone', async () => {
     const [key, other] = [await mint(stack, { rpm: 5 }), await mint(stack, { rpm: 5 })];
     const caller = from(newCaller());
-    const target = unasked('/v1/vaults?limit=2');
-    const end = await roomyWindow();
+    const target = uncachedTarget('/v1/vaults?limit=2');
+    const end = await windowWithSecondsLeft();
     for (const [index, [status, options]] of [
       [200, {}],
       [200, { headers: caller }],
@@ -155,38 +155,38 @@ describe('a key', () => {
     ].entries()) {
       const answer = await stack.get(target, { ...options, headers: { ...options.headers, ...key.headers } });
       assert.equal(answer.status, status);
-      expectMetered(answer, { limit: 5, remaining: 4 - index, end });
+      expectCharged(answer, { limit: 5, remaining: 4 - index, end });
     }
-    expectMetered(await stack.get('/v1/vaults?page=0', { headers: key.headers }), { limit: 5, remaining: 0, end });
+    expectCharged(await stack.get('/v1/vaults?page=0', { headers: key.headers }), { limit: 5, remaining: 0, end });
     for (const where of [target, '/v1/me', '/v1/vaults/scores', '/v1/vaults?page=0']) {
-      expectSpent(await stack.get(where, { headers: { ...caller, ...key.headers } }), { limit: 5, end });
+      expectRateLimited(await stack.get(where, { headers: { ...caller, ...key.headers } }), { limit: 5, end });
     }
-    expectMetered(await stack.get(target, { headers: caller }), anonymous(9, end));
-    expectMetered(await stack.get(target, { headers: { ...caller, ...other.headers } }), { limit: 5, remaining: 4, end });
+    expectCharged(await stack.get(target, { headers: caller }), anonymous(9, end));
+    expectCharged(await stack.get(target, { headers: { ...caller, ...other.headers } }), { limit: 5, remaining: 4, end });
   });
 
   test('of fifty a minute gets exactly fifty responses to 114 requests at once', async () => {
     const key = await mint(stack, { rpm: 50 });
-    const target = unasked('/v1/vaults?limit=1');
+    const target = uncachedTarget('/v1/vaults?limit=1');
     await stack.ok(target);
-    const end = await roomyWindow();
+    const end = await windowWithSecondsLeft();
     expectExact(await atOnce(64 + 50, () => stack.get(target, { headers: key.headers })), { limit: 50, end });
   });
 
   test('on a page of the service is charged to the key', async () => {
     const key = await mint(stack, { rpm: 5 });
-    const headers = { ...from(newCaller()), origin: OURS };
-    const end = await roomyWindow();
-    expectMetered(await stack.get('/v1/chains', { headers: { ...headers, ...key.headers } }), { limit: 5, remaining: 4, end });
-    expectMetered(await stack.get('/v1/chains', { headers }), { limit: FIRST_PARTY, remaining: FIRST_PARTY - 1, end });
+    const headers = { ...from(newCaller()), origin: ALLOWED_ORIGIN };
+    const end = await windowWithSecondsLeft();
+    expectCharged(await stack.get('/v1/chains', { headers: { ...headers, ...key.headers } }), { limit: 5, remaining: 4, end });
+    expectCharged(await stack.get('/v1/chains', { headers }), { limit: FIRST_PARTY, remaining: FIRST_PARTY - 1, end });
   });
 
   test('that is not shared ignores client names', async () => {
     const key = await mint(stack, { rpm: 4 });
-    const end = await roomyWindow();
+    const end = await windowWithSecondsLeft();
     for (const [index, client] of ['desk-1', 'desk-2', 'x'.repeat(129), ''].entries()) {
       const answer = await stack.get('/v1/chains', { headers: { ...key.headers, 'x-service-subclient': client } });
-      expectMetered(answer, { limit: 4, remaining: 3 - index, end });
+      expectCharged(answer, { limit: 4, remaining: 3 - index, end });
     }
   });
 });
@@ -199,23 +199,23 @@ describe('a shared key', () => {
 
   test('gives each named client a quarter, and one quarter to all requests without a client name', async () => {
     key = await mint(stack, { rpm: LIMIT, shared: true });
-    const end = await roomyWindow(15);
+    const end = await windowWithSecondsLeft(15);
     let left = LIMIT;
     const served = async (client, share) => {
       left -= 1;
-      expectMetered(await ask(client), { limit: LIMIT, remaining: left, end, subclient: { limit: CLIENT_LIMIT, remaining: share } });
+      expectCharged(await ask(client), { limit: LIMIT, remaining: left, end, subclient: { limit: CLIENT_LIMIT, remaining: share } });
     };
     for (let share = CLIENT_LIMIT - 1; share >= 0; share -= 1) await served('desk-1', share);
     const refused = await ask('desk-1');
-    expectSpent(refused, { limit: LIMIT, remaining: left, end, subclient: { limit: CLIENT_LIMIT, remaining: 0 } });
-    expectSpent(await ask(' desk-1\t'), { limit: LIMIT, remaining: left, end, subclient: { limit: CLIENT_LIMIT, remaining: 0 } });
+    expectRateLimited(refused, { limit: LIMIT, remaining: left, end, subclient: { limit: CLIENT_LIMIT, remaining: 0 } });
+    expectRateLimited(await ask(' desk-1\t'), { limit: LIMIT, remaining: left, end, subclient: { limit: CLIENT_LIMIT, remaining: 0 } });
     await served('desk-2', CLIENT_LIMIT - 1);
     await served('Desk-1', CLIENT_LIMIT - 1);
     for (let share = CLIENT_LIMIT - 1; share >= 0; share -= 1) await served(share % 2 ? undefined : '', share);
-    expectSpent(await ask(), { limit: LIMIT, remaining: left, end, subclient: { limit: CLIENT_LIMIT, remaining: 0 } });
+    expectRateLimited(await ask(), { limit: LIMIT, remaining: left, end, subclient: { limit: CLIENT_LIMIT, remaining: 0 } });
     for (let share = CLIENT_LIMIT - 2; share >= 0; share -= 1) await served('desk-2', share);
     while (left > 0) await served(`late-${left}`, CLIENT_LIMIT - 1);
-    expectSpent(await ask('desk-3'), { limit: LIMIT, end, subclient: { limit: CLIENT_LIMIT, remaining: CLIENT_LIMIT } });
+    expectRateLimited(await ask('desk-3'), { limit: LIMIT, end, subclient: { limit: CLIENT_LIMIT, remaining: CLIENT_LIMIT } });
   });
 
   test('refuses a client name of more than 128 bytes and names the header', async () => {

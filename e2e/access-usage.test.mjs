@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { expectShape } from './expect.mjs';
 import { Me, data } from './interface-fields.mjs';
-import { ANONYMOUS, PLANS, allowance, expectMetered, expectSpent, lastingDay, roomyWindow, times, windowOver } from './metering.mjs';
+import { ANONYMOUS, PLANS, allowance, expectCharged, expectRateLimited, dayWithSecondsLeft, windowWithSecondsLeft, times, windowOver } from './metering.mjs';
 import { bearer, mint } from './operator.mjs';
-import { newCaller, sharedStack, unasked, until } from './stack.mjs';
+import { newCaller, sharedStack, uncachedTarget, until } from './stack.mjs';
 
 const stack = sharedStack();
 const ask = (target, headers, options) => stack.get(target, { ...options, headers });
@@ -60,14 +60,14 @@ describe('when the minute is over', { concurrency: true }, () => {
   let keys;
 
   before(async () => {
-    await lastingDay(MAX_SECONDS);
+    await dayWithSecondsLeft(MAX_SECONDS);
     keys = {
       counted: await mint(stack, { rpm: LIMIT }),
       small: await mint(stack, { rpm: 3 }),
       crowded: await mint(stack, { rpm: 3 }),
       shared: await mint(stack, { rpm: 8, shared: true }),
     };
-    end = await roomyWindow(20);
+    end = await windowWithSecondsLeft(20);
     begun = Date.now();
     await spendAllowances();
     await spendCounted();
@@ -77,18 +77,18 @@ describe('when the minute is over', { concurrency: true }, () => {
   async function spendAllowances() {
     for (const [headers, limit] of [[caller, ANONYMOUS], [keys.small.headers, 3], [keys.crowded.headers, 3], [stranger, ANONYMOUS]]) {
       await times(limit, () => ask('/v1/chains', headers));
-      expectSpent(await ask('/v1/chains', headers), { limit, end });
+      expectRateLimited(await ask('/v1/chains', headers), { limit, end });
     }
     const client = { ...keys.shared.headers, 'x-service-subclient': 'desk' };
     await times(2, () => ask('/v1/chains', client));
-    expectSpent(await ask('/v1/chains', client), { limit: 8, remaining: 6, end, subclient: { limit: 2, remaining: 0 } });
+    expectRateLimited(await ask('/v1/chains', client), { limit: 8, remaining: 6, end, subclient: { limit: 2, remaining: 0 } });
   }
 
   /** Sends the requests of ASKED, some of them invalid, then `/v1/me` until the allowance is used up, then requests that are throttled. */
   async function spendCounted() {
     const { headers } = keys.counted;
     const [row] = (await stack.ok('/v1/vaults?limit=1')).json.data;
-    const target = unasked('/v1/vaults?limit=2');
+    const target = uncachedTarget('/v1/vaults?limit=2');
     const statuses = [
       ...(await times(4, () => ask(target, headers))),
       await ask(target, { ...headers, 'if-none-match': '*' }),
@@ -102,19 +102,19 @@ describe('when the minute is over', { concurrency: true }, () => {
     ].map(({ status }) => status);
     assert.deepEqual(statuses, [200, 200, 200, 200, 304, 200, 200, 400, 400, 200, 200, 404, 200, 200, 200, 200, 200, 200]);
     await times(LIMIT - statuses.length, () => stack.ok('/v1/me', { headers }));
-    for (const refused of await times(THROTTLED, (n) => ask(n % 2 ? target : '/v1/me', headers))) expectSpent(refused, { limit: LIMIT, end });
+    for (const refused of await times(THROTTLED, (n) => ask(n % 2 ? target : '/v1/me', headers))) expectRateLimited(refused, { limit: LIMIT, end });
   }
 
   test('every allowance is full again at once', async () => {
     await windowOver(end);
     const next = end + 60;
-    expectMetered(await ask('/v1/chains', caller), { limit: ANONYMOUS, remaining: ANONYMOUS - 1, end: next });
-    expectMetered(await ask('/v1/chains', keys.small.headers), { limit: 3, remaining: 2, end: next });
+    expectCharged(await ask('/v1/chains', caller), { limit: ANONYMOUS, remaining: ANONYMOUS - 1, end: next });
+    expectCharged(await ask('/v1/chains', keys.small.headers), { limit: 3, remaining: 2, end: next });
     const rejected = await ask('/v1/chains', stranger);
     assert.equal(rejected.status, 401);
-    expectMetered(rejected, { limit: ANONYMOUS, remaining: ANONYMOUS - 1, end: next });
+    expectCharged(rejected, { limit: ANONYMOUS, remaining: ANONYMOUS - 1, end: next });
     const shared = await ask('/v1/chains', { ...keys.shared.headers, 'x-service-subclient': 'desk' });
-    expectMetered(shared, { limit: 8, remaining: 7, end: next, subclient: { limit: 2, remaining: 1 } });
+    expectCharged(shared, { limit: 8, remaining: 7, end: next, subclient: { limit: 2, remaining: 1 } });
   });
 
   test('the new allowance stays exact under concurrent requests', async () => {
@@ -122,7 +122,7 @@ describe('when the minute is over', { concurrency: true }, () => {
     const answers = await Promise.all(Array.from({ length: 16 }, () => ask('/v1/chains', keys.crowded.headers)));
     const served = answers.filter(({ status }) => status === 200);
     assert.deepEqual(served.map((answer) => allowance(answer).remaining).toSorted(), [0, 1, 2]);
-    for (const refused of answers.filter(({ status }) => status !== 200)) expectSpent(refused, { limit: 3, end: end + 60 });
+    for (const refused of answers.filter(({ status }) => status !== 200)) expectRateLimited(refused, { limit: 3, end: end + 60 });
   });
 
   test('each request is counted once by its endpoint, and refused ones separately', { timeout: MAX_SECONDS * 1000 }, async () => {

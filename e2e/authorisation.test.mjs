@@ -16,7 +16,7 @@ import { committed, operations, target } from './openapi/document.mjs';
 import { Plan } from './openapi/plan.mjs';
 import { bearer } from './operator.mjs';
 import { originEnvironment } from './private-stack.mjs';
-import { OURS, Stack, sharedStack, until } from './stack.mjs';
+import { ALLOWED_ORIGIN, Stack, sharedStack, until } from './stack.mjs';
 
 const stack = sharedStack();
 const document = committed();
@@ -175,7 +175,7 @@ function principal(name) {
   const { kind, id, plan, headers } = cast.named[name];
   if (kind === 'key') return JSON.stringify({ kind: 'key', id, org_id: principals.get(id), plan });
   if (kind === 'token') return JSON.stringify({ kind: 'index_token', id });
-  return JSON.stringify(headers.origin === OURS ? { kind: 'first_party', origin: OURS } : { kind: 'anonymous' });
+  return JSON.stringify(headers.origin === ALLOWED_ORIGIN ? { kind: 'first_party', origin: ALLOWED_ORIGIN } : { kind: 'anonymous' });
 }
 
 /** Callers for whom the edge signs an assertion. */

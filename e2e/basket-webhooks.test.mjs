@@ -10,7 +10,7 @@ import Stripe from 'stripe';
 import { BASKET } from './event-types.mjs';
 import { expectError } from './expect.mjs';
 import { Validator, committed } from './openapi/document.mjs';
-import { expectMetered, expectSpent, roomyWindow, times } from './metering.mjs';
+import { expectCharged, expectRateLimited, windowWithSecondsLeft, times } from './metering.mjs';
 import { bearer, mint, revoke } from './operator.mjs';
 import { OwnBasket } from './own-basket.mjs';
 import { up } from './private-stack.mjs';
@@ -216,12 +216,12 @@ describe('writes', () => {
     const busy = await mint(stack, { plan: 'embedded' });
     const from = { 'cf-connecting-ip': newCaller(), ...busy.headers };
     const write = (headers) => stack.get(basket.path('/webhooks/1'), { method: 'DELETE', headers });
-    const end = await roomyWindow(20);
+    const end = await windowWithSecondsLeft(20);
     for (const [index, answer] of (await times(WRITES, () => write(from))).entries()) {
       expectError(answer, 404, 'NOT_FOUND');
-      expectMetered(answer, { limit: WRITES, remaining: WRITES - 1 - index, end });
+      expectCharged(answer, { limit: WRITES, remaining: WRITES - 1 - index, end });
     }
-    expectSpent(await write(from), { limit: WRITES, end });
+    expectRateLimited(await write(from), { limit: WRITES, end });
     assert.equal((await stack.get(basket.path('/webhooks'), { headers: from })).status, 200);
     assert.equal((await write({ ...from, 'cf-connecting-ip': newCaller() })).status, 404, 'another address has some left');
   });

@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import { after, before, describe, test } from 'node:test';
 import { launch } from './chromium.mjs';
 import { bearer } from './operator.mjs';
-import { OURS, THEIRS, sharedStack, unasked } from './stack.mjs';
+import { ALLOWED_ORIGIN, OTHER_ORIGIN, sharedStack, uncachedTarget } from './stack.mjs';
 
 const stack = sharedStack();
 
@@ -17,7 +17,7 @@ before(async () => {
   await new Promise((resolve) => site.listen(0, '127.0.0.1', resolve));
   const here = `127.0.0.1:${site.address().port}`;
   // Both origins resolve to this test's server, whatever listens on their ports.
-  browser = await launch(`--host-resolver-rules=MAP ${new URL(OURS).host} ${here}, MAP ${new URL(THEIRS).host} ${here}`);
+  browser = await launch(`--host-resolver-rules=MAP ${new URL(ALLOWED_ORIGIN).host} ${here}, MAP ${new URL(OTHER_ORIGIN).host} ${here}`);
 }, { timeout: 60_000 });
 
 after(async () => {
@@ -51,11 +51,11 @@ describe('a page of the service', () => {
   let page;
 
   before(async () => {
-    page = await pageOf(OURS);
+    page = await pageOf(ALLOWED_ORIGIN);
   });
 
   test('reads a list, with the headers that it needs', async () => {
-    const answer = await read(page, unasked('/v1/vaults'));
+    const answer = await read(page, uncachedTarget('/v1/vaults'));
     assert.equal(answer.status, 200, JSON.stringify(answer));
     assert.ok(answer.body.data.length > 0);
     assert.equal(answer.headers['x-cache'], 'MISS');
@@ -86,7 +86,7 @@ describe('a page of the service', () => {
   });
 
   test('gets a complete response when the browser revalidates its cache', async () => {
-    const target = unasked('/v1/vaults?limit=2');
+    const target = uncachedTarget('/v1/vaults?limit=2');
     const first = await read(page, target);
     const second = await read(page, target);
     assert.equal(second.status, 200);
@@ -99,7 +99,7 @@ describe('a page of another site', () => {
   let page;
 
   before(async () => {
-    page = await pageOf(THEIRS);
+    page = await pageOf(OTHER_ORIGIN);
   });
 
   test('can read neither responses nor errors', async () => {
@@ -114,8 +114,8 @@ describe('a page of another site', () => {
   });
 
   test("cannot read a response that was cached for the service's own page", async () => {
-    const target = unasked('/v1/vaults?limit=1');
-    const ours = await pageOf(OURS);
+    const target = uncachedTarget('/v1/vaults?limit=1');
+    const ours = await pageOf(ALLOWED_ORIGIN);
     assert.equal((await read(ours, target)).status, 200);
     assert.deepEqual(await read(page, target), { error: 'TypeError' });
   });

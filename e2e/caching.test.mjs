@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import CachePolicy from 'http-cache-semantics';
 import { expectError } from './expect.mjs';
-import { sharedStack, unasked, until } from './stack.mjs';
+import { sharedStack, uncachedTarget, until } from './stack.mjs';
 
 const stack = sharedStack();
 let row;
@@ -18,7 +18,7 @@ const state = (answer) => answer.headers.get('x-cache');
 
 describe('a cached response', () => {
   test('is stored by the first read and served to the second, with its age', async () => {
-    const target = unasked('/v1/vaults');
+    const target = uncachedTarget('/v1/vaults');
     const first = await stack.ok(target);
     assert.equal(state(first), 'MISS');
     assert.equal(first.headers.get('age'), null);
@@ -32,7 +32,7 @@ describe('a cached response', () => {
   });
 
   test('is shared by all equivalent query strings', async () => {
-    const target = unasked('/v1/vaults');
+    const target = uncachedTarget('/v1/vaults');
     const spellings = [`${target}&utm_source=mail&x=1`, `${target}&sortOrder=desc&page=1&limit=20`, target.replace('?', '?unknown&')];
     await stack.ok(`${target}&riskTier=core,prime`);
     assert.equal(state(await stack.ok(target.replace('?', '?riskTier=PRIME,Core,core&'))), 'HIT');
@@ -71,7 +71,7 @@ describe('a cached response', () => {
   });
 
   test('ages under one ETag, and freshness_seconds grows with its age', async () => {
-    const target = unasked('/v1/vaults?limit=5');
+    const target = uncachedTarget('/v1/vaults?limit=5');
     const first = await stack.ok(target);
     const aged = await until('a cached response at least a second old', 10, async () => {
       const answer = await stack.ok(target);
@@ -87,7 +87,7 @@ describe('a cached response', () => {
   });
 
   test('cannot be poisoned through request headers: the origin trusts only what the edge signs', async () => {
-    const target = unasked('/v1/vaults?limit=1');
+    const target = uncachedTarget('/v1/vaults?limit=1');
     const poisoned = { 'x-forwarded-host': 'evil.example', 'x-service-principal': '{"kind":"root"}', 'x-service-assertion': 'v1;k;0;0;0', accept: 'text/html' };
     const first = await stack.ok(target, { headers: poisoned });
     const second = await stack.ok(target);
@@ -102,7 +102,7 @@ describe('a conditional read', () => {
   let etag;
 
   before(async () => {
-    target = unasked('/v1/vaults?limit=3');
+    target = uncachedTarget('/v1/vaults?limit=3');
     etag = (await stack.ok(target)).headers.get('etag');
   });
 
@@ -130,10 +130,10 @@ describe('a conditional read', () => {
   });
 
   test('gets 304 also when no response is cached yet', async () => {
-    const other = unasked('/v1/chains');
+    const other = uncachedTarget('/v1/chains');
     const tag = (await stack.ok('/v1/chains')).headers.get('etag');
     assert.equal((await stack.get(other, { headers: { 'if-none-match': tag } })).status, 304);
-    const first = unasked('/v1/vaults?limit=2');
+    const first = uncachedTarget('/v1/vaults?limit=2');
     assert.equal((await stack.get(first, { headers: { 'if-none-match': '*' } })).status, 304);
   });
 
@@ -143,7 +143,7 @@ describe('a conditional read', () => {
 });
 
 test('HEAD is GET without the body', async () => {
-  for (const target of [unasked('/v1/vaults'), '/v1/health', '/v1/nope', '/v1/vaults?page=0']) {
+  for (const target of [uncachedTarget('/v1/vaults'), '/v1/health', '/v1/nope', '/v1/vaults?page=0']) {
     const whole = await stack.get(target);
     const head = await stack.get(target, { method: 'HEAD' });
     assert.equal(head.status, whole.status, target);
@@ -156,7 +156,7 @@ test('HEAD is GET without the body', async () => {
 });
 
 test("a client's own cache revalidates with the ETag, and stores no error (RFC 9111, by an independent library)", async () => {
-  const target = unasked('/v1/vaults?limit=1');
+  const target = uncachedTarget('/v1/vaults?limit=1');
   const answer = await stack.ok(target);
   const asked = { url: target, method: 'GET', headers: {} };
   const policy = new CachePolicy(asked, { status: 200, headers: Object.fromEntries(answer.headers) });

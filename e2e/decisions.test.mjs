@@ -8,7 +8,7 @@ import { recoverMessageAddress, verifyMessage } from 'viem';
 import { expectError, expectStale } from './expect.mjs';
 import { mint, verb } from './operator.mjs';
 import { ended, serve, up } from './private-stack.mjs';
-import { noPython, python } from './python.mjs';
+import { pythonSkipReason, python } from './python.mjs';
 import { until } from './stack.mjs';
 
 const VERIFY_FLAGS = ['found', 'envelopeIntact', 'signatureValid', 'signerRecognized', 'signerActiveAtIssuance'];
@@ -133,7 +133,7 @@ describe('a signed decision', () => {
     assert.notEqual(ethersRecover(other, signature).toLowerCase(), signerAddress);
   });
 
-  test('has an id that Python can recompute from the envelope, which is canonical JSON', { skip: noPython }, async () => {
+  test('has an id that Python can recompute from the envelope, which is canonical JSON', { skip: pythonSkipReason }, async () => {
     const { decisionId, envelope, signerAddress, keyId } = await issued();
     const script = [
       'import hashlib, json, sys',

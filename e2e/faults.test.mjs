@@ -6,7 +6,7 @@ import { databaseLink } from './database-link.mjs';
 import { expectRetry, expectStale } from './expect.mjs';
 import { ANONYMOUS, HEALTH, allowance } from './metering.mjs';
 import { ended, isAlive, serve, up, xtask } from './private-stack.mjs';
-import { request, unasked, until } from './stack.mjs';
+import { request, uncachedTarget, until } from './stack.mjs';
 
 /** Longer than any cached response stays fresh. */
 const EXPIRY_SECONDS = 45;
@@ -52,7 +52,7 @@ describe('the origin hangs', () => {
   let good;
 
   before(async () => {
-    target = unasked('/v1/vaults?limit=3');
+    target = uncachedTarget('/v1/vaults?limit=3');
     good = await stack.ok(target);
     process.kill(stack.pids.origin, 'SIGSTOP');
   });
@@ -89,7 +89,7 @@ describe('the origin dies', () => {
   let page;
 
   before(async () => {
-    list = unasked('/v1/vaults?limit=3');
+    list = uncachedTarget('/v1/vaults?limit=3');
     page = detail();
     await stack.ok(list);
     await stack.ok(page);
@@ -112,7 +112,7 @@ describe('the origin dies', () => {
   });
 
   test('what is not cached is 503 with Retry-After, within the time budget', async () => {
-    for (const target of [unasked('/v1/vaults'), detail(), '/v1/health']) {
+    for (const target of [uncachedTarget('/v1/vaults'), detail(), '/v1/health']) {
       const answer = await stack.get(target);
       expectRetry(answer, 503, 'SERVICE_UNAVAILABLE');
       assert.ok(answer.millis < BUDGET_MILLIS, `${answer.millis} ms`);
@@ -167,7 +167,7 @@ for (const [fault, begin] of [['is stopped', () => link.cut()], ['falls silent',
     });
 
     test('lists that are not cached are still served fresh', async () => {
-      const answer = await stack.ok(unasked('/v1/vaults?sortBy=total_score'));
+      const answer = await stack.ok(uncachedTarget('/v1/vaults?sortBy=total_score'));
       assert.equal(state(answer), 'MISS');
       assert.ok(answer.json.data.length > 0);
       await stack.ok('/v1/chains');

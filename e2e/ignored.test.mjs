@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { committed, operations } from './openapi/document.mjs';
 import { bearer } from './operator.mjs';
-import { OURS, request, sharedStack } from './stack.mjs';
+import { ALLOWED_ORIGIN, request, sharedStack } from './stack.mjs';
 
 const stack = sharedStack();
 const IGNORED = 'x-service-ignored-parameters';
@@ -41,7 +41,7 @@ describe('an ignored parameter', () => {
   });
 
   test("is visible to scripts of the service's own pages", async () => {
-    const { headers } = await stack.ok('/v1/vaults?foo=1', { headers: { origin: OURS } });
+    const { headers } = await stack.ok('/v1/vaults?foo=1', { headers: { origin: ALLOWED_ORIGIN } });
     for (const name of [IGNORED, UNKNOWN]) assert.ok(headers.get('access-control-expose-headers').includes(name), name);
   });
 });

@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process';
 import { before, describe, test } from 'node:test';
 import { expectError } from './expect.mjs';
 import { originEnvironment } from './private-stack.mjs';
-import { sharedStack, unasked, until } from './stack.mjs';
+import { sharedStack, uncachedTarget, until } from './stack.mjs';
 
 const stack = sharedStack();
 const ADDRESS = '0x00000000000000000000000000000000000e2e01';
@@ -31,7 +31,7 @@ const market = () => [
   state(5e6, 3000),
 ];
 
-const listed = async () => (await stack.ok(unasked('/v1/vaults?protocol=e2e-lend'))).json.data;
+const listed = async () => (await stack.ok(uncachedTarget('/v1/vaults?protocol=e2e-lend'))).json.data;
 const detail = async () => (await stack.ok(`/v1/vaults/${VAULT}?points=${2 + Math.floor(Math.random() * 2000)}`)).json.data;
 
 before(async () => {

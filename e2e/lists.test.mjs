@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { expectError } from './expect.mjs';
-import { KEYLESS_ROWS, sharedStack } from './stack.mjs';
+import { MAX_ROWS_WITHOUT_KEY, sharedStack } from './stack.mjs';
 
 const stack = sharedStack();
 let rows;
@@ -34,7 +34,7 @@ function inOrder(list, field, direction) {
 async function filters(query, keep) {
   const expected = inOrder(rows.filter(keep), 'tvl_usd', 'desc');
   assert.ok(expected.length > 0, `${query} should match a row of the demo`);
-  assert.deepEqual(ids(await stack.pages(`/v1/vaults?${query}`)), ids(expected.slice(0, KEYLESS_ROWS)), query);
+  assert.deepEqual(ids(await stack.pages(`/v1/vaults?${query}`)), ids(expected.slice(0, MAX_ROWS_WITHOUT_KEY)), query);
   assert.equal((await stack.ok(`/v1/vaults?${query}`)).json.meta.total, expected.length, query);
 }
 
@@ -133,7 +133,7 @@ describe('order', () => {
     for (const direction of ['asc', 'desc']) {
       test(`${field} ${direction}: unknown values last, ties by id, pages without overlap or omission`, async () => {
         const order = `sortBy=${field}&sortOrder=${direction}`;
-        const expected = inOrder(rows, field, direction).slice(0, KEYLESS_ROWS);
+        const expected = inOrder(rows, field, direction).slice(0, MAX_ROWS_WITHOUT_KEY);
         assert.deepEqual(ids(await stack.pages(`/v1/vaults?${order}`, 40)), ids(expected));
         const { protocol_id: protocol } = rows[0];
         const narrow = inOrder(rows.filter((row) => row.protocol_id === protocol), field, direction);
@@ -143,7 +143,7 @@ describe('order', () => {
   }
 
   test('the largest vaults come first by default', async () => {
-    assert.deepEqual(ids(await stack.pages('/v1/vaults')), ids(inOrder(rows, 'tvl_usd', 'desc').slice(0, KEYLESS_ROWS)));
+    assert.deepEqual(ids(await stack.pages('/v1/vaults')), ids(inOrder(rows, 'tvl_usd', 'desc').slice(0, MAX_ROWS_WITHOUT_KEY)));
   });
 
   test('curators sort by each of their fields', async () => {

@@ -18,14 +18,14 @@ export const PLANS = { data: 300, decisioning: 600, embedded: 1200 };
 export const windowEndSeconds = () => (Math.floor(Date.now() / 1000 / WINDOW_SECONDS) + 1) * WINDOW_SECONDS;
 
 /** Waits until at least `seconds` are left in the current window, for requests that must share one; returns the window's end. */
-export const roomyWindow = (seconds = 10) =>
+export const windowWithSecondsLeft = (seconds = 10) =>
   until('enough time is left in the window', WINDOW_SECONDS + 1, () => windowEndSeconds() - Date.now() / 1000 >= seconds && windowEndSeconds());
 
 /** Waits until the window that ends at `end` (Unix time) is over. */
 export const windowOver = (end) => until('the window is over', WINDOW_SECONDS + 5, () => Date.now() / 1000 > end + 0.1);
 
 /** Waits until at least `seconds` are left in the current UTC day, for tests of daily counts. */
-export const lastingDay = (seconds) =>
+export const dayWithSecondsLeft = (seconds) =>
   until('enough time is left in the day', seconds + 5, () => DAY_SECONDS - ((Date.now() / 1000) % DAY_SECONDS) > seconds);
 
 /** The rate-limit headers of a response, as numbers; null where a header is missing. */
@@ -42,7 +42,7 @@ export function allowance({ headers }) {
 }
 
 /** Expects that a request was charged to an allowance of `limit`, with `remaining` left in the window that ends at `end`. */
-export function expectMetered(answer, { limit, remaining, end, subclient = null }) {
+export function expectCharged(answer, { limit, remaining, end, subclient = null }) {
   assert.deepEqual(
     allowance(answer),
     {
@@ -60,9 +60,9 @@ export function expectUnmetered(answer) {
 }
 
 /** Expects a refusal because an allowance of `limit` is used up, with `Retry-After` at the end of the window. */
-export function expectSpent(answer, { limit, remaining = 0, end, subclient }) {
+export function expectRateLimited(answer, { limit, remaining = 0, end, subclient }) {
   const error = expectRetry(answer, 429, 'RATE_LIMITED');
-  expectMetered(answer, { limit, remaining, end, subclient });
+  expectCharged(answer, { limit, remaining, end, subclient });
   const wait = Number(answer.headers.get('retry-after'));
   assert.ok(Math.abs(wait - (end - Date.now() / 1000)) <= 2, `Retry-After ${wait}, but the window ends at ${end}`);
   return error;

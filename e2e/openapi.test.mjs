@@ -10,11 +10,11 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { EVENT_TYPES } from './event-types.mjs';
 import { FILE, Validator, committed, exampleRequest, operations, target } from './openapi/document.mjs';
-import { PROVOKED } from './openapi/errors.mjs';
-import { FLEETING, Plan } from './openapi/plan.mjs';
+import { ERROR_REQUESTS } from './openapi/errors.mjs';
+import { RUN_SPECIFIC_PARAMETERS, Plan } from './openapi/plan.mjs';
 import { deliveries, frames } from './openapi/pushed.mjs';
 import { bearer, mint } from './operator.mjs';
-import { OURS, THEIRS, newCaller, sharedStack, until } from './stack.mjs';
+import { ALLOWED_ORIGIN, OTHER_ORIGIN, newCaller, sharedStack, until } from './stack.mjs';
 
 const run = promisify(execFile);
 const here = dirname(fileURLToPath(import.meta.url));
@@ -70,7 +70,7 @@ describe('the document', () => {
 
   test('may be read by our pages and by no others', async () => {
     const granted = async (origin) => (await stack.get('/v1/openapi.json', { headers: { origin } })).headers.get('access-control-allow-origin');
-    assert.deepEqual([await granted(OURS), await granted(THEIRS)], [OURS, null]);
+    assert.deepEqual([await granted(ALLOWED_ORIGIN), await granted(OTHER_ORIGIN)], [ALLOWED_ORIGIN, null]);
   });
 
   test("passes Redocly's recommended rules", { timeout: 120_000 }, async () => {
@@ -119,7 +119,7 @@ describe('every example', () => {
 
 describe('an error', () => {
   const errorExamples = Object.values(document.components.responses).flatMap(({ content }) => Object.entries(content?.['application/json']?.examples ?? {}));
-  for (const [code, provoke] of Object.entries(PROVOKED)) {
+  for (const [code, provoke] of Object.entries(ERROR_REQUESTS)) {
     test(`${code} has the members of the document's example`, async () => {
       const { headers } = await mint(stack, { plan: 'decisioning', rpm: 60_000 });
       const examples = errorExamples.filter(([name]) => name === code);
@@ -155,7 +155,7 @@ describe('the example request', () => {
       const values = exampleRequest(document, one);
       const live = await plan.request(one.id);
       // Ids that existed only in the recording's run are replaced by ids of this run.
-      for (const name of FLEETING[one.id] ?? []) {
+      for (const name of RUN_SPECIFIC_PARAMETERS[one.id] ?? []) {
         for (const part of ['path', 'query']) if (live[part]?.[name] !== undefined) values[part][name] = live[part][name];
       }
       if (values.body?.url) values.body = { ...values.body, url: UNUSED_URL };
@@ -163,7 +163,7 @@ describe('the example request', () => {
       const headers = { ...plan.headers(one.operation), ...(body && { 'content-type': 'application/json' }) };
       const answer = await stack.get(target(document, one, values), { method: one.method, headers, body });
       assert.equal(answer.status, 200, answer.text.slice(0, 500));
-      assert.deepEqual(validator.answerFaults(one.operation, answer), []);
+      assert.deepEqual(validator.responseDeviations(one.operation, answer), []);
     });
   }
 });
@@ -181,7 +181,7 @@ describe('a response matches the document', () => {
       const unknownPath = path && Object.fromEntries(Object.keys(path).map((name) => [name, 'no-such-thing']));
       for (const [values, headers] of [[{ path, query }, plan.headers(one.operation)], [{ path, query }, {}], [{ path: unknownPath, query }, {}]]) {
         const answer = await stack.get(target(document, one, values), { headers });
-        assert.deepEqual(validator.answerFaults(one.operation, answer), [], `${answer.status}`);
+        assert.deepEqual(validator.responseDeviations(one.operation, answer), [], `${answer.status}`);
         if (headers.authorization) assert.equal(answer.status, 200, answer.text.slice(0, 300));
       }
     });
@@ -197,7 +197,7 @@ describe('a response matches the document', () => {
         const always = Object.fromEntries(needed.map(({ name }) => [name, query[name]]));
         for (const [name, value] of choices) {
           const answer = await stack.get(target(document, one, { path, query: { ...always, [name]: value } }), { headers: plan.headers(one.operation) });
-          assert.deepEqual(validator.answerFaults(one.operation, answer), [], `${name}=${value}`);
+          assert.deepEqual(validator.responseDeviations(one.operation, answer), [], `${name}=${value}`);
           assert.ok(answer.status === 200 || INVALID_ALONE.has(`${one.id} ${name}=${value}`), `${name}=${value}: ${answer.text.slice(0, 300)}`);
         }
       });
@@ -211,7 +211,7 @@ describe('a response matches the document', () => {
         const again = await stack.get(url, { headers: { ...plan.headers(one.operation), 'if-none-match': headers.get('etag') } });
         // A response that changes with every request is sent again.
         assert.ok([200, 304].includes(again.status));
-        assert.deepEqual(validator.answerFaults(one.operation, again), []);
+        assert.deepEqual(validator.responseDeviations(one.operation, again), []);
       });
     }
   }

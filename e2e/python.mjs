@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process';
 
 /** The reason to skip tests that need Python; false if it is installed. */
-export const noPython = !isInstalled() && 'python3 is not installed';
+export const pythonSkipReason = !isInstalled() && 'python3 is not installed';
 
 /** The output of a script that gets `input` on standard input. */
 export const python = (script, input) => execFileSync('python3', ['-c', script], { input, encoding: 'utf8' }).trim();

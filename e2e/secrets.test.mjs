@@ -15,8 +15,8 @@ import { ended, freePorts, isAlive, originEnvironment, up } from './private-stac
 import { Receiver, authority } from './receiver.mjs';
 import { Search } from './secrets/search.mjs';
 import { inBodies, inHeaders, inPaths, inQueries } from './secrets/strewn.mjs';
-import { columns, commandLines, files, keptWire } from './secrets/written.mjs';
-import { unasked, until } from './stack.mjs';
+import { columns, commandLines, files, recordingProxy } from './secrets/written.mjs';
+import { uncachedTarget, until } from './stack.mjs';
 
 const run = promisify(execFile);
 /** The files of a stack's folder that may contain secrets; only their owner may read them. */
@@ -43,7 +43,7 @@ async function ask(base, asked) {
   // The HTTP client itself refuses some invalid headers and URLs.
   const answer = await probe(base, asked).catch((error) => ({ status: 0, text: error.code ?? 'not sent', headers: new Headers() }));
   const head = [...answer.headers].map(([name, value]) => `${name}: ${value}`).join('\n');
-  if (!asked.toldBack) outputs.push({ place: `the answer ${answer.status} to ${asked.method ?? 'GET'} ${asked.target.split('?')[0].slice(0, 16)}`, bytes: Buffer.from(`${head}\n\n${answer.text}`) });
+  if (!asked.isEchoed) outputs.push({ place: `the answer ${answer.status} to ${asked.method ?? 'GET'} ${asked.target.split('?')[0].slice(0, 16)}`, bytes: Buffer.from(`${head}\n\n${answer.text}`) });
   return answer;
 }
 
@@ -103,7 +103,7 @@ before(async () => {
   process.kill(stack.pids.origin, 'SIGTERM');
   await until('the origin is gone', 30, () => !isAlive(stack.pids.origin));
   database = await databaseLink(stack.database_url);
-  wire = await keptWire(Number(new URL(stack.origin_edge).port), inner);
+  wire = await recordingProxy(Number(new URL(stack.origin_edge).port), inner);
   await start({ DATABASE_URL: database.url, RDS_EDGE_ADDR: `127.0.0.1:${inner}` });
   stack.inner = inner;
   await until('the edge reaches the origin', 60, async () => (await probe(stack.edge, { target: '/ready' })).status === 200);
@@ -126,7 +126,7 @@ async function use() {
   const shared = await mint('a shared key', '--plan', 'embedded', '--shared', '--rpm', '100000');
   const revoked = await mint('a revoked key', '--plan', 'data');
   for (const headers of [key.headers, shared.headers, revoked.headers, bearer(stack.index_token)]) {
-    for (const target of ['/v1/me', '/v1/vaults?page=3&limit=100', '/v1/indices', '/v1/events/stream', unasked('/v1/vaults/scores')]) await ask(stack.edge, { target, headers });
+    for (const target of ['/v1/me', '/v1/vaults?page=3&limit=100', '/v1/indices', '/v1/events/stream', uncachedTarget('/v1/vaults/scores')]) await ask(stack.edge, { target, headers });
     await ask(stack.relay, { target: '/v1/health', headers });
   }
   await verb(['keys', 'revoke', String(revoked.id), '--json']);
@@ -168,9 +168,9 @@ async function misuse() {
       // These requests bypass the recorded connection, which must contain only the edge's requests.
       const base = listener === stack.origin_edge ? `http://127.0.0.1:${stack.inner}` : listener;
       const strewn = [inHeaders, inQueries, inBodies, inPaths].flatMap((place) => [...place(secret, credential)]);
-      for (const handedOn of [false, true]) {
-        wire.keeps = !handedOn;
-        const group = strewn.filter((asked) => Boolean(asked.handedOn) === handedOn);
+      for (const isForwarded of [false, true]) {
+        wire.keeps = !isForwarded;
+        const group = strewn.filter((asked) => Boolean(asked.isForwarded) === isForwarded);
         for (let at = 0; at < group.length; at += 8) await Promise.all(group.slice(at, at + 8).map((asked) => ask(base, asked)));
       }
       wire.keeps = true;
@@ -193,14 +193,14 @@ async function causeFaults() {
   const { key } = minted;
   for (const away of ['cut', 'silence']) {
     database[away]();
-    for (const target of ['/v1/me', '/v1/webhooks', unasked('/v1/vaults'), '/v1/status', '/v1/health']) await ask(stack.edge, { target, headers: key.headers });
+    for (const target of ['/v1/me', '/v1/webhooks', uncachedTarget('/v1/vaults'), '/v1/status', '/v1/health']) await ask(stack.edge, { target, headers: key.headers });
     await ask(stack.relay, { target: '/v1/health', headers: key.headers });
     database.restore();
     await until('the database answers again', 60, async () => (await probe(stack.edge, { target: '/v1/me', headers: key.headers })).status === 200);
   }
   await ended(origin, 'SIGABRT');
   for (const headers of [key.headers, minted.shared.headers, bearer('pk_live_0')]) {
-    for (const target of ['/v1/vaults', '/v1/me', unasked('/v1/vaults'), '/v1/webhooks']) await ask(stack.edge, { target, headers });
+    for (const target of ['/v1/vaults', '/v1/me', uncachedTarget('/v1/vaults'), '/v1/webhooks']) await ask(stack.edge, { target, headers });
   }
 }
 

@@ -7,10 +7,10 @@ import { get } from 'node:http';
 import { text as textOf } from 'node:stream/consumers';
 
 /** Rows of one list that a caller without a key may page through. */
-export const KEYLESS_ROWS = 200;
+export const MAX_ROWS_WITHOUT_KEY = 200;
 /** A browser origin that `cargo xtask up` allows, and one that it does not. */
-export const OURS = 'http://localhost:3000';
-export const THEIRS = 'http://localhost:3999';
+export const ALLOWED_ORIGIN = 'http://localhost:3000';
+export const OTHER_ORIGIN = 'http://localhost:3999';
 
 /** The description of a running stack, as written by `cargo xtask up`, with requests to its listeners. */
 export class Stack {
@@ -51,7 +51,7 @@ export class Stack {
     for (let page = 1; ; page += 1) {
       const { json } = await this.ok(`${target}${target.includes('?') ? '&' : '?'}limit=${limit}&page=${page}`);
       rows.push(...json.data);
-      if (page >= json.meta.totalPages || page * limit >= KEYLESS_ROWS) return rows;
+      if (page >= json.meta.totalPages || page * limit >= MAX_ROWS_WITHOUT_KEY) return rows;
     }
   }
 
@@ -156,7 +156,7 @@ export async function until(what, seconds, probe, pauseMillis = 50) {
 }
 
 /** The target with a new query, so that its first response comes from the origin. */
-export function unasked(target) {
+export function uncachedTarget(target) {
   const minTvl = Number.parseInt(randomBytes(5).toString('hex'), 16) / 2 ** 42;
   return `${target}${target.includes('?') ? '&' : '?'}minTvl=${minTvl.toFixed(12)}`;
 }

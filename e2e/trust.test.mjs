@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { expectError, expectShape } from './expect.mjs';
 import { Health, Ready } from './interface-fields.mjs';
-import { ANONYMOUS, allowance, expectMetered, expectSpent, expectUnmetered, roomyWindow } from './metering.mjs';
+import { ANONYMOUS, allowance, expectCharged, expectRateLimited, expectUnmetered, windowWithSecondsLeft } from './metering.mjs';
 import { bearer, mint, revoke } from './operator.mjs';
-import { THEIRS, request, sharedStack, unasked } from './stack.mjs';
+import { OTHER_ORIGIN, request, sharedStack, uncachedTarget } from './stack.mjs';
 
 const stack = sharedStack();
 
@@ -65,16 +65,16 @@ describe('the relay listener', () => {
     expectShape(await health(key.key), Health);
     expectShape(await health(revoked.key), Health);
     await revoke(stack, revoked);
-    const end = await roomyWindow();
+    const end = await windowWithSecondsLeft();
     // Other requests from this address may have used part of the limit in this minute, so the first response gives the start.
     let left;
     do {
       const answer = await health(left % 2 ? revoked.key : 'nonsense');
       assert.equal(expectError(answer, 401, 'UNAUTHORIZED').legacy_code, 'invalid_api_key');
       left = left === undefined ? allowance(answer).remaining : left - 1;
-      expectMetered(answer, { limit: ANONYMOUS, remaining: left, end });
+      expectCharged(answer, { limit: ANONYMOUS, remaining: left, end });
     } while (left > 0);
-    expectSpent(await health(revoked.key), { limit: ANONYMOUS, end });
+    expectRateLimited(await health(revoked.key), { limit: ANONYMOUS, end });
     expectShape(await health(key.key), Health);
   });
 
@@ -101,7 +101,7 @@ describe('the admin listener', () => {
   });
 
   test('serves metrics that count the responses of each route', async () => {
-    await stack.ok(unasked('/v1/vaults'));
+    await stack.ok(uncachedTarget('/v1/vaults'));
     const answer = await stack.operate('/metrics');
     assert.equal(answer.status, 200);
     assert.match(answer.headers.get('content-type'), /^text\/plain/);
@@ -113,7 +113,7 @@ describe('the admin listener', () => {
 
 describe('the test clock', () => {
   test('changes the freshness of rows', async () => {
-    const freshness = async () => (await stack.ok(unasked('/v1/vaults?limit=1'))).json.data[0].freshness_seconds;
+    const freshness = async () => (await stack.ok(uncachedTarget('/v1/vaults?limit=1'))).json.data[0].freshness_seconds;
     const earlier = await freshness();
     const started = Date.parse((await stack.operate('/clock')).json.now);
     const moved = Date.parse((await stack.advance(120)).now);
@@ -132,10 +132,10 @@ describe('the test clock', () => {
 
 describe('pages of other sites', () => {
   test('get no access, by response or by preflight', async () => {
-    const answer = await stack.ok('/v1/chains', { headers: { origin: THEIRS } });
+    const answer = await stack.ok('/v1/chains', { headers: { origin: OTHER_ORIGIN } });
     assert.equal(answer.headers.get('access-control-allow-origin'), null);
     assert.match(answer.headers.get('vary'), /origin/i);
-    const headers = { origin: THEIRS, 'access-control-request-method': 'GET' };
+    const headers = { origin: OTHER_ORIGIN, 'access-control-request-method': 'GET' };
     const preflight = await stack.get('/v1/chains', { method: 'OPTIONS', headers });
     assert.equal(preflight.headers.get('access-control-allow-origin'), null);
   });

@@ -2,7 +2,7 @@
 
 use rds_shared::access::Neighbourhood;
 use rds_shared::access::budget::{ANONYMOUS_PER_DAY, AddressBudget, FIRST_PARTY_PER_DAY, WINDOW_SECONDS, key_limit};
-use rds_shared::access::paging::KEYLESS_ROWS;
+use rds_shared::access::paging::MAX_ROWS_WITHOUT_KEY;
 use rds_shared::access::plan::{INDEX_TOKEN_RPM, Plan};
 use rds_shared::push::cursor::{REPLAY_LIMIT, WINDOW_SECONDS as STREAM_WINDOW};
 use rds_shared::push::frames::{HEARTBEAT_SECONDS, QUEUE_FRAMES};
@@ -39,7 +39,7 @@ pub fn table(name: &str) -> Result<String, String> {
         "tiers" => tiers(),
         "copy-age" => span(ROUTES.iter().map(|route| route.cache.fresh).max().unwrap_or_default().into()),
         "target-bytes" => TARGET_BYTES.to_string(),
-        "keyless-rows" => KEYLESS_ROWS.to_string(),
+        "keyless-rows" => MAX_ROWS_WITHOUT_KEY.to_string(),
         "index-rpm" => INDEX_TOKEN_RPM.to_string(),
         "stream-window-hours" => (STREAM_WINDOW / 3_600).to_string(),
         "stream-replay" => grouped(REPLAY_LIMIT),

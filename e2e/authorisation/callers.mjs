@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { bearer, mint, organisation, revoke, verb } from '../operator.mjs';
-import { OURS, THEIRS } from '../stack.mjs';
+import { ALLOWED_ORIGIN, OTHER_ORIGIN } from '../stack.mjs';
 
 /** High enough that no caller of these tests is rate limited. */
 const rpm = 1_000_000;
@@ -34,15 +34,15 @@ export async function callers(stack) {
   const stranger = (headers) => ({ kind: 'stranger', headers });
   const named = {
     nobody: { kind: 'keyless', headers: {} },
-    'a page of ours': { kind: 'keyless', headers: { origin: OURS } },
-    "a stranger's page": { kind: 'keyless', headers: { origin: THEIRS } },
+    'a page of ours': { kind: 'keyless', headers: { origin: ALLOWED_ORIGIN } },
+    "a stranger's page": { kind: 'keyless', headers: { origin: OTHER_ORIGIN } },
     'one who claims to be the edge': { kind: 'keyless', headers: claims },
     'a key that nobody has': stranger(unissued('pk_live_')),
     'a token that nobody has': stranger(unissued('ix_live_')),
     'a malformed key': stranger(bearer('pk_live_0')),
     'a scheme of its own': stranger({ authorization: `Basic ${Buffer.from(`u:${decisioning.key}`).toString('base64')}` }),
     "the operators' token": stranger(bearer(stack.admin_token)),
-    'a page of ours with a bad key': stranger({ origin: OURS, ...unissued('pk_live_') }),
+    'a page of ours with a bad key': stranger({ origin: ALLOWED_ORIGIN, ...unissued('pk_live_') }),
     'a revoked key': stranger(revoked.headers),
     'a revoked index token': stranger(bearer(ended.token)),
     'an index token': { kind: 'token', id: live.id, headers: bearer(live.token) },
@@ -52,7 +52,7 @@ export async function callers(stack) {
     'a decisioning key': decisioning,
     'a shared decisioning key': await key('decisioning', owner, { shared: true }),
     'an embedded key': await key('embedded', owner),
-    'a decisioning key on a page of ours': { ...decisioning, headers: { origin: OURS, ...decisioning.headers } },
+    'a decisioning key on a page of ours': { ...decisioning, headers: { origin: ALLOWED_ORIGIN, ...decisioning.headers } },
     "another organisation's decisioning key": await key('decisioning', other),
     "another organisation's embedded key": await key('embedded', other),
   };

@@ -63,7 +63,7 @@ export class Validator {
   }
 
   /** Deviations of an operation's response from the document: status, missing or undocumented headers, media type, body. */
-  answerFaults(operation, answer) {
+  responseDeviations(operation, answer) {
     const response = follow(this.#document, operation.responses[answer.status]);
     if (!response) return [`${answer.status} is not documented: ${answer.text.slice(0, 200)}`];
     const faults = [];

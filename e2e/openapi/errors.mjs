@@ -9,7 +9,7 @@ import { newCaller } from '../stack.mjs';
 const UNKNOWN_ADDRESS = `0x${'0'.repeat(40)}`;
 
 /** Error code to a request that causes it. Codes that only a failure of the service causes are not included. */
-export const PROVOKED = {
+export const ERROR_REQUESTS = {
   INVALID_PARAMETER: (stack) => stack.get('/v1/vaults?limit=none&minRiskScore=11'),
   MISSING_PARAMETER: (stack, headers) => stack.get('/v1/graph/look-through', { headers }),
   INVALID_ADDRESS: (stack) => stack.get('/v1/vault/devnet/0x12'),
@@ -63,7 +63,7 @@ export const PROVOKED = {
 export async function errors(stack, basketId) {
   const { headers } = await mint(stack, { plan: 'decisioning', rpm: 60_000 });
   const found = new Map();
-  for (const [code, provoke] of Object.entries(PROVOKED)) {
+  for (const [code, provoke] of Object.entries(ERROR_REQUESTS)) {
     const { status, json } = await provoke(stack, headers, basketId);
     if (json?.error?.code !== code) throw new Error(`expected ${code}, got ${status} ${JSON.stringify(json)}`);
     found.set(`error.${code}`, json);

@@ -1,12 +1,12 @@
 // A request for every operation that the demo market answers with meaningful content.
 //
 // Objects with a stable id are requested by id. Objects that exist only in one run of the stack (a snapshot, a decision, a
-// subscription) are looked up first, and the parameters with their ids are listed in FLEETING.
+// subscription) are looked up first, and the parameters with their ids are listed in RUN_SPECIFIC_PARAMETERS.
 
 import assert from 'node:assert/strict';
 
 /** Parameters whose recorded example is valid only in the run that recorded it. */
-export const FLEETING = {
+export const RUN_SPECIFIC_PARAMETERS = {
   EventById: ['id'],
   EventGroup: ['groupKey'],
   SignalById: ['id'],

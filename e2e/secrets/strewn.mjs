@@ -1,6 +1,6 @@
 // Requests that carry a secret where it does not belong: in every header, in URLs and in bodies.
 //
-// `handedOn` marks requests that the edge must forward, because only the origin can read the secret's place. `toldBack` marks requests
+// `isForwarded` marks requests that the edge must forward, because only the origin can read the secret's place. `isEchoed` marks requests
 // with the secret as the name of a field or kind: the error repeats an unknown name. For a key as parameter name it gives only its kind.
 
 /** Headers that the edge, the origin or a proxy before them reads. */
@@ -19,7 +19,7 @@ export function* inHeaders(secret, credential) {
   for (const name of HEADERS) {
     yield { target: READS[HEADERS.indexOf(name) % READS.length], headers: { [name]: secret } };
     yield { target: '/v1/me', headers: { ...credential, [name]: secret } };
-    yield { target: '/v1/events/stream', headers: { ...credential, [name]: secret }, handedOn: FORWARDED_HEADERS.includes(name) };
+    yield { target: '/v1/events/stream', headers: { ...credential, [name]: secret }, isForwarded: FORWARDED_HEADERS.includes(name) };
   }
 }
 
@@ -29,9 +29,9 @@ export function* inQueries(secret, credential) {
   for (const query of [`api_key=${value}`, `limit=${value}`, `page=1&chain=${value}%00`, `sortBy=${value}`, `minTvl=${value}`]) {
     yield { target: `/v1/vaults?${query}`, headers: credential };
   }
-  yield { target: `/v1/vaults?${value}=1`, headers: credential, toldBack: !/^[pi][kx]_live_/.test(secret) };
+  yield { target: `/v1/vaults?${value}=1`, headers: credential, isEchoed: !/^[pi][kx]_live_/.test(secret) };
   yield { target: `/v1/vaults/scores?token=${value}`, headers: {} };
-  yield { target: `/v1/events/stream?since=${value}`, headers: credential, handedOn: true };
+  yield { target: `/v1/events/stream?since=${value}`, headers: credential, isForwarded: true };
   yield { target: `/metrics?${value}`, headers: {} };
 }
 
@@ -47,12 +47,12 @@ export function* inBodies(secret, credential) {
     ['/__origin/keys', json({ digest: secret })], ['/__edge/keys', json({ digest: '0', shown: secret, text: secret })],
     ['/ingest', secret], ['/ingest', json({ kind: 'chain', name: secret })], ['/clock', json({ now: secret })],
   ]) {
-    yield { method: target === '/clock' ? 'PUT' : 'POST', target, body, headers: credential, handedOn: true };
+    yield { method: target === '/clock' ? 'PUT' : 'POST', target, body, headers: credential, isForwarded: true };
   }
   for (const [target, body] of [
     ['/v1/vaults/batch', { [secret]: 1 }], ['/v1/webhooks', { url: 'https://127.0.0.1:1/', [secret]: 1 }], ['/v1/graph/check', { positions: [], limits: { [secret]: 1 } }], ['/ingest', { kind: secret }], ['/ingest', { kind: 'chain', [secret]: 1 }],
   ]) {
-    yield { method: 'POST', target, body: json(body), headers: credential, handedOn: true, toldBack: true };
+    yield { method: 'POST', target, body: json(body), headers: credential, isForwarded: true, isEchoed: true };
   }
 }
 
@@ -60,6 +60,6 @@ export function* inBodies(secret, credential) {
 export function* inPaths(secret, credential) {
   const value = encodeURIComponent(secret);
   for (const path of [`/v1/vaults/${value}`, `/v1/${value}`, `/${value}`, `/v1/vault/devnet/${value}`, `/v1/assets/1/${value}`, `/v1/graph/decision/${value}`, `/v1/docs/${value}`]) {
-    for (const headers of [{}, credential]) yield { target: path, headers, handedOn: true };
+    for (const headers of [{}, credential]) yield { target: path, headers, isForwarded: true };
   }
 }

@@ -62,7 +62,7 @@ const nameOf = (pid) => {
 };
 
 /** Starts a TCP proxy from `port` to `target` that records requests while `keeps` is true, and never responses. */
-export async function keptWire(port, target) {
+export async function recordingProxy(port, target) {
   const kept = [];
   const wire = { keeps: true, bytes: () => Buffer.concat(kept), close: () => server.close() };
   const server = createServer((client) => {

@@ -22,10 +22,10 @@ class Caller {
     return this.done;
   }
 
-  /** Sends one request and records its response. `facts` are `{who, door, target, kind, group}`; `door` is the index of the edge. */
+  /** Sends one request and records its response. `facts` are `{who, edgeIndex, target, kind, group}`; `edgeIndex` is the index of the edge. */
   async ask({ headers, ...facts }) {
     const began = performance.now();
-    const sent = requestOnNewConnection(this.doors[facts.door], facts.target, { headers, timeout: TIMEOUT_MILLIS });
+    const sent = requestOnNewConnection(this.edgeUrls[facts.edgeIndex], facts.target, { headers, timeout: TIMEOUT_MILLIS });
     const answer = await sent.catch((error) => ({ broke: error.code ?? error.name }));
     return this.answers.note(facts, began, answer);
   }
@@ -35,9 +35,9 @@ class Caller {
 export class Reader extends Caller {
   #tags = new Map();
 
-  constructor(name, door, { dice, doors, answers, groups, key, decision }) {
+  constructor(name, edgeIndex, { dice, edgeUrls, answers, groups, key, decision }) {
     super();
-    Object.assign(this, { name, door, dice, doors, answers });
+    Object.assign(this, { name, edgeIndex, dice, edgeUrls, answers });
     const pages = groups.flatMap((group) => [
       { kind: 'list', group: group.name, target: `/v1/vaults?protocol=${group.protocol}&limit=50` },
       { kind: 'list', group: group.name, target: `/v1/vaults?protocol=${group.protocol}&limit=100&sortBy=name`, headers: key.headers },
@@ -61,7 +61,7 @@ export class Reader extends Caller {
   async read({ headers, ...page }) {
     const tag = this.dice.chance(0.3) ? this.#tags.get(page.target) : undefined;
     const condition = tag && { 'if-none-match': tag };
-    const note = await this.ask({ who: this.name, door: this.door, ...page, headers: { ...headers, ...condition } });
+    const note = await this.ask({ who: this.name, edgeIndex: this.edgeIndex, ...page, headers: { ...headers, ...condition } });
     if (note.status === 200) {
       Object.assign(note, contentOf(page.kind, note.json));
       if (note.etag) this.#tags.set(page.target, note.etag);
@@ -89,15 +89,15 @@ function contentOf(kind, json) {
 }
 
 /** Sends requests with one key faster than its limit allows, at both edges. */
-export class Glutton extends Caller {
-  constructor(name, { dice, doors, answers, key, limit }) {
+export class MeteredCaller extends Caller {
+  constructor(name, { dice, edgeUrls, answers, key, limit }) {
     super();
-    Object.assign(this, { name, dice, doors, answers, key, limit });
+    Object.assign(this, { name, dice, edgeUrls, answers, key, limit });
   }
 
   async run() {
     while (!this.stopped) {
-      const facts = { who: this.name, door: this.dice.between(0, this.doors.length - 1), target: '/v1/chains', kind: 'metered', key: this.key.id, limit: this.limit };
+      const facts = { who: this.name, edgeIndex: this.dice.between(0, this.edgeUrls.length - 1), target: '/v1/chains', kind: 'metered', key: this.key.id, limit: this.limit };
       const note = await this.ask({ ...facts, headers: this.key.headers });
       delete note.json;
       await sleep(this.dice.between(100, 500));
@@ -110,17 +110,17 @@ export class Crowd extends Caller {
   static SIZE = 24;
   static WAVES = 3;
 
-  constructor(name, { dice, doors, answers, key, limit }) {
+  constructor(name, { dice, edgeUrls, answers, key, limit }) {
     super();
-    Object.assign(this, { name, dice, doors, answers, key, limit });
+    Object.assign(this, { name, dice, edgeUrls, answers, key, limit });
   }
 
   async run() {
     while (!this.stopped) {
-      const door = this.dice.between(0, this.doors.length - 1);
+      const edgeIndex = this.dice.between(0, this.edgeUrls.length - 1);
       const member = async () => {
         for (let wave = 0; wave < Crowd.WAVES && !this.stopped; wave += 1) {
-          const facts = { who: this.name, door, target: '/v1/chains', kind: 'crowded', key: this.key.id, limit: this.limit };
+          const facts = { who: this.name, edgeIndex, target: '/v1/chains', kind: 'crowded', key: this.key.id, limit: this.limit };
           const note = await this.ask({ ...facts, headers: this.key.headers });
           delete note.json;
         }
@@ -135,21 +135,21 @@ export class Crowd extends Caller {
 export class Stranger extends Caller {
   #addresses = 0;
 
-  constructor(name, door, { dice, doors, answers }) {
+  constructor(name, edgeIndex, { dice, edgeUrls, answers }) {
     super();
-    Object.assign(this, { name, door, dice, doors, answers });
+    Object.assign(this, { name, edgeIndex, dice, edgeUrls, answers });
   }
 
   async run() {
-    const port = Number(new URL(this.doors[this.door]).port);
+    const port = Number(new URL(this.edgeUrls[this.edgeIndex]).port);
     while (!this.stopped) {
       this.#addresses += 1;
-      const address = `172.${16 + this.door}.${(this.#addresses >> 8) & 255}.${this.#addresses & 255}`;
+      const address = `172.${16 + this.edgeIndex}.${(this.#addresses >> 8) & 255}.${this.#addresses & 255}`;
       const sent = hostileRequest(this.dice, address);
       const began = performance.now();
       const status = await sendRaw(port, sent, TIMEOUT_MILLIS);
       const target = sent.subarray(0, 200).toString('latin1').split('\r\n')[0];
-      this.answers.push({ who: this.name, door: this.door, target, kind: 'hostile', status, began, ended: performance.now() });
+      this.answers.push({ who: this.name, edgeIndex: this.edgeIndex, target, kind: 'hostile', status, began, ended: performance.now() });
       await sleep(this.dice.between(20, 150));
     }
   }
@@ -161,9 +161,9 @@ export class Revoked extends Caller {
   keys = [];
   #resting = false;
 
-  constructor({ dice, doors, answers, description }) {
+  constructor({ dice, edgeUrls, answers, description }) {
     super();
-    Object.assign(this, { dice, doors, answers, description });
+    Object.assign(this, { dice, edgeUrls, answers, description });
   }
 
   async run() {
@@ -182,7 +182,7 @@ export class Revoked extends Caller {
 
   async #mintAndRevoke() {
     const key = await mint(this.description, { plan: 'data', rpm: 6000 });
-    for (const door of this.doors.keys()) await this.#use(key, door);
+    for (const edgeIndex of this.edgeUrls.keys()) await this.#use(key, edgeIndex);
     for (;;) {
       if (this.stopped) return;
       try {
@@ -195,8 +195,8 @@ export class Revoked extends Caller {
     this.keys.push(Object.assign(key, { at: performance.now() }));
   }
 
-  async #use(key, door = this.dice.between(0, this.doors.length - 1)) {
-    const note = await this.ask({ who: 'revoked', door, target: '/v1/chains', kind: 'revoked', key: key.id, revoked: key.at, headers: key.headers });
+  async #use(key, edgeIndex = this.dice.between(0, this.edgeUrls.length - 1)) {
+    const note = await this.ask({ who: 'revoked', edgeIndex, target: '/v1/chains', kind: 'revoked', key: key.id, revoked: key.at, headers: key.headers });
     delete note.json;
   }
 

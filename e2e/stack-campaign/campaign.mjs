@@ -14,8 +14,8 @@ import { Client } from '../campaign/streams.mjs';
 import * as pushed from '../campaign/verdict.mjs';
 import { bearer, mint, verb } from '../operator.mjs';
 import { authority } from '../receiver.mjs';
-import { request, unasked, until } from '../stack.mjs';
-import { Crowd, Glutton, Reader, Revoked, Stranger } from './callers.mjs';
+import { request, uncachedTarget, until } from '../stack.mjs';
+import { Crowd, MeteredCaller, Reader, Revoked, Stranger } from './callers.mjs';
 import { faultsOf } from './faults.mjs';
 import { Answers, Written, grouped } from './record.mjs';
 import { Stack } from './stack.mjs';
@@ -46,7 +46,7 @@ const dice = new Dice(SEED);
 const groups = ['north', 'south'].map((name, place) => new Group(name, place));
 const written = new Written(groups.map(({ name }) => name));
 const answers = new Answers();
-/** The responses to hostile requests: `{who, door, target, status, began, ended}`. */
+/** The responses to hostile requests: `{who, edgeIndex, target, status, began, ended}`. */
 const hostileAnswers = [];
 const restores = [];
 const skipped = new Map();
@@ -84,14 +84,14 @@ async function setUp() {
     hook.id = id;
     endpoints.secrets.set(hook.path, secret);
   }
-  const common = { doors: stack.doors, answers };
+  const common = { edgeUrls: stack.edgeUrls, answers };
   const decision = await issueDecision(key);
-  clients = [0, 1].map((door) => new Client(`client ${door}`, { dice: dice.of(`client ${door}`), origins: [{ relay: stack.doors[door] }], key: key.key, habit: 'steady', vault: null }));
+  clients = [0, 1].map((edgeIndex) => new Client(`client ${edgeIndex}`, { dice: dice.of(`client ${edgeIndex}`), origins: [{ relay: stack.edgeUrls[edgeIndex] }], key: key.key, habit: 'steady', vault: null }));
   await Promise.all(clients.map((client) => client.start()));
   writers = groups.map((group) => new Writer(group, { dice: dice.of(group.name), origins: stack.origins, written }));
-  callers = [0, 0, 1, 1].map((door, place) => new Reader(`reader ${place}`, door, { ...common, dice: dice.of(`reader ${place}`), groups, key, decision }));
-  callers.push(...[0, 1].map((place) => new Glutton(`glutton ${place}`, { ...common, dice: dice.of(`glutton ${place}`), key: metered, limit: METERED_LIMIT })));
-  callers.push(...stack.doors.map((_, door) => new Stranger(`stranger ${door}`, door, { doors: stack.doors, answers: hostileAnswers, dice: dice.of(`stranger ${door}`) })));
+  callers = [0, 0, 1, 1].map((edgeIndex, place) => new Reader(`reader ${place}`, edgeIndex, { ...common, dice: dice.of(`reader ${place}`), groups, key, decision }));
+  callers.push(...[0, 1].map((place) => new MeteredCaller(`glutton ${place}`, { ...common, dice: dice.of(`glutton ${place}`), key: metered, limit: METERED_LIMIT })));
+  callers.push(...stack.edgeUrls.map((_, edgeIndex) => new Stranger(`stranger ${edgeIndex}`, edgeIndex, { edgeUrls: stack.edgeUrls, answers: hostileAnswers, dice: dice.of(`stranger ${edgeIndex}`) })));
   callers.push(new Crowd('crowd', { ...common, dice: dice.of('crowd'), key: crowded, limit: CROWD_LIMIT }));
   revoked = new Revoked({ ...common, dice: dice.of('revoked'), description });
   callers.push(revoked);
@@ -101,7 +101,7 @@ async function setUp() {
 /** Sends a request with the webhooks' key until it succeeds. */
 async function requestAsOwner(key, method, target, body) {
   return until(`${method} ${target}`, RECOVERY_SECONDS, async () => {
-    const answer = await request(stack.doors[0], target, { method, body: JSON.stringify(body), headers: { ...bearer(key.key), 'content-type': 'application/json' } });
+    const answer = await request(stack.edgeUrls[0], target, { method, body: JSON.stringify(body), headers: { ...bearer(key.key), 'content-type': 'application/json' } });
     assert.equal(answer.status, 200, answer.text);
     return answer.json.data;
   });
@@ -118,14 +118,14 @@ async function issueDecision(key) {
 
 /** Whether a list and a detail of every group are fresh at both edges and show at least the state `minState(group)`. */
 async function isFresh(minState) {
-  const pages = stack.doors.flatMap((_, door) =>
+  const pages = stack.edgeUrls.flatMap((_, edgeIndex) =>
     groups.flatMap((group) => [
-      [door, group, `/v1/vaults?protocol=${group.protocol}&limit=50`, (json) => json.data],
-      [door, group, `/v1/vaults/${group.vaults[0]}?points=2`, (json) => [json.data.vault]],
+      [edgeIndex, group, `/v1/vaults?protocol=${group.protocol}&limit=50`, (json) => json.data],
+      [edgeIndex, group, `/v1/vaults/${group.vaults[0]}?points=2`, (json) => [json.data.vault]],
     ]),
   );
-  const fresh = await Promise.all(pages.map(async ([door, group, target, rows]) => {
-    const { status, headers, json } = await request(stack.doors[door], target, { timeout: 5000 });
+  const fresh = await Promise.all(pages.map(async ([edgeIndex, group, target, rows]) => {
+    const { status, headers, json } = await request(stack.edgeUrls[edgeIndex], target, { timeout: 5000 });
     return status === 200 && headers.get('x-cache') !== 'STALE-ERROR' && rows(json).every((row) => numberIn(row) >= minState(group.name));
   }));
   return fresh.every(Boolean);
@@ -248,8 +248,8 @@ async function isAsKept(kept, before) {
            not exists (select from data_tag t left join edge_tag e using (tag) where t.version > coalesce(e.version, 0)) as is_told`;
   const [{ steps, is_told: isTold }] = await stack.postgres.ask(sql);
   if (!isTold || steps <= before) return false;
-  const pages = stack.doors.flatMap((door) => groups.map(async ({ name, protocol }) => {
-    const { status, json } = await request(door, unasked(`/v1/vaults?protocol=${protocol}`), { timeout: 5000 });
+  const pages = stack.edgeUrls.flatMap((edgeUrl) => groups.map(async ({ name, protocol }) => {
+    const { status, json } = await request(edgeUrl, uncachedTarget(`/v1/vaults?protocol=${protocol}`), { timeout: 5000 });
     return status === 200 && json.data.every((row) => numberIn(row) <= kept.get(name));
   }));
   return (await Promise.all(pages)).every(Boolean);
@@ -365,7 +365,7 @@ describe('after every fault of the whole stack', () => {
   test('every acknowledged state is in the history', async () => {
     const kept = new Map();
     for (const { name, vaults } of groups) {
-      const { json } = await request(stack.doors[0], `/v1/vaults/${vaults[0]}?points=2160`);
+      const { json } = await request(stack.edgeUrls[0], `/v1/vaults/${vaults[0]}?points=2160`);
       kept.set(name, new Set(json.data.snapshots.map(numberIn)));
     }
     expectNone(verdict.lostStates(kept, written));

@@ -39,7 +39,7 @@ export class Written {
 /** All responses, in the order of their arrival. */
 export class Answers {
   /**
-   * `{who, door, target, kind, group, began, ended, status, cache, etag, numbers, titles, content, envelope, limit}`. `status` is 0
+   * `{who, edgeIndex, target, kind, group, began, ended, status, cache, etag, numbers, titles, content, envelope, limit}`. `status` is 0
    * if the connection broke, with the reason `broke`; `numbers` are the states that the rows show; `content` is a digest without the fields
    * that change with the clock; `envelope` is the deviation of an error from the error envelope.
    */

@@ -77,7 +77,7 @@ export class Stack {
   }
 
   /** The URLs of both versions of the edge. */
-  get doors() {
+  get edgeUrls() {
     return this.edge.versions;
   }
 
@@ -120,7 +120,7 @@ export class Stack {
   /** Whether both edges and both origins are ready. */
   async isReady() {
     const ready = (base) => request(base, '/ready', { timeout: 5000 }).then(({ status }) => status === 200, () => false);
-    const answers = await Promise.all([...this.doors, ...this.origins.map(({ relay }) => relay)].map(ready));
+    const answers = await Promise.all([...this.edgeUrls, ...this.origins.map(({ relay }) => relay)].map(ready));
     return answers.every(Boolean);
   }
 

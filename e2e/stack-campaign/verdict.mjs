@@ -8,7 +8,7 @@ import { grouped } from './record.mjs';
 /** Error codes that a caller may get during a fault, by status. */
 const FAULT_CODES = { 503: ['SERVICE_UNAVAILABLE'], 504: ['TIMEOUT', 'DEADLINE_EXCEEDED', 'GATEWAY_TIMEOUT'] };
 
-const named = ({ who, door, target, status, cache, broke, began, ended }) => `${who} at ${door}: ${target} (${broke ?? status}${cache ? ` ${cache}` : ''}, ${Math.round(began)} to ${Math.round(ended)})`;
+const named = ({ who, edgeIndex, target, status, cache, broke, began, ended }) => `${who} at ${edgeIndex}: ${target} (${broke ?? status}${cache ? ` ${cache}` : ''}, ${Math.round(began)} to ${Math.round(ended)})`;
 const during = (faults, { began, ended }, wanted = () => true) => faults.some((fault) => wanted(fault) && fault.from <= ended && fault.to >= began);
 const shown = (answers) => answers.filter(({ numbers }) => numbers !== undefined);
 /** The state that an answer shows; all of its rows agree. */
@@ -41,7 +41,7 @@ export function inventedEvents(answers, written) {
 
 /** States older than one that the same reader saw before on the same page at the same edge, with no restore in between. */
 export function wentBack(answers, restores) {
-  const pages = grouped(shown(answers), ({ door, target, who }) => `${who} ${door} ${target}`);
+  const pages = grouped(shown(answers), ({ edgeIndex, target, who }) => `${who} ${edgeIndex} ${target}`);
   return [...pages.values()].flatMap((page) => {
     let newest;
     return page.flatMap((answer) => {

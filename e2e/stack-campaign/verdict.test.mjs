@@ -20,12 +20,12 @@ function written() {
 }
 
 const page = (began, numbers, more) => ({
-  who: 'reader', door: 0, kind: 'list', group: 'north', target: LIST, began, ended: began + 1, status: 200, cache: 'HIT', numbers,
+  who: 'reader', edgeIndex: 0, kind: 'list', group: 'north', target: LIST, began, ended: began + 1, status: 200, cache: 'HIT', numbers,
   etag: `W/"${numbers[0]}"`, content: `content ${numbers[0]}`, ...more,
 });
-const meteredAnswer = (remaining, more) => ({ kind: 'metered', key: 1, limit: 3, who: 'glutton', door: 0, target: '/v1/chains', began: 50, ended: 51, status: 200, reset: 60, remaining, ...more });
-const revokedAnswer = (began, status) => ({ kind: 'revoked', key: 2, revoked: 40, who: 'revoked', door: 0, target: '/v1/chains', began, ended: began + 1, status });
-const hostile = (began, status) => ({ kind: 'hostile', who: 'stranger', door: 0, target: 'GET /v1/vaults/%2e%2e', began, ended: began + 1, status });
+const meteredAnswer = (remaining, more) => ({ kind: 'metered', key: 1, limit: 3, who: 'glutton', edgeIndex: 0, target: '/v1/chains', began: 50, ended: 51, status: 200, reset: 60, remaining, ...more });
+const revokedAnswer = (began, status) => ({ kind: 'revoked', key: 2, revoked: 40, who: 'revoked', edgeIndex: 0, target: '/v1/chains', began, ended: began + 1, status });
+const hostile = (began, status) => ({ kind: 'hostile', who: 'stranger', edgeIndex: 0, target: 'GET /v1/vaults/%2e%2e', began, ended: began + 1, status });
 const frame = (number, title) => ({ connection: 1, event: 'published', number, title });
 const gap = (reason) => ({ connection: 1, event: 'gap', gap: { reason } });
 
@@ -36,10 +36,10 @@ function record() {
       page(11, [1, 1]), page(21, [2, 2]), page(31, [3, 3]),
       // The restore from 35 to 45 undoes state 3.
       page(36, [3, 3]), page(37, [2, 2]), page(46, [2, 2]), page(55, [3, 3]),
-      { who: 'reader', door: 0, kind: 'events', target: '/v1/events', began: 31, ended: 32, status: 200, titles: ['north 3', 'north 2'] },
-      { who: 'reader', door: 0, kind: 'verify', target: '/v1/verify', began: 31, ended: 32, status: 200, isTrue: true },
+      { who: 'reader', edgeIndex: 0, kind: 'events', target: '/v1/events', began: 31, ended: 32, status: 200, titles: ['north 3', 'north 2'] },
+      { who: 'reader', edgeIndex: 0, kind: 'verify', target: '/v1/verify', began: 31, ended: 32, status: 200, isTrue: true },
       page(38, [2, 2], { status: 503, code: 'SERVICE_UNAVAILABLE', numbers: undefined, etag: null, content: undefined }),
-      { who: 'reader', door: 0, kind: 'chains', target: '/v1/chains', began: 23, ended: 24, status: 0 },
+      { who: 'reader', edgeIndex: 0, kind: 'chains', target: '/v1/chains', began: 23, ended: 24, status: 0 },
       meteredAnswer(2), meteredAnswer(1), meteredAnswer(0), meteredAnswer(0, { status: 429 }), meteredAnswer(2, { reset: 120, began: 61 }),
       revokedAnswer(39, 200), revokedAnswer(41, 401), revokedAnswer(42, 429),
     ],
@@ -95,7 +95,7 @@ describe('the verdict on the whole stack', () => {
   test('finds a state that went back at one edge, and allows a difference between the edges', () => {
     assert.deepEqual(after(({ answers }) => answers.splice(3, 0, page(32, [2, 2]))), ['wentBack']);
     assert.deepEqual(after(({ answers }) => answers.push(page(56, [2, 2]))), ['wentBack'], 'also after a restore');
-    assert.deepEqual(after(({ answers }) => answers.push(page(56, [2, 2], { door: 1 }))), []);
+    assert.deepEqual(after(({ answers }) => answers.push(page(56, [2, 2], { edgeIndex: 1 }))), []);
   });
 
   test('finds an undone state that is shown after the restore', () => {

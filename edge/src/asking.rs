@@ -6,7 +6,7 @@
 use crate::answering::Failure;
 use crate::breaker::{Breaker, Permit};
 use crate::cache::Entry;
-use crate::exchange::{Outcome, exchange};
+use crate::exchange::{CallOutcome, exchange};
 use crate::origin::{CallStamp, OriginAnswer, ResponseKind, UnsignedCall};
 use crate::pipeline::{OriginRequest, RequestContext};
 use crate::ports::{Guards, Host, Inbound, LONG, NoAnswer};
@@ -28,13 +28,13 @@ pub enum Probed {
 }
 
 /// Reports the outcome of a probe to the breaker.
-pub fn tell_breaker(breaker: &mut Breaker, now: Timestamp, outcome: &Outcome) -> Probed {
+pub fn tell_breaker(breaker: &mut Breaker, now: Timestamp, outcome: &CallOutcome) -> Probed {
     match outcome {
-        Outcome::Answered(_) | Outcome::Refused { is_signed: true } => {
+        CallOutcome::Answered(_) | CallOutcome::Refused { is_signed: true } => {
             breaker.succeeded();
             Probed::Alive
         }
-        Outcome::None(NoAnswer::Timeout) => {
+        CallOutcome::None(NoAnswer::Timeout) => {
             breaker.hung(now);
             Probed::Away
         }
@@ -50,7 +50,7 @@ pub fn tell_breaker(breaker: &mut Breaker, now: Timestamp, outcome: &Outcome) ->
 }
 
 /// The log line of a probe; `None` if the origin answered.
-pub fn probe_line(request_id: RequestId, outcome: &Outcome) -> Option<String> {
+pub fn probe_line(request_id: RequestId, outcome: &CallOutcome) -> Option<String> {
     Some(format!("{request_id} probe of the origin failed: {}", outcome.log_line()?))
 }
 
@@ -95,9 +95,9 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
             self.host.log(&format!("{} {line}", self.request_id));
         }
         let answer = match outcome {
-            Outcome::Answered(answer) => answer,
-            Outcome::None(NoAnswer::Timeout) => return Err(Failure::Timeout),
-            Outcome::None(NoAnswer::Unreachable(_)) | Outcome::Refused { .. } | Outcome::Foreign { .. } => {
+            CallOutcome::Answered(answer) => answer,
+            CallOutcome::None(NoAnswer::Timeout) => return Err(Failure::Timeout),
+            CallOutcome::None(NoAnswer::Unreachable(_)) | CallOutcome::Refused { .. } | CallOutcome::Foreign { .. } => {
                 return Err(Failure::Unreachable);
             }
         };
@@ -165,7 +165,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
     }
 
     /// Calls the origin, and probes it if the answer is slow or the call fails, so that a caller does not wait long for a dead origin.
-    async fn ask_while_alive(&self, question: &UnsignedCall, limit: Duration) -> Outcome {
+    async fn ask_while_alive(&self, question: &UnsignedCall, limit: Duration) -> CallOutcome {
         let (patience, _) = self.patience();
         let patience = patience.min(limit);
         let mut asking = pin!(self.exchange(question, limit));
@@ -175,19 +175,19 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
         match first(asking.as_mut(), pin!(self.probe())).await {
             First::Left(outcome) => return self.with_suspicion(outcome).await,
             First::Right(Probed::Away) => {
-                return Outcome::None(NoAnswer::Unreachable("it accepts connections but does not answer".to_owned()));
+                return CallOutcome::None(NoAnswer::Unreachable("it accepts connections but does not answer".to_owned()));
             }
             First::Right(Probed::Alive | Probed::Undecided) => {}
         }
         // The origin is alive, so a timeout from here on is due to this request.
         match first(asking.as_mut(), pin!(self.host.wait(limit.saturating_sub(patience)))).await {
-            First::Left(Outcome::None(NoAnswer::Timeout)) | First::Right(()) => Outcome::None(NoAnswer::Timeout),
+            First::Left(CallOutcome::None(NoAnswer::Timeout)) | First::Right(()) => CallOutcome::None(NoAnswer::Timeout),
             First::Left(outcome) => self.with_suspicion(outcome).await,
         }
     }
 
     /// Probes the origin if `outcome` suggests that it is down and no other probe is out.
-    async fn with_suspicion(&self, outcome: Outcome) -> Outcome {
+    async fn with_suspicion(&self, outcome: CallOutcome) -> CallOutcome {
         let (_, limit) = self.patience();
         if outcome.is_suspicious() && self.isolate.breaker.borrow_mut().begins_probe(self.host.now(), limit) {
             self.send_probe().await;
@@ -215,7 +215,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
         tell_breaker(&mut self.isolate.breaker.borrow_mut(), self.host.now(), &outcome)
     }
 
-    async fn exchange(&self, question: &UnsignedCall, limit: Duration) -> Outcome {
+    async fn exchange(&self, question: &UnsignedCall, limit: Duration) -> CallOutcome {
         let seal = || CallStamp { now: self.host.now(), nonce: self.host.random() };
         let send = async |call: &_, limit| self.host.call(call, limit).await;
         exchange(&self.config.assertion_key, question, limit, seal, send).await

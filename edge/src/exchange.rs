@@ -20,7 +20,7 @@ use rds_shared::access::{AnswerError, AssertionKey};
 
 /// The outcome of a request to the origin.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum CallOutcome {
     /// The origin's signed answer.
     Answered(OriginAnswer),
     /// The edge assertion was refused, by the origin or by something in its place.
@@ -39,27 +39,27 @@ pub enum Outcome {
     None(NoAnswer),
 }
 
-impl Outcome {
+impl CallOutcome {
     fn of(answered: Result<OriginAnswer, NoAnswer>, key: &AssertionKey, call: &Call) -> Self {
         let answer = match answered {
             Ok(answer) => answer,
-            Err(no_answer) => return Outcome::None(no_answer),
+            Err(no_answer) => return CallOutcome::None(no_answer),
         };
         match answer.verify(key, call) {
-            Ok(()) if answer.status == 401 => Outcome::Refused { is_signed: true },
-            Ok(()) => Outcome::Answered(answer),
-            Err(AnswerError::Unsigned) if answer.status == 401 => Outcome::Refused { is_signed: false },
-            Err(fault) => Outcome::Foreign { status: answer.status, fault },
+            Ok(()) if answer.status == 401 => CallOutcome::Refused { is_signed: true },
+            Ok(()) => CallOutcome::Answered(answer),
+            Err(AnswerError::Unsigned) if answer.status == 401 => CallOutcome::Refused { is_signed: false },
+            Err(fault) => CallOutcome::Foreign { status: answer.status, fault },
         }
     }
 
     /// Whether a retry is safe and likely to help.
     fn deserves_another(&self, question: &UnsignedCall) -> bool {
         match self {
-            Outcome::Answered(_) | Outcome::None(NoAnswer::Timeout) => false,
-            Outcome::Refused { is_signed: true } => true,
-            Outcome::Refused { is_signed: false } | Outcome::None(NoAnswer::Unreachable(_)) => question.is_repeatable,
-            Outcome::Foreign { status, fault } => {
+            CallOutcome::Answered(_) | CallOutcome::None(NoAnswer::Timeout) => false,
+            CallOutcome::Refused { is_signed: true } => true,
+            CallOutcome::Refused { is_signed: false } | CallOutcome::None(NoAnswer::Unreachable(_)) => question.is_repeatable,
+            CallOutcome::Foreign { status, fault } => {
                 question.is_repeatable && (matches!(status, 502 | 503) || *fault != AnswerError::Unsigned)
             }
         }
@@ -69,28 +69,28 @@ impl Outcome {
     /// the request itself.
     pub fn is_suspicious(&self) -> bool {
         match self {
-            Outcome::Answered(_) | Outcome::Refused { .. } => false,
-            Outcome::Foreign { status, .. } => (500..600).contains(status),
-            Outcome::None(_) => true,
+            CallOutcome::Answered(_) | CallOutcome::Refused { .. } => false,
+            CallOutcome::Foreign { status, .. } => (500..600).contains(status),
+            CallOutcome::None(_) => true,
         }
     }
 
     /// The log line; `None` for an answer of the origin.
     pub fn log_line(&self) -> Option<String> {
         Some(match self {
-            Outcome::Answered(_) => return None,
-            Outcome::Refused { is_signed: true } => {
+            CallOutcome::Answered(_) => return None,
+            CallOutcome::Refused { is_signed: true } => {
                 "the origin refused the edge assertion as too old: the clock of an origin process or of this edge is wrong".to_owned()
             }
-            Outcome::Refused { is_signed: false } => {
+            CallOutcome::Refused { is_signed: false } => {
                 "401 for the edge assertion: an origin process does not have this edge's key, or a proxy changed the request".to_owned()
             }
-            Outcome::Foreign { status, fault: AnswerError::Unsigned } => format!(
+            CallOutcome::Foreign { status, fault: AnswerError::Unsigned } => format!(
                 "a {status} without the origin's signature: a proxy answered, or the origin is older than this Worker's release"
             ),
-            Outcome::Foreign { status, fault } => format!("a {status} that failed signature verification ({fault})"),
-            Outcome::None(NoAnswer::Timeout) => "the origin did not answer in time".to_owned(),
-            Outcome::None(NoAnswer::Unreachable(cause)) => format!("the origin cannot be reached: {cause}"),
+            CallOutcome::Foreign { status, fault } => format!("a {status} that failed signature verification ({fault})"),
+            CallOutcome::None(NoAnswer::Timeout) => "the origin did not answer in time".to_owned(),
+            CallOutcome::None(NoAnswer::Unreachable(cause)) => format!("the origin cannot be reached: {cause}"),
         })
     }
 }
@@ -102,10 +102,10 @@ pub async fn exchange(
     limit: Duration,
     seal: impl Fn() -> CallStamp,
     send: impl AsyncFn(&Call, Duration) -> Result<OriginAnswer, NoAnswer>,
-) -> Outcome {
+) -> CallOutcome {
     let first = seal();
     let call = question.sign(key, first);
-    let outcome = Outcome::of(send(&call, limit).await, key, &call);
+    let outcome = CallOutcome::of(send(&call, limit).await, key, &call);
     if !outcome.deserves_another(question) {
         return outcome;
     }
@@ -116,5 +116,5 @@ pub async fn exchange(
         return outcome;
     }
     let call = question.sign(key, second);
-    Outcome::of(send(&call, left).await, key, &call)
+    CallOutcome::of(send(&call, left).await, key, &call)
 }

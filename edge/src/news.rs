@@ -9,7 +9,7 @@ use crate::pipeline::RequestContext;
 use crate::ports::{Guards, Host, Inbound};
 use crate::respond::Answer;
 use core::time::Duration;
-use rds_shared::access::link::{KEY_NEWS, KeyNews, ORIGIN, TAG_NEWS, TagNews};
+use rds_shared::access::link::{KEY_UPDATE_PATH, KeyUpdate, ORIGIN, TAG_INVALIDATION_PATH, TagInvalidation};
 use rds_shared::access::{Assertion, SignedRequest};
 use rds_shared::wire::{ApiError, ErrorCode, headers};
 use serde::de::DeserializeOwned;
@@ -22,7 +22,7 @@ const TAG_LEASE: Duration = Duration::from_millis(LEASE_MILLIS.unsigned_abs());
 impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
     /// Receives a changed key. A replay is harmless, because a record carries its version.
     pub(crate) async fn receive_key_news(&self) -> Result<Answer, ApiError> {
-        let Some(KeyNews { digest, record }) = self.read_news(KEY_NEWS).await else {
+        let Some(KeyUpdate { digest, record }) = self.read_news(KEY_UPDATE_PATH).await else {
             return Err(ApiError::not_found("route"));
         };
         let reply = self.host.key(&digest, &KeyMessage::News { digest, record }).await;
@@ -45,7 +45,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
     /// Receives changed tags. A replay is harmless, because versions only grow. The answer lists every version known here; if the
     /// origin's database is behind one of them, the origin knows that the database was restored.
     pub(crate) async fn receive_tag_news(&self) -> Result<Answer, ApiError> {
-        let Some(TagNews { versions }) = self.read_news(TAG_NEWS).await else {
+        let Some(TagInvalidation { versions }) = self.read_news(TAG_INVALIDATION_PATH).await else {
             return Err(ApiError::not_found("route"));
         };
         let reply = self.host.epochs(&versions).await;

@@ -16,7 +16,7 @@ use crate::respond::{self, Answer, CacheScope, Exchange, Reply};
 use rds_shared::access::budget::Verdict;
 use rds_shared::access::{Principal, link, paging};
 use rds_shared::route::unknown::refuse_unknown_values;
-use rds_shared::route::{Body, Found, Matching, Method, Query, Route, RouteId, is_of_graph, match_route};
+use rds_shared::route::{Body, Found, Matching, Method, Query, Route, RouteId, is_graph_path, match_route};
 use rds_shared::wire::{ApiError, ErrorCode, RequestId, TARGET_BYTES, headers};
 use std::cell::{Cell, RefCell};
 
@@ -57,13 +57,13 @@ enum Destination {
     /// A path outside the API, such as `/robots.txt`.
     Entrance(Entrance),
     /// The origin's messages about changed keys.
-    KeyNews,
+    KeyUpdate,
     /// The origin's messages about changed tags.
-    TagNews,
+    TagInvalidation,
 }
 
 /// The result of a request.
-struct Outcome {
+struct HandledRequest {
     answer: Result<Answer, ApiError>,
     /// The rate-limit verdict, if the request was metered.
     verdict: Option<Verdict>,
@@ -100,9 +100,9 @@ pub async fn handle<I: Inbound, H: Host + Guards>(inbound: &I, isolate: &Isolate
     let own_origin = origin.as_deref().and_then(|origin| config.first_party.find(origin));
     let uncounted = Cell::new(false);
     let walk = RequestContext { inbound, isolate, config, host, request_id, own_origin, uncounted };
-    let Outcome { answer, verdict, privacy, route, ignored } = walk.outcome().await;
+    let HandledRequest { answer, verdict, privacy, route, ignored } = walk.outcome().await;
     let fail_safe =
-        route.filter(|route| route.cache.is_kept() && route.tells_fail_safe()).and_then(|_| walk.fail_safe());
+        route.filter(|route| route.cache.is_kept() && route.states_fail_safe_mode()).and_then(|_| walk.fail_safe());
     let if_none_match = inbound.header("if-none-match");
     let head = inbound.method() == "HEAD";
     let if_none_match = if_none_match.as_deref();
@@ -135,15 +135,15 @@ pub fn unconfigured(inbound: &impl Inbound, random: [u8; 16]) -> Reply {
 }
 
 impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
-    async fn outcome(&self) -> Outcome {
+    async fn outcome(&self) -> HandledRequest {
         let unmetered =
-            |answer| Outcome { answer, verdict: None, privacy: CacheScope::Public, route: None, ignored: None };
+            |answer| HandledRequest { answer, verdict: None, privacy: CacheScope::Public, route: None, ignored: None };
         let found = match self.destination() {
             Ok(Destination::Route(found)) => found,
             Ok(Destination::Preflight) => return unmetered(Ok(Answer::Preflight)),
             Ok(Destination::Entrance(entrance)) => return unmetered(Ok(self.entered(entrance))),
-            Ok(Destination::KeyNews) => return unmetered(self.receive_key_news().await),
-            Ok(Destination::TagNews) => return unmetered(self.receive_tag_news().await),
+            Ok(Destination::KeyUpdate) => return unmetered(self.receive_key_news().await),
+            Ok(Destination::TagInvalidation) => return unmetered(self.receive_tag_news().await),
             Err(error) => return unmetered(Err(error)),
         };
         let route = found.route;
@@ -165,7 +165,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
             Ok(principal) => self.answer(found, query, principal, longer).await,
             Err(error) => Err(error),
         };
-        Outcome { answer, verdict, privacy, route: Some(route), ignored }
+        HandledRequest { answer, verdict, privacy, route: Some(route), ignored }
     }
 
     /// Selects the handler; the caller is not identified yet.
@@ -178,12 +178,12 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
             return Ok(Destination::Preflight);
         }
         match target {
-            link::KEY_NEWS if method == "POST" => return Ok(Destination::KeyNews),
-            link::TAG_NEWS if method == "POST" => return Ok(Destination::TagNews),
+            link::KEY_UPDATE_PATH if method == "POST" => return Ok(Destination::KeyUpdate),
+            link::TAG_INVALIDATION_PATH if method == "POST" => return Ok(Destination::TagInvalidation),
             _ => {}
         }
         let path = target.split_once('?').map_or(target, |(path, _)| path);
-        if is_of_graph(path) && !self.config.graph {
+        if is_graph_path(path) && !self.config.graph {
             return Err(ApiError::not_found("route"));
         }
         match match_route(Method::parse(method), path) {

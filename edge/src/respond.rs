@@ -161,7 +161,7 @@ pub fn finish(answer: Answer, exchange: Exchange<'_>) -> Reply {
     // The same applies to Authorization where responses depend on it.
     reply.put("vary", if exchange.privacy == CacheScope::Public { "Origin" } else { "Origin, Authorization" });
     if let Some(verdict) = exchange.verdict {
-        for (name, value) in gate::metered_headers(verdict) {
+        for (name, value) in gate::rate_limit_headers(verdict) {
             reply.put(name, value);
         }
     }

@@ -5,7 +5,7 @@ use crate::schemas::{generator, published};
 use crate::{deprecations, headers, operations, parameters, push, responses, sections};
 use rds_shared::VERSION;
 use rds_shared::access::budget::AddressBudget;
-use rds_shared::access::paging::KEYLESS_ROWS;
+use rds_shared::access::paging::MAX_ROWS_WITHOUT_KEY;
 use rds_shared::route::ROUTES;
 use serde_json::{Map, Value, json};
 
@@ -63,7 +63,7 @@ fn about() -> String {
 Risk of yield vaults, lending markets and the assets behind them: scores from 0 to 10, tiers, and the evidence behind every number.
 
 **Keys.** Send `Authorization: Bearer pk_live_…`. Without a key, an address may make {limit} requests per minute and read the first \
-{KEYLESS_ROWS} rows of a list. A request with an invalid key is answered with 401; it is never treated as anonymous.
+{MAX_ROWS_WITHOUT_KEY} rows of a list. A request with an invalid key is answered with 401; it is never treated as anonymous.
 
 **Responses.** `{{data, meta}}`. Times are ISO 8601 in UTC, amounts are US dollars, rates and shares are fractions (0.05 is 5 %). An unknown value is \
 `null`; the field is not left out.

@@ -133,10 +133,10 @@ fn schema_of(param: &Param) -> (Value, Option<String>) {
         Kind::Int { min, max, above: OnOverflow::Reject } => {
             (json!({"type": "integer", "minimum": min, "maximum": max}), None)
         }
-        Kind::Decimal { .. } if param.misfit != OnInvalid::Reject => (json!({"type": "string"}), None),
+        Kind::Decimal { .. } if param.on_invalid != OnInvalid::Reject => (json!({"type": "string"}), None),
         Kind::Decimal { min, max } => (json!({"type": "number", "minimum": min, "maximum": max}), None),
         Kind::Flag => (json!({"type": "boolean"}), None),
-        Kind::Choice(words) | Kind::Word(words) if param.misfit != OnInvalid::Reject => {
+        Kind::Choice(words) | Kind::Word(words) if param.on_invalid != OnInvalid::Reject => {
             (json!({"type": "string", "examples": words}), None)
         }
         Kind::Choice(words) => (json!({"type": "string", "enum": words}), None),
@@ -148,7 +148,7 @@ fn schema_of(param: &Param) -> (Value, Option<String>) {
             json!({"type": "array", "items": {"type": "string", "pattern": spelling::TEXT}, "maxItems": LIST_NAMES}),
             Some(format!("At most {LIST_NAMES} different values.")),
         ),
-        Kind::Text { .. } if param.misfit != OnInvalid::Reject => (json!({"type": "string"}), None),
+        Kind::Text { .. } if param.on_invalid != OnInvalid::Reject => (json!({"type": "string"}), None),
         Kind::Text { max } if param.pattern == Some(spelling::CHANGE_CURSOR) => {
             let cursor = json!({"type": "string", "pattern": spelling::CHANGE_CURSOR, "maxLength": max});
             let instants = ["date-time", "date"].map(|format| json!({"type": "string", "format": format}));

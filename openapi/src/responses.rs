@@ -6,7 +6,7 @@ use crate::push;
 use crate::schemas::published;
 use rds_shared::route::deprecation::Place;
 use rds_shared::route::param::Default;
-use rds_shared::route::{Access, ROUTES, RateLimitClass, Route, RouteId, is_of_graph};
+use rds_shared::route::{Access, ROUTES, RateLimitClass, Route, RouteId, is_graph_path};
 use rds_shared::wire::error::legacy;
 use rds_shared::wire::{ErrorCode, headers};
 use schemars::SchemaGenerator;
@@ -28,7 +28,7 @@ struct Kind {
 
 impl Kind {
     fn of(route: &Route) -> Self {
-        Kind { metered: route.family != RateLimitClass::Unmetered, tells_mode: route.tells_fail_safe() }
+        Kind { metered: route.family != RateLimitClass::Unmetered, tells_mode: route.states_fail_safe_mode() }
     }
 
     /// Suffix of the names of its response components.
@@ -170,7 +170,7 @@ fn headers_of_success(route: &Route) -> Vec<&'static str> {
     if route.streams() {
         names.push("X-Accel-Buffering");
     }
-    if route.tells_fail_safe() {
+    if route.states_fail_safe_mode() {
         names.push("X-Service-FailSafe-Mode");
     }
     if has_deprecated_fields(route) {
@@ -234,7 +234,7 @@ pub fn codes(route: &Route) -> Codes {
     if matches!(route.access, Access::Data | Access::Decisioning) {
         all.insert(ErrorCode::Forbidden);
     }
-    if route.path.contains('{') || is_of_graph(route.path) {
+    if route.path.contains('{') || is_graph_path(route.path) {
         all.insert(ErrorCode::NotFound);
     }
     let mut by_status = Codes::new();

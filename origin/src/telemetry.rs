@@ -51,7 +51,7 @@ pub struct AccessLine {
     /// Wall-clock time of the response.
     pub at: Timestamp,
     /// The name of the listener.
-    pub door: &'static str,
+    pub listener: &'static str,
     pub request_id: RequestId,
     /// The label that the request is counted under in the metrics.
     pub label: Label,
@@ -150,7 +150,7 @@ impl AccessLine {
         out.extend_from_slice(second.as_bytes());
         out.extend([millis / 100, millis / 10 % 10, millis % 10].map(|digit| b'0' + digit as u8));
         out.extend_from_slice(b"Z\",\"level\":\"INFO\",\"message\":\"request\",");
-        text(out, "\"door\":", self.door.as_bytes());
+        text(out, "\"listener\":", self.listener.as_bytes());
         text(out, "\"request_id\":", &self.request_id.to_text());
         text(out, "\"route\":", self.label.name().as_bytes());
         for (name, number) in
@@ -209,7 +209,7 @@ mod tests {
         let log = AccessLog::to(Handed(sender));
         let line = AccessLine {
             at: Timestamp::from_seconds(0),
-            door: "edge",
+            listener: "edge",
             request_id: RequestId::from_random([1; 16]),
             label: Label::Route(RouteId::VaultList),
             status: 200,
@@ -243,7 +243,7 @@ mod tests {
         let sink = Arc::new(Sink { waiting, out: Mutex::new(out) });
         let line = AccessLine {
             at: Timestamp::from_seconds(0),
-            door: "edge",
+            listener: "edge",
             request_id: RequestId::from_random([1; 16]),
             label: Label::Unmatched,
             status: 404,

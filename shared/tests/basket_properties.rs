@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use rds_shared::rules::baskets::definition::{Caps, Definition, EligibilityRule, Weighting};
 use rds_shared::rules::baskets::eligibility::{Candidate, StaleInput};
-use rds_shared::rules::baskets::rebalance::{Current, Halt, Outcome, rebalance};
+use rds_shared::rules::baskets::rebalance::{Current, Halt, RebalanceOutcome, rebalance};
 use rds_shared::rules::baskets::refresh::Trigger;
 use rds_shared::rules::baskets::version::{BasketVersion, ChangeSet};
 use rds_shared::rules::baskets::weights::{Constituent, Infeasible, Name, weigh};
@@ -199,7 +199,7 @@ fn at(text: &str) -> Timestamp {
 
 fn first_version(now: Timestamp) -> BasketVersion {
     match rebalance(&definition("m1"), None, &market(), now) {
-        Ok(Outcome::Rebalanced { version, trigger: Trigger::Inception, changes }) => {
+        Ok(RebalanceOutcome::Rebalanced { version, trigger: Trigger::Inception, changes }) => {
             assert_eq!(changes.added, version.constituents);
             version
         }
@@ -226,11 +226,11 @@ fn a_basket_is_rebalanced_only_by_a_trigger() {
     let on = |candidates: &[Candidate], now: &str| rebalance(&definition("m1"), Some(current), candidates, at(now));
     let mut moved = market();
     moved[3].score = Some(MilliPoints::saturating(7210));
-    assert_eq!(on(&moved, "2026-11-21T00:00:00Z"), Ok(Outcome::NotDue));
+    assert_eq!(on(&moved, "2026-11-21T00:00:00Z"), Ok(RebalanceOutcome::NotDue));
     // The calendar triggers, but nothing has changed: no new version.
-    assert_eq!(on(&market(), "2026-12-31T16:00:00Z"), Ok(Outcome::Unchanged));
+    assert_eq!(on(&market(), "2026-12-31T16:00:00Z"), Ok(RebalanceOutcome::Unchanged));
     moved[3].score = Some(MilliPoints::saturating(7200));
-    let Ok(Outcome::Rebalanced { version: next, trigger, changes }) = on(&moved, "2026-11-21T00:00:00Z") else {
+    let Ok(RebalanceOutcome::Rebalanced { version: next, trigger, changes }) = on(&moved, "2026-11-21T00:00:00Z") else {
         panic!("a fall of 0.30 rebalances");
     };
     assert_eq!((trigger, next.prior_version_id.as_deref()), (Trigger::ScoreDown, Some("v1")));
@@ -247,7 +247,7 @@ fn a_name_that_no_longer_qualifies_leaves_and_a_new_one_joins() {
     later[5].score = Some(MilliPoints::saturating(4000));
     later.push(candidate("g", 9500));
     let outcome = rebalance(&definition("m1"), Some(current), &later, at("2026-11-21T00:00:00Z"));
-    let Ok(Outcome::Rebalanced { trigger, changes, .. }) = outcome else { panic!("{outcome:?}") };
+    let Ok(RebalanceOutcome::Rebalanced { trigger, changes, .. }) = outcome else { panic!("{outcome:?}") };
     assert_eq!(trigger, Trigger::TierCross);
     assert_eq!((changes.added[0].id.as_str(), changes.removed[0].id.as_str()), ("g", "f"));
 }
@@ -268,7 +268,7 @@ fn stale_inputs_or_too_few_names_halt_the_rebalance() {
     newcomer.push(Candidate { stale: vec![StaleInput::Quarantine], ..candidate("g", 9500) });
     assert!(rebalance(&definition("m1"), Some(current), &newcomer, later).is_err());
     newcomer[6].tvl_usd = Some(10);
-    assert_eq!(rebalance(&definition("m1"), Some(current), &newcomer, later), Ok(Outcome::Unchanged));
+    assert_eq!(rebalance(&definition("m1"), Some(current), &newcomer, later), Ok(RebalanceOutcome::Unchanged));
     let few = &market()[..4];
     let halt = Halt::Infeasible(Infeasible::TooFewNames { names: 4, minimum: 5 });
     assert_eq!(rebalance(&definition("m2"), Some(current), few, start), Err(halt));

@@ -28,7 +28,7 @@ pub fn measure(cache: &Cache, plan: &Plan, report: &mut Report) -> Result<()> {
     let body = checked_list(&market)?;
     let part = format!("public list at the origin, 20 out of {VAULTS} ({} bytes)", body.len());
     let constant = Constant::start(LIST, &body)?;
-    let beside = versus::measure_with_halves(plan, door(&market)?, constant.peer())?;
+    let beside = versus::measure_with_halves(plan, edge_listener(&market)?, constant.peer())?;
     compare(report, &part, "constant bytes in axum", &beside, Target::AtLeast(TARGET_CONSTANT), "");
     let beside = versus::measure_with_halves(plan, different(&market)?, constant.peer())?;
     let peer = "constant bytes in axum, no two of our requests alike within a second";
@@ -41,7 +41,7 @@ pub fn measure(cache: &Cache, plan: &Plan, report: &mut Report) -> Result<()> {
     for kind in [Kind::Fastify, Kind::FastApi] {
         let peer = SqlPeer::start(cache, kind, &market)?;
         peer.check(&market).with_context(|| format!("{} is not measured: its answer differs", kind.name()))?;
-        let beside = versus::measure_with_halves(plan, door(&market)?, peer.peer())?;
+        let beside = versus::measure_with_halves(plan, edge_listener(&market)?, peer.peer())?;
         let store = format!(", and Postgres {:.0} µs CPU", peer.store_cpu(plan, &market)?);
         compare(report, &part, kind.name(), &beside, Target::AtLeast(TARGET_SQL), &store);
     }
@@ -55,7 +55,7 @@ fn compare(report: &mut Report, part: &str, peer: &str, beside: &Versus, target:
 }
 
 /// The edge listener, requested for the list.
-pub fn door(market: &Market) -> Result<Peer> {
+pub fn edge_listener(market: &Market) -> Result<Peer> {
     let (address, pid) = (market.address("origin_edge")?, market.pid("origin")?);
     Ok(Peer { address, pid, write: Box::new(market.signed_list()?) })
 }

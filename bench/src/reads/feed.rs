@@ -38,17 +38,17 @@ const SEARCHES: [(&str, &str); 9] = [
 pub fn measure(plan: &Plan, report: &mut Report) -> Result<()> {
     let market = Market::start(VAULTS, Edge::None)?;
     fill(&market)?;
-    let door = market.address("origin_edge")?;
+    let edge_listener = market.address("origin_edge")?;
     for (what, target) in SEARCHES {
         let mut write = market.signed(target, &Principal::Anonymous)?;
         let mut request = Vec::new();
         write(&mut request);
-        let answer = http::ask(door, &request)?;
+        let answer = http::ask(edge_listener, &request)?;
         ensure!(answer.status == 200, "{target}: {}", String::from_utf8_lossy(&answer.body));
         let page: Value = serde_json::from_slice(&answer.body)?;
         let rows = page.get("data").and_then(Value::as_array).context("no data")?.len();
         ensure!((rows == 0) == target.contains("zebra"), "{target}: {rows} rows");
-        let measured = load::run(door, 1, plan.duration(), write)?;
+        let measured = load::run(edge_listener, 1, plan.duration(), write)?;
         let [p50, p99] = [measured.p50, measured.p99].map(|time| time.as_secs_f64() * 1e3);
         report.at_most(
             &format!("origin: a page of the feed out of {EVENTS} events, search for {what}, milliseconds (p99)"),

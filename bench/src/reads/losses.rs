@@ -24,14 +24,14 @@ pub fn measure(_: &Cache, plan: &Plan, report: &mut Report) -> Result<()> {
     let taken = market.verb(&["ingest", &file.display().to_string()]);
     std::fs::remove_file(&file)?;
     taken?;
-    let door = market.address("origin_edge")?;
+    let edge_listener = market.address("origin_edge")?;
     let mut request = Vec::new();
     // The running origin sees the ingested cases at its next poll; wait for them.
     let begun = std::time::Instant::now();
     let page: Value = loop {
         request.clear();
         market.signed_losses()?(&mut request);
-        let page: Value = serde_json::from_slice(&http::ask(door, &request)?.body)?;
+        let page: Value = serde_json::from_slice(&http::ask(edge_listener, &request)?.body)?;
         if page.pointer("/meta/coverageTotal").and_then(Value::as_u64) >= Some(u64::from(CASES)) {
             break page;
         }
@@ -40,7 +40,7 @@ pub fn measure(_: &Cache, plan: &Plan, report: &mut Report) -> Result<()> {
     };
     let rows = page.get("data").and_then(Value::as_array).context("no data")?;
     ensure!(rows.len() == 50, "{} rows, not 50", rows.len());
-    let board = load::run(door, 1, plan.duration(), market.signed_losses()?)?;
+    let board = load::run(edge_listener, 1, plan.duration(), market.signed_losses()?)?;
     let [p50, p99] = [board.p50, board.p99].map(|time| time.as_secs_f64() * 1e3);
     report.at_most(
         &format!("origin: a searched page of 50 out of {CASES} cases of the loss board, milliseconds (p99)"),

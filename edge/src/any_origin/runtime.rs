@@ -1,6 +1,6 @@
 //! Connects the proxy to the Workers runtime.
 
-use super::walk::{Asked, Proxy, Said, Upstream};
+use super::walk::{Question, Proxy, Reply, Upstream};
 use crate::cache::Memory;
 use crate::cache::fields::Fields;
 use crate::cache::variants::Variants;
@@ -43,7 +43,7 @@ pub(crate) async fn serve(origin: &str, request: &Request, context: Context) -> 
         Err(cause) => Err(cause),
     };
     // A status that the runtime cannot represent becomes 502.
-    said.or_else(|_| response(&Said { status: 502, ..Said::default() }, true)).unwrap_or_else(|_| Response::error())
+    said.or_else(|_| response(&Reply { status: 502, ..Reply::default() }, true)).unwrap_or_else(|_| Response::error())
 }
 
 #[derive(Clone)]
@@ -61,7 +61,7 @@ impl Upstream for Runtime {
         now()
     }
 
-    async fn ask(&self, asked: &Asked) -> Option<Said> {
+    async fn ask(&self, asked: &Question) -> Option<Reply> {
         fetch(&self.origin, asked).await.ok()
     }
 
@@ -70,7 +70,7 @@ impl Upstream for Runtime {
     }
 }
 
-async fn asked(request: &Request) -> Result<Asked, JsValue> {
+async fn asked(request: &Request) -> Result<Question, JsValue> {
     let url = request.url();
     let after_scheme = url.split_once("://").map_or(url.as_str(), |(_, rest)| rest);
     let target = after_scheme.find('/').and_then(|slash| after_scheme.get(slash..)).unwrap_or("/");
@@ -79,10 +79,10 @@ async fn asked(request: &Request) -> Result<Asked, JsValue> {
         None => Vec::new(),
     };
     let fields = fields(&request.headers())?.end_to_end().without("host").without("content-length");
-    Ok(Asked { method: request.method(), target: target.to_owned(), fields, body })
+    Ok(Question { method: request.method(), target: target.to_owned(), fields, body })
 }
 
-async fn fetch(origin: &str, asked: &Asked) -> Result<Said, JsValue> {
+async fn fetch(origin: &str, asked: &Question) -> Result<Reply, JsValue> {
     let init = RequestInit::new();
     init.set_method(&asked.method);
     let headers = headers(&asked.fields)?;
@@ -96,10 +96,10 @@ async fn fetch(origin: &str, asked: &Asked) -> Result<Said, JsValue> {
     let url = format!("{origin}{}", asked.target);
     let response: Response = JsFuture::from(global.fetch_with_str_and_init(&url, &init)).await?.dyn_into()?;
     let body = Uint8Array::new(&JsFuture::from(response.array_buffer()?).await?).to_vec();
-    Ok(Said { status: response.status(), fields: fields(&response.headers())?, body })
+    Ok(Reply { status: response.status(), fields: fields(&response.headers())?, body })
 }
 
-fn response(said: &Said, without_body: bool) -> Result<Response, JsValue> {
+fn response(said: &Reply, without_body: bool) -> Result<Response, JsValue> {
     let init = ResponseInit::new();
     init.set_status(said.status);
     let headers = headers(&said.fields)?;

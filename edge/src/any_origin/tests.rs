@@ -1,6 +1,6 @@
 //! Behaviour that the conformance suite cannot observe: origin failures, background refreshes and effects on other cached responses.
 
-use super::walk::{Asked, Proxy, Said, Upstream};
+use super::walk::{Question, Proxy, Reply, Upstream};
 use crate::cache::Memory;
 use crate::cache::fields::Fields;
 use rds_shared::wire::Timestamp;
@@ -17,8 +17,8 @@ type Work = Pin<Box<dyn Future<Output = ()>>>;
 /// An origin with scripted answers, and a clock set by the test.
 #[derive(Clone, Default)]
 struct Script {
-    answers: Rc<RefCell<VecDeque<Option<Said>>>>,
-    asked: Rc<RefCell<Vec<Asked>>>,
+    answers: Rc<RefCell<VecDeque<Option<Reply>>>>,
+    asked: Rc<RefCell<Vec<Question>>>,
     later: Rc<RefCell<Vec<Work>>>,
     seconds: Rc<Cell<i64>>,
 }
@@ -32,7 +32,7 @@ impl Upstream for Script {
         Timestamp::from_seconds(1_795_219_200 + self.seconds.get())
     }
 
-    async fn ask(&self, asked: &Asked) -> Option<Said> {
+    async fn ask(&self, asked: &Question) -> Option<Reply> {
         self.asked.borrow_mut().push(asked.clone());
         self.answers.borrow_mut().pop_front().expect("the origin was called more often than scripted")
     }
@@ -55,7 +55,7 @@ impl Scenario {
 
     /// Scripts the origin's next answer.
     fn then(&self, status: u16, fields: &[(&str, &str)], body: &str) {
-        let said = Said { status, fields: of(fields), body: body.as_bytes().to_vec() };
+        let said = Reply { status, fields: of(fields), body: body.as_bytes().to_vec() };
         self.script.answers.borrow_mut().push_back(Some(said));
     }
 
@@ -73,8 +73,8 @@ impl Scenario {
         (said.status, String::from_utf8(said.body).unwrap())
     }
 
-    fn said(&self, method: &str, target: &str, fields: &[(&str, &str)]) -> Said {
-        let asked = Asked {
+    fn said(&self, method: &str, target: &str, fields: &[(&str, &str)]) -> Reply {
+        let asked = Question {
             method: method.to_owned(),
             target: target.to_owned(),
             fields: of(fields),

@@ -15,7 +15,7 @@ use std::rc::Rc;
 
 /// A request with its end-to-end fields.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Asked {
+pub(crate) struct Question {
     pub(crate) method: String,
     /// Path and query.
     pub(crate) target: String,
@@ -25,7 +25,7 @@ pub(crate) struct Asked {
 
 /// A complete answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Said {
+pub(crate) struct Reply {
     pub(crate) status: u16,
     pub(crate) fields: Fields,
     pub(crate) body: Vec<u8>,
@@ -37,7 +37,7 @@ pub(crate) trait Upstream: Clone + 'static {
     fn host(&self) -> String;
     fn now(&self) -> Timestamp;
     /// The origin's answer, if any.
-    fn ask(&self, asked: &Asked) -> impl Future<Output = Option<Said>>;
+    fn ask(&self, asked: &Question) -> impl Future<Output = Option<Reply>>;
     /// Runs work after the answer was sent.
     fn later(&self, work: impl Future<Output = ()> + 'static);
 }
@@ -50,7 +50,7 @@ pub(crate) struct Proxy<U> {
 }
 
 impl<U: Upstream> Proxy<U> {
-    pub(crate) async fn answer(&self, asked: &Asked) -> Said {
+    pub(crate) async fn answer(&self, asked: &Question) -> Reply {
         if !matches!(asked.method.as_str(), "GET" | "HEAD") {
             return self.passed_through(asked).await;
         }
@@ -75,7 +75,7 @@ impl<U: Upstream> Proxy<U> {
     }
 
     /// Answers a method that is never served from the cache, and invalidates what it may have changed.
-    async fn passed_through(&self, asked: &Asked) -> Said {
+    async fn passed_through(&self, asked: &Question) -> Reply {
         let Some(said) = self.upstream.ask(asked).await else { return failure(502) };
         if !invalidation::is_safe(&asked.method) {
             for target in invalidation::outdated(&self.upstream.host(), &asked.target, said.status, &said.fields) {
@@ -86,7 +86,7 @@ impl<U: Upstream> Proxy<U> {
     }
 
     /// The origin's answer to the caller's own conditions; cached if allowed.
-    async fn fetched(&self, asked: &Asked) -> Said {
+    async fn fetched(&self, asked: &Question) -> Reply {
         let asked_at = self.upstream.now();
         let Some(said) = self.upstream.ask(asked).await else { return failure(502) };
         self.keep(asked, &said, asked_at);
@@ -94,7 +94,7 @@ impl<U: Upstream> Proxy<U> {
     }
 
     /// The cached response if the origin confirms it, else the origin's new answer.
-    async fn renewed(&self, asked: &Asked, copy: &Variant, condition: Condition) -> Said {
+    async fn renewed(&self, asked: &Question, copy: &Variant, condition: Condition) -> Reply {
         let asked_at = self.upstream.now();
         let mut plain = asked.clone();
         plain.fields = conditional::confirming(asked.fields.clone(), &copy.entry.headers);
@@ -109,7 +109,7 @@ impl<U: Upstream> Proxy<U> {
                 let copy = self.confirm(asked, copy, said.fields, asked_at);
                 self.served(&copy, asked, "fwd=stale; fwd-status=304")
             }
-            None | Some(Said { status: 500 | 502..=504, .. }) if condition == Condition::Stale => {
+            None | Some(Reply { status: 500 | 502..=504, .. }) if condition == Condition::Stale => {
                 self.served(copy, asked, "fwd=stale; detail=\"stale-if-error\"")
             }
             None => failure(502),
@@ -125,7 +125,7 @@ impl<U: Upstream> Proxy<U> {
     }
 
     /// Answers HEAD from the origin, and updates or invalidates the cached response (RFC 9111, section 4.3.5).
-    async fn described(&self, asked: &Asked, copy: &Variant) -> Said {
+    async fn described(&self, asked: &Question, copy: &Variant) -> Reply {
         let asked_at = self.upstream.now();
         let Some(said) = self.upstream.ask(asked).await else { return failure(502) };
         match said.status {
@@ -139,9 +139,9 @@ impl<U: Upstream> Proxy<U> {
     }
 
     /// Refreshes a cached response in the background; only the first of concurrent requests does.
-    fn refresh_later(&self, asked: &Asked, copy: &Rc<Variant>) {
+    fn refresh_later(&self, asked: &Question, copy: &Rc<Variant>) {
         let (proxy, copy) = (self.clone(), Rc::clone(copy));
-        let asked = Asked { method: "GET".to_owned(), ..asked.clone() };
+        let asked = Question { method: "GET".to_owned(), ..asked.clone() };
         // Until then, or if it fails, the response may only be served stale on errors or after revalidation.
         let mut held = Variant::clone(&copy);
         held.entry.lifetime.stale_while_revalidate = 0;
@@ -153,7 +153,7 @@ impl<U: Upstream> Proxy<U> {
     }
 
     /// The cached response with the headers of a 304, stored if that is still allowed.
-    fn confirm(&self, asked: &Asked, copy: &Variant, said: Fields, asked_at: Timestamp) -> Rc<Variant> {
+    fn confirm(&self, asked: &Question, copy: &Variant, said: Fields, asked_at: Timestamp) -> Rc<Variant> {
         let now = self.upstream.now();
         let said = dated(said, now);
         let merged = copy.entry.headers.updated(said.clone());
@@ -181,7 +181,7 @@ impl<U: Upstream> Proxy<U> {
     }
 
     /// Stores an answer in place of the earlier one, or removes the earlier one.
-    fn keep(&self, asked: &Asked, said: &Said, asked_at: Timestamp) {
+    fn keep(&self, asked: &Question, said: &Reply, asked_at: Timestamp) {
         let answered_at = self.upstream.now();
         let (method, request) = (asked.method.as_str(), &asked.fields);
         let exchange = Exchange { method, request, status: said.status, response: &said.fields, asked_at, answered_at };
@@ -203,12 +203,12 @@ impl<U: Upstream> Proxy<U> {
         self.copies.borrow_mut().get(target).map(|variants| Variants::clone(&variants)).unwrap_or_default()
     }
 
-    fn insert(&self, asked: &Asked, variant: Variant) {
+    fn insert(&self, asked: &Question, variant: Variant) {
         let variants = self.variants(&asked.target).with(&asked.fields, variant);
         self.copies.borrow_mut().insert(&asked.target, Rc::new(variants));
     }
 
-    fn forget(&self, asked: &Asked) {
+    fn forget(&self, asked: &Question) {
         let left = self.variants(&asked.target).without(&asked.fields);
         let mut copies = self.copies.borrow_mut();
         match left.is_empty() {
@@ -218,7 +218,7 @@ impl<U: Upstream> Proxy<U> {
     }
 
     /// An answer from the cache: whole, partial or 304.
-    fn served(&self, copy: &Variant, asked: &Asked, how: &str) -> Said {
+    fn served(&self, copy: &Variant, asked: &Question, how: &str) -> Reply {
         let now = self.upstream.now();
         let age = copy.entry.age(now);
         let how = format!("rds-edge; {how}; ttl={}", copy.entry.lifetime.ttl(age));
@@ -233,36 +233,36 @@ impl<U: Upstream> Proxy<U> {
             asked.fields.get("if-range").is_none_or(|tag| !tag.starts_with("W/") && fields.get("etag") == Some(tag));
         let total = body.len();
         match wanted.filter(|_| same).map_or(Part::Whole, |text| range::part(&text, total)) {
-            Part::Whole => Said { status: copy.status, fields, body: body.to_vec() },
+            Part::Whole => Reply { status: copy.status, fields, body: body.to_vec() },
             Part::Beyond => {
                 let fields = fields.without("content-length").with("content-range", format!("bytes */{total}"));
-                Said { status: 416, fields, body: Vec::new() }
+                Reply { status: 416, fields, body: Vec::new() }
             }
             Part::Bytes(bytes) => {
                 let place = format!("bytes {}-{}/{total}", bytes.start, bytes.end.saturating_sub(1));
                 let part = body.get(bytes).unwrap_or_default().to_vec();
                 let fields = fields.without("content-length").with("content-range", place);
-                Said { status: 206, fields, body: part }
+                Reply { status: 206, fields, body: part }
             }
         }
     }
 }
 
-fn is_only_if_cached(asked: &Asked) -> bool {
+fn is_only_if_cached(asked: &Question) -> bool {
     asked.fields.get("cache-control").is_some_and(|text| Directives::of(&text).has("only-if-cached"))
 }
 
 /// The origin's answer without hop-by-hop fields.
-fn handed_on(said: Said) -> Said {
-    Said { fields: said.fields.end_to_end(), ..said }
+fn handed_on(said: Reply) -> Reply {
+    Reply { fields: said.fields.end_to_end(), ..said }
 }
 
 /// A 304 with the fields that describe the cached response but none that describe a body.
-fn unchanged(fields: Fields) -> Said {
+fn unchanged(fields: Fields) -> Reply {
     let describes_a_body = |name: &str| name.starts_with("content-") && name != "content-location";
     let lines = fields.iter().filter(|(name, _)| !describes_a_body(name));
     let fields = Fields::of(lines.map(|(name, value)| (name.to_owned(), value.to_owned())));
-    Said { status: 304, fields, body: Vec::new() }
+    Reply { status: 304, fields, body: Vec::new() }
 }
 
 /// A recipient adds a missing `Date` before it stores an answer (RFC 9110, section 6.6.1).
@@ -273,7 +273,7 @@ fn dated(fields: Fields, now: Timestamp) -> Fields {
     }
 }
 
-fn failure(status: u16) -> Said {
+fn failure(status: u16) -> Reply {
     let fields = Fields::of([("cache-control".to_owned(), "no-store".to_owned())]);
-    Said { status, fields, body: Vec::new() }
+    Reply { status, fields, body: Vec::new() }
 }

@@ -4,7 +4,7 @@
 use super::answers::{Answers, AnswersDisk, Change, Stored};
 use super::register::{EpochDisk, Register};
 use super::{EpochMessage, EpochReply};
-use crate::exchange::{Outcome, exchange};
+use crate::exchange::{CallOutcome, exchange};
 use crate::guard::DiskFault;
 use crate::guard::keys::object::respond;
 use crate::guard::objects::lazy_state::LazyState;
@@ -131,8 +131,8 @@ impl Inner {
         let seal = || CallStamp { now: ambient::now(), nonce: ambient::random() };
         let send = async |call: &_, limit| calls::call(&config, call, limit).await;
         match exchange(&config.assertion_key, &question, config.origin_timeout, seal, send).await {
-            Outcome::Answered(answer) if answer.status == 204 => true,
-            Outcome::Answered(answer) => {
+            CallOutcome::Answered(answer) if answer.status == 204 => true,
+            CallOutcome::Answered(answer) => {
                 console_error!("the edge's response counts could not be sent: status {}", answer.status);
                 false
             }

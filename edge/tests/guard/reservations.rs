@@ -6,7 +6,7 @@ use rds_edge::guard::keys::reserved::{FAMILY, Reserved};
 use rds_edge::guard::keys::subclient::Subclient;
 use rds_edge::guard::objects::message::{KeyAsk, Reservation, ReserveAsk, Settled, Take};
 use rds_shared::access::budget::Verdict;
-use rds_shared::access::link::{KeyAnswer, UsageBatch};
+use rds_shared::access::link::{KeyLookupResult, UsageBatch};
 use rds_shared::access::{KeyDigest, KeyRecord};
 use rds_shared::route::RouteId;
 use rds_shared::wire::Timestamp;
@@ -110,7 +110,7 @@ impl World {
 
     /// The origin confirms the record, because a reservation ends with the record's lease.
     fn renew(&mut self) {
-        let (answer, at) = (KeyAnswer::Known { record: self.record }.into(), (self.now, self.now));
+        let (answer, at) = (KeyLookupResult::Known { record: self.record }.into(), (self.now, self.now));
         self.object.step(|machine, disk| machine.answered(disk, self.key, &answer, at, String::new())).unwrap();
     }
 

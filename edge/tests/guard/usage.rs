@@ -7,7 +7,7 @@ use rds_edge::guard::keys::state::KeyGuard;
 use rds_edge::guard::keys::subclient::Subclient;
 use rds_edge::guard::objects::message::{Take, Tally};
 use rds_shared::access::KeyDigest;
-use rds_shared::access::link::{KeyAnswer, UsageBatch};
+use rds_shared::access::link::{KeyLookupResult, UsageBatch};
 use rds_shared::route::RateLimitClass;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -129,7 +129,7 @@ fn a_record_of_a_newer_release_loses_neither_the_counts_nor_the_key() {
     assert_eq!(standing(&mut instance), KeyStatus::Ask, "the origin is asked");
     let batch = instance.step(|machine, disk| machine.next_batch(disk, NOW + 60)).unwrap().unwrap();
     assert_eq!(batch.rows.iter().map(|row| row.served).sum::<u64>(), 1, "usage is still reported");
-    let (answer, at) = (KeyAnswer::Known { record }.into(), NOW * 1_000);
+    let (answer, at) = (KeyLookupResult::Known { record }.into(), NOW * 1_000);
     let take_in = |machine: &mut KeyGuard, disk: &Disk| {
         machine.answered(disk, KeyDigest::of("k"), &answer, (at, at), String::new())
     };

@@ -2,17 +2,17 @@
 
 use crate::objects::*;
 use crate::world::*;
-use rds_shared::access::link::{KEY_NEWS, KeyNews, ORIGIN};
+use rds_shared::access::link::{KEY_UPDATE_PATH, KeyUpdate, ORIGIN};
 use rds_shared::access::{Assertion, AssertionKey, KeyDigest, KeyRecord, Plan, SignedRequest};
 
 const ROWS: &str = "{\"data\":[]}";
 
 fn body(record: KeyRecord) -> Vec<u8> {
-    serde_json::to_vec(&KeyNews { digest: KeyDigest::of(&key_text(1)), record }).unwrap()
+    serde_json::to_vec(&KeyUpdate { digest: KeyDigest::of(&key_text(1)), record }).unwrap()
 }
 
 fn news(body: &[u8], key: &str, principal: &str, seconds: i64) -> Ask {
-    told(KEY_NEWS, body, key, principal, seconds)
+    told(KEY_UPDATE_PATH, body, key, principal, seconds)
 }
 
 /// A message to `target`, signed by the origin at `seconds`.
@@ -59,7 +59,7 @@ fn anyone_but_the_origin_gets_404() {
     let caller = "{\"kind\":\"anonymous\"}";
     let body = body(revoked());
     let tampered = news(&body, KEY, ORIGIN, now).body(b"{}");
-    let unsigned = Ask::new("POST", KEY_NEWS).body(&body);
+    let unsigned = Ask::new("POST", KEY_UPDATE_PATH).body(&body);
     let nonsense = news(b"nonsense", KEY, ORIGIN, now);
     let huge = news(&[b' '; 5_000], KEY, ORIGIN, now);
     let lost = world.send(&Ask::new("POST", "/__origin/nothing"));
@@ -79,7 +79,7 @@ fn anyone_but_the_origin_gets_404() {
             |reply: &rds_edge::respond::Reply| text(reply).replace(reply.header("x-request-id").unwrap(), "");
         assert_eq!(without_id(&reply), without_id(&lost));
     }
-    assert_eq!(world.send(&Ask::new("GET", KEY_NEWS)).status, 404);
+    assert_eq!(world.send(&Ask::new("GET", KEY_UPDATE_PATH)).status, 404);
     assert_eq!((world.objects.key_calls.get(), world.objects.address_calls.get()), (0, 0));
 }
 

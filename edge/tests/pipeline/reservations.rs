@@ -4,7 +4,7 @@ use crate::news::told;
 use crate::objects::*;
 use crate::world::*;
 use rds_edge::respond::Reply;
-use rds_shared::access::link::{KEY_NEWS, KeyNews, ORIGIN};
+use rds_shared::access::link::{KEY_UPDATE_PATH, KeyUpdate, ORIGIN};
 use rds_shared::access::{KeyRecord, Plan};
 
 const ROWS: &str = "{\"data\":[]}";
@@ -68,9 +68,9 @@ fn a_revoked_key_gets_401_after_the_acknowledgement_despite_reservations() {
     assert_eq!(world.send(&keyed("/v1/vaults")).status, 200);
     assert_eq!(world.objects.key_calls.get(), calls, "it was admitted from a reservation");
     let digest = rds_shared::access::KeyDigest::of(&key_text(1));
-    let news = KeyNews { digest, record: KeyRecord { active: false, version: 2, ..live } };
+    let news = KeyUpdate { digest, record: KeyRecord { active: false, version: 2, ..live } };
     let body = serde_json::to_vec(&news).unwrap();
-    assert_eq!(world.send(&told(KEY_NEWS, &body, KEY, ORIGIN, now)).status, 204);
+    assert_eq!(world.send(&told(KEY_UPDATE_PATH, &body, KEY, ORIGIN, now)).status, 204);
     assert_eq!(world.send(&keyed("/v1/vaults")).status, 401);
 }
 

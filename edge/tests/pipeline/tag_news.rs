@@ -2,13 +2,13 @@
 
 use crate::news::told;
 use crate::world::*;
-use rds_shared::access::link::{ORIGIN, TAG_NEWS};
+use rds_shared::access::link::{ORIGIN, TAG_INVALIDATION_PATH};
 use rds_shared::route::TagVersions;
 
 /// The origin's message with the current tag versions.
 pub fn word(world: &World, versions: &str) -> Ask {
     let body = format!("{{\"versions\":\"{versions}\"}}");
-    told(TAG_NEWS, body.as_bytes(), KEY, ORIGIN, world.now().as_seconds())
+    told(TAG_INVALIDATION_PATH, body.as_bytes(), KEY, ORIGIN, world.now().as_seconds())
 }
 
 fn known(world: &World) -> String {
@@ -66,13 +66,13 @@ fn anyone_but_the_origin_gets_404() {
     let (now, body) = (world.now().as_seconds(), b"{\"versions\":\"events=7\"}");
     let stranger = KEY.replacen("00112233", "99112233", 1);
     for ask in [
-        Ask::new("POST", TAG_NEWS).body(body),
-        told(TAG_NEWS, body, &stranger, ORIGIN, now),
-        told(TAG_NEWS, body, KEY, "{\"kind\":\"anonymous\"}", now),
-        told(TAG_NEWS, body, KEY, ORIGIN, now - 31),
-        told(TAG_NEWS, b"{\"versions\":7}", KEY, ORIGIN, now),
-        told(TAG_NEWS, body, KEY, ORIGIN, now).body(b"{\"versions\":\"events=8\"}"),
-        Ask::new("GET", TAG_NEWS),
+        Ask::new("POST", TAG_INVALIDATION_PATH).body(body),
+        told(TAG_INVALIDATION_PATH, body, &stranger, ORIGIN, now),
+        told(TAG_INVALIDATION_PATH, body, KEY, "{\"kind\":\"anonymous\"}", now),
+        told(TAG_INVALIDATION_PATH, body, KEY, ORIGIN, now - 31),
+        told(TAG_INVALIDATION_PATH, b"{\"versions\":7}", KEY, ORIGIN, now),
+        told(TAG_INVALIDATION_PATH, body, KEY, ORIGIN, now).body(b"{\"versions\":\"events=8\"}"),
+        Ask::new("GET", TAG_INVALIDATION_PATH),
     ] {
         assert_eq!(world.send(&ask).status, 404);
     }

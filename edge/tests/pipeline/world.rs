@@ -6,7 +6,7 @@ use crate::objects::Objects;
 use rds_edge::asking::tell_breaker;
 use rds_edge::cache::Entry;
 use rds_edge::config::Config;
-use rds_edge::exchange::{Outcome, exchange};
+use rds_edge::exchange::{CallOutcome, exchange};
 use rds_edge::guard::objects::message::{AddressTake, KeyMessage, KeyReply, ReserveAsk};
 use rds_edge::origin::{self, Call, CallStamp, OriginAnswer};
 use rds_edge::pipeline::{self, Isolate};
@@ -171,7 +171,7 @@ impl World {
     /// Ends a background probe with the scripted answer of the origin.
     pub fn land_probe(&self) {
         let outcome = match self.hangs.get() {
-            true => Outcome::None(NoAnswer::Timeout),
+            true => CallOutcome::None(NoAnswer::Timeout),
             false => finished(exchange(
                 &self.config.assertion_key,
                 &origin::UnsignedCall::alive(RequestId::from_random([7; 16])),

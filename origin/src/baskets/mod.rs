@@ -46,7 +46,7 @@ use rds_shared::model::version_signature::VersionSignature;
 use rds_shared::push::webhook::EventType;
 use rds_shared::route::Tag;
 use rds_shared::rules::baskets::definition::Definition;
-use rds_shared::rules::baskets::rebalance::{Current, Halt, Outcome, rebalance_for};
+use rds_shared::rules::baskets::rebalance::{Current, Halt, RebalanceOutcome, rebalance_for};
 use rds_shared::rules::baskets::refresh::{Trigger, triggers};
 use rds_shared::rules::baskets::version::{BasketVersion, ChangeSet};
 use rds_shared::wire::Timestamp;
@@ -185,12 +185,12 @@ async fn step(
     let candidates = candidates::load(tx, held.constituent_type, &names, false, now).await?;
     let current = in_force.as_ref().map(InForce::current);
     match rebalance_for(trigger, &rules, current, &candidates, now) {
-        Ok(Outcome::Rebalanced { version, trigger, changes }) => {
+        Ok(RebalanceOutcome::Rebalanced { version, trigger, changes }) => {
             let signed = sign(tx, key, version.content_hash(), now).await?;
             let version_id = write(tx, held, in_force.as_ref(), (version, signed), trigger, &changes, now).await?;
             Ok(Refreshed::Rebalanced { version_id, trigger })
         }
-        Ok(Outcome::Unchanged | Outcome::NotDue) => {
+        Ok(RebalanceOutcome::Unchanged | RebalanceOutcome::NotDue) => {
             if held.halted_since.is_some() {
                 table::note_halt(tx, basket_id, None).await?;
             }

@@ -27,7 +27,7 @@ pub enum Verb {
 
 /// The result of the change.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum SupportChange {
     /// The status was changed, and subscribers are notified.
     Done,
     /// The version already had the status; nothing changed.
@@ -39,16 +39,16 @@ pub enum Outcome {
 }
 
 /// Changes a version's support status in its own transaction.
-pub async fn run(db: &Db, clock: &Clock, version_id: &str, verb: &Verb) -> Result<Outcome, StoreError> {
+pub async fn run(db: &Db, clock: &Clock, version_id: &str, verb: &Verb) -> Result<SupportChange, StoreError> {
     let (now, version_id, verb) = (clock.now(), version_id.to_owned(), verb.clone());
     db.run_tx("basket support", move |tx| {
         let (version_id, verb) = (version_id.clone(), verb.clone());
         Box::pin(async move {
             versions::take_turn(tx).await?;
-            let Some(version) = baskets::version(&mut **tx, &version_id).await? else { return Ok(Outcome::Unknown) };
+            let Some(version) = baskets::version(&mut **tx, &version_id).await? else { return Ok(SupportChange::Unknown) };
             // Locks the basket: rebalances and other changes of its versions wait.
             table::hold(tx, &version.row.basket_id).await?;
-            let Some(version) = baskets::version(&mut **tx, &version_id).await? else { return Ok(Outcome::Unknown) };
+            let Some(version) = baskets::version(&mut **tx, &version_id).await? else { return Ok(SupportChange::Unknown) };
             match verb {
                 Verb::Deprecate { successor } => deprecate(tx, version, successor.as_deref(), now).await,
                 Verb::Retire { successor } => retire(tx, version, &successor, now).await,
@@ -63,20 +63,20 @@ async fn deprecate(
     version: StoredVersion,
     successor: Option<&str>,
     now: Timestamp,
-) -> Result<Outcome, StoreError> {
+) -> Result<SupportChange, StoreError> {
     if let Some(reason) = unfit(tx, &version, successor).await? {
-        return Ok(Outcome::Refused(reason));
+        return Ok(SupportChange::Refused(reason));
     }
     if version.support.deprecated_at.is_some() {
         let is_same = successor.is_none() || version.successor.as_deref() == successor;
         let reason = "it is already deprecated; its successor is set when it is retired";
-        return Ok(if is_same { Outcome::Already } else { Outcome::Refused(reason) });
+        return Ok(if is_same { SupportChange::Already } else { SupportChange::Refused(reason) });
     }
     let support = Support { deprecated_at: Some(now), retired_at: None };
     table::note_support(tx, &version.row.version_id, now, None, successor).await?;
     tell(tx, EventType::BasketVersionDeprecated, version.row, support, successor.map(str::to_owned), None, now).await?;
     show(tx, &[Tag::Baskets], now).await?;
-    Ok(Outcome::Done)
+    Ok(SupportChange::Done)
 }
 
 async fn retire(
@@ -84,21 +84,21 @@ async fn retire(
     version: StoredVersion,
     successor: &str,
     now: Timestamp,
-) -> Result<Outcome, StoreError> {
+) -> Result<SupportChange, StoreError> {
     if version.support.retired_at.is_some() {
         let is_same = version.successor.as_deref() == Some(successor);
         return Ok(if is_same {
-            Outcome::Already
+            SupportChange::Already
         } else {
-            Outcome::Refused("it is already retired with another successor")
+            SupportChange::Refused("it is already retired with another successor")
         });
     }
     let in_force = baskets::in_force(&mut **tx, &version.row.basket_id, None).await?;
     if in_force.is_some_and(|it| it.row.version_id == version.row.version_id) {
-        return Ok(Outcome::Refused("it is in force; a basket's current version cannot be retired"));
+        return Ok(SupportChange::Refused("it is in force; a basket's current version cannot be retired"));
     }
     if let Some(reason) = unfit(tx, &version, Some(successor)).await? {
-        return Ok(Outcome::Refused(reason));
+        return Ok(SupportChange::Refused(reason));
     }
     let deprecated_at = version.support.deprecated_at.unwrap_or(now);
     if version.support.deprecated_at.is_none() {
@@ -110,7 +110,7 @@ async fn retire(
     table::note_support(tx, &version.row.version_id, deprecated_at, Some(now), Some(successor)).await?;
     tell(tx, EventType::BasketVersionRetired, version.row, support, Some(successor.to_owned()), None, now).await?;
     show(tx, &[Tag::Baskets], now).await?;
-    Ok(Outcome::Done)
+    Ok(SupportChange::Done)
 }
 
 /// Why a version cannot have this successor; `None` if it can.

@@ -2,7 +2,7 @@
 
 use super::Output;
 use super::edge::Edge;
-use crate::baskets::support::{self, Outcome, Verb};
+use crate::baskets::support::{self, SupportChange, Verb};
 use crate::baskets::{self, Refreshed, SHOWN_IN};
 use crate::clock::Clock;
 use crate::config;
@@ -63,13 +63,13 @@ pub(super) async fn run(db: &Db, clock: &Clock, command: Baskets, out: Output) -
     let edge = Edge::configured(clock)?;
     let outcome = support::run(db, clock, &version, &verb).await?;
     let (text, result, code) = match &outcome {
-        Outcome::Done => (format!("version {version}: {name} done"), "done", ExitCode::SUCCESS),
-        Outcome::Already => (format!("version {version}: {name} was already done"), "already", ExitCode::SUCCESS),
-        Outcome::Unknown => (format!("there is no version {version}"), "unknown", ExitCode::FAILURE),
-        Outcome::Refused(why) => (format!("version {version}: {why}"), "refused", ExitCode::FAILURE),
+        SupportChange::Done => (format!("version {version}: {name} done"), "done", ExitCode::SUCCESS),
+        SupportChange::Already => (format!("version {version}: {name} was already done"), "already", ExitCode::SUCCESS),
+        SupportChange::Unknown => (format!("there is no version {version}"), "unknown", ExitCode::FAILURE),
+        SupportChange::Refused(why) => (format!("version {version}: {why}"), "refused", ExitCode::FAILURE),
     };
     let mut value = json!({ "version_id": version, "verb": name, "result": result });
-    if let (Outcome::Refused(why), Some(fields)) = (&outcome, value.as_object_mut()) {
+    if let (SupportChange::Refused(why), Some(fields)) = (&outcome, value.as_object_mut()) {
         fields.insert("reason".to_owned(), json!(why));
     }
     edge.end(db, &SHOWN_IN, text, &value, code, out).await

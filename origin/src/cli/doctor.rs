@@ -14,7 +14,7 @@ use crate::store::service::test_clock;
 use crate::store::{self, Db};
 use rds_shared::graph::evidence::Signer;
 use rds_shared::graph::signature::DecisionKey;
-use rds_shared::push::address::hold_everybody;
+use rds_shared::push::address::covers_public_internet;
 use serde::Serialize;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -216,7 +216,7 @@ fn edge_listener(config: &Config) -> Check {
     Check::good(
         NAME,
         match (allowed.is_empty(), config.edge_addr.ip().is_loopback()) {
-            (false, _) if hold_everybody(&config.edge_allow) => {
+            (false, _) if covers_public_internet(&config.edge_allow) => {
                 format!("WARNING: ANYBODY MAY CONNECT: RDS_EDGE_ALLOW={} excludes nobody{files}", allowed.join(", "))
             }
             (false, _) => format!("only {} may connect (RDS_EDGE_ALLOW){files}", allowed.join(", ")),
@@ -241,7 +241,7 @@ fn trusted_proxies(config: &Config) -> Check {
             () if trusted.is_empty() => format!(
                 "relay listener: none (RDS_TRUSTED_PROXIES), a caller's address is that of the connection; {others}"
             ),
-            () if config.trusted_proxies.believe_everybody() => format!(
+            () if config.trusted_proxies.trusts_everyone() => format!(
                 "WARNING: THE RELAY LISTENER TRUSTS EVERYBODY: with RDS_TRUSTED_PROXIES={trusted} a client can choose the address that it is \
                  counted under, so limits per address have no effect; name only the proxies' own networks; {others}"
             ),

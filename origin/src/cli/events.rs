@@ -5,7 +5,7 @@ use super::{Events, Output};
 use crate::clock::Clock;
 use crate::facts::event_id;
 use crate::ingest::{self, Batch, IngestError};
-use crate::publication::Outcome;
+use crate::publication::PublicationResult;
 use crate::publication::commands::{self, SHOWN_IN, Verb};
 use crate::store::Db;
 use anyhow::{Context, bail};
@@ -36,17 +36,17 @@ async fn run(
     let id = name.parse().unwrap_or_else(|_| event_id(name));
     let outcome = commands::run(db, clock, id, verb).await?;
     let (text, result, code) = match outcome {
-        Outcome::Moved => (format!("event {id}: {verb_name} done"), "done", ExitCode::SUCCESS),
-        Outcome::Already => (format!("event {id}: {verb_name} was already done"), "already", ExitCode::SUCCESS),
-        Outcome::Refused(state) => (
+        PublicationResult::Moved => (format!("event {id}: {verb_name} done"), "done", ExitCode::SUCCESS),
+        PublicationResult::Already => (format!("event {id}: {verb_name} was already done"), "already", ExitCode::SUCCESS),
+        PublicationResult::Refused(state) => (
             format!("event {id} is {state}, and {verb_name} is not allowed in that state"),
             "refused",
             ExitCode::FAILURE,
         ),
-        Outcome::Unknown => (format!("there is no event {name}"), "unknown", ExitCode::FAILURE),
+        PublicationResult::Unknown => (format!("there is no event {name}"), "unknown", ExitCode::FAILURE),
     };
     let value =
-        json!({ "id": id.to_string(), "verb": verb_name, "result": result, "changed": outcome == Outcome::Moved });
+        json!({ "id": id.to_string(), "verb": verb_name, "result": result, "changed": outcome == PublicationResult::Moved });
     edge.end(db, &SHOWN_IN, text, &value, code, out).await
 }
 

@@ -5,7 +5,7 @@ use super::edge::Edge;
 use crate::clock::Clock;
 use crate::research::{self, SHOWN_IN};
 use crate::store::Db;
-use crate::store::research::{self as records, Standing};
+use crate::store::research::{self as records, RecordState};
 use clap::Subcommand;
 use serde_json::json;
 use std::process::ExitCode;
@@ -50,7 +50,7 @@ pub(super) async fn run(db: &Db, clock: &Clock, command: Research, out: Output) 
 
 async fn list(db: &Db, out: Output) -> anyhow::Result<ExitCode> {
     let standing = records::standing(db).await?;
-    let state = |record: &Standing| match (&record.hidden_reason, record.is_client_visible, record.is_promoted) {
+    let state = |record: &RecordState| match (&record.hidden_reason, record.is_client_visible, record.is_promoted) {
         (reason, false, _) => format!("hidden: {}", reason.as_deref().unwrap_or("no reason given")),
         (_, true, true) => "promoted".to_owned(),
         (_, true, false) => format!("draft: {}", record.unmet.join(", ")),

@@ -22,7 +22,7 @@ use crate::entropy;
 use crate::outbound::{Client, OutboundError};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
-use rds_shared::access::link::{KEY_NEWS, KeyNews, ORIGIN, TAG_NEWS, TagNews};
+use rds_shared::access::link::{KEY_UPDATE_PATH, KeyUpdate, ORIGIN, TAG_INVALIDATION_PATH, TagInvalidation};
 use rds_shared::access::{Assertion, AssertionKey, SignedRequest};
 use rds_shared::route::TagVersions;
 use rds_shared::wire::headers;
@@ -69,8 +69,8 @@ impl EdgeLink {
     pub fn new(config: &LinkConfig, clock: Clock) -> anyhow::Result<Self> {
         Ok(EdgeLink {
             client: Client::new()?,
-            key_news: format!("{}{KEY_NEWS}", config.url).parse()?,
-            tag_news: format!("{}{TAG_NEWS}", config.url).parse()?,
+            key_news: format!("{}{KEY_UPDATE_PATH}", config.url).parse()?,
+            tag_news: format!("{}{TAG_INVALIDATION_PATH}", config.url).parse()?,
             ready: format!("{}/ready", config.url).parse()?,
             keys: config.keys.clone(),
             clock,
@@ -101,13 +101,13 @@ impl EdgeLink {
     }
 
     /// Sends a change of a key. Returns when no isolate of the edge can use an older record any more.
-    pub async fn tell(&self, news: &KeyNews) -> Result<(), LinkError> {
+    pub async fn tell(&self, news: &KeyUpdate) -> Result<(), LinkError> {
         self.post(&self.key_news, news).await.map(drop)
     }
 
     /// Sends changed tag versions. Returns, once no isolate of the edge serves an older cached response as current, every version that the
     /// edge knows; an edge of an earlier release returns none.
-    pub async fn tell_tags(&self, news: &TagNews) -> Result<TagVersions, LinkError> {
+    pub async fn tell_tags(&self, news: &TagInvalidation) -> Result<TagVersions, LinkError> {
         let said = self.post(&self.tag_news, news).await?;
         let known = said.get(headers::TAGS).and_then(|value| value.to_str().ok());
         Ok(TagVersions::parse(known.unwrap_or_default()))
@@ -115,7 +115,7 @@ impl EdgeLink {
 
     /// Every tag version that the edge knows, if it answers within `patience`.
     pub async fn known_tags(&self, patience: Duration) -> Option<TagVersions> {
-        tokio::time::timeout(patience, self.tell_tags(&TagNews { versions: TagVersions::default() })).await.ok()?.ok()
+        tokio::time::timeout(patience, self.tell_tags(&TagInvalidation { versions: TagVersions::default() })).await.ok()?.ok()
     }
 
     /// Requests the readiness of this service through the edge, like any caller.

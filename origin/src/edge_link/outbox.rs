@@ -9,7 +9,7 @@ use crate::metrics::Metrics;
 use crate::store::keys::edge_outbox as table;
 use crate::store::keys::edge_outbox::Claimed;
 use crate::store::{Db, StoreError};
-use rds_shared::access::link::{RECORD_KEPT_SECONDS, RECORD_LEASE_SECONDS};
+use rds_shared::access::link::{RECORD_FALLBACK_SECONDS, RECORD_LEASE_SECONDS};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -30,7 +30,7 @@ const AT_WORK_EVERY: Duration = Duration::from_secs(10);
 pub(crate) const AT_WORK_SECONDS: u32 = 60;
 /// For how long after a service last recorded that it sends to the edge the edge may use a record that it cannot confirm, in seconds:
 /// the time for which it keeps records while the origin is unavailable, plus a minute.
-const KEPT_SECONDS: u32 = RECORD_KEPT_SECONDS.unsigned_abs() as u32 + AT_WORK_SECONDS;
+const KEPT_SECONDS: u32 = RECORD_FALLBACK_SECONDS.unsigned_abs() as u32 + AT_WORK_SECONDS;
 /// Maximum time for which the edge may use a record: its key lease, plus five seconds for clock differences and a running request.
 pub const LEASE: Duration = Duration::from_secs(RECORD_LEASE_SECONDS.unsigned_abs() + 5);
 /// How often it is recorded that an edge looks up keys.

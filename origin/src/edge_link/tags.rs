@@ -14,7 +14,7 @@ use crate::store::push::journal::Cause;
 use crate::store::service::tags as table;
 use crate::store::service::tags::{Claimed, EdgeProgress};
 use crate::store::{Db, StoreError};
-use rds_shared::access::link::TagNews;
+use rds_shared::access::link::TagInvalidation;
 use rds_shared::route::{ROUTES, Tag, TagVersions};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -43,7 +43,7 @@ pub async fn tell_due(db: &Db, link: &EdgeLink) -> Result<Round, StoreError> {
         return Ok(Round::Nothing);
     };
     let Claimed { versions, attempt, failures, .. } = claimed;
-    match link.tell_tags(&TagNews { versions }).await {
+    match link.tell_tags(&TagInvalidation { versions }).await {
         Ok(known) => {
             table::acknowledged(db, &claimed).await?;
             Ok(Round::Acknowledged(known))

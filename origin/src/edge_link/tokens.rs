@@ -8,7 +8,7 @@ use super::outbox::{EDGE_SECONDS, LOOK, Settled};
 use crate::clock::Stopwatch;
 use crate::store::keys::edge_outbox;
 use crate::store::{Db, StoreError};
-use rds_shared::access::link::KeyNews;
+use rds_shared::access::link::KeyUpdate;
 use std::time::Duration;
 use tokio::time::sleep;
 
@@ -17,7 +17,7 @@ use tokio::time::sleep;
 pub async fn settle(
     db: &Db,
     link: Option<&EdgeLink>,
-    news: &KeyNews,
+    news: &KeyUpdate,
     lease: Duration,
     mut say: impl FnMut(&str),
 ) -> Result<Settled, StoreError> {

@@ -30,7 +30,7 @@ pub async fn commit(db: &Db, clock: &Clock, batch: Batch) -> Result<IngestReport
 
 /// Commits a data set that an operator loads; its scores may change any number of tiers at once.
 pub async fn commit_whole(db: &Db, clock: &Clock, batch: Batch) -> Result<IngestReport, IngestError> {
-    commit_as(db, clock, batch, Trust::Vouched).await
+    commit_as(db, clock, batch, Trust::VerifiedHead).await
 }
 
 async fn commit_as(db: &Db, clock: &Clock, batch: Batch, trust: Trust) -> Result<IngestReport, IngestError> {

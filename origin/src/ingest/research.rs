@@ -5,7 +5,7 @@ use super::batch::Batch;
 use super::commit::{Changed, upsert};
 use crate::research::given;
 use crate::store::research::predictions as table;
-use crate::store::research::predictions::{GivenPrediction, Standing};
+use crate::store::research::predictions::{GivenPrediction, StoredPrediction};
 use crate::store::{At, StoreError, Tx};
 use rds_shared::research::Horizon;
 use rds_shared::research::outcome::BASE_WITHIN_DAYS;
@@ -21,7 +21,7 @@ pub async fn faults(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp) -> Result<Ve
         return Ok(Vec::new());
     }
     let rows = rows(batch);
-    let standing = table::standing_of(tx, &rows).await?;
+    let standing = table::stored_predictions(tx, &rows).await?;
     let mut first: HashMap<(&str, Horizon, i64), &GivenPrediction> = HashMap::new();
     let mut faults = Vec::new();
     for (((line, _), row), standing) in batch.predictions.iter().zip(&rows).zip(standing) {
@@ -31,26 +31,26 @@ pub async fn faults(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp) -> Result<Ve
                 "observed_at",
                 "must differ by a second from that of another prediction of this vault and horizon in the batch".to_owned(),
             ),
-            Standing::Same => continue,
-            Standing::Other => (
+            StoredPrediction::Same => continue,
+            StoredPrediction::Other => (
                 "observed_at",
                 "must differ by a second from that of a stored prediction of this vault and horizon, which cannot be changed"
                     .to_owned(),
             ),
-            Standing::None { .. } if now.seconds_since(row.made_at.0) > MAX_LATE_SECONDS => (
+            StoredPrediction::None { .. } if now.seconds_since(row.made_at.0) > MAX_LATE_SECONDS => (
                 "observed_at",
                 format!(
                     "must be at most {} minutes ago, so that the prediction is not made in hindsight",
                     MAX_LATE_SECONDS / 60
                 ),
             ),
-            Standing::None { is_watched: false } => (
+            StoredPrediction::None { is_watched: false } => (
                 "vault_id",
                 format!(
                     "must have a price of the last {BASE_WITHIN_DAYS} days that has moved, so that the outcome can be observed"
                 ),
             ),
-            Standing::None { is_watched: true } => continue,
+            StoredPrediction::None { is_watched: true } => continue,
         };
         faults.push(Fault { line: *line, field: Some(field.to_owned()), reason });
     }

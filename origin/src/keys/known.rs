@@ -6,7 +6,7 @@ use crate::store::keys::{self as table, Candidates};
 use crate::store::{Db, StoreError};
 use rds_shared::access::KeyDigest;
 use rds_shared::access::credential::CredentialText;
-use rds_shared::access::link::KeyAnswer;
+use rds_shared::access::link::KeyLookupResult;
 
 /// Why a look-up failed.
 #[derive(Debug, thiserror::Error)]
@@ -25,34 +25,34 @@ impl From<Busy> for LookupError {
     }
 }
 
-/// Looks up the key with this digest, whose text begins with `shown`. `text` is needed only if the answer is [`KeyAnswer::TextNeeded`].
+/// Looks up the key with this digest, whose text begins with `shown`. `text` is needed only if the answer is [`KeyLookupResult::TextNeeded`].
 pub async fn look_up(
     db: &Db,
     prover: &LegacyKeyVerifier,
     digest: &KeyDigest,
     shown: &str,
     text: Option<CredentialText<'_>>,
-) -> Result<KeyAnswer, LookupError> {
+) -> Result<KeyLookupResult, LookupError> {
     let unproved = match table::candidates(db, digest, shown, CANDIDATES).await? {
-        Candidates::Key(record) => return Ok(KeyAnswer::Known { record }),
+        Candidates::Key(record) => return Ok(KeyLookupResult::Known { record }),
         Candidates::Unproved(rows) if rows.is_empty() => {
             let token = index_tokens::find(db, digest).await?;
-            return Ok(token.map_or(KeyAnswer::Unknown, |record| KeyAnswer::Known { record }));
+            return Ok(token.map_or(KeyLookupResult::Unknown, |record| KeyLookupResult::Known { record }));
         }
         Candidates::Unproved(rows) => rows,
     };
-    let Some(text) = text else { return Ok(KeyAnswer::TextNeeded) };
+    let Some(text) = text else { return Ok(KeyLookupResult::TextNeeded) };
     // A separate task, so that the result is stored even if the caller gives up before the slow hash is computed.
     let (db, proof, digest) = (db.clone(), prover.begin(text.expose(), unproved)?, *digest);
     let proving = tokio::spawn(async move {
-        let Some(proved) = proof.await? else { return Ok(KeyAnswer::Unknown) };
+        let Some(proved) = proof.await? else { return Ok(KeyLookupResult::Unknown) };
         tracing::info!(key = proved, "an older key was verified and its digest stored");
         let record = match table::give_digest(&db, proved, &digest).await? {
             Some(record) => Some(record),
             // Another request verified it at the same time.
             None => table::find(&db, &digest).await?,
         };
-        Ok(record.map_or(KeyAnswer::Unknown, |record| KeyAnswer::Known { record }))
+        Ok(record.map_or(KeyLookupResult::Unknown, |record| KeyLookupResult::Known { record }))
     });
     proving.await.unwrap_or(Err(LookupError::Busy))
 }

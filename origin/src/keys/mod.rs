@@ -27,7 +27,7 @@ use crate::store::keys::{edge_outbox, index_tokens};
 use crate::store::{Db, StoreError, keys as table};
 use crate::webhooks::subscriptions;
 use rds_shared::access::credential::{CredentialText, Kind};
-use rds_shared::access::link::KeyNews;
+use rds_shared::access::link::KeyUpdate;
 use rds_shared::access::{KeyDigest, Plan};
 use rds_shared::wire::hex;
 use serde::Serialize;
@@ -128,7 +128,7 @@ pub async fn revoke_token(db: &Db, clock: &Clock, id: i64) -> Result<Revocation,
 }
 
 /// The update about an index token for the edge; `None` if there is no such token.
-pub async fn token_news(db: &Db, id: i64) -> Result<Option<KeyNews>, StoreError> {
+pub async fn token_news(db: &Db, id: i64) -> Result<Option<KeyUpdate>, StoreError> {
     index_tokens::by_id(db, id).await
 }
 

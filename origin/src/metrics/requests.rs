@@ -139,8 +139,8 @@ impl Requests {
     }
 
     /// Counts a request by listener and kind of caller.
-    pub fn called(&self, door: Listener, caller: Caller) {
-        self.calls[door as usize][caller as usize].fetch_add(1, Relaxed);
+    pub fn called(&self, listener: Listener, caller: Caller) {
+        self.calls[listener as usize][caller as usize].fetch_add(1, Relaxed);
     }
 
     /// Appends the metrics as Prometheus text.
@@ -151,12 +151,12 @@ impl Requests {
 
     fn render_calls(&self, out: &mut String) {
         head(out, "rds_calls_total", "Requests by listener and kind of caller.", "counter");
-        for (door, calls) in Listener::ALL.iter().zip(&self.calls) {
+        for (listener, calls) in Listener::ALL.iter().zip(&self.calls) {
             for (caller, count) in Caller::ALL.iter().zip(calls) {
                 let count = count.load(Relaxed);
                 if count > 0 {
-                    let (door, caller) = (door.name(), caller.name());
-                    let _ = writeln!(out, "rds_calls_total{{door=\"{door}\",caller=\"{caller}\"}} {count}");
+                    let (listener, caller) = (listener.name(), caller.name());
+                    let _ = writeln!(out, "rds_calls_total{{listener=\"{listener}\",caller=\"{caller}\"}} {count}");
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! Commands of editors on one event: the transition and the scores that follow from it, as one data version.
 
-use super::{Outcome, promote, publish, retract};
+use super::{PublicationResult, promote, publish, retract};
 use crate::clock::Clock;
 use crate::scoring_run::sanity_checks::{Over, Trust, attempt};
 use crate::store::events::states;
@@ -30,7 +30,7 @@ pub enum Verb {
 }
 
 /// Runs a command on one event in its own transaction. A running service notices it like any change of facts.
-pub async fn run(db: &Db, clock: &Clock, id: i64, verb: Verb) -> Result<Outcome, StoreError> {
+pub async fn run(db: &Db, clock: &Clock, id: i64, verb: Verb) -> Result<PublicationResult, StoreError> {
     let now = clock.now();
     db.run_tx("event publication", move |tx| {
         let verb = verb.clone();
@@ -41,7 +41,7 @@ pub async fn run(db: &Db, clock: &Clock, id: i64, verb: Verb) -> Result<Outcome,
                 Verb::Retract { reason } => retract(tx, id, reason.as_deref(), now).await?,
                 Verb::Promote => promote(tx, id, now).await?,
             };
-            if outcome == Outcome::Moved {
+            if outcome == PublicationResult::Moved {
                 follow(tx, id, now).await?;
             }
             Ok(outcome)

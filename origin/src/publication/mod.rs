@@ -7,7 +7,7 @@
 //!
 //! A transition, the feed's row and the captured operation are written in the caller's transaction, which holds the writers' lock
 //! ([`crate::store::ingest::publication::take_turn`]). A transition to the present state changes and captures nothing: the result is
-//! [`Outcome::Already`]. A transition back and forth captures one operation each way, in that order, however little time lies between.
+//! [`PublicationResult::Already`]. A transition back and forth captures one operation each way, in that order, however little time lies between.
 //! Scores are left to the caller: after a transition of an event of type `Incident`, the vaults that it touches must be scored
 //! again, which [`commands`] does for operators' commands and `ingest` for observations.
 //!
@@ -78,7 +78,7 @@ pub enum How {
 
 /// The result of a requested transition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum PublicationResult {
     /// It was made, and captured unless the chain is withheld.
     Moved,
     /// The event already has this state: nothing changed, nothing was captured.
@@ -116,21 +116,21 @@ pub async fn capture<T: Serialize>(
 }
 
 /// Makes an event public: a draft for the first time, a retracted one again, with the body as it is now.
-pub async fn publish(tx: &mut Tx<'_>, id: i64, now: Timestamp) -> Result<Outcome, StoreError> {
+pub async fn publish(tx: &mut Tx<'_>, id: i64, now: Timestamp) -> Result<PublicationResult, StoreError> {
     let moved = states::publish(tx, &[id], now.into(), false, false).await?;
     refresh_and_capture(tx, &moved, StreamOp::Published, now).await?;
     outcome(tx, id, &moved, |state, _| state == PublicationState::Published).await
 }
 
 /// Marks a public event as promoted into the feed. Captures a stream frame only, because webhooks already have the event.
-pub async fn promote(tx: &mut Tx<'_>, id: i64, now: Timestamp) -> Result<Outcome, StoreError> {
+pub async fn promote(tx: &mut Tx<'_>, id: i64, now: Timestamp) -> Result<PublicationResult, StoreError> {
     let moved = states::promote(tx, id, now.into()).await?;
     captured(tx, &moved, StreamOp::Promoted, now, |_| None).await?;
     outcome(tx, id, &moved, |state, promoted| state == PublicationState::Published && promoted).await
 }
 
 /// Withdraws a public event; the next newest event of its group then represents the group.
-pub async fn retract(tx: &mut Tx<'_>, id: i64, reason: Option<&str>, now: Timestamp) -> Result<Outcome, StoreError> {
+pub async fn retract(tx: &mut Tx<'_>, id: i64, reason: Option<&str>, now: Timestamp) -> Result<PublicationResult, StoreError> {
     let moved = states::retract(tx, id, now.into(), reason).await?;
     refresh_and_capture(tx, &moved, StreamOp::Retracted, now).await?;
     outcome(tx, id, &moved, |state, _| state == PublicationState::Retracted).await
@@ -252,13 +252,13 @@ async fn outcome(
     id: i64,
     moved: &[i64],
     is_there: impl Fn(PublicationState, bool) -> bool,
-) -> Result<Outcome, StoreError> {
+) -> Result<PublicationResult, StoreError> {
     if !moved.is_empty() {
-        return Ok(Outcome::Moved);
+        return Ok(PublicationResult::Moved);
     }
     Ok(match states::of(tx, id).await? {
-        None => Outcome::Unknown,
-        Some((state, promoted)) if is_there(state, promoted) => Outcome::Already,
-        Some((state, _)) => Outcome::Refused(state),
+        None => PublicationResult::Unknown,
+        Some((state, promoted)) if is_there(state, promoted) => PublicationResult::Already,
+        Some((state, _)) => PublicationResult::Refused(state),
     })
 }

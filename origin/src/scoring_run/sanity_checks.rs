@@ -37,7 +37,7 @@ pub enum Trust {
     /// Nobody: whatever comes from feeds.
     Judged,
     /// An operator who loads a whole data set: it may move as many tiers as it does.
-    Vouched,
+    VerifiedHead,
 }
 
 /// Scores what `over` says as of `now`; what changes belongs to data version `version`. A run that is held back says why.
@@ -76,7 +76,7 @@ pub async fn attempt(
     if !judges_age {
         facts.stale_inputs = 0;
     }
-    let may_move = trust == Trust::Vouched || (is_whole && standing.accepted);
+    let may_move = trust == Trust::VerifiedHead || (is_whole && standing.accepted);
     match facts.withheld(may_move || run.is_new_methodology) {
         None => {
             inner.commit().await?;

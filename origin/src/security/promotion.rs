@@ -6,7 +6,7 @@
 //! nothing tracked. An event that an editor retracted stays retracted.
 
 use crate::facts::{EventRecord, Reference, event_id};
-use crate::publication::{How, Outcome, promote as promote_event, publish, publish_new, retract, take_in};
+use crate::publication::{How, PublicationResult, promote as promote_event, publish, publish_new, retract, take_in};
 use crate::store::events::states;
 use crate::store::{StoreError, Tx, security};
 use rds_shared::model::security::SecurityEvent;
@@ -72,15 +72,15 @@ pub(super) async fn promote(tx: &mut Tx<'_>, now: Timestamp, id: i64) -> Result<
     };
     let reported = event_id(&format!("{}-{}", row.source, row.source_id).to_lowercase());
     let marked = promote_event(tx, reported, now).await?;
-    let (event, moved, published) = if matches!(marked, Outcome::Moved | Outcome::Already) {
+    let (event, moved, published) = if matches!(marked, PublicationResult::Moved | PublicationResult::Already) {
         // A created event is replaced by the incident that was reported after it.
         let gone = retract(tx, event_of(id), Some(REASON_REPORTED), now).await?;
-        (reported, [marked, gone].contains(&Outcome::Moved), false)
+        (reported, [marked, gone].contains(&PublicationResult::Moved), false)
     } else {
         let made = record(tx, now, id, row).await?;
         let mut published = !publish_new(tx, std::slice::from_ref(&made), How::Promoted, now).await?.is_empty();
         // An event that was retracted with its row is published again with it.
-        if publish(tx, made.id, now).await? == Outcome::Moved {
+        if publish(tx, made.id, now).await? == PublicationResult::Moved {
             promote_event(tx, made.id, now).await?;
             published = true;
         }

@@ -19,14 +19,14 @@ pub struct Heartbeat {
 }
 
 impl Heartbeat {
-    /// A heartbeat through the listener that is bound to `door`.
-    pub fn through(door: SocketAddr) -> anyhow::Result<Self> {
-        let host = match door.ip() {
+    /// A heartbeat through the listener that is bound to `listener`.
+    pub fn through(listener: SocketAddr) -> anyhow::Result<Self> {
+        let host = match listener.ip() {
             IpAddr::V4(address) if address.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
             IpAddr::V6(address) if address.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
             bound => bound,
         };
-        let ready = format!("http://{}/ready", SocketAddr::new(host, door.port())).parse()?;
+        let ready = format!("http://{}/ready", SocketAddr::new(host, listener.port())).parse()?;
         Ok(Heartbeat { client: Client::new()?, ready })
     }
 

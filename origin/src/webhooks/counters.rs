@@ -2,7 +2,7 @@
 
 use super::send::Ended;
 use crate::metrics::{head, metric};
-use rds_shared::push::schedule::{Failure, Outcome};
+use rds_shared::push::schedule::{Failure, AttemptOutcome};
 use std::fmt::Write;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 
@@ -34,8 +34,8 @@ impl Counters {
     /// Counts the end of an attempt.
     pub fn ended(&self, ended: &Ended) {
         let cell = match ended.outcome() {
-            Some(Outcome::Delivered) => &self.delivered,
-            Some(Outcome::Failed(failure)) => match Failure::ALL.iter().position(|known| *known == failure) {
+            Some(AttemptOutcome::Delivered) => &self.delivered,
+            Some(AttemptOutcome::Failed(failure)) => match Failure::ALL.iter().position(|known| *known == failure) {
                 Some(position) => &self.failed[position],
                 None => return,
             },

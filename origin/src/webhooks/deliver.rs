@@ -12,7 +12,7 @@ use crate::store::webhooks::deliveries::{Claimed, Made, Room};
 use crate::store::webhooks::{self as subscriptions};
 use crate::store::{StoreError, Tx};
 use rds_shared::push::breaker::{Event, Transition};
-use rds_shared::push::schedule::{Delivery, Failure, Outcome};
+use rds_shared::push::schedule::{Delivery, Failure, AttemptOutcome};
 use rds_shared::push::webhook::attempt_headers;
 use rds_shared::wire::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
@@ -303,8 +303,8 @@ fn made(attempted: &Attempted, now: Timestamp) -> Option<(i64, Made)> {
             Ended::Failed(_) | Ended::Ours(_) => None,
         },
         failure: match outcome {
-            Outcome::Delivered => None,
-            Outcome::Failed(failure) => Some(failure),
+            AttemptOutcome::Delivered => None,
+            AttemptOutcome::Failed(failure) => Some(failure),
         },
         duration_ms: *duration_ms,
         delivery,

@@ -17,7 +17,7 @@ use axum::http::{HeaderName, HeaderValue, Method, Request, Response, Uri};
 use hyper::body::Incoming;
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
-use rds_shared::push::schedule::{Failure, Outcome};
+use rds_shared::push::schedule::{Failure, AttemptOutcome};
 use rds_shared::push::target::{Host, Target};
 use std::future::poll_fn;
 use std::io;
@@ -65,10 +65,10 @@ pub enum Ended {
 
 impl Ended {
     /// The outcome for the schedule; `None` if it does not count as an attempt.
-    pub const fn outcome(&self) -> Option<Outcome> {
+    pub const fn outcome(&self) -> Option<AttemptOutcome> {
         match self {
-            Ended::Answered(status) => Some(Outcome::of_status(*status)),
-            Ended::Failed(failure) => Some(Outcome::Failed(*failure)),
+            Ended::Answered(status) => Some(AttemptOutcome::of_status(*status)),
+            Ended::Failed(failure) => Some(AttemptOutcome::Failed(*failure)),
             Ended::Ours(_) => None,
         }
     }

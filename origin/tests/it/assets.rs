@@ -2,7 +2,7 @@
 
 use crate::db::TestDb;
 use crate::market::{DOLLAR, line, registries};
-use crate::testapp::{NOW, Reply, TestApp, Wish, holder, signed_as};
+use crate::testapp::{NOW, Reply, TestApp, TestOptions, holder, signed_as};
 use axum::http::StatusCode;
 use rds_origin::attestation::ReviewerSecret;
 use rds_origin::clock::Clock;
@@ -335,7 +335,7 @@ async fn a_real_asset_is_served_with_nothing_invented() {
     let facts = TestDb::new().await;
     let clock = Clock::held(Timestamp::parse(NOW).unwrap());
     importers::import(&facts.db, &clock, &dir, None, &mut |_: &str| ()).await.unwrap();
-    let test = TestApp::over(facts, Wish::default()).await;
+    let test = TestApp::over(facts, TestOptions::default()).await;
     let list =
         keyed(&test, "/v1/assets/enriched?limit=100&search=0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48").await.json();
     let row = &list["data"][0];

@@ -6,7 +6,7 @@ use crate::receiver::{Manner, Receiver};
 use crate::testapp::{Reply, TestApp, holder, signed_as};
 use crate::webhooks_world::World;
 use axum::http::StatusCode;
-use rds_origin::baskets::support::{self, Outcome, Verb};
+use rds_origin::baskets::support::{self, SupportChange, Verb};
 use rds_origin::baskets::{self, Refreshed};
 use rds_origin::catalog::refresh;
 use rds_origin::keys;
@@ -47,7 +47,7 @@ async fn next_version(world: &World, id: &str, score: f64) -> String {
 
 async fn say(world: &World, version: &str, verb: Verb) {
     world.pass(60);
-    assert_eq!(support::run(&world.app().db, &world.app().clock, version, &verb).await.unwrap(), Outcome::Done);
+    assert_eq!(support::run(&world.app().db, &world.app().clock, version, &verb).await.unwrap(), SupportChange::Done);
 }
 
 async fn retire(world: &World, version: &str, successor: &str) {

@@ -6,7 +6,7 @@ use crate::tags::{newest, raised};
 use crate::testapp::{TestApp, holder, signed};
 use axum::http::HeaderValue;
 use rds_origin::baskets::candidates;
-use rds_origin::baskets::support::{Outcome, Verb};
+use rds_origin::baskets::support::{SupportChange, Verb};
 use rds_shared::access::Plan;
 use rds_shared::model::basket::ConstituentType;
 use rds_shared::route::Tag;
@@ -212,7 +212,7 @@ async fn a_retired_version_is_gone_and_names_its_successor() {
     world.next_version("amber", 8.0).await;
     let made = world.get("/version/dollars-v1").await;
     let hash = made.header("etag").unwrap().to_owned();
-    assert_eq!(world.say("dollars-v1", Verb::Deprecate { successor: None }).await, Outcome::Done);
+    assert_eq!(world.say("dollars-v1", Verb::Deprecate { successor: None }).await, SupportChange::Done);
     let deprecated = world.get("/version/dollars-v1").await;
     assert_eq!(
         (deprecated.header("etag"), &deprecated.body),
@@ -228,7 +228,7 @@ async fn a_retired_version_is_gone_and_names_its_successor() {
     );
 
     let before = newest(&world.test).await;
-    assert_eq!(world.retire("dollars-v1", "dollars-v2").await, Outcome::Done);
+    assert_eq!(world.retire("dollars-v1", "dollars-v2").await, SupportChange::Done);
     assert_eq!(raised(&before, &newest(&world.test).await), [Tag::Baskets]);
     let addresses = ["/v1/baskets/dollars/version/dollars-v1", "/v1/baskets/dollars?at=2026-11-21T00:30:00Z"];
     for (address, held) in

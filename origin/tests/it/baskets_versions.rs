@@ -5,7 +5,7 @@ use crate::baskets_world::{BASKET, MEMBERS, World, definition, rebalanced, rules
 use crate::db::TestDb;
 use crate::tags::{newest, raised};
 use crate::testapp::NOW;
-use rds_origin::baskets::support::{Outcome, Verb};
+use rds_origin::baskets::support::{SupportChange, Verb};
 use rds_origin::baskets::{self, Refreshed};
 use rds_origin::catalog::refresh;
 use rds_origin::clock::Clock;
@@ -183,7 +183,7 @@ async fn a_clock_behind_the_version_in_force_makes_none() {
 async fn a_version_is_never_changed_by_anybody() {
     let world = World::begun().await;
     world.next_version("amber", 8.0).await;
-    assert_eq!(world.retire("dollars-v1", "dollars-v2").await, Outcome::Done);
+    assert_eq!(world.retire("dollars-v1", "dollars-v2").await, SupportChange::Done);
     for sql in [
         "update basket_version set effective_from = now() where version_id = 'dollars-v1'",
         "update basket_version set content_hash = sha256('x')",
@@ -212,24 +212,24 @@ async fn support_ends_step_by_step_and_is_told_once() {
     let world = World::begun().await;
     world.next_version("amber", 8.0).await;
     let next = || Some("dollars-v2".to_owned());
-    let refused = |outcome: Outcome| matches!(outcome, Outcome::Refused(_));
+    let refused = |outcome: SupportChange| matches!(outcome, SupportChange::Refused(_));
     assert!(refused(world.retire("dollars-v2", "dollars-v1").await), "it is in force");
     assert!(refused(world.retire("dollars-v1", "dollars-v1").await));
     assert!(refused(world.retire("dollars-v1", "dollars-v9").await));
-    assert_eq!(world.retire("dollars-v9", "dollars-v1").await, Outcome::Unknown);
-    assert_eq!(world.say("dollars-v9", Verb::Deprecate { successor: None }).await, Outcome::Unknown);
+    assert_eq!(world.retire("dollars-v9", "dollars-v1").await, SupportChange::Unknown);
+    assert_eq!(world.say("dollars-v9", Verb::Deprecate { successor: None }).await, SupportChange::Unknown);
     assert_eq!(world.told().await.len(), 2);
 
-    assert_eq!(world.say("dollars-v1", Verb::Deprecate { successor: next() }).await, Outcome::Done);
-    assert_eq!(world.say("dollars-v1", Verb::Deprecate { successor: next() }).await, Outcome::Already);
-    assert_eq!(world.retire("dollars-v1", "dollars-v2").await, Outcome::Done);
-    assert_eq!(world.retire("dollars-v1", "dollars-v2").await, Outcome::Already);
-    assert_eq!(world.say("dollars-v1", Verb::Deprecate { successor: None }).await, Outcome::Already);
+    assert_eq!(world.say("dollars-v1", Verb::Deprecate { successor: next() }).await, SupportChange::Done);
+    assert_eq!(world.say("dollars-v1", Verb::Deprecate { successor: next() }).await, SupportChange::Already);
+    assert_eq!(world.retire("dollars-v1", "dollars-v2").await, SupportChange::Done);
+    assert_eq!(world.retire("dollars-v1", "dollars-v2").await, SupportChange::Already);
+    assert_eq!(world.say("dollars-v1", Verb::Deprecate { successor: None }).await, SupportChange::Already);
     assert_eq!(world.told().await.len(), 4);
     // One that was never deprecated is so in the same step; a retired one follows nothing.
     world.next_version("amber", 9.5).await;
     assert!(refused(world.retire("dollars-v2", "dollars-v1").await));
-    assert_eq!(world.retire("dollars-v2", "dollars-v3").await, Outcome::Done);
+    assert_eq!(world.retire("dollars-v2", "dollars-v3").await, SupportChange::Done);
     let families: Vec<String> = world.told().await.into_iter().skip(5).map(|(family, _)| family).collect();
     assert_eq!(families, ["basket.version.deprecated", "basket.version.retired"]);
 }

@@ -1,8 +1,8 @@
 //! A basket of five invented dollars whose scores a test sets as it likes: an asset publishes at once, without a dwell.
 
 use crate::market::{address, line, registries};
-use crate::testapp::{Reply, TestApp, Wish};
-use rds_origin::baskets::support::{self, Outcome, Verb};
+use crate::testapp::{Reply, TestApp, TestOptions};
+use rds_origin::baskets::support::{self, SupportChange, Verb};
 use rds_origin::baskets::{self, Refreshed};
 use rds_origin::catalog::refresh;
 use rds_shared::rules::baskets::refresh::Trigger;
@@ -24,12 +24,12 @@ pub struct World {
 
 impl World {
     pub async fn new() -> Self {
-        World::with(Wish::default()).await
+        World::with(TestOptions::default()).await
     }
 
     /// The same of a service with this configuration.
-    pub async fn with(wish: Wish) -> Self {
-        let world = World { test: TestApp::with(wish).await };
+    pub async fn with(options: TestOptions) -> Self {
+        let world = World { test: TestApp::with(options).await };
         populate(&world.test).await;
         world
     }
@@ -85,13 +85,13 @@ impl World {
         }
     }
 
-    pub async fn say(&self, version: &str, verb: Verb) -> Outcome {
+    pub async fn say(&self, version: &str, verb: Verb) -> SupportChange {
         let outcome = support::run(&self.test.app.db, &self.test.app.clock, version, &verb).await.unwrap();
         refresh::refresh(&self.test.app).await.unwrap();
         outcome
     }
 
-    pub async fn retire(&self, version: &str, successor: &str) -> Outcome {
+    pub async fn retire(&self, version: &str, successor: &str) -> SupportChange {
         self.say(version, Verb::Retire { successor: successor.to_owned() }).await
     }
 

@@ -4,7 +4,7 @@ use crate::decisions_world::{
     OTHER_SECRET, OTHER_SIGNER, SECRET, SIGNER, World, activate, minted, portfolio, signing_with,
 };
 use crate::graph_world;
-use crate::testapp::{EDGE_KEY, TestApp, Wish};
+use crate::testapp::{EDGE_KEY, TestApp, TestOptions};
 use axum::http::StatusCode;
 use rds_origin::catalog::refresh;
 use rds_origin::decisions::registry::{self, Changed, Retirement};
@@ -252,7 +252,7 @@ async fn an_operator_activates_lists_and_retires_and_sees_no_secret() {
 
 #[tokio::test]
 async fn no_signer_may_be_named_by_a_process_that_has_no_key() {
-    let test = TestApp::with(Wish::default()).await;
+    let test = TestApp::with(TestOptions::default()).await;
     let env = vec![("DATABASE_URL", test.facts.url.clone())];
     let output = program(env.clone(), &["signers", "activate"]).await;
     assert!(!output.status.success());

@@ -2,8 +2,8 @@
 
 use crate::db::TestDb;
 use crate::graph_world::{self, batches};
-use crate::keys_operators::wish;
-use crate::testapp::{Reply, TestApp, Wish, signed_as};
+use crate::keys_operators::options;
+use crate::testapp::{Reply, TestApp, TestOptions, signed_as};
 use axum::http::StatusCode;
 use rds_origin::decisions::registry::{self, Changed};
 use rds_origin::graph::follow;
@@ -45,8 +45,8 @@ impl World {
     }
 
     /// Another process over the same database, with another key or none.
-    pub async fn another_process(&self, wish: Wish) -> Self {
-        let test = TestApp::over(TestDb::guest(&self.test.facts).await, wish).await;
+    pub async fn another_process(&self, options: TestOptions) -> Self {
+        let test = TestApp::over(TestDb::guest(&self.test.facts).await, options).await;
         follow::refresh(&test.app).await.unwrap();
         World { test, key: self.key.clone() }
     }
@@ -97,8 +97,8 @@ impl World {
 }
 
 /// A service that offers the graph and signs with this key.
-pub fn signing_with(secret: &'static str) -> Wish {
-    Wish { env: vec![("RDS_GRAPH", "1"), ("RDS_SIGNING_KEY", secret)], ..Wish::default() }
+pub fn signing_with(secret: &'static str) -> TestOptions {
+    TestOptions { env: vec![("RDS_GRAPH", "1"), ("RDS_SIGNING_KEY", secret)], ..TestOptions::default() }
 }
 
 /// A thousand dollars in the market's first vault, under this name.
@@ -121,7 +121,7 @@ pub async fn activate(test: &TestApp, name: &str, address: &str) {
 /// A key of an organisation that is in the database.
 pub async fn minted(test: &TestApp, org: &str) -> Principal {
     let plan = Plan::Decisioning;
-    let minted = keys::mint(&test.app.db, &test.app.clock, &wish(org, plan)).await.unwrap();
+    let minted = keys::mint(&test.app.db, &test.app.clock, &options(org, plan)).await.unwrap();
     let org_id = sqlx::query_scalar("select id from organisation where name = $1").bind(org);
     Principal::Key { id: minted.id, org_id: org_id.fetch_one(&test.app.db.pool).await.unwrap(), plan }
 }

@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, StatusCode};
 use rds_origin::clock::Clock;
 use rds_origin::config::LinkConfig;
 use rds_origin::edge_link::EdgeLink;
-use rds_shared::access::link::{KEY_NEWS, KeyNews, ORIGIN, TAG_NEWS, TagNews};
+use rds_shared::access::link::{KEY_UPDATE_PATH, KeyUpdate, ORIGIN, TAG_INVALIDATION_PATH, TagInvalidation};
 use rds_shared::access::{Assertion, AssertionKey, SignedRequest};
 use rds_shared::route::TagVersions;
 use rds_shared::wire::headers;
@@ -42,7 +42,7 @@ struct Inside {
     asked: watch::Sender<usize>,
     /// The same of facts.
     asked_tags: watch::Sender<usize>,
-    acknowledged: Mutex<Vec<KeyNews>>,
+    acknowledged: Mutex<Vec<KeyUpdate>>,
     acknowledged_tags: Mutex<Vec<TagVersions>>,
     /// What it ever heard of facts: no restore of a database takes that back.
     known: Mutex<TagVersions>,
@@ -92,7 +92,7 @@ impl EdgePeer {
     }
 
     /// What it acknowledged, in order.
-    pub fn acknowledged(&self) -> Vec<KeyNews> {
+    pub fn acknowledged(&self) -> Vec<KeyUpdate> {
         self.inside.acknowledged.lock().unwrap().clone()
     }
 
@@ -135,13 +135,13 @@ async fn answer(State(edge): State<Arc<Inside>>, request: Request) -> (StatusCod
     let now = Clock::system().wall().as_seconds();
     let holds = Assertion::parse(text(headers::ASSERTION))
         .is_ok_and(|assertion| assertion.verify(&edge.keys, &covered, now).is_ok());
-    let is_of_tags = covered.target == TAG_NEWS;
-    let has_door = is_of_tags || covered.target == KEY_NEWS;
+    let is_of_tags = covered.target == TAG_INVALIDATION_PATH;
+    let has_door = is_of_tags || covered.target == KEY_UPDATE_PATH;
     if !holds || covered.method != "POST" || !has_door || covered.principal != ORIGIN {
         return (StatusCode::NOT_FOUND, HeaderMap::new());
     }
     // Who only asks what is known tells nothing.
-    let is_question = is_of_tags && read::<TagNews>(&body).versions.is_empty();
+    let is_question = is_of_tags && read::<TagInvalidation>(&body).versions.is_empty();
     let asked = if is_of_tags { &edge.asked_tags } else { &edge.asked };
     asked.send_modify(|asked| *asked += usize::from(!is_question));
     let mood = *edge.mood.borrow();
@@ -149,7 +149,7 @@ async fn answer(State(edge): State<Arc<Inside>>, request: Request) -> (StatusCod
         Mood::Acknowledges => {
             let mut said = HeaderMap::new();
             if is_of_tags {
-                let versions = read::<TagNews>(&body).versions;
+                let versions = read::<TagInvalidation>(&body).versions;
                 if !versions.is_empty() {
                     edge.acknowledged_tags.lock().unwrap().push(versions);
                 }

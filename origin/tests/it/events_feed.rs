@@ -4,7 +4,7 @@ use crate::market::{VAULTS, address, line};
 use crate::testapp::{NOW, TestApp, holder};
 use axum::http::StatusCode;
 use rds_origin::facts::event_id;
-use rds_origin::publication::Outcome;
+use rds_origin::publication::PublicationResult;
 use rds_origin::publication::commands::{self, Verb};
 use rds_shared::access::Plan;
 use rds_shared::wire::Timestamp;
@@ -30,7 +30,7 @@ pub async fn feed(test: &TestApp, query: &str) -> Vec<String> {
 
 pub async fn retract(test: &TestApp, key: &str) {
     let verb = Verb::Retract { reason: None };
-    assert_eq!(commands::run(&test.app.db, &test.app.clock, event_id(key), verb).await.unwrap(), Outcome::Moved);
+    assert_eq!(commands::run(&test.app.db, &test.app.clock, event_id(key), verb).await.unwrap(), PublicationResult::Moved);
 }
 
 /// The market, with events that differ in everything that can be asked for.

@@ -4,7 +4,7 @@ use crate::db::TestDb;
 use crate::events_publication::{event, operations};
 use crate::facts_market::{VAULT, clock, faults, ingest, market, observed, published, start, text};
 use rds_origin::facts::event_id;
-use rds_origin::publication::Outcome;
+use rds_origin::publication::PublicationResult;
 use rds_origin::publication::commands::{self, Verb};
 use serde_json::{Value, json};
 
@@ -60,7 +60,7 @@ async fn a_draft_stays_one_whoever_tells_of_it_again() {
     }
     assert_eq!((operations(&test, "drain").await.len(), published(&test, VAULT).await.2), (0, Some(8600)));
     let outcome = commands::run(&test.db, &clock(5), event_id("drain"), Verb::Publish).await.unwrap();
-    assert_eq!(outcome, Outcome::Moved);
+    assert_eq!(outcome, PublicationResult::Moved);
     assert_eq!(operations(&test, "drain").await[0].body["title"], "By the vault");
 }
 

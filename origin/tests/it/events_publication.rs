@@ -4,7 +4,7 @@ use crate::db::TestDb;
 use crate::facts_market::{VAULT, clock, ingest, market, observed, published};
 use rds_origin::facts::event_id;
 use rds_origin::publication::commands::{self, Verb};
-use rds_origin::publication::{self, How, Outcome};
+use rds_origin::publication::{self, How, PublicationResult};
 use rds_origin::store::StoreError;
 use rds_origin::store::ingest::publication as versions;
 use rds_shared::model::event::PublicationState;
@@ -55,7 +55,7 @@ async fn words(test: &TestDb, key: &str) -> Vec<String> {
     operations(test, key).await.into_iter().map(|one| one.what).collect()
 }
 
-async fn run(test: &TestDb, hours: i64, key: &str, verb: Verb) -> Outcome {
+async fn run(test: &TestDb, hours: i64, key: &str, verb: Verb) -> PublicationResult {
     commands::run(&test.db, &clock(hours), event_id(key), verb).await.unwrap()
 }
 
@@ -74,11 +74,11 @@ async fn with_draft() -> TestDb {
 async fn a_draft_is_published_retracted_and_published_again_with_the_body_of_each_instant() {
     let test = with_draft().await;
     assert_eq!(words(&test, "drain").await, [""; 0]);
-    assert_eq!(run(&test, 2, "drain", because("too early")).await, Outcome::Refused(PublicationState::Draft));
-    assert_eq!(run(&test, 2, "drain", Verb::Publish).await, Outcome::Moved);
+    assert_eq!(run(&test, 2, "drain", because("too early")).await, PublicationResult::Refused(PublicationState::Draft));
+    assert_eq!(run(&test, 2, "drain", Verb::Publish).await, PublicationResult::Moved);
     // Within the same instant of the product's clock, in order all the same.
-    assert_eq!(run(&test, 3, "drain", because("a false alarm")).await, Outcome::Moved);
-    assert_eq!(run(&test, 3, "drain", Verb::Publish).await, Outcome::Moved);
+    assert_eq!(run(&test, 3, "drain", because("a false alarm")).await, PublicationResult::Moved);
+    assert_eq!(run(&test, 3, "drain", Verb::Publish).await, PublicationResult::Moved);
     let all = operations(&test, "drain").await;
     let told: Vec<&str> = all.iter().map(|one| one.what.as_str()).collect();
     assert_eq!(told, ["event.published published", "event.retracted retracted", "event.published published"]);
@@ -95,22 +95,22 @@ async fn what_is_so_already_changes_nothing_and_is_told_to_nobody() {
     let test = with_draft().await;
     run(&test, 2, "drain", Verb::Publish).await;
     let version = versions::version(&test.db).await.unwrap();
-    assert_eq!(run(&test, 3, "drain", Verb::Publish).await, Outcome::Already);
+    assert_eq!(run(&test, 3, "drain", Verb::Publish).await, PublicationResult::Already);
     assert_eq!(versions::version(&test.db).await.unwrap(), version);
     run(&test, 4, "drain", because("wrong")).await;
-    assert_eq!(run(&test, 5, "drain", because("again")).await, Outcome::Already);
-    assert_eq!(run(&test, 5, "drain", Verb::Promote).await, Outcome::Refused(PublicationState::Retracted));
-    assert_eq!(run(&test, 5, "nothing", Verb::Publish).await, Outcome::Unknown);
+    assert_eq!(run(&test, 5, "drain", because("again")).await, PublicationResult::Already);
+    assert_eq!(run(&test, 5, "drain", Verb::Promote).await, PublicationResult::Refused(PublicationState::Retracted));
+    assert_eq!(run(&test, 5, "nothing", Verb::Publish).await, PublicationResult::Unknown);
     assert_eq!(words(&test, "drain").await.len(), 2);
 }
 
 #[tokio::test]
 async fn a_promotion_is_for_the_stream_and_once() {
     let test = with_draft().await;
-    assert_eq!(run(&test, 2, "drain", Verb::Promote).await, Outcome::Refused(PublicationState::Draft));
+    assert_eq!(run(&test, 2, "drain", Verb::Promote).await, PublicationResult::Refused(PublicationState::Draft));
     run(&test, 2, "drain", Verb::Publish).await;
-    assert_eq!(run(&test, 3, "drain", Verb::Promote).await, Outcome::Moved);
-    assert_eq!(run(&test, 4, "drain", Verb::Promote).await, Outcome::Already);
+    assert_eq!(run(&test, 3, "drain", Verb::Promote).await, PublicationResult::Moved);
+    assert_eq!(run(&test, 4, "drain", Verb::Promote).await, PublicationResult::Already);
     assert_eq!(words(&test, "drain").await, ["event.published published", "- promoted"]);
     assert_eq!(operations(&test, "drain").await[1].body["promoted_at"], json!(clock(3).now()));
 }
@@ -126,7 +126,7 @@ async fn of_many_publishers_at_once_one_moves_it() {
         .collect();
     let mut moved = 0;
     for one in asked {
-        moved += usize::from(one.await.unwrap() == Outcome::Moved);
+        moved += usize::from(one.await.unwrap() == PublicationResult::Moved);
     }
     assert_eq!((moved, words(&test, "drain").await.len()), (1, 1));
 }
@@ -136,7 +136,7 @@ async fn without_the_writers_turn_a_second_publisher_still_finds_it_done() {
     let test = with_draft().await;
     let now = clock(2).now();
     let mut first = test.db.pool.begin().await.unwrap();
-    assert_eq!(publication::publish(&mut first, event_id("drain"), now).await.unwrap(), Outcome::Moved);
+    assert_eq!(publication::publish(&mut first, event_id("drain"), now).await.unwrap(), PublicationResult::Moved);
     let db = test.db.clone();
     let second = tokio::spawn(async move {
         let mut tx = db.pool.begin().await.unwrap();
@@ -145,7 +145,7 @@ async fn without_the_writers_turn_a_second_publisher_still_finds_it_done() {
         outcome
     });
     first.commit().await.unwrap();
-    assert_eq!(second.await.unwrap(), Outcome::Already);
+    assert_eq!(second.await.unwrap(), PublicationResult::Already);
     assert_eq!(words(&test, "drain").await.len(), 1);
 }
 
@@ -163,7 +163,7 @@ async fn a_transaction_that_fails_has_told_nothing() {
         .await;
     assert!(failed.is_err());
     assert_eq!(words(&test, "drain").await.len(), 0);
-    assert_eq!(run(&test, 3, "drain", Verb::Publish).await, Outcome::Moved);
+    assert_eq!(run(&test, 3, "drain", Verb::Publish).await, PublicationResult::Moved);
 }
 
 #[tokio::test]
@@ -241,7 +241,7 @@ fn chain(served: bool, hours: i64) -> Value {
 async fn nothing_of_a_withheld_chain_is_told() {
     let test = with_draft().await;
     ingest(&test, &clock(2), &[chain(false, 2)]).await;
-    assert_eq!(run(&test, 3, "drain", Verb::Publish).await, Outcome::Moved);
+    assert_eq!(run(&test, 3, "drain", Verb::Publish).await, PublicationResult::Moved);
     assert_eq!(words(&test, "drain").await.len(), 0);
     let shown = async || -> i64 {
         sqlx::query_scalar("SELECT count(*) FROM event_feed WHERE event_id = $1")

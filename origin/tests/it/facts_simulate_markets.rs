@@ -1,6 +1,6 @@
 //! The simulated markets, feeds and holders: every state that no data set holds.
 
-use crate::testapp::{TestApp, Wish};
+use crate::testapp::{TestApp, TestOptions};
 use rds_origin::catalog::refresh;
 use rds_origin::clock::Clock;
 use rds_origin::simulate::{self, Options};
@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 /// A service with the demo of half a day, an hour into the next one.
 async fn demo() -> TestApp {
-    let test = TestApp::with(Wish::default()).await;
+    let test = TestApp::with(TestOptions::default()).await;
     let clock = Clock::held(Timestamp::parse("2026-11-21T02:10:00Z").unwrap());
     simulate::run(&test.app.db, &clock, Options { seed: 1, vaults: 40, hours: 40 }, None, &mut |_: &str| ())
         .await

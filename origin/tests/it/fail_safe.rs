@@ -4,7 +4,7 @@
 use crate::db::TestDb;
 use crate::facts_market::{evenly, observed, registry, start, text};
 use crate::http_vaults::with_header;
-use crate::testapp::{TestApp, Wish, signed};
+use crate::testapp::{TestApp, TestOptions, signed};
 use axum::http::StatusCode;
 use rds_origin::fail_safe::{self, GUARD, Said};
 use rds_origin::publication::commands::{self, Verb};
@@ -269,7 +269,7 @@ async fn a_figure_that_is_no_number_is_held_back_whatever_an_operator_lets_pass(
 #[tokio::test]
 async fn every_process_follows_and_the_edge_names_what_to_catch_up_with() {
     let test = world().await;
-    let other = TestApp::over(TestDb::guest(&test.facts).await, Wish::default()).await;
+    let other = TestApp::over(TestDb::guest(&test.facts).await, TestOptions::default()).await;
     other.app.clock.set(start());
     say(&test, FailClosed).await;
     let newest = test.app.catalog.tags().to_text();

@@ -1,4 +1,4 @@
-//! Closed: no score of the present leaves, by whichever door, and what was held back is told when an operator opens.
+//! Closed: no score of the present leaves, by whichever listener, and what was held back is told when an operator opens.
 
 use crate::baskets_world::{self, MEMBERS, rebalanced};
 use crate::facts_market::start;

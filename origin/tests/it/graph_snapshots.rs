@@ -3,7 +3,7 @@
 use crate::db::TestDb;
 use crate::graph_world::{SEEN, batches, build, built, exposure, get, key, offered, opened};
 use crate::market::{address, line};
-use crate::testapp::{TestApp, Wish};
+use crate::testapp::{TestApp, TestOptions};
 use axum::http::StatusCode;
 use rds_origin::graph::{build as builder, follow};
 use rds_origin::jobs;
@@ -198,7 +198,7 @@ async fn a_build_from_older_facts_does_not_take_the_place_of_a_newer_one() {
 #[tokio::test]
 async fn one_process_builds_when_a_build_is_due() {
     let env = vec![("RDS_GRAPH", "1"), ("RDS_GRAPH_EVERY_SECONDS", "300")];
-    let test = TestApp::with(Wish { env, ..Wish::default() }).await;
+    let test = TestApp::with(TestOptions { env, ..TestOptions::default() }).await;
     assert!(!follow::build_due(&test.app).await.unwrap(), "there is nothing to build from");
     for batch in batches() {
         test.ingest(&batch).await;

@@ -1,7 +1,7 @@
 //! A market with something behind every dimension, and a service that looks through it.
 
 use crate::market::{DOLLAR, VAULTS, address, line, lines};
-use crate::testapp::{Reply, TestApp, Wish, holder};
+use crate::testapp::{Reply, TestApp, TestOptions, holder};
 use rds_origin::graph::build::{self, Built};
 use rds_origin::graph::follow;
 use rds_shared::access::Plan;
@@ -16,8 +16,8 @@ pub fn key(place: usize) -> String {
 }
 
 /// A service that offers the graph.
-pub fn offered() -> Wish {
-    Wish { env: vec![("RDS_GRAPH", "1")], ..Wish::default() }
+pub fn offered() -> TestOptions {
+    TestOptions { env: vec![("RDS_GRAPH", "1")], ..TestOptions::default() }
 }
 
 /// What a vault holds: `asset:id` or `vault:place`, with its share.

@@ -2,19 +2,19 @@
 
 use crate::events_feed::event;
 use crate::http_vaults::with_header;
-use crate::keys_operators::wish;
+use crate::keys_operators::options;
 use crate::market::{VAULTS, line};
 use crate::testapp::{NOW, Reply, TestApp, holder, signed_as};
 use axum::http::StatusCode;
 use rds_origin::keys::{self, KeyWish};
 use rds_shared::access::{Plan, Principal};
-use rds_shared::route::{Access, Method, ROUTES, Route, is_of_graph};
+use rds_shared::route::{Access, Method, ROUTES, Route, is_graph_path};
 use serde_json::{Value, json};
 
 /// A minted key's holder, as the edge names it.
-async fn minted(test: &TestApp, wish: KeyWish) -> (Principal, String) {
-    let minted = keys::mint(&test.app.db, &test.app.clock, &wish).await.unwrap();
-    (Principal::Key { id: minted.id, org_id: 1, plan: wish.plan }, minted.key)
+async fn minted(test: &TestApp, options: KeyWish) -> (Principal, String) {
+    let minted = keys::mint(&test.app.db, &test.app.clock, &options).await.unwrap();
+    (Principal::Key { id: minted.id, org_id: 1, plan: options.plan }, minted.key)
 }
 
 fn data(reply: &Reply) -> Value {
@@ -27,7 +27,7 @@ async fn the_origin_too_lets_nobody_through_to_what_needs_a_key() {
     let test = TestApp::with_market().await;
     let page = Principal::FirstParty { origin: "https://app.example".to_owned() };
     // Where the graph is not offered its routes are not there.
-    let is_there = |route: &&Route| !is_of_graph(route.path) && route.access != Access::Public;
+    let is_there = |route: &&Route| !is_graph_path(route.path) && route.access != Access::Public;
     for route in ROUTES.iter().filter(is_there).filter(|route| route.method == Method::Get) {
         for caller in [&Principal::Anonymous, &page] {
             let reply = test.get_as(caller, route.path).await;
@@ -88,8 +88,8 @@ async fn a_page_that_reaches_beyond_the_open_rows_ends_with_them_unless_a_key_op
 #[tokio::test]
 async fn a_key_describes_itself_and_no_other() {
     let test = TestApp::new().await;
-    let (ordinary, text) = minted(&test, KeyWish { rpm: Some(900), ..wish("Acme", Plan::Decisioning) }).await;
-    let (shared, _) = minted(&test, KeyWish { shared: true, ..wish("Globex", Plan::Data) }).await;
+    let (ordinary, text) = minted(&test, KeyWish { rpm: Some(900), ..options("Acme", Plan::Decisioning) }).await;
+    let (shared, _) = minted(&test, KeyWish { shared: true, ..options("Globex", Plan::Data) }).await;
     let reply = test.get_as(&ordinary, "/v1/me").await;
     assert_eq!((reply.header("cache-control"), reply.header("etag")), (Some("no-store"), None));
     let me = data(&reply);

@@ -1,7 +1,7 @@
 //! The change feed: nothing is skipped, whoever writes what, whenever, with whichever instants.
 
 use crate::market::{VAULTS, address, line};
-use crate::testapp::{Reply, TestApp, Wish, holder};
+use crate::testapp::{Reply, TestApp, TestOptions, holder};
 use axum::http::StatusCode;
 use rds_origin::catalog::refresh;
 use rds_origin::scoring_run;
@@ -253,7 +253,7 @@ async fn without_a_key_there_is_no_feed_and_with_one_it_reaches_all_the_way_back
 #[tokio::test]
 async fn a_process_that_is_behind_waits_and_one_that_never_was_there_says_so() {
     let ahead = TestApp::with_market().await;
-    let behind = TestApp::with(Wish { database: Some(ahead.facts.url.clone()), ..Wish::default() }).await;
+    let behind = TestApp::with(TestOptions { database: Some(ahead.facts.url.clone()), ..TestOptions::default() }).await;
     ahead.ingest(&VAULTS[5].state("2026-11-20T23:55:00Z", json!({}))).await;
     let cursor = drain(&ahead, BEGINNING, "").await.1;
     let waiting = page(&behind, &format!("since={cursor}")).await;

@@ -2,7 +2,7 @@
 
 use crate::http_changes::{BEGINNING, drain, keys, late_id, late_state, late_vault, page};
 use crate::market::{SYNCED, VAULTS, line};
-use crate::testapp::{TestApp, Wish};
+use crate::testapp::{TestApp, TestOptions};
 use rds_origin::catalog::refresh;
 use rds_origin::clock::Clock;
 use rds_origin::ingest;
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[tokio::test]
 async fn a_writer_that_commits_late_with_older_instants_is_not_overtaken() {
     let test = TestApp::with_market().await;
-    let other = TestApp::with(Wish { database: Some(test.facts.url.clone()), ..Wish::default() }).await;
+    let other = TestApp::with(TestOptions { database: Some(test.facts.url.clone()), ..TestOptions::default() }).await;
     // The writer has written its rows, and is held up at the record of its run.
     let mut gate = test.facts.db.pool.begin().await.unwrap();
     sqlx::query("LOCK TABLE score_run IN EXCLUSIVE MODE").execute(&mut *gate).await.unwrap();
@@ -87,7 +87,7 @@ async fn follow(readers: [&TestApp; 2], clock: &str, more: &str, done: &AtomicBo
 #[tokio::test]
 async fn readers_beside_many_writers_and_two_processes_see_everything_on_both_clocks() {
     let (first, writers, rounds) = (TestApp::with_market().await, 3, 12);
-    let second = TestApp::with(Wish { database: Some(first.facts.url.clone()), ..Wish::default() }).await;
+    let second = TestApp::with(TestOptions { database: Some(first.facts.url.clone()), ..TestOptions::default() }).await;
     let done = AtomicBool::new(false);
     let write = async {
         let tasks = (0..writers).map(|writer| {

@@ -1,4 +1,4 @@
-//! Crowds at the doors, over real sockets: whoever shows no credential costs little, and takes nothing from those who have shown one.
+//! Crowds at the listeners, over real sockets: whoever shows no credential costs little, and takes nothing from those who have shown one.
 
 use crate::market::lines;
 use crate::streaming::{PATIENCE, Serving, eventually, key, service, service_as};
@@ -33,11 +33,11 @@ const CROWD: [[u8; 4]; 8] = [
     [127, 0, 1, 8],
 ];
 
-/// Connects to a door from one of this machine's addresses.
-async fn connect(source: [u8; 4], door: SocketAddr) -> TcpStream {
+/// Connects to a listener from one of this machine's addresses.
+async fn connect(source: [u8; 4], listener: SocketAddr) -> TcpStream {
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind(SocketAddr::from((source, 0))).unwrap();
-    socket.connect(door).await.unwrap()
+    socket.connect(listener).await.unwrap()
 }
 
 /// A request as bytes, its body left out.
@@ -83,10 +83,10 @@ async fn answer(stream: &mut TcpStream) -> u16 {
 }
 
 /// Opens `count` connections that say nothing, and keeps those that are not hung up on.
-async fn silent(door: SocketAddr, count: usize, mut meanwhile: impl AsyncFnMut()) -> VecDeque<TcpStream> {
+async fn silent(listener: SocketAddr, count: usize, mut meanwhile: impl AsyncFnMut()) -> VecDeque<TcpStream> {
     let mut open: VecDeque<TcpStream> = VecDeque::new();
     for number in 0..count {
-        open.push_back(connect(CROWD[number % CROWD.len()], door).await);
+        open.push_back(connect(CROWD[number % CROWD.len()], listener).await);
         while open.front().is_some_and(is_over) {
             open.pop_front();
         }
@@ -132,15 +132,15 @@ async fn ingested() -> (TestApp, Serving) {
 #[tokio::test(flavor = "multi_thread")]
 async fn sixteen_thousand_silent_connections_take_no_room_of_a_known_peers() {
     let (test, serving) = ingested().await;
-    let (door, held) = (serving.doors.edge, test.server.limits.at(Listener::Edge));
-    let mut kept = connect(PROXY, door).await;
+    let (listener, held) = (serving.listeners.edge, test.server.limits.at(Listener::Edge));
+    let mut kept = connect(PROXY, listener).await;
     assert_eq!(ask(&mut kept, list()).await, 200);
-    let crowd = silent(door, 16_390, async || assert_eq!(ask(&mut kept, list()).await, 200)).await;
+    let crowd = silent(listener, 16_390, async || assert_eq!(ask(&mut kept, list()).await, 200)).await;
     let open = held.open();
     assert!(open.strangers <= held.bounds().strangers, "{open:?}");
     assert_eq!(ask(&mut kept, list()).await, 200, "a connection from before");
-    assert_eq!(ask(&mut connect(PROXY, door).await, list()).await, 200, "a new one of a known peer");
-    assert_eq!(ask(&mut connect(NEWCOMER, door).await, list()).await, 200, "one of a peer that was never seen");
+    assert_eq!(ask(&mut connect(PROXY, listener).await, list()).await, 200, "a new one of a known peer");
+    assert_eq!(ask(&mut connect(NEWCOMER, listener).await, list()).await, 200, "one of a peer that was never seen");
     drop(crowd);
     serving.stop().await;
 }
@@ -153,11 +153,11 @@ async fn silent_connections_at_the_other_doors_shut_out_neither_keys_nor_operato
         let request = Request::builder().uri(target).header("authorization", format!("Bearer {credential}"));
         request.body(Body::empty()).unwrap()
     };
-    for (door, address, target, credential) in [
-        (Listener::Relay, serving.doors.relay, "/v1/health", key.key.as_str()),
-        (Listener::Admin, serving.doors.admin, "/metrics", ADMIN_TOKEN),
+    for (listener, address, target, credential) in [
+        (Listener::Relay, serving.listeners.relay, "/v1/health", key.key.as_str()),
+        (Listener::Admin, serving.listeners.admin, "/metrics", ADMIN_TOKEN),
     ] {
-        let held = test.server.limits.at(door);
+        let held = test.server.limits.at(listener);
         let mut kept = connect(PROXY, address).await;
         assert_eq!(ask(&mut kept, bare(target, credential)).await, 200);
         let crowd = silent(address, held.bounds().strangers + 500, async || ()).await;
@@ -191,15 +191,15 @@ async fn a_request_with_a_bad_assertion_is_refused_before_its_body_is_read() {
     ];
     let mut clients = Vec::new();
     for number in 0..300 {
-        let mut client = connect(CROWD[number % 8], serving.doors.edge).await;
+        let mut client = connect(CROWD[number % 8], serving.listeners.edge).await;
         client.write_all(large(&bad[number % bad.len()]).as_bytes()).await.unwrap();
         // Nothing of the body was sent, and the answer is there.
         assert_eq!(answer(&mut client).await, 401, "{}", bad[number % bad.len()]);
         let _ = client.try_write(&vec![b'x'; 512 << 10]);
         clients.push(client);
     }
-    let doors = &test.server.limits;
-    for bodies in [&doors.strange_bodies, &doors.unproved_bodies, &doors.edge_bodies] {
+    let listeners = &test.server.limits;
+    for bodies in [&listeners.strange_bodies, &listeners.unproved_bodies, &listeners.edge_bodies] {
         assert_eq!((bodies.now(), bodies.most()), (0, 0));
     }
     assert_eq!(test.app.metrics.assertions_refused.load(Relaxed), 300);
@@ -211,7 +211,7 @@ async fn bodies_that_only_a_signature_of_the_release_before_would_prove_hold_a_m
     let (test, serving) = ingested().await;
     let mut clients = Vec::new();
     for number in 0..32 {
-        let mut client = connect(CROWD[number % 8], serving.doors.edge).await;
+        let mut client = connect(CROWD[number % 8], serving.listeners.edge).await;
         let (now, nonce) = (Clock::system().wall().as_seconds(), format!("{number:032x}"));
         let forged = large(&format!("v1;k1;{now};{nonce};{}", "0".repeat(64)));
         client.write_all(forged.as_bytes()).await.unwrap();
@@ -224,7 +224,7 @@ async fn bodies_that_only_a_signature_of_the_release_before_would_prove_hold_a_m
     assert!(bodies.most() <= 1 << 20, "{}", bodies.most());
     // What is proved has room of its own, whoever sends it.
     let batch = proved("POST", "/v1/vaults/batch", r#"{"ids":["x"]}"#);
-    let status = ask(&mut connect(NEWCOMER, serving.doors.edge).await, batch).await;
+    let status = ask(&mut connect(NEWCOMER, serving.listeners.edge).await, batch).await;
     assert!(status == 200 || status == 400, "{status}");
     eventually("nobody is waited for", async || bodies.now() == 0).await;
     serving.stop().await;
@@ -250,13 +250,13 @@ async fn a_worker_of_the_release_before_is_believed() {
 async fn with_an_allow_list_nobody_else_gets_an_answer_at_the_edges_door() {
     let (test, serving) = service_as(vec![("RDS_EDGE_ALLOW", "127.0.0.1, 10.1.0.0/16")]).await;
     test.ingest(&lines()).await;
-    assert_eq!(ask(&mut connect(PROXY, serving.doors.edge).await, list()).await, 200);
-    let mut other = connect(NEWCOMER, serving.doors.edge).await;
+    assert_eq!(ask(&mut connect(PROXY, serving.listeners.edge).await, list()).await, 200);
+    let mut other = connect(NEWCOMER, serving.listeners.edge).await;
     let _ = other.write_all(head_of(&list(), 0).as_bytes()).await;
     let ended = timeout(PATIENCE, other.read_u8()).await.expect("it is hung up on");
     assert!(ended.is_err());
     assert_eq!(test.server.limits.at(Listener::Edge).meters.not_allowed.load(Relaxed), 1);
     let health = Request::builder().uri("/v1/health").body(Body::empty()).unwrap();
-    assert_eq!(ask(&mut connect(NEWCOMER, serving.doors.relay).await, health).await, 200, "the list is of one door");
+    assert_eq!(ask(&mut connect(NEWCOMER, serving.listeners.relay).await, health).await, 200, "the list is of one listener");
     serving.stop().await;
 }

@@ -1,13 +1,13 @@
 //! The edge's own messages: which key is it, and what was counted.
 
-use crate::keys_operators::wish;
-use crate::testapp::{EDGE_KEY, TestApp, Wish, sign, signed, signed_as, signed_at};
+use crate::keys_operators::options;
+use crate::testapp::{EDGE_KEY, TestApp, TestOptions, sign, signed, signed_as, signed_at};
 use axum::http::StatusCode;
 use rds_origin::clock::Clock;
 use rds_origin::keys::{self, KeyWish, Minted};
 use rds_origin::store::keys::edge_outbox;
 use rds_shared::access::link::{
-    EDGE, KEY_QUESTION, KeyAnswer, KeyFinding, KeyQuestion, MESSAGE_BYTES, ORIGIN, USAGE, UsageBatch, UsageRow,
+    EDGE, KEY_LOOKUP_PATH, KeyLookupResult, KeyLookupResponse, KeyLookup, MESSAGE_BYTES, ORIGIN, USAGE, UsageBatch, UsageRow,
 };
 use rds_shared::access::{KeyDigest, KeyRecord, Plan, Principal};
 use rds_shared::wire::Timestamp;
@@ -18,18 +18,18 @@ const OLD_KEY: &str = "pk_live_0123456789abcdef0123456789abcdef";
 /// Begins like it.
 const LIKE_IT: &str = "pk_live_0123000000000000000000000000dead";
 
-fn question(key: &str, text: Option<&str>) -> KeyQuestion {
-    KeyQuestion { digest: KeyDigest::of(key), shown: key[..12].to_owned(), text: text.map(str::to_owned) }
+fn question(key: &str, text: Option<&str>) -> KeyLookup {
+    KeyLookup { digest: KeyDigest::of(key), shown: key[..12].to_owned(), text: text.map(str::to_owned) }
 }
 
-async fn answer(test: &TestApp, question: KeyQuestion) -> KeyAnswer {
-    let reply = test.message(KEY_QUESTION, &question).await;
+async fn answer(test: &TestApp, question: KeyLookup) -> KeyLookupResult {
+    let reply = test.message(KEY_LOOKUP_PATH, &question).await;
     assert_eq!(reply.status, StatusCode::OK, "{}", reply.text());
     serde_json::from_slice(&reply.body).unwrap()
 }
 
-async fn mint(test: &TestApp, wish: KeyWish) -> Minted {
-    keys::mint(&test.app.db, &test.app.clock, &wish).await.unwrap()
+async fn mint(test: &TestApp, options: KeyWish) -> Minted {
+    keys::mint(&test.app.db, &test.app.clock, &options).await.unwrap()
 }
 
 /// A row older than the digests; its number.
@@ -45,25 +45,25 @@ async fn old_row(test: &TestApp, text: &str) -> i64 {
 #[tokio::test]
 async fn a_key_is_known_from_its_first_request_to_after_its_end() {
     let test = TestApp::new().await;
-    let minted = mint(&test, KeyWish { rpm: Some(7), shared: true, ..wish("Acme", Plan::Embedded) }).await;
-    let KeyAnswer::Known { record } = answer(&test, question(&minted.key, None)).await else { panic!() };
+    let minted = mint(&test, KeyWish { rpm: Some(7), shared: true, ..options("Acme", Plan::Embedded) }).await;
+    let KeyLookupResult::Known { record } = answer(&test, question(&minted.key, None)).await else { panic!() };
     let KeyRecord { id, plan, rpm, shared, active, version, .. } = record;
     assert_eq!((id, plan, rpm, shared, active), (minted.id, Plan::Embedded, 7, true, true));
     keys::revoke(&test.app.db, &test.app.clock, minted.id).await.unwrap();
-    let KeyAnswer::Known { record } = answer(&test, question(&minted.key, None)).await else { panic!() };
+    let KeyLookupResult::Known { record } = answer(&test, question(&minted.key, None)).await else { panic!() };
     assert!(!record.active && record.version > version);
-    assert_eq!(answer(&test, question(LIKE_IT, None)).await, KeyAnswer::Unknown);
+    assert_eq!(answer(&test, question(LIKE_IT, None)).await, KeyLookupResult::Unknown);
 }
 
 #[tokio::test]
 async fn the_edge_is_promised_to_hear_of_changes_only_where_somebody_tells_it() {
     let test = TestApp::new().await;
-    let minted = mint(&test, wish("Acme", Plan::Data)).await;
+    let minted = mint(&test, options("Acme", Plan::Data)).await;
     let token = keys::mint_token(&test.app.db, &test.app.clock, "desk").await.unwrap();
     let told = async |key: &str| {
-        let reply = test.message(KEY_QUESTION, &question(key, None)).await;
-        let finding: KeyFinding = serde_json::from_slice(&reply.body).unwrap();
-        assert!(matches!(finding.answer, KeyAnswer::Known { .. }), "{finding:?}");
+        let reply = test.message(KEY_LOOKUP_PATH, &question(key, None)).await;
+        let finding: KeyLookupResponse = serde_json::from_slice(&reply.body).unwrap();
+        assert!(matches!(finding.answer, KeyLookupResult::Known { .. }), "{finding:?}");
         finding.told
     };
     assert!(!told(&minted.key).await);
@@ -79,8 +79,8 @@ async fn the_edge_is_promised_to_hear_of_changes_only_where_somebody_tells_it() 
 async fn a_key_older_than_the_digests_is_proved_once_by_its_text() {
     let test = TestApp::new().await;
     let (other, id) = (old_row(&test, LIKE_IT).await, old_row(&test, OLD_KEY).await);
-    assert_eq!(answer(&test, question(OLD_KEY, None)).await, KeyAnswer::TextNeeded);
-    let KeyAnswer::Known { record } = answer(&test, question(OLD_KEY, Some(OLD_KEY))).await else { panic!() };
+    assert_eq!(answer(&test, question(OLD_KEY, None)).await, KeyLookupResult::TextNeeded);
+    let KeyLookupResult::Known { record } = answer(&test, question(OLD_KEY, Some(OLD_KEY))).await else { panic!() };
     assert_eq!((record.id, record.active), (id, true));
     let (digest, hash): (Option<Vec<u8>>, Option<String>) =
         sqlx::query_as("SELECT digest, bcrypt_hash FROM api_key WHERE id = $1")
@@ -89,14 +89,14 @@ async fn a_key_older_than_the_digests_is_proved_once_by_its_text() {
             .await
             .unwrap();
     assert_eq!((digest.as_deref(), hash), (Some(&KeyDigest::of(OLD_KEY).as_bytes()[..]), None));
-    assert_eq!(answer(&test, question(OLD_KEY, None)).await, KeyAnswer::Known { record }, "no text, no proof");
+    assert_eq!(answer(&test, question(OLD_KEY, None)).await, KeyLookupResult::Known { record }, "no text, no proof");
 
     let wrong = "pk_live_0123ffffffffffffffffffffffffffff";
-    assert_eq!(answer(&test, question(wrong, Some(wrong))).await, KeyAnswer::Unknown);
+    assert_eq!(answer(&test, question(wrong, Some(wrong))).await, KeyLookupResult::Unknown);
     keys::revoke(&test.app.db, &test.app.clock, other).await.unwrap();
     assert_eq!(
         answer(&test, question(LIKE_IT, None)).await,
-        KeyAnswer::Unknown,
+        KeyLookupResult::Unknown,
         "a revoked one is not proved any more"
     );
     let scrape = test.admin("GET", "/metrics", "").await.text();
@@ -110,7 +110,7 @@ async fn an_older_key_proved_by_two_at_once_is_the_same_key_for_both() {
     let ask = || answer(&test, question(OLD_KEY, Some(OLD_KEY)));
     let (one, other) = tokio::join!(ask(), ask());
     assert_eq!(one, other);
-    assert!(matches!(one, KeyAnswer::Known { record } if record.id == id));
+    assert!(matches!(one, KeyLookupResult::Known { record } if record.id == id));
 }
 
 #[tokio::test]
@@ -118,7 +118,7 @@ async fn a_text_that_is_not_the_questions_key_proves_nothing() {
     let test = TestApp::new().await;
     old_row(&test, OLD_KEY).await;
     for bad in [question(LIKE_IT, Some(OLD_KEY)), question("pk_live_0123", Some("pk_live_0123"))] {
-        let reply = test.message(KEY_QUESTION, &bad).await;
+        let reply = test.message(KEY_LOOKUP_PATH, &bad).await;
         assert_eq!(
             (reply.code().as_str(), &reply.json()["error"]["details"][0]["name"]),
             ("INVALID_BODY", &json!("text"))
@@ -131,7 +131,7 @@ async fn a_text_that_is_not_the_questions_key_proves_nothing() {
 async fn only_the_edge_itself_is_heard_and_only_here() {
     let test = TestApp::with_market().await;
     let body = serde_json::to_string(&question(OLD_KEY, None)).unwrap();
-    for path in [KEY_QUESTION, USAGE] {
+    for path in [KEY_LOOKUP_PATH, USAGE] {
         let key = Principal::Key { id: 1, org_id: 1, plan: Plan::Embedded }.to_json();
         for caller in [&Principal::Anonymous.to_json(), &key] {
             let reply = test.ask(signed_as(caller, "POST", path, &body)).await;
@@ -154,7 +154,7 @@ async fn only_the_edge_itself_is_heard_and_only_here() {
     {
         assert_eq!(test.ask(signed_as(EDGE, method, target, "")).await.code(), "NOT_FOUND", "{target}");
     }
-    let late = signed_at("POST", KEY_QUESTION, &body, Clock::system().wall().as_seconds() - 40);
+    let late = signed_at("POST", KEY_LOOKUP_PATH, &body, Clock::system().wall().as_seconds() - 40);
     assert_eq!(test.ask(late).await.status, StatusCode::UNAUTHORIZED);
 }
 
@@ -164,7 +164,7 @@ async fn while_keys_are_replaced_both_are_believed_and_then_only_the_next() {
     const BOTH: &str = "k2:ff112233445566778899aabbccddeeff00112233445566778899aabbccddeeff,\
                         k1:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
     let asked = async |keys, key| {
-        let test = TestApp::with(Wish { env: vec![("RDS_EDGE_ASSERTION_KEYS", keys)], ..Wish::default() }).await;
+        let test = TestApp::with(TestOptions { env: vec![("RDS_EDGE_ASSERTION_KEYS", keys)], ..TestOptions::default() }).await;
         let principal = Principal::Anonymous.to_json();
         test.ask(sign(key, &principal, ("GET", "/v1/chains", ""), Clock::system().wall().as_seconds())).await.status
     };
@@ -217,7 +217,7 @@ async fn totals(test: &TestApp, id: i64) -> (u64, u64) {
 #[tokio::test]
 async fn what_the_edge_counted_is_what_the_key_reads() {
     let test = TestApp::new().await;
-    let minted = mint(&test, wish("Acme", Plan::Data)).await;
+    let minted = mint(&test, options("Acme", Plan::Data)).await;
     let counted = batch(&minted.key, "aa", 1, 5);
     sent(&test, &counted).await;
     let usage = usage(&test, minted.id).await;
@@ -232,7 +232,7 @@ async fn what_the_edge_counted_is_what_the_key_reads() {
 #[tokio::test]
 async fn a_batch_counts_once_however_often_late_or_side_by_side_it_comes() {
     let test = TestApp::new().await;
-    let minted = mint(&test, wish("Acme", Plan::Data)).await;
+    let minted = mint(&test, options("Acme", Plan::Data)).await;
     let [first, second] = [1, 2].map(|sequence| batch(&minted.key, "aa", sequence, 5));
     sent(&test, &first).await;
     sent(&test, &first).await;
@@ -256,7 +256,7 @@ async fn a_batch_counts_once_however_often_late_or_side_by_side_it_comes() {
 #[tokio::test]
 async fn a_source_goes_on_after_the_database_lost_its_last_batches() {
     let test = TestApp::new().await;
-    let minted = mint(&test, wish("Acme", Plan::Data)).await;
+    let minted = mint(&test, options("Acme", Plan::Data)).await;
     sent(&test, &batch(&minted.key, "aa", 7, 5)).await;
     sent(&test, &batch(&minted.key, "aa", 6, 5)).await;
     sent(&test, &batch(&minted.key, "aa", 8, 5)).await;
@@ -273,7 +273,7 @@ async fn a_source_goes_on_after_the_database_lost_its_last_batches() {
 #[tokio::test]
 async fn a_batch_that_cannot_be_counted_names_its_fields_and_counts_nothing() {
     let test = TestApp::new().await;
-    let minted = mint(&test, wish("Acme", Plan::Data)).await;
+    let minted = mint(&test, options("Acme", Plan::Data)).await;
     let mut bad = batch(&minted.key, "", 0, 5);
     bad.rows[1].served = u64::MAX;
     let reply = test.message(USAGE, &bad).await;

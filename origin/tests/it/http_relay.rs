@@ -1,9 +1,9 @@
-//! The relay's door: keys judged by the database, allowances by the address that connects.
+//! The relay's listener: keys judged by the database, allowances by the address that connects.
 
 use crate::chaos::ChaosProxy;
 use crate::db::TestDb;
-use crate::keys_operators::wish;
-use crate::testapp::{PEER, Reply, TestApp, Wish};
+use crate::keys_operators::options;
+use crate::testapp::{PEER, Reply, TestApp, TestOptions};
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::StatusCode;
@@ -84,7 +84,7 @@ async fn a_rejected_key_costs_its_address_and_never_becomes_nobody() {
     assert_eq!(get(&test, "192.0.2.2", "/v1/health", Some(UNKNOWN)).await.status, StatusCode::UNAUTHORIZED);
     assert_eq!(get(&test, PEER, "/v1/health", None).await.status, StatusCode::OK, "without a key it is as before");
 
-    let minted = keys::mint(&test.app.db, &test.app.clock, &wish("Acme", Plan::Data)).await.unwrap();
+    let minted = keys::mint(&test.app.db, &test.app.clock, &options("Acme", Plan::Data)).await.unwrap();
     let good = format!("bearer {}", minted.key);
     let reply = get(&test, PEER, "/v1/health", Some(&good)).await;
     assert_eq!(
@@ -99,7 +99,7 @@ async fn a_rejected_key_costs_its_address_and_never_becomes_nobody() {
 #[tokio::test]
 async fn a_revoked_key_is_refused_from_its_next_request_on() {
     let test = TestApp::new().await;
-    let minted = keys::mint(&test.app.db, &test.app.clock, &wish("Acme", Plan::Data)).await.unwrap();
+    let minted = keys::mint(&test.app.db, &test.app.clock, &options("Acme", Plan::Data)).await.unwrap();
     let key = format!("Bearer {}", minted.key);
     assert_eq!(get(&test, PEER, "/ready", Some(&key)).await.status, StatusCode::OK);
     keys::revoke(&test.app.db, &test.app.clock, minted.id).await.unwrap();
@@ -134,7 +134,7 @@ async fn a_good_key_passes_however_many_were_guessed_from_its_address() {
         let status = if number < 10 { StatusCode::UNAUTHORIZED } else { StatusCode::TOO_MANY_REQUESTS };
         assert_eq!(guess.status, status, "{number}");
     }
-    let minted = keys::mint(&test.app.db, &test.app.clock, &wish("Acme", Plan::Data)).await.unwrap();
+    let minted = keys::mint(&test.app.db, &test.app.clock, &options("Acme", Plan::Data)).await.unwrap();
     let never_seen = format!("Bearer {}", minted.key);
     assert_eq!(get(&test, PEER, "/ready", Some(&never_seen)).await.status, StatusCode::OK);
     assert_eq!(get(&test, PEER, "/v1/health", Some(&never_seen)).await.status, StatusCode::OK);
@@ -150,7 +150,7 @@ async fn keys_guessed_at_the_same_time_wait_for_each_other_and_a_good_one_passes
     for guess in guesses {
         get(&test, PEER, "/ready", Some(&guess)).await;
     }
-    let minted = keys::mint(&test.app.db, &test.app.clock, &wish("Acme", Plan::Data)).await.unwrap();
+    let minted = keys::mint(&test.app.db, &test.app.clock, &options("Acme", Plan::Data)).await.unwrap();
     let good = format!("Bearer {}", minted.key);
     // More at a time than there are places for such look-ups.
     let guessing = async |from: u32| {
@@ -189,7 +189,7 @@ async fn a_neighbourhood_of_guessers_is_bounded_and_a_key_in_it_is_not() {
     let reply = get(&test, &peer(7), "/ready", Some(UNKNOWN)).await;
     assert_eq!(remaining(&reply), ("160", "0"));
     assert!(reply.text().contains("/48"), "{}", reply.text());
-    let minted = keys::mint(&test.app.db, &test.app.clock, &wish("Acme", Plan::Data)).await.unwrap();
+    let minted = keys::mint(&test.app.db, &test.app.clock, &options("Acme", Plan::Data)).await.unwrap();
     let good = format!("Bearer {}", minted.key);
     for target in ["/ready", "/v1/health"] {
         assert_eq!(get(&test, &peer(7), target, Some(&good)).await.status, StatusCode::OK, "{target}");
@@ -198,7 +198,7 @@ async fn a_neighbourhood_of_guessers_is_bounded_and_a_key_in_it_is_not() {
 
 #[tokio::test]
 async fn behind_a_trusted_proxy_each_caller_has_an_allowance_of_their_own() {
-    let test = TestApp::with(Wish { env: vec![("RDS_TRUSTED_PROXIES", "10.0.0.0/8")], ..Wish::default() }).await;
+    let test = TestApp::with(TestOptions { env: vec![("RDS_TRUSTED_PROXIES", "10.0.0.0/8")], ..TestOptions::default() }).await;
     let left = async |peer: &str, forwarded: &[&str]| {
         let mut asked = request("GET", "/v1/health", None);
         for value in forwarded {
@@ -221,7 +221,7 @@ async fn behind_a_trusted_proxy_each_caller_has_an_allowance_of_their_own() {
 #[tokio::test]
 async fn two_credentials_are_none() {
     let test = TestApp::new().await;
-    let minted = keys::mint(&test.app.db, &test.app.clock, &wish("Acme", Plan::Data)).await.unwrap();
+    let minted = keys::mint(&test.app.db, &test.app.clock, &options("Acme", Plan::Data)).await.unwrap();
     let mut twice = request("GET", "/ready", Some(&format!("Bearer {}", minted.key)));
     twice.headers_mut().append("authorization", UNKNOWN.parse().unwrap());
     assert_eq!(test.from(PEER, Listener::Relay, twice).await.status, StatusCode::UNAUTHORIZED);
@@ -247,7 +247,7 @@ async fn probes_unknown_paths_and_wrong_methods_are_not_metered() {
 async fn without_the_database_a_key_is_not_judged_and_public_routes_answer_for_everybody() {
     let facts = TestDb::new().await;
     let wire = ChaosProxy::before(&facts.url).await;
-    let test = TestApp::over(facts, Wish { database: Some(wire.url()), ..Wish::default() }).await;
+    let test = TestApp::over(facts, TestOptions { database: Some(wire.url()), ..TestOptions::default() }).await;
     let refused = get(&test, PEER, "/v1/docs", Some(UNKNOWN)).await;
     assert_eq!((refused.status, remaining(&refused)), (StatusCode::UNAUTHORIZED, ("10", "9")));
     wire.cut();

@@ -4,7 +4,7 @@ use crate::chaos::ChaosProxy;
 use crate::db::TestDb;
 use crate::decisions_world;
 use crate::receiver::authority_file;
-use crate::testapp::{TestApp, Wish, holder, signed, signed_as};
+use crate::testapp::{TestApp, TestOptions, holder, signed, signed_as};
 use crate::webhooks_world::{MASTER_KEY, World};
 use axum::body::{Body, to_bytes};
 use axum::extract::Request;
@@ -29,7 +29,7 @@ async fn another(test: &TestApp) -> TestApp {
         ("RDS_WEBHOOK_ALLOW", "127.0.0.0/8"),
         ("RDS_WEBHOOK_CA", authority_file()),
     ];
-    TestApp::over(TestDb::guest(&test.facts).await, Wish { env, ..Wish::default() }).await
+    TestApp::over(TestDb::guest(&test.facts).await, TestOptions { env, ..TestOptions::default() }).await
 }
 
 #[tokio::test]
@@ -86,7 +86,7 @@ async fn a_captured_order_for_a_decision_is_refused_and_a_check_is_not() {
 async fn a_captured_read_is_refused_by_the_process_that_answered_it_and_needs_no_database() {
     let facts = TestDb::new().await;
     let wire = ChaosProxy::before(&facts.url).await;
-    let test = TestApp::over(facts, Wish { database: Some(wire.url()), ..Wish::default() }).await;
+    let test = TestApp::over(facts, TestOptions { database: Some(wire.url()), ..TestOptions::default() }).await;
     test.ingest(&crate::market::lines()).await;
     let other = another(&test).await;
     wire.cut();
@@ -105,7 +105,7 @@ async fn a_write_whose_nonce_cannot_be_spent_is_not_done() {
     let facts = TestDb::new().await;
     let wire = ChaosProxy::before(&facts.url).await;
     let env = vec![("RDS_MASTER_KEY", MASTER_KEY)];
-    let test = TestApp::over(facts, Wish { database: Some(wire.url()), env, ..Wish::default() }).await;
+    let test = TestApp::over(facts, TestOptions { database: Some(wire.url()), env, ..TestOptions::default() }).await;
     wire.cut();
     let key = holder(Plan::Decisioning).to_json();
     let reply = test.ask(signed_as(&key, "POST", "/v1/webhooks", BODY)).await;

@@ -4,7 +4,7 @@ use crate::chaos::ChaosProxy;
 use crate::db::TestDb;
 use crate::http_vaults::with_header;
 use crate::market::{VAULTS, address, lines};
-use crate::testapp::{PEER, Reply, TestApp, Wish, signed};
+use crate::testapp::{PEER, Reply, TestApp, TestOptions, signed};
 use axum::http::StatusCode;
 use rds_origin::catalog::refresh::refresh;
 use rds_origin::http::exchange::pipeline;
@@ -53,7 +53,7 @@ async fn health_has_every_field_and_no_envelope() {
 async fn lists_outlive_the_database_and_everything_recovers_with_it() {
     let facts = TestDb::new().await;
     let wire = ChaosProxy::before(&facts.url).await;
-    let test = TestApp::over(facts, Wish { database: Some(wire.url()), ..Wish::default() }).await;
+    let test = TestApp::over(facts, TestOptions { database: Some(wire.url()), ..TestOptions::default() }).await;
     test.ingest(&lines()).await;
     assert_eq!(test.json("/ready").await, json!({ "status": "ready", "db": "up", "cache": "closed" }));
     let known = test.json("/v1/health").await;
@@ -103,7 +103,7 @@ async fn holding(test: &TestApp, table: &str) -> PgConnection {
 
 #[tokio::test]
 async fn a_read_past_its_deadline_is_a_504() {
-    let test = TestApp::with(Wish { env: vec![("RDS_READ_DEADLINE_MS", "50")], ..Wish::default() }).await;
+    let test = TestApp::with(TestOptions { env: vec![("RDS_READ_DEADLINE_MS", "50")], ..TestOptions::default() }).await;
     test.ingest(&lines()).await;
     let held = holding(&test, "vault_snapshot").await;
     let reply = test.get(&format!("/v1/vault/ethereum/{}/snapshots", address(1))).await;
@@ -155,7 +155,7 @@ async fn where_the_edge_is_believed_it_is_the_databases_clock_that_is_off() {
 #[tokio::test]
 async fn a_service_without_a_catalog_is_not_ready_and_says_so() {
     let facts = TestDb::new().await;
-    let test = TestApp::over(facts, Wish::default()).await;
+    let test = TestApp::over(facts, TestOptions::default()).await;
     let fresh = rds_origin::app::App::new(
         &test.config,
         test.facts.db.clone(),
@@ -193,18 +193,18 @@ async fn over_tcp(target: std::net::SocketAddr, request: axum::extract::Request)
 async fn shutdown_finishes_what_is_under_way_and_takes_nothing_new() {
     let test = TestApp::with_market().await;
     let listeners = Listeners::bind(&test.config).await.unwrap();
-    let doors = listeners.addresses().unwrap();
+    let listeners = listeners.addresses().unwrap();
     let (stop, stopped) = oneshot::channel::<()>();
     let serving = tokio::spawn(listeners.serve(test.server.clone(), async {
         let _ = stopped.await;
     }));
-    let list = over_tcp(doors.edge, signed("GET", "/v1/vaults", "")).await.unwrap();
+    let list = over_tcp(listeners.edge, signed("GET", "/v1/vaults", "")).await.unwrap();
     assert!(list.starts_with("HTTP/1.1 200 OK\r\n") && list.contains("\r\ncontent-length: "), "{list}");
-    let head = over_tcp(doors.edge, signed("HEAD", "/v1/vaults", "")).await.unwrap();
+    let head = over_tcp(listeners.edge, signed("HEAD", "/v1/vaults", "")).await.unwrap();
     assert!(head.contains("\r\ncontent-length: ") && head.ends_with("\r\n\r\n"), "{head}");
 
     let bare = axum::extract::Request::builder().uri("/v1/health").body(axum::body::Body::empty()).unwrap();
-    let relayed = over_tcp(doors.relay, bare).await.unwrap();
+    let relayed = over_tcp(listeners.relay, bare).await.unwrap();
     assert!(
         relayed.contains("\r\nx-ratelimit-remaining: 59\r\n"),
         "metered by where the connection comes from: {relayed}"
@@ -212,18 +212,18 @@ async fn shutdown_finishes_what_is_under_way_and_takes_nothing_new() {
 
     let mut held = holding(&test, "vault_snapshot").await;
     let slow =
-        tokio::spawn(over_tcp(doors.edge, signed("GET", &format!("/v1/vault/ethereum/{}/snapshots", address(1)), "")));
+        tokio::spawn(over_tcp(listeners.edge, signed("GET", &format!("/v1/vault/ethereum/{}/snapshots", address(1)), "")));
     let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'vault_snapshot'::regclass";
     while sqlx::query_scalar::<_, i64>(waiting).fetch_one(&mut held).await.unwrap() == 0 {}
     stop.send(()).unwrap();
-    while TcpStream::connect(doors.edge).await.is_ok() {}
-    let ready = over_tcp(doors.admin, with_header(signed("GET", "/ready", ""), "x-probe", "1")).await.unwrap();
+    while TcpStream::connect(listeners.edge).await.is_ok() {}
+    let ready = over_tcp(listeners.admin, with_header(signed("GET", "/ready", ""), "x-probe", "1")).await.unwrap();
     assert!(ready.starts_with("HTTP/1.1 503 ") && ready.contains("not_ready"), "{ready}");
     held.close().await.unwrap();
     let finished = slow.await.unwrap().unwrap();
     assert!(finished.starts_with("HTTP/1.1 200 OK\r\n") && finished.contains("recorded_at"), "{finished}");
     tokio::time::timeout(Duration::from_secs(10), serving).await.unwrap().unwrap();
-    assert!(TcpStream::connect(doors.admin).await.is_err());
+    assert!(TcpStream::connect(listeners.admin).await.is_err());
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use crate::testapp::{EDGE_KEY, TestApp, holder};
 use rds_origin::edge_link::outbox::Settled;
 use rds_origin::edge_link::tokens::settle;
 use rds_origin::keys::{self, Minted, Revocation};
-use rds_shared::access::link::{KEY_QUESTION, KeyQuestion, USAGE, UsageBatch, UsageRow};
+use rds_shared::access::link::{KEY_LOOKUP_PATH, KeyLookup, USAGE, UsageBatch, UsageRow};
 use rds_shared::access::{KeyDigest, KeyRecord, Plan, Principal};
 use rds_shared::route::{Access, ROUTES};
 use serde_json::{Value, json};
@@ -17,8 +17,8 @@ async fn minted(test: &TestApp) -> Minted {
 
 /// The origin's answer when the edge asks about a credential.
 async fn known(test: &TestApp, text: &str) -> Value {
-    let question = KeyQuestion { digest: KeyDigest::of(text), shown: text[..12].to_owned(), text: None };
-    test.message(KEY_QUESTION, &question).await.json()
+    let question = KeyLookup { digest: KeyDigest::of(text), shown: text[..12].to_owned(), text: None };
+    test.message(KEY_LOOKUP_PATH, &question).await.json()
 }
 
 #[tokio::test]

@@ -2,11 +2,11 @@
 
 use crate::db::{Backup, TestDb, as_a_disk_set_back};
 use crate::edge_peer::EdgePeer;
-use crate::keys_operators::wish;
+use crate::keys_operators::options;
 use crate::market;
 use crate::stream_client::Ask;
 use crate::streaming::{Serving, again, draw, eventually, head, key, published, service};
-use crate::testapp::{EDGE_KEY, Reply, TestApp, Wish, holder};
+use crate::testapp::{EDGE_KEY, Reply, TestApp, TestOptions, holder};
 use axum::http::StatusCode;
 use rds_origin::catalog::refresh;
 use rds_origin::keys;
@@ -213,7 +213,7 @@ async fn an_edge_that_knows_more_reveals_a_disk_that_was_set_back_unnoticed() {
     as_a_disk_set_back(&mut connect(&test.facts).await).await;
     let now = test.app.clock.now();
     let env = vec![("RDS_SCORE_EVERY_SECONDS", "0")];
-    let test = TestApp::over(test.facts, Wish { env, ..Wish::default() }).await;
+    let test = TestApp::over(test.facts, TestOptions { env, ..TestOptions::default() }).await;
     test.app.clock.set(now);
     // An unnumbered operation gets its number only after the edge was asked.
     let mut one = connect(&test.facts).await;
@@ -356,8 +356,8 @@ async fn a_restored_database_refuses_ingestion_before_its_step() {
 #[tokio::test]
 async fn no_database_sequence_repeats_an_id_and_every_id_is_exact_in_json() {
     let facts = TestDb::new().await;
-    let app = TestApp::over(facts, Wish::default()).await;
-    keys::mint(&app.app.db, &app.app.clock, &wish("Acme", Plan::Data)).await.unwrap();
+    let app = TestApp::over(facts, TestOptions::default()).await;
+    keys::mint(&app.app.db, &app.app.clock, &options("Acme", Plan::Data)).await.unwrap();
     let backup = app.facts.back_up().await;
     let sql = "SELECT sequencename::text, nextval(format('%I.%I', schemaname, sequencename)::regclass) FROM pg_sequences ORDER BY 1";
     let mut given: Vec<Vec<(String, i64)>> = Vec::new();
@@ -374,7 +374,7 @@ async fn no_database_sequence_repeats_an_id_and_every_id_is_exact_in_json() {
         }
     }
     mended(&app.app.db).await;
-    let minted = keys::mint(&app.app.db, &app.app.clock, &wish("Zenith", Plan::Data)).await.unwrap();
+    let minted = keys::mint(&app.app.db, &app.app.clock, &options("Zenith", Plan::Data)).await.unwrap();
     assert!(minted.id > 1 << 40, "{}", minted.id);
     backup.forget().await;
 }

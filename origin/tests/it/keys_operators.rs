@@ -8,7 +8,7 @@ use serde_json::json;
 use std::collections::BTreeSet;
 
 /// A request for an ordinary key.
-pub fn wish(org: &str, plan: Plan) -> KeyWish {
+pub fn options(org: &str, plan: Plan) -> KeyWish {
     KeyWish { org: org.to_owned(), plan, rpm: None, shared: false }
 }
 
@@ -20,9 +20,9 @@ async fn row(test: &TestApp, id: i64) -> KeyRow {
 async fn a_key_is_shown_once_stored_as_a_digest_and_revoked_for_good() {
     let test = TestApp::new().await;
     let (db, clock) = (&test.app.db, &test.app.clock);
-    let shared = KeyWish { rpm: Some(900), shared: true, ..wish("Acme", Plan::Data) };
+    let shared = KeyWish { rpm: Some(900), shared: true, ..options("Acme", Plan::Data) };
     let first = keys::mint(db, clock, &shared).await.unwrap();
-    let second = keys::mint(db, clock, &wish("Acme", Plan::Embedded)).await.unwrap();
+    let second = keys::mint(db, clock, &options("Acme", Plan::Embedded)).await.unwrap();
     assert_ne!(first.key, second.key);
     let (digest, everything): (Vec<u8>, String) =
         sqlx::query_as("SELECT digest, to_jsonb(api_key)::text FROM api_key WHERE id = $1")
@@ -53,7 +53,7 @@ async fn a_key_is_shown_once_stored_as_a_digest_and_revoked_for_good() {
 async fn the_database_refuses_to_reactivate_a_revoked_key() {
     let test = TestApp::new().await;
     let (db, clock) = (&test.app.db, &test.app.clock);
-    let minted = keys::mint(db, clock, &wish("Acme", Plan::Data)).await.unwrap();
+    let minted = keys::mint(db, clock, &options("Acme", Plan::Data)).await.unwrap();
     keys::revoke(db, clock, minted.id).await.unwrap();
     for change in ["revoked_at = NULL", "revoked_at = now() + interval '1 day'"] {
         let refused = sqlx::query(&format!("UPDATE api_key SET {change}")).execute(&db.pool).await;
@@ -68,10 +68,10 @@ async fn the_database_refuses_to_reactivate_a_revoked_key() {
 async fn a_contracted_rate_survives_alignment_and_stays_with_its_key() {
     let test = TestApp::new().await;
     let (db, clock) = (&test.app.db, &test.app.clock);
-    let contracted = KeyWish { rpm: Some(5_000), ..wish("Acme", Plan::Data) };
+    let contracted = KeyWish { rpm: Some(5_000), ..options("Acme", Plan::Data) };
     let contracted = keys::mint(db, clock, &contracted).await.unwrap();
-    let ordinary = keys::mint(db, clock, &wish("Acme", Plan::Data)).await.unwrap();
-    let other = keys::mint(db, clock, &wish("Globex", Plan::Data)).await.unwrap();
+    let ordinary = keys::mint(db, clock, &options("Acme", Plan::Data)).await.unwrap();
+    let other = keys::mint(db, clock, &options("Globex", Plan::Data)).await.unwrap();
     let before = row(&test, contracted.id).await;
 
     let aligned = keys::align(db, "Acme", Plan::Decisioning).await.unwrap().unwrap();
@@ -85,7 +85,7 @@ async fn a_contracted_rate_survives_alignment_and_stays_with_its_key() {
     assert_eq!(row(&test, contracted.id).await.metadata, before.metadata);
     assert_eq!(rates(ordinary.id).await, (Plan::Decisioning, 600), "the plan's default moves with the plan");
     assert_eq!(rates(other.id).await, (Plan::Data, 300), "another organisation's key does not");
-    let next = keys::mint(db, clock, &wish("Acme", Plan::Decisioning)).await.unwrap();
+    let next = keys::mint(db, clock, &options("Acme", Plan::Decisioning)).await.unwrap();
     assert_eq!(rates(next.id).await, (Plan::Decisioning, 600), "a new key inherits no contract");
 
     assert!(keys::align(db, "Acme", Plan::Decisioning).await.unwrap().unwrap().changed.is_empty());
@@ -101,7 +101,7 @@ async fn keys_minted_at_the_same_time_share_a_new_organisation_and_nothing_else(
     let minting: Vec<_> = (0..8)
         .map(|_| {
             let app = test.app.clone();
-            tokio::spawn(async move { keys::mint(&app.db, &app.clock, &wish("Acme", Plan::Data)).await.unwrap() })
+            tokio::spawn(async move { keys::mint(&app.db, &app.clock, &options("Acme", Plan::Data)).await.unwrap() })
         })
         .collect();
     let (mut ids, mut texts) = (BTreeSet::new(), BTreeSet::new());
@@ -121,7 +121,7 @@ async fn keys_minted_at_the_same_time_share_a_new_organisation_and_nothing_else(
 async fn every_change_of_a_key_has_a_greater_version_even_when_changes_race() {
     let test = TestApp::new().await;
     let (db, clock) = (&test.app.db, &test.app.clock);
-    let minted = keys::mint(db, clock, &wish("Acme", Plan::Data)).await.unwrap();
+    let minted = keys::mint(db, clock, &options("Acme", Plan::Data)).await.unwrap();
     let digest = KeyDigest::of(&minted.key);
     let mut known = table::find(db, &digest).await.unwrap().unwrap();
     for plan in [Plan::Decisioning, Plan::Embedded, Plan::Data] {

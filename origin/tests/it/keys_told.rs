@@ -3,7 +3,7 @@
 
 use crate::chaos::ChaosProxy;
 use crate::edge_peer::{EdgePeer, Mood, link};
-use crate::keys_operators::wish;
+use crate::keys_operators::options;
 use crate::streaming::eventually;
 use crate::testapp::{EDGE_KEY, TestApp};
 use rds_origin::edge_link::outbox::{LEASE, Settled, settle, tell_due};
@@ -31,7 +31,7 @@ async fn lease_ends(test: &TestApp) {
 }
 
 async fn mint(test: &TestApp) -> keys::Minted {
-    keys::mint(&test.app.db, &test.app.clock, &wish("Acme", Plan::Data)).await.unwrap()
+    keys::mint(&test.app.db, &test.app.clock, &options("Acme", Plan::Data)).await.unwrap()
 }
 
 async fn revoke(test: &TestApp, id: i64) {

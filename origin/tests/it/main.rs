@@ -56,7 +56,7 @@ mod http_changes;
 mod http_changes_writers;
 mod http_crowds;
 mod http_detail;
-mod http_doors;
+mod http_listeners;
 mod http_holders;
 mod http_ignored;
 mod http_link;

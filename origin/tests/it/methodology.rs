@@ -4,7 +4,7 @@
 use crate::db::TestDb;
 use crate::facts_real::real_data;
 use crate::facts_sets::import;
-use crate::testapp::{NOW, TestApp, Wish, holder};
+use crate::testapp::{NOW, TestApp, TestOptions, holder};
 use axum::http::StatusCode;
 use rds_origin::clock::Clock;
 use rds_origin::simulate::{self, Options};
@@ -65,7 +65,7 @@ async fn a_third_party_recomputes_every_score_of_the_demo() {
     simulate::run(&facts.db, &clock, Options { seed: 7, vaults: 60, hours: 12 }, None, &mut |_: &str| ())
         .await
         .unwrap();
-    let test = TestApp::over(facts, Wish::default()).await;
+    let test = TestApp::over(facts, TestOptions::default()).await;
     let found = recomputed(&test, "SELECT vault_id FROM vault_score ORDER BY 1").await;
     assert_eq!(found["differences"], json!([]));
     assert!(found["scored"].as_u64().unwrap() >= 50 && found["unscored"].as_u64().unwrap() > 0, "{found}");
@@ -77,7 +77,7 @@ async fn a_third_party_recomputes_every_score_of_the_real_vaults() {
     let Some(dir) = real_data() else { return };
     let facts = TestDb::new().await;
     import(&facts, &dir, None).await.unwrap();
-    let test = TestApp::over(facts, Wish::default()).await;
+    let test = TestApp::over(facts, TestOptions::default()).await;
     let scored = "SELECT s.vault_id FROM vault_score s JOIN vault v ON v.id = s.vault_id WHERE s.score IS NOT NULL AND v.is_active ORDER BY 1";
     let found = recomputed(&test, scored).await;
     assert_eq!((&found["differences"], &found["scored"]), (&json!([]), &json!(803)));

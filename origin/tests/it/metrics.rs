@@ -2,9 +2,9 @@
 
 use crate::chaos::ChaosProxy;
 use crate::db::TestDb;
-use crate::http_doors::bare;
+use crate::http_listeners::bare;
 use crate::market::lines;
-use crate::testapp::{PEER, TestApp, Wish, signed};
+use crate::testapp::{PEER, TestApp, TestOptions, signed};
 use rds_origin::listener::Listener;
 use rds_origin::metrics::standing::look;
 use rds_shared::VERSION;
@@ -129,10 +129,10 @@ async fn a_scrape_is_a_page_that_prometheus_accepts() {
 async fn a_scrape_has_separate_series_for_listeners_callers_and_the_database() {
     let page = page().await;
     for (series, expected) in [
-        ("rds_calls_total{door=\"edge\",caller=\"anonymous\"}", 2.0),
-        ("rds_calls_total{door=\"edge\",caller=\"unknown\"}", 1.0),
-        ("rds_calls_total{door=\"relay\",caller=\"anonymous\"}", 1.0),
-        ("rds_calls_total{door=\"admin\",caller=\"operator\"}", 1.0),
+        ("rds_calls_total{listener=\"edge\",caller=\"anonymous\"}", 2.0),
+        ("rds_calls_total{listener=\"edge\",caller=\"unknown\"}", 1.0),
+        ("rds_calls_total{listener=\"relay\",caller=\"anonymous\"}", 1.0),
+        ("rds_calls_total{listener=\"admin\",caller=\"operator\"}", 1.0),
         ("rds_db_up", 1.0),
         ("rds_webhook_subscriptions{status=\"active\"}", 0.0),
         ("rds_vault_newest_reading_age_seconds", 600.0),
@@ -154,7 +154,7 @@ async fn a_scrape_has_separate_series_for_listeners_callers_and_the_database() {
 async fn a_scrape_shows_an_unreachable_database_and_ages_keep_growing() {
     let facts = TestDb::new().await;
     let wire = ChaosProxy::before(&facts.url).await;
-    let test = TestApp::over(facts, Wish { database: Some(wire.url()), ..Wish::default() }).await;
+    let test = TestApp::over(facts, TestOptions { database: Some(wire.url()), ..TestOptions::default() }).await;
     test.ingest(&lines()).await;
     rds_origin::scoring_run::run_all(&test.app.db, &test.app.clock).await.unwrap();
     look(&test.app.db, &test.app.metrics).await;

@@ -98,8 +98,8 @@ async fn doctor_lists_the_trusted_proxies_of_each_listener_and_warns_if_everybod
     };
     let proxies = async |value| said("RDS_TRUSTED_PROXIES", value, "proxies ").await;
     let none = proxies("").await;
-    for door in ["relay listener: none", "edge listener: none", "admin listener: none"] {
-        assert!(none.contains(door) && !none.contains("WARNING"), "{none}");
+    for listener in ["relay listener: none", "edge listener: none", "admin listener: none"] {
+        assert!(none.contains(listener) && !none.contains("WARNING"), "{none}");
     }
     let some = proxies("10.0.0.0/8, fd00::/8").await;
     assert!(
@@ -110,8 +110,8 @@ async fn doctor_lists_the_trusted_proxies_of_each_listener_and_warns_if_everybod
         let loud = proxies(everybody).await;
         assert!(loud.contains("WARNING: THE RELAY LISTENER TRUSTS EVERYBODY"), "{loud}");
     }
-    let door = said("RDS_EDGE_ALLOW", "0.0.0.0/0", "edge listener").await;
-    assert!(door.contains("WARNING: ANYBODY MAY CONNECT"), "{door}");
+    let listener = said("RDS_EDGE_ALLOW", "0.0.0.0/0", "edge listener").await;
+    assert!(listener.contains("WARNING: ANYBODY MAY CONNECT"), "{listener}");
 }
 
 #[tokio::test]

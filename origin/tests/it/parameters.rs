@@ -1,7 +1,7 @@
 //! Every parameter of the route table does something: a handler reads it.
 
 use crate::db::TestDb;
-use crate::testapp::{NOW, PEER, TestApp, Wish, holder, signed_as};
+use crate::testapp::{NOW, PEER, TestApp, TestOptions, holder, signed_as};
 use axum::http::StatusCode;
 use rds_origin::clock::Clock;
 use rds_origin::graph::follow;
@@ -73,7 +73,7 @@ async fn every_parameter_of_every_route_is_read() {
     let clock = Clock::held(Timestamp::parse(NOW).unwrap());
     let options = Options { seed: 1, vaults: 60, hours: 24 };
     simulate::run(&facts.db, &clock, options, None, &mut |_: &str| ()).await.unwrap();
-    let test = TestApp::over(facts, Wish { env: vec![("RDS_GRAPH", "1")], ..Wish::default() }).await;
+    let test = TestApp::over(facts, TestOptions { env: vec![("RDS_GRAPH", "1")], ..TestOptions::default() }).await;
     rds_origin::graph::build::build(&test.app.db, test.app.clock.now()).await.unwrap();
     follow::refresh(&test.app).await.unwrap();
     let names = names(&test).await;

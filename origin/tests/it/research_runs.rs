@@ -5,7 +5,7 @@ use crate::events_feed::event;
 use crate::facts_real::real_data;
 use crate::facts_sets::import;
 use crate::research_world::{self, DAYS, VAULTS, days_ago, falls, id, reading, rows};
-use crate::testapp::{NOW, TestApp, Wish};
+use crate::testapp::{NOW, TestApp, TestOptions};
 use rds_origin::clock::Clock;
 use rds_origin::research;
 use rds_origin::simulate::{self, Options};
@@ -254,7 +254,7 @@ async fn the_real_prices_support_no_backtest_and_the_report_says_why() {
     let Some(dir) = real_data() else { return };
     let facts = TestDb::new().await;
     import(&facts, &dir, None).await.unwrap();
-    let test = TestApp::over(facts, Wish::default()).await;
+    let test = TestApp::over(facts, TestOptions::default()).await;
     research::run(&test.facts.db, &test.app.clock).await.unwrap();
     let reports = rows(&test, "validation-reports").await;
     let tried = reports.iter().find(|report| report["report_type"] == "discrimination").unwrap()["backtests"].clone();
@@ -281,7 +281,7 @@ async fn a_simulated_market_gets_predictions() {
     simulate::run(&facts.db, &clock, Options { seed: 1, vaults: 60, hours: 24 }, None, &mut |_: &str| ())
         .await
         .unwrap();
-    let test = TestApp::over(facts, Wish::default()).await;
+    let test = TestApp::over(facts, TestOptions::default()).await;
     research::run(&test.facts.db, &test.app.clock).await.unwrap();
     assert!(test.json("/v1/research/predictions").await["meta"]["total"].as_u64().unwrap() >= 100);
 }

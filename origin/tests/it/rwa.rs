@@ -3,7 +3,7 @@
 use crate::assets::{data_holder, keyed};
 use crate::db::TestDb;
 use crate::market::line;
-use crate::testapp::{NOW, TestApp, Wish, signed_as};
+use crate::testapp::{NOW, TestApp, TestOptions, signed_as};
 use axum::http::StatusCode;
 use rds_origin::catalog::refresh;
 use rds_origin::clock::Clock;
@@ -18,7 +18,7 @@ pub async fn demo() -> TestApp {
     let facts = TestDb::new().await;
     let clock = Clock::held(Timestamp::parse(NOW).unwrap());
     simulate::run(&facts.db, &clock, Options { seed: 1, vaults: 3, hours: 30 }, None, &mut |_: &str| ()).await.unwrap();
-    TestApp::over(facts, Wish::default()).await
+    TestApp::over(facts, TestOptions::default()).await
 }
 
 fn words<'a>(rows: &'a [Value], field: &str) -> BTreeSet<&'a str> {

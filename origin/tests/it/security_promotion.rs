@@ -7,7 +7,7 @@ use crate::tags::{newest, raised};
 use crate::testapp::TestApp;
 use axum::http::StatusCode;
 use rds_origin::facts::event_id;
-use rds_origin::publication::Outcome;
+use rds_origin::publication::PublicationResult;
 use rds_origin::publication::commands::{self, Verb};
 use rds_origin::security::auto_publish;
 use rds_shared::model::security::RegistryState::{Published, Retracted};
@@ -46,7 +46,7 @@ async fn affected(test: &TestApp, event: i64) -> Vec<String> {
 }
 
 async fn verb(test: &TestApp, event: i64, verb: Verb) {
-    assert_eq!(commands::run(&test.app.db, &test.app.clock, event, verb).await.unwrap(), Outcome::Moved);
+    assert_eq!(commands::run(&test.app.db, &test.app.clock, event, verb).await.unwrap(), PublicationResult::Moved);
     rds_origin::catalog::refresh::refresh(&test.app).await.unwrap();
 }
 

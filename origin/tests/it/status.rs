@@ -3,7 +3,7 @@
 use crate::chaos::ChaosProxy;
 use crate::db::TestDb;
 use crate::market::lines;
-use crate::testapp::{EDGE_KEY, PEER, TestApp, Wish};
+use crate::testapp::{EDGE_KEY, PEER, TestApp, TestOptions};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
@@ -66,7 +66,7 @@ async fn a_healthy_service_says_so_and_its_status_may_be_cached_for_a_minute() {
 async fn without_its_database_the_service_is_down_and_still_answers() {
     let facts = TestDb::new().await;
     let wire = ChaosProxy::before(&facts.url).await;
-    let test = TestApp::over(facts, Wish { database: Some(wire.url()), ..Wish::default() }).await;
+    let test = TestApp::over(facts, TestOptions { database: Some(wire.url()), ..TestOptions::default() }).await;
     test.ingest(&lines()).await;
     wire.cut();
     let feed = test.json("/v1/status").await;
@@ -134,7 +134,7 @@ async fn a_process_whose_listener_accepts_no_connection_is_down_even_with_its_da
 async fn answers_withheld_by_fail_safe_mode_do_not_count_as_errors_but_internal_errors_do() {
     let facts = TestDb::new().await;
     let wire = ChaosProxy::before(&facts.url).await;
-    let test = TestApp::over(facts, Wish { database: Some(wire.url()), ..Wish::default() }).await;
+    let test = TestApp::over(facts, TestOptions { database: Some(wire.url()), ..TestOptions::default() }).await;
     test.ingest(&lines()).await;
     let say = fail_safe::say(&test.app.db, &test.app.clock, FailSafeMode::FailClosed, "looked at it", "ada");
     assert!(matches!(say.await.unwrap(), Said::Holds(_)));
@@ -153,7 +153,7 @@ async fn answers_withheld_by_fail_safe_mode_do_not_count_as_errors_but_internal_
 #[tokio::test]
 async fn errors_are_counted_over_all_processes_and_a_quarter_of_an_hour() {
     let test = TestApp::with_market().await;
-    let other = TestApp::over(TestDb::guest(&test.facts).await, Wish::default()).await;
+    let other = TestApp::over(TestDb::guest(&test.facts).await, TestOptions::default()).await;
     let now = test.app.clock.now();
     for app in [&test.app, &other.app] {
         (0..99).for_each(|_| app.traffic.answered(now, false));
@@ -175,7 +175,7 @@ async fn errors_are_counted_over_all_processes_and_a_quarter_of_an_hour() {
 async fn internal_errors_count_and_errors_of_callers_do_not() {
     let facts = TestDb::new().await;
     let wire = ChaosProxy::before(&facts.url).await;
-    let test = TestApp::over(facts, Wish { database: Some(wire.url()), ..Wish::default() }).await;
+    let test = TestApp::over(facts, TestOptions { database: Some(wire.url()), ..TestOptions::default() }).await;
     test.ingest(&lines()).await;
     test.get("/v1/chains").await;
     test.get("/v1/vaults?limit=0").await;
@@ -273,7 +273,7 @@ async fn uptime_is_shown_once_samples_cover_the_period_and_a_minute_without_a_sa
 #[tokio::test]
 async fn one_process_that_found_the_service_up_is_enough() {
     let test = TestApp::with_market().await;
-    let draining = TestApp::over(TestDb::guest(&test.facts).await, Wish::default()).await;
+    let draining = TestApp::over(TestDb::guest(&test.facts).await, TestOptions::default()).await;
     draining.app.begin_draining();
     let up = async || {
         sqlx::query_scalar::<_, bool>("select is_up from status_sample").fetch_one(&test.app.db.pool).await.unwrap()
@@ -301,7 +301,7 @@ async fn backends_at_the_relay_may_send_sixty_requests_a_minute() {
 #[tokio::test]
 async fn health_names_the_decision_signer() {
     let key = "1111111111111111111111111111111111111111111111111111111111111111";
-    let test = TestApp::with(Wish { env: vec![("RDS_SIGNING_KEY", key)], ..Wish::default() }).await;
+    let test = TestApp::with(TestOptions { env: vec![("RDS_SIGNING_KEY", key)], ..TestOptions::default() }).await;
     let signer = async || test.json("/v1/health").await["evidenceSigner"].clone();
     let address = "0x19e7e376e7c213b7e7e7e46cc70a5dd086daff2a";
     assert_eq!(signer().await, json!({"configured": true, "signerAddress": address, "keyId": null}));

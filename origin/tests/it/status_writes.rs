@@ -3,7 +3,7 @@
 use crate::chaos::ChaosProxy;
 use crate::db::TestDb;
 use crate::status::{component, status_of};
-use crate::testapp::{TestApp, Wish};
+use crate::testapp::{TestApp, TestOptions};
 use axum::http::StatusCode;
 use rds_origin::status::writes;
 use serde_json::json;
@@ -54,7 +54,7 @@ async fn a_database_that_refuses_writes_is_reported_everywhere_and_takes_no_proc
 async fn a_read_only_database_is_noticed_and_an_unreachable_one_does_not_count_as_refusing_writes() {
     let facts = TestDb::new().await;
     let wire = ChaosProxy::before(&facts.url).await;
-    let test = TestApp::over(facts, Wish { database: Some(wire.url()), ..Wish::default() }).await;
+    let test = TestApp::over(facts, TestOptions { database: Some(wire.url()), ..TestOptions::default() }).await;
     wire.cut();
     writes::look(&test.app.db, &test.app.writes).await;
     assert!(!test.app.writes.are_refused(), "an unreachable database has not refused a write");
@@ -78,7 +78,7 @@ async fn a_read_only_database_is_noticed_and_an_unreachable_one_does_not_count_a
 #[tokio::test]
 async fn one_process_writes_and_the_others_see_it() {
     let facts = TestDb::new().await;
-    let test = TestApp::over(facts, Wish::default()).await;
+    let test = TestApp::over(facts, TestOptions::default()).await;
     let written = async || {
         let sql = "select written_at::text || length(filler) from write_probe";
         sqlx::query_scalar::<_, String>(sql).fetch_all(&test.app.db.pool).await.unwrap()

@@ -141,7 +141,7 @@ async fn a_process_that_was_considered_dead_ends_the_streams_whose_leases_are_go
 async fn s11_thousands_of_clients_that_come_and_go_leave_nothing_behind() {
     let (test, serving) = service().await;
     let ask = Ask::with(&key(&test).await);
-    let port = serving.doors.relay.port();
+    let port = serving.listeners.relay.port();
     let serving = std::sync::Arc::new(serving);
     let mut coming = tokio::task::JoinSet::new();
     for _ in 0..8 {
@@ -253,7 +253,7 @@ async fn at_the_edge_listener_the_callers_plan_decides() {
     );
     for plan in [Plan::Data, Plan::Decisioning, Plan::Embedded] {
         let minted =
-            keys::mint(&test.app.db, &test.app.clock, &crate::keys_operators::wish("Plans", plan)).await.unwrap();
+            keys::mint(&test.app.db, &test.app.clock, &crate::keys_operators::options("Plans", plan)).await.unwrap();
         let Principal::Key { org_id, .. } = holder(plan) else { unreachable!() };
         let principal = Principal::Key { id: minted.id, org_id, plan };
         let response = at_the_edge(&test, signed_as(&principal.to_json(), "GET", STREAM, "")).await;

@@ -110,7 +110,7 @@ impl Ask {
         if self.receive_buffer > 0 {
             socket.set_recv_buffer_size(self.receive_buffer).unwrap();
         }
-        let mut stream = socket.connect(serving.doors.relay).await.unwrap();
+        let mut stream = socket.connect(serving.listeners.relay).await.unwrap();
         let (method, version) = (self.method.unwrap_or("GET"), if self.old { "1.0" } else { "1.1" });
         let mut request =
             format!("{method} /v1/events/stream{} HTTP/{version}\r\nhost: relay\r\n", self.query).into_bytes();

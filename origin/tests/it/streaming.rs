@@ -2,8 +2,8 @@
 
 use crate::chaos::ChaosProxy;
 use crate::db::TestDb;
-use crate::keys_operators::wish;
-use crate::testapp::{TestApp, Wish};
+use crate::keys_operators::options;
+use crate::testapp::{TestApp, TestOptions};
 use rds_origin::app::App;
 use rds_origin::clock::Clock;
 use rds_origin::edge_link::EdgeLink;
@@ -34,7 +34,7 @@ pub struct Serving {
     /// The service.
     pub app: Arc<App>,
     /// Addresses of its listeners.
-    pub doors: Addresses,
+    pub listeners: Addresses,
     stop: Option<oneshot::Sender<()>>,
     served: JoinHandle<()>,
     jobs: Option<Jobs>,
@@ -50,7 +50,7 @@ impl Serving {
     pub async fn beside_an_edge(test: &TestApp, link: Option<Arc<EdgeLink>>) -> Self {
         let jobs = Jobs::start(&test.app, link);
         let listeners = Listeners::bind(&test.config).await.unwrap();
-        let (doors, server) = (listeners.addresses().unwrap(), test.server.clone());
+        let (listeners, server) = (listeners.addresses().unwrap(), test.server.clone());
         let (stop, stopped) = oneshot::channel::<()>();
         let served = tokio::spawn(async move {
             listeners
@@ -59,7 +59,7 @@ impl Serving {
                 })
                 .await;
         });
-        let serving = Serving { app: test.app.clone(), doors, stop: Some(stop), served, jobs: Some(jobs) };
+        let serving = Serving { app: test.app.clone(), listeners, stop: Some(stop), served, jobs: Some(jobs) };
         serving.is_following().await;
         serving
     }
@@ -96,7 +96,7 @@ pub async fn service() -> (TestApp, Serving) {
 /// The same with more environment variables.
 pub async fn service_as(mut env: Vec<(&'static str, &'static str)>) -> (TestApp, Serving) {
     env.push(("RDS_SCORE_EVERY_SECONDS", "0"));
-    let test = TestApp::with(Wish { env, ..Wish::default() }).await;
+    let test = TestApp::with(TestOptions { env, ..TestOptions::default() }).await;
     let serving = Serving::of(&test).await;
     (test, serving)
 }
@@ -106,7 +106,7 @@ pub async fn service_over_a_wire() -> (TestApp, Serving, ChaosProxy) {
     let facts = TestDb::new().await;
     let wire = ChaosProxy::before(&facts.url).await;
     let env = vec![("RDS_SCORE_EVERY_SECONDS", "0")];
-    let test = TestApp::over(facts, Wish { database: Some(wire.url()), env, ..Wish::default() }).await;
+    let test = TestApp::over(facts, TestOptions { database: Some(wire.url()), env, ..TestOptions::default() }).await;
     let serving = Serving::of(&test).await;
     (test, serving, wire)
 }
@@ -115,15 +115,15 @@ pub async fn service_over_a_wire() -> (TestApp, Serving, ChaosProxy) {
 pub async fn beside(test: &TestApp) -> (TestApp, Serving) {
     let facts = TestDb::guest(&test.facts).await;
     let env = vec![("RDS_SCORE_EVERY_SECONDS", "0")];
-    let test = TestApp::over(facts, Wish { env, ..Wish::default() }).await;
+    let test = TestApp::over(facts, TestOptions { env, ..TestOptions::default() }).await;
     let serving = Serving::of(&test).await;
     (test, serving)
 }
 
 /// A key of plan `data` with a practically unlimited rate.
 pub async fn key(test: &TestApp) -> Minted {
-    let wish = KeyWish { rpm: Some(1_000_000), ..wish("Acme", Plan::Data) };
-    keys::mint(&test.app.db, &test.app.clock, &wish).await.unwrap()
+    let options = KeyWish { rpm: Some(1_000_000), ..options("Acme", Plan::Data) };
+    keys::mint(&test.app.db, &test.app.clock, &options).await.unwrap()
 }
 
 /// A vault's id, by its number.
@@ -185,7 +185,7 @@ pub async fn eventually(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
 pub async fn again(test: TestApp) -> (TestApp, Serving) {
     let now = test.app.clock.now();
     let again =
-        TestApp::over(test.facts, Wish { env: vec![("RDS_SCORE_EVERY_SECONDS", "0")], ..Wish::default() }).await;
+        TestApp::over(test.facts, TestOptions { env: vec![("RDS_SCORE_EVERY_SECONDS", "0")], ..TestOptions::default() }).await;
     again.app.clock.set(now);
     let serving = Serving::of(&again).await;
     (again, serving)

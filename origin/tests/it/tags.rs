@@ -2,7 +2,7 @@
 
 use crate::db::TestDb;
 use crate::market::{self, line};
-use crate::testapp::{NOW, Reply, TestApp, Wish, signed};
+use crate::testapp::{NOW, Reply, TestApp, TestOptions, signed};
 use axum::http::HeaderValue;
 use rds_origin::catalog::refresh;
 use rds_origin::clock::Clock;
@@ -87,7 +87,7 @@ async fn the_first_batch_of_a_day_raises_the_tag_of_the_days_total_whatever_it_c
     let facts = TestDb::new().await;
     let clock = Clock::held(Timestamp::parse(NOW).unwrap());
     simulate::run(&facts.db, &clock, Options { seed: 1, vaults: 1, hours: 1 }, None, &mut |_: &str| ()).await.unwrap();
-    let test = TestApp::over(facts, Wish::default()).await;
+    let test = TestApp::over(facts, TestOptions::default()).await;
     for (seconds, id, raises) in [(60, "one", false), (86_400, "two", true), (60, "three", false)] {
         assert!(test.app.clock.advance(seconds));
         let before = newest(&test).await;

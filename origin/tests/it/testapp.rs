@@ -44,7 +44,7 @@ pub struct TestApp {
 
 /// Deviations from the default service under test.
 #[derive(Default)]
-pub struct Wish {
+pub struct TestOptions {
     /// More environment variables.
     pub env: Vec<(&'static str, &'static str)>,
     /// Another URL of the database.
@@ -58,7 +58,7 @@ pub struct Wish {
 impl TestApp {
     /// A service without facts. Its catalog is built and empty.
     pub async fn new() -> Self {
-        Self::with(Wish::default()).await
+        Self::with(TestOptions::default()).await
     }
 
     /// A service with the facts of [`crate::market`].
@@ -69,13 +69,13 @@ impl TestApp {
     }
 
     /// A service with these deviations.
-    pub async fn with(wish: Wish) -> Self {
-        Self::over(TestDb::new().await, wish).await
+    pub async fn with(options: TestOptions) -> Self {
+        Self::over(TestDb::new().await, options).await
     }
 
     /// The same over an existing database.
-    pub async fn over(facts: TestDb, wish: Wish) -> Self {
-        let url = wish.database.unwrap_or_else(|| facts.url.clone());
+    pub async fn over(facts: TestDb, options: TestOptions) -> Self {
+        let url = options.database.unwrap_or_else(|| facts.url.clone());
         let mut env = BTreeMap::from([
             ("DATABASE_URL", url.as_str()),
             ("RDS_EDGE_ASSERTION_KEYS", EDGE_KEY),
@@ -84,11 +84,11 @@ impl TestApp {
             ("RDS_RELAY_ADDR", "127.0.0.1:0"),
             ("RDS_ADMIN_ADDR", "127.0.0.1:0"),
         ]);
-        env.extend(wish.env);
+        env.extend(options.env);
         let config = Config::read(|name| env.get(name).map(|value| (*value).to_owned())).unwrap();
-        let clock = if wish.real_clock { Clock::system() } else { Clock::held(Timestamp::parse(NOW).unwrap()) };
+        let clock = if options.real_clock { Clock::system() } else { Clock::held(Timestamp::parse(NOW).unwrap()) };
         let db = Db::connect_lazy(config.database.url.expose(), 5).unwrap();
-        let outward = wish.outward.unwrap_or_else(Egress::of_system);
+        let outward = options.outward.unwrap_or_else(Egress::of_system);
         let app = App::reaching(&config, db, clock, AccessLog::off(), outward).unwrap();
         refresh::refresh(&app).await.unwrap();
         let server = Server::new(&config, app.clone());
@@ -143,14 +143,14 @@ impl TestApp {
     }
 
     /// Any request at any listener.
-    pub async fn at(&self, door: Listener, request: Request) -> Reply {
-        self.from(PEER, door, request).await
+    pub async fn at(&self, listener: Listener, request: Request) -> Reply {
+        self.from(PEER, listener, request).await
     }
 
     /// The same from another address.
-    pub async fn from(&self, peer: &str, door: Listener, request: Request) -> Reply {
+    pub async fn from(&self, peer: &str, listener: Listener, request: Request) -> Reply {
         let method = request.method().clone();
-        let answer = pipeline::answer(&self.server, Ingress::new(door, peer.parse().unwrap()), request).await;
+        let answer = pipeline::answer(&self.server, Ingress::new(listener, peer.parse().unwrap()), request).await;
         Reply::read(method, answer).await
     }
 }

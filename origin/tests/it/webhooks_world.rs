@@ -1,8 +1,8 @@
 //! The service with subscribers: an organisation with keys, host names that resolve as a test says, and a journal that advances on command.
 
-use crate::keys_operators::wish;
+use crate::keys_operators::options;
 use crate::receiver::{Receiver, authority_file};
-use crate::testapp::{Reply, TestApp, Wish, signed_as};
+use crate::testapp::{Reply, TestApp, TestOptions, signed_as};
 use axum::http::StatusCode;
 use rds_origin::app::App;
 use rds_origin::keys;
@@ -80,7 +80,7 @@ impl World {
             ("RDS_WEBHOOK_ALLOW", "127.0.0.0/8"),
             ("RDS_WEBHOOK_CA", authority_file()),
         ];
-        let test = TestApp::with(Wish { env, outward: Some(outward), ..Wish::default() }).await;
+        let test = TestApp::with(TestOptions { env, outward: Some(outward), ..TestOptions::default() }).await;
         webhook_fanout::join(&test.app.db).await.unwrap();
         let key = minted(&test, "Acme", Plan::Decisioning).await;
         World { test, names, key }
@@ -199,7 +199,7 @@ impl World {
 }
 
 async fn minted(test: &TestApp, org: &str, plan: Plan) -> Principal {
-    let minted = keys::mint(&test.app.db, &test.app.clock, &wish(org, plan)).await.unwrap();
+    let minted = keys::mint(&test.app.db, &test.app.clock, &options(org, plan)).await.unwrap();
     let org_id: i64 = sqlx::query_scalar("select org_id from api_key where id = $1")
         .bind(minted.id)
         .fetch_one(&test.app.db.pool)

@@ -6,7 +6,7 @@
 //! Format v2 travels as `v2;<key id>;<unix seconds>;<nonce>;<sha256 hex of the body>;<hex mac>`. The MAC covers method, target,
 //! seconds, nonce, the body's digest, the principal and every forwarded header ([`super::forwarded`]), but not the body itself. So the
 //! origin checks format, key, age, MAC and nonce before it reads a byte of the body ([`Assertion::verify_head`]), and afterwards
-//! compares the body with the signed digest ([`Vouched::check_body`]).
+//! compares the body with the signed digest ([`VerifiedHead::check_body`]).
 //!
 //! Format v1 covers no forwarded header and can be verified only together with the body. It is accepted for one release, because
 //! during a rollout a Worker of the previous release runs beside new origins (the Worker is deployed last). The origin still signs its
@@ -261,13 +261,13 @@ impl<'a> Assertion<'a> {
         keys: &'b [AssertionKey],
         head: SignedHead<'b>,
         now_seconds: i64,
-    ) -> Result<Vouched<'b>, AssertionError> {
+    ) -> Result<VerifiedHead<'b>, AssertionError> {
         let key = self.key(keys)?;
         if now_seconds.saturating_sub(self.seconds).unsigned_abs() > MAX_SKEW_SECONDS.unsigned_abs() {
             return Err(AssertionError::Expired);
         }
         self.verify_mac(key, &head)?;
-        Ok(Vouched { assertion: self, key, head })
+        Ok(VerifiedHead { assertion: self, key, head })
     }
 
     /// The key that signed `head`, whatever the assertion's age; `None` for v1, which cannot be verified without the body. It lets an
@@ -307,14 +307,14 @@ impl<'a> Assertion<'a> {
 
 /// A verified head whose body is still to be checked.
 #[derive(Debug)]
-pub struct Vouched<'a> {
+pub struct VerifiedHead<'a> {
     assertion: &'a Assertion<'a>,
     key: &'a AssertionKey,
     head: SignedHead<'a>,
 }
 
-impl<'a> Vouched<'a> {
-    /// Whether the MAC is verified, so that the nonce may be recorded as used. In v1 that is so only after [`Vouched::check_body`].
+impl<'a> VerifiedHead<'a> {
+    /// Whether the MAC is verified, so that the nonce may be recorded as used. In v1 that is so only after [`VerifiedHead::check_body`].
     pub const fn is_proven(&self) -> bool {
         self.assertion.body.is_some()
     }

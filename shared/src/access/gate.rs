@@ -91,7 +91,7 @@ pub fn spent(verdict: &Verdict, now_seconds: i64) -> ApiError {
 }
 
 /// The rate-limit headers of an answer, by lower-case name.
-pub fn metered_headers(verdict: &Verdict) -> Vec<(&'static str, String)> {
+pub fn rate_limit_headers(verdict: &Verdict) -> Vec<(&'static str, String)> {
     let Allowance { limit, remaining, reset } = verdict.allowance;
     let mut all = Vec::with_capacity(6);
     all.push((headers::RATE_LIMIT, limit.to_string()));
@@ -182,11 +182,11 @@ mod tests {
         let allowance = Allowance { limit: 40, remaining: 39, reset: 60 };
         let alone = Verdict { admitted: true, allowance, subclient: None, daily: false, of_neighbourhood: false };
         assert_eq!(
-            metered_headers(&alone).into_iter().map(|(_, value)| value).collect::<Vec<_>>(),
+            rate_limit_headers(&alone).into_iter().map(|(_, value)| value).collect::<Vec<_>>(),
             ["40", "39", "60", "60s"]
         );
         let shared = Verdict { subclient: Some(Allowance { limit: 10, remaining: 9, reset: 60 }), ..alone };
-        let names: Vec<_> = metered_headers(&shared).into_iter().map(|(name, _)| name).collect();
+        let names: Vec<_> = rate_limit_headers(&shared).into_iter().map(|(name, _)| name).collect();
         assert_eq!(names[4..], ["x-ratelimit-subclient-limit", "x-ratelimit-subclient-remaining"]);
     }
 }

@@ -16,18 +16,18 @@ pub const EDGE: &str = "{\"kind\":\"edge\"}";
 /// The signed caller of the origin's own messages.
 pub const ORIGIN: &str = "{\"kind\":\"origin\"}";
 
-/// Path on the origin's edge listener: looks up a key. [`KeyQuestion`] → [`KeyFinding`].
-pub const KEY_QUESTION: &str = "/__edge/keys";
+/// Path on the origin's edge listener: looks up a key. [`KeyLookup`] → [`KeyLookupResponse`].
+pub const KEY_LOOKUP_PATH: &str = "/__edge/keys";
 /// Path on the origin's edge listener: reports usage. [`UsageBatch`] → 204.
 pub const USAGE: &str = "/__edge/usage";
 /// Path on the origin's edge listener: checks that the origin is reachable, without a database access. GET → 204.
 pub const ALIVE: &str = "/__edge/alive";
 /// Path on the origin's edge listener: reports how many requests the edge answered without the origin. [`EdgeAnswers`] → 204.
 pub const EDGE_ANSWERS: &str = "/__edge/answers";
-/// Path at the edge: announces a changed key. [`KeyNews`] → 204 once no isolate can use the older record.
-pub const KEY_NEWS: &str = "/__origin/keys";
-/// Path at the edge: announces changed facts. [`TagNews`] → 204 once no isolate serves an older cached response as current.
-pub const TAG_NEWS: &str = "/__origin/tags";
+/// Path at the edge: announces a changed key. [`KeyUpdate`] → 204 once no isolate can use the older record.
+pub const KEY_UPDATE_PATH: &str = "/__origin/keys";
+/// Path at the edge: announces changed facts. [`TagInvalidation`] → 204 once no isolate serves an older cached response as current.
+pub const TAG_INVALIDATION_PATH: &str = "/__origin/tags";
 
 /// Largest body of a message, in bytes. The largest message is a usage batch: one day with one row for each endpoint.
 pub const MESSAGE_BYTES: usize = 64 * 1024;
@@ -40,12 +40,12 @@ pub const RESERVATION: &str = "reserved:";
 pub const RECORD_LEASE_SECONDS: i64 = 30;
 
 /// How long after its last confirmation a record may be used while the origin is unreachable, in seconds. This applies only to keys
-/// whose changes are sent to the edge until acknowledged ([`KeyFinding::told`]): the edge then knows every acknowledged revocation.
-pub const RECORD_KEPT_SECONDS: i64 = 12 * 3_600;
+/// whose changes are sent to the edge until acknowledged ([`KeyLookupResponse::told`]): the edge then knows every acknowledged revocation.
+pub const RECORD_FALLBACK_SECONDS: i64 = 12 * 3_600;
 
 /// A look-up of a key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct KeyQuestion {
+pub struct KeyLookup {
     pub digest: KeyDigest,
     /// The first characters of the key's text, by which the origin finds an older row that has no digest yet.
     pub shown: String,
@@ -56,7 +56,7 @@ pub struct KeyQuestion {
 /// The result of a key look-up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "answer", rename_all = "snake_case")]
-pub enum KeyAnswer {
+pub enum KeyLookupResult {
     /// The key exists; it may be revoked.
     Known { record: KeyRecord },
     /// The key does not exist.
@@ -65,26 +65,26 @@ pub enum KeyAnswer {
     TextNeeded,
 }
 
-/// [`KeyAnswer`] as the origin sends it.
+/// [`KeyLookupResult`] as the origin sends it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct KeyFinding {
+pub struct KeyLookupResponse {
     #[serde(flatten)]
-    pub answer: KeyAnswer,
+    pub answer: KeyLookupResult,
     /// Whether every change of this key is sent to the edge until acknowledged. Older releases do not send this field.
     #[serde(default)]
     pub told: bool,
 }
 
-impl From<KeyAnswer> for KeyFinding {
+impl From<KeyLookupResult> for KeyLookupResponse {
     /// An answer without the promise to send later changes.
-    fn from(answer: KeyAnswer) -> Self {
-        KeyFinding { answer, told: false }
+    fn from(answer: KeyLookupResult) -> Self {
+        KeyLookupResponse { answer, told: false }
     }
 }
 
 /// A change of a key, which the edge applies at once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct KeyNews {
+pub struct KeyUpdate {
     pub digest: KeyDigest,
     /// The key's state after the change.
     pub record: KeyRecord,
@@ -92,7 +92,7 @@ pub struct KeyNews {
 
 /// Changed facts: cached responses of older tag versions must be revalidated before they are served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TagNews {
+pub struct TagInvalidation {
     /// The newest versions of the changed tags.
     pub versions: TagVersions,
 }
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn message_paths_are_not_public_routes() {
-        for path in [KEY_QUESTION, USAGE, EDGE_ANSWERS, ALIVE, KEY_NEWS, TAG_NEWS] {
+        for path in [KEY_LOOKUP_PATH, USAGE, EDGE_ANSWERS, ALIVE, KEY_UPDATE_PATH, TAG_INVALIDATION_PATH] {
             let public = crate::route::match_route(Some(crate::route::Method::Post), path);
             assert!(matches!(public, crate::route::Matching::NotFound), "{path}");
         }
@@ -179,20 +179,20 @@ mod tests {
             r#"{"id":1,"org_id":2,"plan":"data","rpm":300,"shared":false,"active":true,"version":5,"burst":9}"#;
         assert_eq!(serde_json::from_str::<KeyRecord>(record).unwrap().version, 5);
         let answer = alloc::format!(r#"{{"answer":"known","record":{record},"as_of":7}}"#);
-        assert!(matches!(serde_json::from_str(&answer).unwrap(), KeyAnswer::Known { record } if record.version == 5));
-        let finding: KeyFinding = serde_json::from_str(&answer).unwrap();
+        assert!(matches!(serde_json::from_str(&answer).unwrap(), KeyLookupResult::Known { record } if record.version == 5));
+        let finding: KeyLookupResponse = serde_json::from_str(&answer).unwrap();
         assert!(!finding.told, "an older release makes no promise");
-        let told = serde_json::to_string(&KeyFinding { told: true, ..finding.clone() }).unwrap();
-        assert_eq!(serde_json::from_str::<KeyAnswer>(&told).unwrap(), finding.answer, "as the old release reads it");
-        assert!(serde_json::from_str::<KeyFinding>(&told).unwrap().told);
+        let told = serde_json::to_string(&KeyLookupResponse { told: true, ..finding.clone() }).unwrap();
+        assert_eq!(serde_json::from_str::<KeyLookupResult>(&told).unwrap(), finding.answer, "as the old release reads it");
+        assert!(serde_json::from_str::<KeyLookupResponse>(&told).unwrap().told);
         let digest = KeyDigest::of("x").to_hex();
         let news = alloc::format!(r#"{{"digest":"{digest}","record":{record},"why":"rotation"}}"#);
-        assert_eq!(serde_json::from_str::<KeyNews>(&news).unwrap().record.rpm, 300);
+        assert_eq!(serde_json::from_str::<KeyUpdate>(&news).unwrap().record.rpm, 300);
         let tags = r#"{"versions":"events=7","since":"2026-11-21"}"#;
-        assert_eq!(serde_json::from_str::<TagNews>(tags).unwrap().versions, TagVersions::parse("events=7"));
+        assert_eq!(serde_json::from_str::<TagInvalidation>(tags).unwrap().versions, TagVersions::parse("events=7"));
         let question =
             alloc::format!(r#"{{"digest":"{digest}","shown":"pk_live_0123","text":null,"network":"2001:db8::"}}"#);
-        assert_eq!(serde_json::from_str::<KeyQuestion>(&question).unwrap().shown, "pk_live_0123");
+        assert_eq!(serde_json::from_str::<KeyLookup>(&question).unwrap().shown, "pk_live_0123");
         let row = r#"{"day":20778,"endpoint":"GET /v1/vaults","served":3,"throttled":0,"last_seen":1,"copies":2}"#;
         let batch =
             alloc::format!(r#"{{"digest":"{digest}","source":"s","sequence":1,"through":60,"rows":[{row}],"of":"a"}}"#);
@@ -221,11 +221,11 @@ mod tests {
 
     #[test]
     fn a_message_reads_back_as_written() {
-        let question = KeyQuestion { digest: KeyDigest::of("x"), shown: "pk_live_0123".into(), text: None };
+        let question = KeyLookup { digest: KeyDigest::of("x"), shown: "pk_live_0123".into(), text: None };
         let text = serde_json::to_string(&question).unwrap();
-        assert_eq!(serde_json::from_str::<KeyQuestion>(&text).unwrap(), question);
-        let news = TagNews { versions: TagVersions::parse("events=7") };
+        assert_eq!(serde_json::from_str::<KeyLookup>(&text).unwrap(), question);
+        let news = TagInvalidation { versions: TagVersions::parse("events=7") };
         assert_eq!(serde_json::to_string(&news).unwrap(), "{\"versions\":\"events=7\"}");
-        assert_eq!(serde_json::to_string(&KeyAnswer::TextNeeded).unwrap(), "{\"answer\":\"text_needed\"}");
+        assert_eq!(serde_json::to_string(&KeyLookupResult::TextNeeded).unwrap(), "{\"answer\":\"text_needed\"}");
     }
 }

@@ -19,7 +19,7 @@ pub mod spray;
 pub mod trusted_proxies;
 
 pub use answer_signature::{AnswerError, AnswerHead, SIGNED, signed_headers};
-pub use assertion::{Assertion, AssertionError, AssertionKey, BodyDigest, SignedHead, SignedRequest, Vouched};
+pub use assertion::{Assertion, AssertionError, AssertionKey, BodyDigest, SignedHead, SignedRequest, VerifiedHead};
 pub use client_net::{ClientNet, Neighbourhood};
 pub use cors::FirstParty;
 pub use credential::{KeyDigest, Presented};

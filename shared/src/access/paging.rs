@@ -8,7 +8,7 @@ use crate::wire::page::PageRequest;
 use alloc::format;
 
 /// Rows at the start of a list that callers without a key may read.
-pub const KEYLESS_ROWS: u64 = 200;
+pub const MAX_ROWS_WITHOUT_KEY: u64 = 200;
 
 /// Checks that the caller may read the rows that the query selects. Routes without pages admit every query.
 pub fn admit_query(principal: &Principal, route: &Route, query: &Query) -> Result<(), ApiError> {
@@ -18,7 +18,7 @@ pub fn admit_query(principal: &Principal, route: &Route, query: &Query) -> Resul
     }
 }
 
-/// Whether the query selects rows beyond [`KEYLESS_ROWS`], so that the answer with a key has more rows than the one without.
+/// Whether the query selects rows beyond [`MAX_ROWS_WITHOUT_KEY`], so that the answer with a key has more rows than the one without.
 pub fn is_longer_with_key(route: &Route, query: &Query) -> bool {
     let rows = route.pages.and_then(|pages| pages.rows(query));
     rows.is_some_and(|(offset, rows)| is_more_with_key(offset, rows))
@@ -31,16 +31,16 @@ pub fn admit(principal: &Principal, page: PageRequest) -> Result<PageRequest, Ap
 
 /// How many of the `rows` rows from `offset` the caller may read, or an error that says they need a key.
 ///
-/// Without a key, a page that starts within [`KEYLESS_ROWS`] is cut at that row, and a later page is refused.
+/// Without a key, a page that starts within [`MAX_ROWS_WITHOUT_KEY`] is cut at that row, and a later page is refused.
 pub fn admit_rows(principal: &Principal, offset: u64, rows: u64) -> Result<u64, ApiError> {
     if !principal.is_keyless() {
         return Ok(rows);
     }
-    match KEYLESS_ROWS.saturating_sub(offset) {
+    match MAX_ROWS_WITHOUT_KEY.saturating_sub(offset) {
         0 => Err(ApiError::new(
             ErrorCode::Forbidden,
             format!(
-                "without an API key, only the first {KEYLESS_ROWS} rows of a list can be read; send a key, or narrow the list \
+                "without an API key, only the first {MAX_ROWS_WITHOUT_KEY} rows of a list can be read; send a key, or narrow the list \
                  with filters"
             ),
         )),
@@ -50,7 +50,7 @@ pub fn admit_rows(principal: &Principal, offset: u64, rows: u64) -> Result<u64, 
 
 /// Whether a caller with a key gets more of the `rows` rows from `offset` than one without.
 fn is_more_with_key(offset: u64, rows: u64) -> bool {
-    offset.saturating_add(rows) > KEYLESS_ROWS
+    offset.saturating_add(rows) > MAX_ROWS_WITHOUT_KEY
 }
 
 /// How far back a caller without a key may ask for changes, in days.

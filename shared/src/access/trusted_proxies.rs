@@ -1,6 +1,6 @@
 //! Trusted proxies: the peers whose `X-Forwarded-For` header is used to find the caller's address. Operators configure their blocks.
 
-use crate::push::address::{Cidr, CidrError, hold_everybody};
+use crate::push::address::{Cidr, CidrError, covers_public_internet};
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
@@ -26,8 +26,8 @@ impl TrustedProxies {
     }
 
     /// Whether the blocks cover all public IPv4 or all public IPv6 addresses. Callers could then choose the address they are counted by.
-    pub fn believe_everybody(&self) -> bool {
-        hold_everybody(&self.0)
+    pub fn trusts_everyone(&self) -> bool {
+        covers_public_internet(&self.0)
     }
 
     /// Whether `peer` is a trusted proxy.
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn a_list_that_trusts_everybody_is_detected_however_it_is_split_into_blocks() {
-        let everybody = |list: &str| TrustedProxies::parse(list).unwrap().believe_everybody();
+        let everybody = |list: &str| TrustedProxies::parse(list).unwrap().trusts_everyone();
         for list in [
             "0.0.0.0/0",
             "::/0",

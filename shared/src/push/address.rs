@@ -232,7 +232,7 @@ const CALLERS: [(IpAddr, IpAddr); 2] = [
 ];
 
 /// Whether the blocks together cover every internet client of IPv4, or of IPv6.
-pub fn hold_everybody(blocks: &[Cidr]) -> bool {
+pub fn covers_public_internet(blocks: &[Cidr]) -> bool {
     CALLERS.into_iter().any(|(from, to)| {
         let of_family = blocks.iter().filter(|block| block.network.is_ipv4() == from.is_ipv4());
         let mut spans: Vec<(u128, u128)> = of_family.map(Cidr::span).collect();

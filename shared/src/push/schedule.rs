@@ -75,16 +75,16 @@ named_enum! {
 
 /// Result of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum AttemptOutcome {
     /// The receiver answered with a 2xx status.
     Delivered,
     Failed(Failure),
 }
 
-impl Outcome {
+impl AttemptOutcome {
     /// Result for a response status.
     pub const fn of_status(status: u16) -> Self {
-        if status >= 200 && status <= 299 { Outcome::Delivered } else { Outcome::Failed(Failure::Status) }
+        if status >= 200 && status <= 299 { AttemptOutcome::Delivered } else { AttemptOutcome::Failed(Failure::Status) }
     }
 }
 
@@ -111,11 +111,11 @@ impl Delivery {
     }
 
     /// The state after `attempt` ended with `outcome` at `now`.
-    pub fn after(attempt: Attempt, outcome: Outcome, now: Timestamp) -> Self {
+    pub fn after(attempt: Attempt, outcome: AttemptOutcome, now: Timestamp) -> Self {
         match (outcome, attempt.next()) {
-            (Outcome::Delivered, _) => Delivery::Delivered,
-            (Outcome::Failed(_), Some((attempt, delay))) => Delivery::Pending { attempt, due: now.plus_seconds(delay) },
-            (Outcome::Failed(_), None) => Delivery::FailedTerminal,
+            (AttemptOutcome::Delivered, _) => Delivery::Delivered,
+            (AttemptOutcome::Failed(_), Some((attempt, delay))) => Delivery::Pending { attempt, due: now.plus_seconds(delay) },
+            (AttemptOutcome::Failed(_), None) => Delivery::FailedTerminal,
         }
     }
 
@@ -143,7 +143,7 @@ mod tests {
     use alloc::vec::Vec;
 
     const START: Timestamp = Timestamp::from_seconds(1_795_219_200);
-    const REFUSED: Outcome = Outcome::Failed(Failure::DeliveryError);
+    const REFUSED: AttemptOutcome = AttemptOutcome::Failed(Failure::DeliveryError);
 
     #[test]
     fn there_are_six_attempts_at_the_stated_delays() {
@@ -152,7 +152,7 @@ mod tests {
             waited.push((attempt.get(), due.seconds_since(now)));
             // A hanging receiver uses the full timeout; the delay starts after it.
             now = due.plus_seconds(TIMEOUT_SECONDS);
-            delivery = Delivery::after(attempt, Outcome::Failed(Failure::Timeout), now);
+            delivery = Delivery::after(attempt, AttemptOutcome::Failed(Failure::Timeout), now);
         }
         assert_eq!(waited, [(1, 0), (2, 10), (3, 60), (4, 300), (5, 1_800), (6, 7_200)]);
         assert_eq!(delivery.status().as_str(), "failed_terminal");
@@ -163,10 +163,10 @@ mod tests {
         for number in 1..=ATTEMPTS {
             let attempt = Attempt::new(number).unwrap();
             for status in [200, 202, 204, 299] {
-                assert_eq!(Delivery::after(attempt, Outcome::of_status(status), START), Delivery::Delivered);
+                assert_eq!(Delivery::after(attempt, AttemptOutcome::of_status(status), START), Delivery::Delivered);
             }
             for status in [0, 100, 199, 300, 301, 308, 400, 410, 429, 500, 600, u16::MAX] {
-                let after = Delivery::after(attempt, Outcome::of_status(status), START);
+                let after = Delivery::after(attempt, AttemptOutcome::of_status(status), START);
                 assert_ne!(after, Delivery::Delivered, "{status}");
                 assert_eq!(after == Delivery::FailedTerminal, number == ATTEMPTS, "{status} at {number}");
             }

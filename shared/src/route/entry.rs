@@ -5,7 +5,7 @@ use super::family::RateLimitClass;
 use super::fold::Fold;
 use super::pages::Pages;
 use super::param::Param;
-use super::row::{Access, Body, Cache, Door, Method};
+use super::row::{Access, Body, Cache, Listeners, Method};
 use super::table::RouteId;
 use super::tag::Tag;
 use crate::wire::error::ErrorCode;
@@ -32,7 +32,7 @@ pub struct Route {
     /// the past are still served: published events, a basket version by its id, and results of backtests.
     pub scores: bool,
     /// The origin's listeners that serve it.
-    pub door: Door,
+    pub listeners: Listeners,
     /// The request body that it accepts.
     pub body: Body,
     /// The paging parameters, if callers without a key reach only the first rows.
@@ -58,7 +58,7 @@ impl Route {
     }
 
     /// Whether responses state the platform's fail-safe mode when it is not `normal`.
-    pub fn tells_fail_safe(&self) -> bool {
+    pub fn states_fail_safe_mode(&self) -> bool {
         self.scores || matches!(self.family, RateLimitClass::Status | RateLimitClass::Health)
     }
 
@@ -79,7 +79,7 @@ impl Route {
 }
 
 /// Whether a path belongs to the graph routes, which exist only if the graph feature is enabled.
-pub fn is_of_graph(path: &str) -> bool {
+pub fn is_graph_path(path: &str) -> bool {
     path.starts_with("/v1/graph/")
 }
 

@@ -29,14 +29,14 @@ pub mod typed;
 pub mod unknown;
 
 pub use deprecation::Deprecated;
-pub use entry::{Route, Row, is_of_graph};
+pub use entry::{Route, Row, is_graph_path};
 pub use family::RateLimitClass;
 pub use fold::Fold;
 pub use matching::{Found, Matching, match_route};
 pub use pages::Pages;
 pub use param::{Kind, OnInvalid, OnOverflow, Param};
 pub use query::Query;
-pub use row::{Access, Body, Cache, Door, Method};
+pub use row::{Access, Body, Cache, Listeners, Method};
 pub use row_query::{RowQuery, reads};
 pub use table::{ROUTES, RouteId, params, routes};
 pub use tag::{Tag, TagVersions};

@@ -56,7 +56,7 @@ pub enum Kind {
         /// Maximum length, in characters.
         max: usize,
     },
-    /// Text that the route itself interprets: it is accepted unchanged, even if it is empty. At most [`VERBATIM`] characters and one more are
+    /// Text that the route itself interprets: it is accepted unchanged, even if it is empty. At most [`MAX_VERBATIM_CHARS`] characters and one more are
     /// kept; the extra character shows that the text was longer.
     Verbatim,
     /// An ISO 8601 instant.
@@ -64,7 +64,7 @@ pub enum Kind {
 }
 
 /// Maximum length of a meaningful verbatim text, in characters.
-pub const VERBATIM: usize = 64;
+pub const MAX_VERBATIM_CHARS: usize = 64;
 
 /// The registry in which the names of a filter are looked up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,7 +111,7 @@ pub struct Param {
     /// The value when it is absent.
     pub default: Default,
     /// Handling of values that are not accepted.
-    pub misfit: OnInvalid,
+    pub on_invalid: OnInvalid,
     /// Regular expression of the texts that the route accepts ([`crate::model::spelling`]), for the OpenAPI document. The handler checks the text.
     pub pattern: Option<&'static str>,
     /// The registry in which the names of this filter are looked up, if unknown names are reported to the caller.
@@ -129,7 +129,7 @@ impl Param {
             aliases: &[],
             kind,
             default: Default::Absent,
-            misfit: OnInvalid::Reject,
+            on_invalid: OnInvalid::Reject,
             pattern: None,
             registry: None,
             former: &[],
@@ -252,12 +252,12 @@ impl Param {
 
     /// Ignores values that are not accepted, as if the parameter were absent.
     pub const fn or_ignored(self) -> Self {
-        Param { misfit: OnInvalid::Ignore, ..self }
+        Param { on_invalid: OnInvalid::Ignore, ..self }
     }
 
     /// Lets values that are not accepted match nothing.
     pub const fn or_nothing(self) -> Self {
-        Param { misfit: OnInvalid::SelectsNothing, ..self }
+        Param { on_invalid: OnInvalid::SelectsNothing, ..self }
     }
 
     /// Whether `name` is the name or an alias of this parameter.

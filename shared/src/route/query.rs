@@ -4,7 +4,7 @@
 //! `strict=true` they are refused. An error lists every fault of the query.
 
 use super::bounds::LIST_NAMES;
-use super::param::{Default, Kind, OnInvalid, OnOverflow, Param, VERBATIM, Value};
+use super::param::{Default, Kind, OnInvalid, OnOverflow, Param, MAX_VERBATIM_CHARS, Value};
 use super::unknown::{Ignored, STRICT};
 use crate::wire::error::{ApiError, Detail, ErrorCode, In};
 use crate::wire::{Timestamp, percent};
@@ -68,7 +68,7 @@ impl Query {
                 None => faults.push(fault(param, "is not percent-encoded UTF-8")),
                 Some(value) => match read(param, &value) {
                     Ok(value) => *slot = value,
-                    Err(detail) => match param.misfit {
+                    Err(detail) => match param.on_invalid {
                         OnInvalid::Reject => faults.push(detail),
                         OnInvalid::Ignore => {}
                         OnInvalid::SelectsNothing => *slot = Some(Value::Nothing),
@@ -258,7 +258,7 @@ fn read(param: &Param, text: &str) -> Result<Option<Value>, Detail> {
                 _ => refuse(format!("may list at most {LIST_NAMES} values")),
             }
         }
-        Kind::Verbatim => Ok(Some(Value::Text(verbatim.chars().take(VERBATIM.saturating_add(1)).collect()))),
+        Kind::Verbatim => Ok(Some(Value::Text(verbatim.chars().take(MAX_VERBATIM_CHARS.saturating_add(1)).collect()))),
         Kind::Text { max } => {
             if text.chars().count() > max {
                 return refuse(format!("may have at most {max} characters"));

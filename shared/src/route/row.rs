@@ -116,7 +116,7 @@ pub enum Body {
 
 /// The origin's listeners that serve a route. The edge's public listener serves all routes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Door {
+pub enum Listeners {
     /// The edge listener only.
     Edge,
     /// The edge listener, and the relay listener for backends that connect directly.

@@ -6,7 +6,7 @@ use super::family::RateLimitClass;
 use super::fold::Fold;
 use super::pages::Pages;
 use super::param::Param;
-use super::row::{Access, Body, Cache, Door, Method};
+use super::row::{Access, Body, Cache, Listeners, Method};
 use super::rows::{
     assets_rows, baskets_rows, events_rows, graph_rows, markets_rows, push_rows, registry_rows, route_table,
     scoring_rows, security_rows, service_rows, vaults_rows,
@@ -17,7 +17,7 @@ use crate::push::schedule::LIST_LIMIT;
 use crate::wire::error::ErrorCode::*;
 use Access::{Data, Decisioning, Index, Key, Public};
 
-pub use super::rows::events::{EVENT_SORT_FIELDS, FEED_DAYS};
+pub use super::rows::events::{EVENT_SORT_FIELDS, MAX_FEED_DAYS};
 use super::rows::graph::CHECK_BODY;
 pub use super::rows::markets::{FEED_KINDS, MARKET_SORT_FIELDS};
 use super::rows::push::CREATION_BODY;

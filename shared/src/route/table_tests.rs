@@ -1,6 +1,6 @@
 //! Consistency of the route table: unique routes, unambiguous parameters, and no response cached that must not be.
 
-use super::super::entry::is_of_graph;
+use super::super::entry::is_graph_path;
 use super::super::param::OnOverflow::Clamp;
 use super::*;
 use crate::route::param::Kind;
@@ -71,7 +71,7 @@ fn every_cached_route_names_the_facts_it_depends_on() {
 
 #[test]
 fn every_graph_route_is_charged_to_a_graph_class() {
-    for route in ROUTES.iter().filter(|route| is_of_graph(route.path)) {
+    for route in ROUTES.iter().filter(|route| is_graph_path(route.path)) {
         let class =
             if route.id == RouteId::GraphCheck { RateLimitClass::GraphCheck } else { RateLimitClass::GraphRead };
         assert_eq!(route.family, class, "{}", route.path);

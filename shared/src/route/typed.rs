@@ -46,7 +46,7 @@ const fn is_read_alike(a: &Param, b: &Param) -> bool {
             | (Default::Int(_), Default::Int(_))
             | (Default::Choice(_), Default::Choice(_))
     );
-    let is_misfit = matches!(a.misfit, OnInvalid::SelectsNothing) == matches!(b.misfit, OnInvalid::SelectsNothing);
+    let is_misfit = matches!(a.on_invalid, OnInvalid::SelectsNothing) == matches!(b.on_invalid, OnInvalid::SelectsNothing);
     is_kind && is_default && is_misfit
 }
 
@@ -121,7 +121,7 @@ pub mod kinds {
         Instant<'q> -> Option<Timestamp> { Value::Instant(instant) => Some(*instant), _ => None }
         /// An inclusive upper bound in time, if given. A bound in whole milliseconds covers its whole millisecond, because responses show instants
         /// in milliseconds.
-        Until<'q> -> Option<Timestamp> { Value::Instant(instant) => Some(instant.last_shown_alike()), _ => None }
+        Until<'q> -> Option<Timestamp> { Value::Instant(instant) => Some(instant.end_of_shown_millisecond()), _ => None }
     }
 
     kinds! {

@@ -128,7 +128,7 @@ pub struct CanonicalValue {
 
 /// One deployment's contribution to the total of a day: exactly one of the fields is set.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Standing {
+pub struct Contribution {
     /// The product's figure; only at the product's first deployment.
     pub value: Option<CanonicalValue>,
     /// Why the deployment adds nothing.
@@ -199,22 +199,22 @@ impl Book {
     }
 
     /// Every deployment's contribution to the total of the day that begins at `day`, by asset id.
-    pub fn standings(&self, day: Timestamp) -> BTreeMap<i64, Standing> {
-        let mut standings = BTreeMap::new();
+    pub fn contributions(&self, day: Timestamp) -> BTreeMap<i64, Contribution> {
+        let mut contributions = BTreeMap::new();
         for deployment in &self.unmapped {
-            standings.insert(deployment.asset, Standing { value: None, exclusion: Some(unmapped(deployment)) });
+            contributions.insert(deployment.asset, Contribution { value: None, exclusion: Some(unmapped(deployment)) });
         }
         for product in self.products.values() {
             for (index, deployment) in product.deployments.iter().enumerate() {
                 let standing = match (index, product.on(day)) {
-                    (0, Ok(value)) => Standing { value: Some(value), exclusion: None },
-                    (0, Err(reason)) => Standing { value: None, exclusion: Some(reason) },
-                    _ => Standing { value: None, exclusion: Some(Exclusion::CountedOnce) },
+                    (0, Ok(value)) => Contribution { value: Some(value), exclusion: None },
+                    (0, Err(reason)) => Contribution { value: None, exclusion: Some(reason) },
+                    _ => Contribution { value: None, exclusion: Some(Exclusion::CountedOnce) },
                 };
-                standings.insert(deployment.asset, standing);
+                contributions.insert(deployment.asset, standing);
             }
         }
-        standings
+        contributions
     }
 
     /// The total of the day that begins at `day`.

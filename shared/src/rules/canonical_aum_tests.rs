@@ -37,8 +37,8 @@ fn a_product_on_two_chains_counts_once_and_an_unverified_deployment_does_not_cou
     let snapshot = book.snapshot(day(5));
     assert_eq!(snapshot.included, Part { products: 1, cents: 900 });
     assert_eq!(snapshot.excluded, BTreeMap::from([("identity_unverified".into(), 1)]));
-    let standings = book.standings(day(5));
-    let told = |asset: i64| (standings[&asset].value.as_ref().map(|value| value.cents), standings[&asset].exclusion);
+    let contributions = book.contributions(day(5));
+    let told = |asset: i64| (contributions[&asset].value.as_ref().map(|value| value.cents), contributions[&asset].exclusion);
     assert_eq!(told(1), (Some(900), None));
     assert_eq!(told(2), (None, Some(Exclusion::CountedOnce)));
     assert_eq!(told(3), (None, Some(Exclusion::IdentityUnverified)));
@@ -47,12 +47,12 @@ fn a_product_on_two_chains_counts_once_and_an_unverified_deployment_does_not_cou
 #[test]
 fn a_figure_is_carried_for_a_week_and_then_missing_never_zero() {
     let book = Book::new(vec![deployment(1, 1, Some("fund"))], vec![stated(1, 1, ISSUER, day(10), 900)]);
-    let value = |number| book.standings(day(number))[&1].clone();
+    let value = |number| book.contributions(day(number))[&1].clone();
     assert_eq!(value(10).value.map(|value| value.carried_forward), Some(false));
     let carried = value(16).value.unwrap();
     assert!(carried.carried_forward && carried.caveats.contains(&Caveat::CarriedForward));
-    assert_eq!(value(17), Standing { value: None, exclusion: Some(Exclusion::ObservationExpired) });
-    assert_eq!(value(9), Standing { value: None, exclusion: Some(Exclusion::NeverObserved) });
+    assert_eq!(value(17), Contribution { value: None, exclusion: Some(Exclusion::ObservationExpired) });
+    assert_eq!(value(9), Contribution { value: None, exclusion: Some(Exclusion::NeverObserved) });
     assert_eq!(book.snapshot(day(17)).included, Part::default());
     assert_eq!(book.snapshot(day(17)).excluded["observation_expired"], 1);
 }
@@ -64,14 +64,14 @@ fn the_best_ranked_source_is_used_and_a_disagreeing_source_is_a_caveat() {
         stated(2, 1, FEED, day(5), 1_050),
         Observation { fund_aum: None, issued: Some(5), ..stated(3, 1, ("catalog", 0), day(5), 0) },
     ];
-    let quiet = Book::new(vec![deployment(1, 1, Some("fund"))], observations[..2].to_vec()).standings(day(5));
+    let quiet = Book::new(vec![deployment(1, 1, Some("fund"))], observations[..2].to_vec()).contributions(day(5));
     let value = quiet[&1].value.as_ref().unwrap();
     assert_eq!(
         (value.cents, value.source_id.as_str(), value.observation_ids.as_slice()),
         (1_000, "issuer", &[1, 2][..])
     );
     assert!(!value.caveats.contains(&Caveat::SourcesDisagree), "a difference of exactly 5 % is no disagreement");
-    let loud = Book::new(vec![deployment(1, 1, Some("fund"))], observations).standings(day(5));
+    let loud = Book::new(vec![deployment(1, 1, Some("fund"))], observations).contributions(day(5));
     let value = loud[&1].value.as_ref().unwrap();
     assert_eq!(value.cents, 1_000, "a fund's own figure beats an issued value, whatever the rank");
     assert!(value.caveats.contains(&Caveat::SourcesDisagree));
@@ -124,9 +124,9 @@ proptest! {
         observations.reverse();
         let book = Book::new(deployments, observations);
         prop_assert_eq!(&book.snapshot(day(on)), &snapshot);
-        let standings = book.standings(day(on));
-        let rows: i64 = standings.values().filter_map(|standing| standing.value.as_ref()).map(|value| value.cents).sum();
+        let contributions = book.contributions(day(on));
+        let rows: i64 = contributions.values().filter_map(|standing| standing.value.as_ref()).map(|value| value.cents).sum();
         prop_assert_eq!(rows, snapshot.included.cents, "summing the rows gives the total");
-        prop_assert!(standings.values().all(|standing| standing.value.is_some() != standing.exclusion.is_some()));
+        prop_assert!(contributions.values().all(|standing| standing.value.is_some() != standing.exclusion.is_some()));
     }
 }

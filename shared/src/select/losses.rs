@@ -50,12 +50,12 @@ impl LossIndex {
     /// `sort`), and the total loss of all matching cases.
     pub fn select<R: Row>(&self, query: RowQuery<'_, R>) -> (Selection, Cents) {
         let (source, search) = (query.get(params::LossSource), query.get(params::TitleSearch));
-        let (severity, in_universe) = (query.get(params::LossSeverity), query.get(params::InUniverse));
+        let (severity, in_universe) = (query.get(params::LossSeverity), query.get(params::AffectsTrackedUniverse));
         let is_empty = source.is_nothing() || search.is_nothing() || severity.is_nothing() || in_universe.is_nothing();
         let Some(page) = query.page().filter(|_| !is_empty) else { return Default::default() };
         let mut conditions: Vec<Condition<'_>> = Vec::new();
         conditions.extend(source.only().map(|source| Condition::AnyOf(self.source, [source].into())));
-        if let chains @ [_, ..] = query.get(params::OneChain) {
+        if let chains @ [_, ..] = query.get(params::SecurityChains) {
             conditions.push(Condition::AnyOf(self.chain, chains.iter().map(|chain| chain.as_str()).collect()));
         }
         conditions.extend(severity.only().map(|word| Condition::AnyOf(self.severity, [word].into())));

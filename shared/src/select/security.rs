@@ -45,7 +45,7 @@ impl SecurityIndex {
     /// `sort`).
     pub fn select(&self, query: RowQuery<'_, routes::SecurityEventList>) -> Selection {
         let (source, search) = (query.get(params::LossSource), query.get(params::TitleSearch));
-        let (severity, in_universe) = (query.get(params::LossSeverity), query.get(params::InUniverse));
+        let (severity, in_universe) = (query.get(params::LossSeverity), query.get(params::AffectsTrackedUniverse));
         let published_by = query.get(params::PublishedBy);
         let is_empty = source.is_nothing()
             || search.is_nothing()
@@ -55,7 +55,7 @@ impl SecurityIndex {
         let Some(page) = query.page().filter(|_| !is_empty) else { return Selection::default() };
         let mut conditions: Vec<Condition<'_>> = Vec::new();
         conditions.extend(source.only().map(|source| Condition::AnyOf(self.source, [source].into())));
-        if let chains @ [_, ..] = query.get(params::OneChain) {
+        if let chains @ [_, ..] = query.get(params::SecurityChains) {
             conditions.push(Condition::AnyOf(self.chain, chains.iter().map(|chain| chain.as_str()).collect()));
         }
         for (word, column) in [(severity.only(), self.severity), (published_by.only(), self.published_by)] {

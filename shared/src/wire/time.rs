@@ -67,7 +67,7 @@ impl Timestamp {
     ///
     /// Most answers show instants in milliseconds that are stored in microseconds. A caller who sends such an instant back as an
     /// inclusive upper bound expects the row that showed it.
-    pub const fn last_shown_alike(self) -> Self {
+    pub const fn end_of_shown_millisecond(self) -> Self {
         if self.0.rem_euclid(1_000) == 0 { Self::from_micros(self.0.saturating_add(999)) } else { self }
     }
 
@@ -238,10 +238,10 @@ mod tests {
         fn an_inclusive_upper_bound_in_milliseconds_includes_the_row_that_showed_it(micros in RANGE) {
             let stored = Timestamp::from_micros(micros);
             let shown = Timestamp::parse(&stored.to_string()).unwrap();
-            let last = shown.last_shown_alike();
+            let last = shown.end_of_shown_millisecond();
             prop_assert!(shown <= stored && stored <= last);
             prop_assert_eq!(last.to_string(), stored.to_string());
-            prop_assert_eq!(last.last_shown_alike(), last);
+            prop_assert_eq!(last.end_of_shown_millisecond(), last);
         }
 
         #[test]

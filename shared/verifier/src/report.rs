@@ -9,7 +9,7 @@ use serde::Serialize;
 #[serde(rename_all = "camelCase")]
 pub struct Report {
     /// The overall outcome.
-    pub outcome: Outcome,
+    pub outcome: ProofOutcome,
     /// The outcome in a sentence.
     pub summary: String,
     /// The SHA-256 of the given envelope.
@@ -24,7 +24,7 @@ pub struct Report {
 /// The overall outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum ProofOutcome {
     /// Signed by a signer that was active according to the registry, and no step failed.
     Genuine,
     /// No step failed, but an input that the proof needs is missing.
@@ -98,21 +98,21 @@ impl Report {
         let proved = sealed.verification.as_ref().is_some_and(Verification::holds);
         let (outcome, summary) = match (failed, proved) {
             (0, true) => (
-                Outcome::Genuine,
+                ProofOutcome::Genuine,
                 "This decision is genuine: it was signed by a signer of the registry who was active at that time, and nothing you gave contradicts it.".to_owned(),
             ),
             (0, false) => (
-                Outcome::Unproven,
+                ProofOutcome::Unproven,
                 "Nothing contradicts this decision, but it is not proved: see below what is missing.".to_owned(),
             ),
-            (1, _) => (Outcome::Refuted, "Do not rely on this: one step fails.".to_owned()),
-            (more, _) => (Outcome::Refuted, format!("Do not rely on this: {more} steps fail.")),
+            (1, _) => (ProofOutcome::Refuted, "Do not rely on this: one step fails.".to_owned()),
+            (more, _) => (ProofOutcome::Refuted, format!("Do not rely on this: {more} steps fail.")),
         };
         Report {
             outcome,
             summary,
             decision_id: sealed.hash.to_hex(),
-            decision: sealed.decision.filter(|_| outcome != Outcome::Refuted),
+            decision: sealed.decision.filter(|_| outcome != ProofOutcome::Refuted),
             verification: sealed.verification,
             steps,
         }

@@ -4,7 +4,7 @@ use rds_shared::graph::snapshot::{Manifest, Publication};
 use rds_shared::scoring::Ppm;
 use rds_shared::wire::Timestamp;
 use rds_verifier::given::MAX_TEXT;
-use rds_verifier::report::{Outcome, Report, StepOutcome};
+use rds_verifier::report::{ProofOutcome, Report, StepOutcome};
 use rds_verifier::{Evidence, verify};
 use serde_json::{Value, json};
 
@@ -96,8 +96,8 @@ fn the_outcome_agrees_with_the_services_verification_rule() {
         ];
         assert_eq!(json!(said), vector["out"], "{}", vector["name"]);
         let holds = said == [true; 5];
-        assert_eq!(report.outcome == Outcome::Genuine, holds, "{}: {:#?}", vector["name"], report.steps);
-        assert_eq!(report.outcome == Outcome::Refuted, !holds, "{}: {:#?}", vector["name"], report.steps);
+        assert_eq!(report.outcome == ProofOutcome::Genuine, holds, "{}: {:#?}", vector["name"], report.steps);
+        assert_eq!(report.outcome == ProofOutcome::Refuted, !holds, "{}: {:#?}", vector["name"], report.steps);
         assert_eq!(report.decision.is_some(), holds, "{}", vector["name"]);
         genuine += usize::from(holds);
     }
@@ -109,7 +109,7 @@ fn a_check_with_its_request_is_fully_proved() {
     for vector in CHECKS.into_iter().flat_map(vectors) {
         let (answer, request, registry) = checked(&vector);
         let report = report(&answer, &request, &registry);
-        assert_eq!(report.outcome, Outcome::Genuine, "{}: {:#?}", vector["name"], report.steps);
+        assert_eq!(report.outcome, ProofOutcome::Genuine, "{}: {:#?}", vector["name"], report.steps);
         assert_eq!(outcomes(&report, StepOutcome::Unchecked), ["snapshot"], "{}", vector["name"]);
     }
 }
@@ -144,7 +144,7 @@ fn every_changed_member_of_an_answer_fails_the_step_it_belongs_to() {
         let mut changed = answer.clone();
         *changed.pointer_mut(pointer).unwrap() = value;
         let report = report(&changed, &request, &registry);
-        assert_eq!(report.outcome, Outcome::Refuted, "{pointer}");
+        assert_eq!(report.outcome, ProofOutcome::Refuted, "{pointer}");
         assert!(
             outcomes(&report, StepOutcome::Failed).contains(&step),
             "{pointer}: {:?}",
@@ -219,7 +219,7 @@ fn a_repeated_member_is_refused_everywhere() {
         signers: Some(registry.clone()),
         ..Evidence::default()
     };
-    assert_eq!(verify(&whole()).unwrap().outcome, Outcome::Genuine);
+    assert_eq!(verify(&whole()).unwrap().outcome, ProofOutcome::Genuine);
     let refused = |evidence: Evidence, step: &str, member: &str| {
         let report = verify(&evidence).unwrap();
         let step = report.step(step).unwrap();
@@ -271,14 +271,14 @@ fn without_a_registry_or_a_signature_nothing_is_proved_and_nothing_refuted() {
     let decision = &answer["data"]["decision"];
     let envelope = decision["envelope"].as_str().unwrap();
     let bare = verify(&Evidence { decision: envelope.to_owned(), ..Evidence::default() }).unwrap();
-    assert_eq!(bare.outcome, Outcome::Unproven);
+    assert_eq!(bare.outcome, ProofOutcome::Unproven);
     assert_eq!(outcomes(&bare, StepOutcome::Ok), ["envelope"]);
     assert_eq!(bare.decision.unwrap().id.to_hex(), decision["decisionId"].as_str().unwrap());
     let signature = decision["signature"].as_str().map(str::to_owned);
     let signed = Evidence { decision: format!(" {envelope}\n"), signature, ..Evidence::default() };
-    assert_eq!(verify(&signed).unwrap().outcome, Outcome::Unproven, "without a registry the signer is unknown");
+    assert_eq!(verify(&signed).unwrap().outcome, ProofOutcome::Unproven, "without a registry the signer is unknown");
     let known = verify(&Evidence { signers: Some(registry), ..signed }).unwrap();
-    assert_eq!(known.outcome, Outcome::Genuine, "{:#?}", known.steps);
+    assert_eq!(known.outcome, ProofOutcome::Genuine, "{:#?}", known.steps);
 }
 
 #[test]

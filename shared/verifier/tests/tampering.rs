@@ -1,7 +1,7 @@
 //! Any changed byte of the envelope and any changed bit of the signature refutes a genuine decision.
 
 use proptest::prelude::*;
-use rds_verifier::report::Outcome;
+use rds_verifier::report::ProofOutcome;
 use rds_verifier::{Evidence, verify};
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ fn genuine() -> (String, String, String, String) {
     (text("envelope"), text("signature"), text("id"), registry.to_string())
 }
 
-fn outcome(envelope: &str, signature: &str, id: Option<&str>, registry: &str) -> Outcome {
+fn outcome(envelope: &str, signature: &str, id: Option<&str>, registry: &str) -> ProofOutcome {
     let evidence = Evidence {
         decision: json!({ "envelope": envelope, "signature": signature }).to_string(),
         decision_id: id.map(str::to_owned),
@@ -34,7 +34,7 @@ proptest! {
         let place = place % bytes.len();
         bytes[place] = to;
         let changed = String::from_utf8(bytes).unwrap();
-        let expected = if changed == envelope { Outcome::Genuine } else { Outcome::Refuted };
+        let expected = if changed == envelope { ProofOutcome::Genuine } else { ProofOutcome::Refuted };
         prop_assert_eq!(outcome(&changed, &signature, Some(&id), &registry), expected);
         prop_assert_eq!(outcome(&changed, &signature, None, &registry), expected);
     }
@@ -46,7 +46,7 @@ proptest! {
             (2..132).step_by(2).map(|at| u8::from_str_radix(&signature[at..at + 2], 16).unwrap()).collect();
         bytes[place] ^= 1 << bit;
         let changed: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        prop_assert_eq!(outcome(&envelope, &format!("0x{changed}"), Some(&id), &registry), Outcome::Refuted);
+        prop_assert_eq!(outcome(&envelope, &format!("0x{changed}"), Some(&id), &registry), ProofOutcome::Refuted);
     }
 
     #[test]
@@ -57,6 +57,6 @@ proptest! {
         let report = verify(&Evidence {
             decision, signers: Some(signers.clone()), request: Some(request.clone()), snapshot: Some(request), findings: Some(signers), ..Evidence::default()
         }).unwrap();
-        prop_assert!(report.outcome != Outcome::Genuine);
+        prop_assert!(report.outcome != ProofOutcome::Genuine);
     }
 }

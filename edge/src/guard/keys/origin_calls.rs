@@ -2,7 +2,7 @@
 //! it is acknowledged.
 
 use crate::config::Config;
-use crate::exchange::{Outcome, exchange};
+use crate::exchange::{CallOutcome, exchange};
 use crate::guard::DiskFault;
 use crate::guard::keys::object::{Inner, new_source};
 use crate::guard::keys::state::SETTLING_SECONDS;
@@ -13,7 +13,7 @@ use crate::ports::NoAnswer;
 use crate::runtime::{self, ambient, calls};
 use core::time::Duration;
 use rds_shared::access::budget::{WINDOW_SECONDS, window_of};
-use rds_shared::access::link::{EDGE, KEY_QUESTION, KeyFinding, KeyQuestion, USAGE};
+use rds_shared::access::link::{EDGE, KEY_LOOKUP_PATH, KeyLookupResponse, KeyLookup, USAGE};
 use rds_shared::route::Method;
 use rds_shared::wire::RequestId;
 use serde::Serialize;
@@ -33,17 +33,17 @@ impl Inner {
     /// Looks the key up at the origin in the background, unless a look-up is in flight.
     pub(in crate::guard) fn question(self: &Rc<Self>, ask: &KeyAsk) {
         let Some(ticket) = self.question.begin() else { return };
-        let question = KeyQuestion { digest: ask.digest, shown: ask.shown.clone(), text: ask.text.clone() };
+        let question = KeyLookup { digest: ask.digest, shown: ask.shown.clone(), text: ask.text.clone() };
         let inner = Rc::clone(self);
         self.state.wait_until(async move { inner.put(question, ticket).await });
     }
 
-    async fn put(&self, question: KeyQuestion, ticket: Ticket) {
+    async fn put(&self, question: KeyLookup, ticket: Ticket) {
         let asked_at = ambient::now_millis();
-        let answered = self.post(KEY_QUESTION, &question).await;
+        let answered = self.post(KEY_LOOKUP_PATH, &question).await;
         let now = ambient::now_millis();
         let understood = match &answered {
-            Ok(answer) if answer.status == 200 => serde_json::from_slice::<KeyFinding>(&answer.body).ok(),
+            Ok(answer) if answer.status == 200 => serde_json::from_slice::<KeyLookupResponse>(&answer.body).ok(),
             _ => None,
         };
         // A storage fault shows again at the next step, so it is ignored here.
@@ -133,8 +133,8 @@ impl Inner {
         let seal = || CallStamp { now: ambient::now(), nonce: ambient::random() };
         let send = async |call: &_, limit| calls::call(&config, call, limit).await;
         match exchange(&config.assertion_key, &question, config.origin_timeout, seal, send).await {
-            Outcome::Answered(answer) => Ok(answer),
-            Outcome::None(no_answer) => Err(no_answer),
+            CallOutcome::Answered(answer) => Ok(answer),
+            CallOutcome::None(no_answer) => Err(no_answer),
             outcome => Err(NoAnswer::Unreachable(outcome.log_line().unwrap_or_default())),
         }
     }

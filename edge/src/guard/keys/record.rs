@@ -1,11 +1,11 @@
 //! A key's record as known to its Durable Object: a record is a lease, a revocation is permanent.
 //!
-//! While the origin cannot be asked, the record of a valid key may be used for [`RECORD_KEPT_SECONDS`] after its last
+//! While the origin cannot be asked, the record of a valid key may be used for [`RECORD_FALLBACK_SECONDS`] after its last
 //! confirmation, provided that the origin pushes changes to the edge until they are acknowledged. So an acknowledged revocation is
 //! always known here, and any other takes effect with the origin's first answer.
 
 use rds_shared::access::KeyRecord;
-use rds_shared::access::link::{KeyAnswer, KeyFinding, RECORD_KEPT_SECONDS, RECORD_LEASE_SECONDS};
+use rds_shared::access::link::{KeyLookupResult, KeyLookupResponse, RECORD_FALLBACK_SECONDS, RECORD_LEASE_SECONDS};
 use rds_shared::access::refused::REFUSED_SECONDS;
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,7 @@ const LEASE_MILLIS: i64 = RECORD_LEASE_SECONDS * 1_000;
 /// How long "unknown" and "text needed" are valid, and how long the origin is not asked after a failure, in milliseconds.
 const PAUSE_MILLIS: i64 = 1_000;
 /// Age up to which a record may be used while the origin cannot be asked, in milliseconds.
-const KEPT_MILLIS: i64 = RECORD_KEPT_SECONDS * 1_000;
+const KEPT_MILLIS: i64 = RECORD_FALLBACK_SECONDS * 1_000;
 /// How long after a failed look-up the origin counts as down, in milliseconds. Meanwhile callers with a usable record do not wait for it.
 const AWAY_MILLIS: i64 = 30_000;
 /// How long a refusal is valid while the origin cannot be asked, in milliseconds.
@@ -148,12 +148,12 @@ impl Known {
 
     /// Records the origin's answer, received at `now`, to a look-up sent at `asked_at`. Returns the lease to store, if it
     /// changed.
-    pub fn answered(&mut self, finding: &KeyFinding, asked_at: i64, now: i64) -> Option<Lease> {
+    pub fn answered(&mut self, finding: &KeyLookupResponse, asked_at: i64, now: i64) -> Option<Lease> {
         self.failed_at = None;
         self.refusal = None;
         let told = finding.told;
         match &finding.answer {
-            KeyAnswer::Known { record } => match self.lease {
+            KeyLookupResult::Known { record } => match self.lease {
                 Some(held) if !held.record.active => None,
                 Some(held) if held.record.version == record.version => {
                     // Same version, other limits: a release of the origin changed a plan's default.
@@ -169,14 +169,14 @@ impl Known {
                     self.lease
                 }
             },
-            KeyAnswer::Unknown => {
+            KeyLookupResult::Unknown => {
                 self.refusal = Some((Refusal::Unknown, now));
                 // The origin no longer knows the key, so its lease ends now.
                 let held = self.lease.filter(|held| held.record.active)?;
                 self.lease = Some(Lease { asked_at: 0, ..held });
                 self.lease
             }
-            KeyAnswer::TextNeeded => {
+            KeyLookupResult::TextNeeded => {
                 self.refusal = Some((Refusal::TextNeeded, now));
                 None
             }
@@ -224,7 +224,7 @@ mod tests {
 
     fn known(version: i64, asked_at: i64) -> Known {
         let mut known = Known::default();
-        assert!(known.answered(&KeyAnswer::Known { record: record(version) }.into(), asked_at, asked_at + 5).is_some());
+        assert!(known.answered(&KeyLookupResult::Known { record: record(version) }.into(), asked_at, asked_at + 5).is_some());
         known
     }
 
@@ -266,7 +266,7 @@ mod tests {
     fn an_unknown_key_is_looked_up_again_after_a_second() {
         let mut known = Known::default();
         assert_eq!(known.standing(T, false), KeyStatus::Ask);
-        assert_eq!(known.answered(&KeyAnswer::Unknown.into(), T, T + 3), None, "nothing is stored for it");
+        assert_eq!(known.answered(&KeyLookupResult::Unknown.into(), T, T + 3), None, "nothing is stored for it");
         assert_eq!(known.standing(T + 1_002, false), KeyStatus::Rejected);
         assert_eq!(known.standing(T + 1_003, false), KeyStatus::Ask);
     }
@@ -274,10 +274,10 @@ mod tests {
     #[test]
     fn a_key_whose_text_is_needed_becomes_an_ordinary_key() {
         let mut known = Known::default();
-        known.answered(&KeyAnswer::TextNeeded.into(), T, T);
+        known.answered(&KeyLookupResult::TextNeeded.into(), T, T);
         assert_eq!(known.standing(T + 10, false), KeyStatus::TextNeeded);
         assert_eq!(known.standing(T + 10, true), KeyStatus::Ask);
-        known.answered(&KeyAnswer::Known { record: record(1) }.into(), T + 10, T + 20);
+        known.answered(&KeyLookupResult::Known { record: record(1) }.into(), T + 10, T + 20);
         assert_eq!(known.standing(T + 30, false), KeyStatus::Live { record: record(1), refresh: false });
     }
 
@@ -287,10 +287,10 @@ mod tests {
         let revoked = KeyRecord { active: false, ..record(2) };
         assert!(known.told(revoked, T + 60).is_some());
         for answer in [
-            KeyAnswer::Known { record: record(1) },
-            KeyAnswer::Known { record: record(3) },
-            KeyAnswer::Unknown,
-            KeyAnswer::TextNeeded,
+            KeyLookupResult::Known { record: record(1) },
+            KeyLookupResult::Known { record: record(3) },
+            KeyLookupResult::Unknown,
+            KeyLookupResult::TextNeeded,
         ] {
             assert_eq!(known.answered(&answer.clone().into(), T + 50, T + 200), None, "{answer:?}");
             assert_eq!(known.standing(T + 201, true), KeyStatus::Rejected);
@@ -303,7 +303,7 @@ mod tests {
         let mut known = known(1, T);
         let news = KeyRecord { rpm: 900, ..record(2) };
         assert!(known.told(news, T + 25_005).is_some());
-        assert_eq!(known.answered(&KeyAnswer::Known { record: record(1) }.into(), T + 25_000, T + 25_010), None);
+        assert_eq!(known.answered(&KeyLookupResult::Known { record: record(1) }.into(), T + 25_000, T + 25_010), None);
         assert_eq!(known.standing(T + 29_999, false), KeyStatus::Live { record: news, refresh: true });
         assert_eq!(known.standing(T + 30_000, false), KeyStatus::Ask);
         assert!(known.told(record(2), T + 30_000).is_none(), "a repeated update changes nothing");
@@ -312,7 +312,7 @@ mod tests {
     #[test]
     fn after_a_restore_of_the_origin_its_older_record_counts_once_the_lease_is_over() {
         let mut known = known(50, T);
-        let older = KeyAnswer::Known { record: record(40) }.into();
+        let older = KeyLookupResult::Known { record: record(40) }.into();
         assert_eq!(known.answered(&older, T + 20_000, T + 20_010), None, "the lease still runs");
         assert!(known.answered(&older, T + 30_000, T + 30_010).is_some());
         assert_eq!(known.standing(T + 30_020, false), KeyStatus::Live { record: record(40), refresh: false });
@@ -322,7 +322,7 @@ mod tests {
     fn an_answer_older_than_a_pushed_update_never_counts() {
         let mut known = known(1, T);
         assert!(known.told(record(2), T + 40_005).is_some());
-        assert_eq!(known.answered(&KeyAnswer::Known { record: record(1) }.into(), T + 40_000, T + 40_010), None);
+        assert_eq!(known.answered(&KeyLookupResult::Known { record: record(1) }.into(), T + 40_000, T + 40_010), None);
         assert_eq!(known.standing(T + 40_011, false), KeyStatus::Ask);
     }
 
@@ -330,14 +330,14 @@ mod tests {
     fn a_plans_new_default_reaches_a_key_that_did_not_change() {
         let mut known = known(1, T);
         let raised = KeyRecord { rpm: 400, ..record(1) };
-        assert!(known.answered(&KeyAnswer::Known { record: raised }.into(), T + 20_000, T + 20_010).is_some());
+        assert!(known.answered(&KeyLookupResult::Known { record: raised }.into(), T + 20_000, T + 20_010).is_some());
         assert_eq!(known.standing(T + 20_020, false), KeyStatus::Live { record: raised, refresh: false });
     }
 
     #[test]
     fn a_key_that_the_origin_has_forgotten_is_rejected_and_asked_for_again() {
         let mut known = known(1, T);
-        assert!(known.answered(&KeyAnswer::Unknown.into(), T + 20_000, T + 20_010).is_some());
+        assert!(known.answered(&KeyLookupResult::Unknown.into(), T + 20_000, T + 20_010).is_some());
         assert_eq!(known.standing(T + 20_020, false), KeyStatus::Rejected);
         assert_eq!(known.standing(T + 21_010, false), KeyStatus::Ask);
     }

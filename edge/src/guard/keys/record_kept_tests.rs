@@ -1,7 +1,7 @@
 //! How a key's Durable Object judges keys while the origin cannot be asked.
 
 use crate::guard::keys::record::{KeyStatus, Known};
-use rds_shared::access::link::{KeyAnswer, KeyFinding};
+use rds_shared::access::link::{KeyLookupResult, KeyLookupResponse};
 use rds_shared::access::{KeyRecord, Plan};
 
 const T: i64 = 1_795_219_200_000;
@@ -13,7 +13,7 @@ fn record(version: i64) -> KeyRecord {
 /// A key whose changes are not pushed to the edge, confirmed at `T`.
 fn not_pushed() -> Known {
     let mut known = Known::default();
-    assert!(known.answered(&KeyAnswer::Known { record: record(1) }.into(), T, T + 5).is_some());
+    assert!(known.answered(&KeyLookupResult::Known { record: record(1) }.into(), T, T + 5).is_some());
     known
 }
 
@@ -22,7 +22,7 @@ const HOUR: i64 = 3_600_000;
 /// A key whose changes are pushed to the edge, confirmed at `T`.
 fn pushed() -> Known {
     let mut known = Known::default();
-    let finding = KeyFinding { answer: KeyAnswer::Known { record: record(1) }, told: true };
+    let finding = KeyLookupResponse { answer: KeyLookupResult::Known { record: record(1) }, told: true };
     assert!(known.answered(&finding, T, T + 5).is_some());
     known
 }
@@ -64,11 +64,11 @@ fn an_unknown_revocation_takes_effect_with_the_origins_first_answer() {
     let mut known = pushed();
     known.unanswered(T + 60_000);
     let revoked = KeyRecord { active: false, ..record(2) };
-    let finding = KeyFinding { answer: KeyAnswer::Known { record: revoked }, told: true };
+    let finding = KeyLookupResponse { answer: KeyLookupResult::Known { record: revoked }, told: true };
     assert!(known.answered(&finding, T + 61_000, T + 61_005).is_some());
     assert_eq!(known.standing(T + 61_005, false), KeyStatus::Rejected);
     let mut known = pushed();
-    known.answered(&KeyAnswer::Unknown.into(), T + 61_000, T + 61_005);
+    known.answered(&KeyLookupResult::Unknown.into(), T + 61_000, T + 61_005);
     known.unanswered(T + 70_000);
     assert_eq!(
         known.standing(T + 70_001, false),
@@ -81,7 +81,7 @@ fn an_unknown_revocation_takes_effect_with_the_origins_first_answer() {
 #[test]
 fn a_key_refused_lately_stays_refused_while_the_origin_is_down() {
     let mut known = Known::default();
-    known.answered(&KeyAnswer::Unknown.into(), T, T);
+    known.answered(&KeyLookupResult::Unknown.into(), T, T);
     known.unanswered(T + 60_000);
     assert_eq!(known.standing(T + 60_500, false), KeyStatus::Rejected);
     known.unanswered(T + HOUR);

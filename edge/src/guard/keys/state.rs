@@ -8,7 +8,7 @@ use crate::guard::keys::subclient::Subclient;
 use crate::guard::keys::usage::{Batch, Fold, Usage};
 use crate::guard::objects::message::{Reservation, ReserveAsk, Settled, Take, Tally};
 use rds_shared::access::budget::{Verdict, WINDOW_SECONDS, window_of};
-use rds_shared::access::link::{KeyFinding, UsageBatch, UsageRow};
+use rds_shared::access::link::{KeyLookupResponse, UsageBatch, UsageRow};
 use rds_shared::access::{KeyDigest, KeyRecord};
 use rds_shared::route::RateLimitClass;
 
@@ -115,7 +115,7 @@ impl KeyGuard {
         &mut self,
         disk: &impl KeyDisk,
         digest: KeyDigest,
-        finding: &KeyFinding,
+        finding: &KeyLookupResponse,
         (asked_at, now): (i64, i64),
         source: String,
     ) -> Result<(), DiskFault> {

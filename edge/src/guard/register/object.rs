@@ -12,7 +12,7 @@ use crate::guard::register::state::{Entry, Register, RegisterDisk};
 use crate::runtime::ambient;
 use core::cell::RefCell;
 use rds_shared::access::KeyDigest;
-use rds_shared::access::link::{KEY_QUESTION, KeyAnswer, KeyQuestion};
+use rds_shared::access::link::{KEY_LOOKUP_PATH, KeyLookupResult, KeyLookup};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use worker::{State, console_error};
@@ -102,9 +102,9 @@ impl Inner {
 
     async fn ask_origin(&self, asked: &LookUp) -> KeyReply {
         let LookUp { digest, shown, text, .. } = asked.clone();
-        let answered = self.post(KEY_QUESTION, &KeyQuestion { digest, shown, text }).await;
+        let answered = self.post(KEY_LOOKUP_PATH, &KeyLookup { digest, shown, text }).await;
         let understood = match &answered {
-            Ok(answer) if answer.status == 200 => serde_json::from_slice::<KeyAnswer>(&answer.body).ok(),
+            Ok(answer) if answer.status == 200 => serde_json::from_slice::<KeyLookupResult>(&answer.body).ok(),
             _ => None,
         };
         let Some(answer) = understood else {
@@ -114,9 +114,9 @@ impl Inner {
         let noted = self.shelf.with(|register, disk| register.answered(disk, &digest, &answer, ambient::now_millis()));
         match (noted, answer) {
             (Err(_), _) => KeyReply::Unable,
-            (Ok(()), KeyAnswer::Known { .. }) => KeyReply::Listed,
-            (Ok(()), KeyAnswer::Unknown) => KeyReply::Rejected,
-            (Ok(()), KeyAnswer::TextNeeded) => KeyReply::TextNeeded,
+            (Ok(()), KeyLookupResult::Known { .. }) => KeyReply::Listed,
+            (Ok(()), KeyLookupResult::Unknown) => KeyReply::Rejected,
+            (Ok(()), KeyLookupResult::TextNeeded) => KeyReply::TextNeeded,
         }
     }
 }

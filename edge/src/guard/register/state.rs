@@ -6,7 +6,7 @@
 
 use crate::guard::DiskFault;
 use rds_shared::access::KeyDigest;
-use rds_shared::access::link::KeyAnswer;
+use rds_shared::access::link::KeyLookupResult;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Bits of a digest's first byte that select one of sixteen registers.
@@ -71,12 +71,12 @@ impl Register {
         &mut self,
         disk: &impl RegisterDisk,
         digest: &KeyDigest,
-        answer: &KeyAnswer,
+        answer: &KeyLookupResult,
         now: i64,
     ) -> Result<(), DiskFault> {
         match answer {
-            KeyAnswer::Known { .. } => self.list(disk, digest),
-            KeyAnswer::Unknown => {
+            KeyLookupResult::Known { .. } => self.list(disk, digest),
+            KeyLookupResult::Unknown => {
                 if self.refused.len() >= MAX_REFUSED {
                     self.refused.retain(|_, until| *until > now);
                 }
@@ -85,7 +85,7 @@ impl Register {
                 }
                 Ok(())
             }
-            KeyAnswer::TextNeeded => Ok(()),
+            KeyLookupResult::TextNeeded => Ok(()),
         }
     }
 
@@ -134,9 +134,9 @@ mod tests {
         }
     }
 
-    fn known(active: bool) -> KeyAnswer {
+    fn known(active: bool) -> KeyLookupResult {
         let record = KeyRecord { id: 1, org_id: 1, plan: Plan::Data, rpm: 9, shared: false, active, version: 1 };
-        KeyAnswer::Known { record }
+        KeyLookupResult::Known { record }
     }
 
     #[test]
@@ -155,19 +155,19 @@ mod tests {
     #[test]
     fn an_unknown_key_is_refused_for_ten_seconds_and_not_stored() {
         let (disk, mut register, digest) = (Disk::default(), Register::default(), KeyDigest::of("guess"));
-        register.answered(&disk, &digest, &KeyAnswer::Unknown, NOW).unwrap();
+        register.answered(&disk, &digest, &KeyLookupResult::Unknown, NOW).unwrap();
         assert_eq!(register.entry(&disk, &digest, NOW + 9_999), Ok(Entry::Refused));
         assert_eq!(register.entry(&disk, &digest, NOW + 10_000), Ok(Entry::New));
         assert_eq!(register.entry(&disk, &digest, NOW - 1), Ok(Entry::New), "the clock was set back");
         assert!(disk.listed.borrow().is_empty());
-        register.answered(&disk, &digest, &KeyAnswer::TextNeeded, NOW + 20_000).unwrap();
+        register.answered(&disk, &digest, &KeyLookupResult::TextNeeded, NOW + 20_000).unwrap();
         assert_eq!(register.entry(&disk, &digest, NOW + 20_000), Ok(Entry::New));
     }
 
     #[test]
     fn a_newly_listed_key_is_no_longer_refused() {
         let (disk, mut register, digest) = (Disk::default(), Register::default(), KeyDigest::of("key"));
-        register.answered(&disk, &digest, &KeyAnswer::Unknown, NOW).unwrap();
+        register.answered(&disk, &digest, &KeyLookupResult::Unknown, NOW).unwrap();
         disk.broken.set(true);
         assert!(register.list(&disk, &digest).is_err());
         disk.broken.set(false);
@@ -179,7 +179,7 @@ mod tests {
     fn memory_is_bounded_for_any_number_of_guesses() {
         let (disk, mut register) = (Disk::default(), Register::default());
         for number in 0..20_000 {
-            register.answered(&disk, &KeyDigest::of(&number.to_string()), &KeyAnswer::Unknown, NOW).unwrap();
+            register.answered(&disk, &KeyDigest::of(&number.to_string()), &KeyLookupResult::Unknown, NOW).unwrap();
             register.list(&disk, &KeyDigest::of(&format!("key {number}"))).unwrap();
         }
         assert!(register.refused.len() <= MAX_REFUSED && register.listed.len() <= MAX_MIRRORED);

@@ -16,7 +16,7 @@ use rds_shared::model::EncodedAsset;
 use rds_shared::model::asset::{AssetRow, Discovery, Renewal};
 use rds_shared::model::ids::{Address, ChainId};
 use rds_shared::model::rwa::{CanonicalAum, Cents, Day, RwaMetrics, RwaRow, Universe};
-use rds_shared::rules::canonical_aum::{Book, CARRY_DAYS, DAY, Deployment, IdentityStatus, Standing};
+use rds_shared::rules::canonical_aum::{Book, CARRY_DAYS, DAY, Deployment, IdentityStatus, Contribution};
 use rds_shared::scoring::asset::{AssetCategory, rwa_headline};
 use rds_shared::select::Selection;
 use rds_shared::select::assets::{AssetFilter, AssetIndex, AssetRecord, facets};
@@ -91,7 +91,7 @@ impl Assets {
         let mappings = identity::deployments(&facts.deployments, &facts.mappings);
         let identities: HashMap<i64, Deployment> = mappings.iter().map(|it| (it.asset, it.clone())).collect();
         let book = Book::new(mappings, facts.observations.iter().map(totals::observation).collect());
-        let standings = day.map(|day| book.standings(day)).unwrap_or_default();
+        let contributions = day.map(|day| book.contributions(day)).unwrap_or_default();
         let metrics = metrics(&facts.observations, day);
         let mut assets = Assets { version: facts.version, day, ..Assets::default() };
         assets.universe.products = book.products() as u64;
@@ -100,7 +100,7 @@ impl Assets {
             let renewal = row::renewal(asset)?;
             let encoded = EncodedAsset::encode(&row, renewal, None)?;
             let side = identities.get(&asset.number).map(|identity| {
-                let standing = standings.get(&asset.number);
+                let standing = contributions.get(&asset.number);
                 real_world(
                     &row,
                     identity,
@@ -204,7 +204,7 @@ fn real_world(
     row: &AssetRow,
     identity: &Deployment,
     day: Option<Timestamp>,
-    standing: Option<&Standing>,
+    standing: Option<&Contribution>,
     metrics: RwaMetrics,
     renewal: Renewal,
 ) -> Result<Rwa, serde_json::Error> {

@@ -25,7 +25,7 @@ use rds_shared::wire::page::PageRequest;
 use rds_shared::wire::{ApiError, Data, PageMeta, Paged};
 
 /// Maximum versions per page for a caller without a key.
-const KEYLESS_ROWS: u64 = 100;
+const MAX_ROWS_WITHOUT_KEY: u64 = 100;
 
 /// `GET /v1/baskets`: all baskets that have a version.
 pub async fn list(live: &LiveCatalog, db: &Db, call: RouteCall<'_, routes::BasketList>) -> Result<Answer, Failure> {
@@ -66,7 +66,7 @@ pub async fn versions(
     call: RouteCall<'_, routes::BasketVersions>,
 ) -> Result<Answer, Failure> {
     let size = u64::from(call.get(params::PageSize));
-    let size = if call.principal.is_keyless() { size.min(KEYLESS_ROWS) } else { size };
+    let size = if call.principal.is_keyless() { size.min(MAX_ROWS_WITHOUT_KEY) } else { size };
     let page = paging::admit(&call.principal, PageRequest::new(call.get(params::Page).into(), size))?;
     let (rows, total) = table::versions(db, call.found.param(0), page).await?;
     if total == 0 {

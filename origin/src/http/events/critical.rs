@@ -10,7 +10,7 @@ use rds_shared::route::{params, routes};
 use rds_shared::wire::Data;
 
 /// Maximum rows for a caller without a key.
-const KEYLESS_ROWS: u32 = 50;
+const MAX_ROWS_WITHOUT_KEY: u32 = 50;
 
 /// Vaults with a critical incident in the last 365 days, largest value first.
 pub async fn list(
@@ -20,7 +20,7 @@ pub async fn list(
 ) -> Result<Answer, Failure> {
     let catalog = live.get()?;
     let asked = call.get(params::Limit);
-    let limit = if call.principal.is_keyless() { asked.min(KEYLESS_ROWS) } else { asked };
+    let limit = if call.principal.is_keyless() { asked.min(MAX_ROWS_WITHOUT_KEY) } else { asked };
     let flagged_only = call.get(params::AffectsProtocolScore).unwrap_or(false);
     let vaults = events::critical_vaults(db, call.now, flagged_only, limit).await?;
     encoded::exact(&call, catalog.version, &Data { data: vaults })

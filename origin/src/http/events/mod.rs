@@ -12,13 +12,13 @@ use crate::store::events::pages::{FeedFilter, FeedOrder};
 use crate::store::events::{self, detail, feed, pages};
 use crate::store::{At, StoreError};
 use rds_shared::model::event::{Feed, FeedMeta, PublicationState};
-use rds_shared::route::table::FEED_DAYS;
+use rds_shared::route::table::MAX_FEED_DAYS;
 use rds_shared::route::{params, routes};
 use rds_shared::wire::page::PageRequest;
 use rds_shared::wire::{ApiError, Data, Timestamp};
 
 /// Default periods, in days, for orders other than newest first: the shortest one that fills a page is used.
-const WINDOWS: [i64; 5] = [7, 30, 90, 365, FEED_DAYS];
+const WINDOWS: [i64; 5] = [7, 30, 90, 365, MAX_FEED_DAYS];
 
 /// A page of the feed.
 pub async fn list(live: &LiveCatalog, db: &Db, call: RouteCall<'_, routes::EventList>) -> Result<Answer, Failure> {
@@ -80,7 +80,7 @@ fn filter<'c>(catalog: &Catalog, call: RouteCall<'c, routes::EventList>) -> Feed
         remediation_statuses: call.get(params::RemediationStatus),
         search: call.get(params::EventSearch),
         exclude_sources: call.get(params::ExcludeSource),
-        since: At(hour_days_before(call.now, FEED_DAYS)),
+        since: At(hour_days_before(call.now, MAX_FEED_DAYS)),
         order: match call.get(params::EventSort) {
             "severity" => FeedOrder::Severity,
             "loss_amount_usd" => FeedOrder::Loss,
@@ -106,7 +106,7 @@ async fn since(
         None => {
             let filled = pages::nth_newest(db, filter, page.size).await?;
             let holds = |days: &&i64| filled.is_some_and(|At(filled)| filled >= hour_days_before(call.now, **days));
-            let days = WINDOWS.iter().find(holds).copied().unwrap_or(FEED_DAYS);
+            let days = WINDOWS.iter().find(holds).copied().unwrap_or(MAX_FEED_DAYS);
             Ok(hour_days_before(call.now, days))
         }
         Some(days) => Ok(hour_days_before(call.now, days.into())),

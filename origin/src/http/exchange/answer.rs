@@ -14,7 +14,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::Response;
 use rds_docs::{Document, Library};
 use rds_shared::access::budget::Verdict;
-use rds_shared::access::gate::metered_headers;
+use rds_shared::access::gate::rate_limit_headers;
 use rds_shared::model::health::FailSafeMode;
 use rds_shared::route::{ROUTES, TagVersions};
 use rds_shared::wire::{ApiError, ErrorCode, RequestId, headers};
@@ -221,7 +221,7 @@ impl Failure {
 
 /// Adds the rate-limit headers of the allowance that the request was charged to.
 pub fn tell_allowance(response: &mut Response, verdict: &Verdict) {
-    for (name, value) in metered_headers(verdict) {
+    for (name, value) in rate_limit_headers(verdict) {
         set(response, HeaderName::from_static(name), value);
     }
 }

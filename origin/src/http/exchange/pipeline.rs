@@ -23,7 +23,7 @@ use std::future::Future;
 
 /// Answers one request.
 pub async fn answer(server: &Server, through: Ingress, request: Request) -> Response {
-    let door = through.door;
+    let listener = through.listener;
     let watch = Stopwatch::start();
     let head_only = request.method() == Method::HEAD;
     let mut trace = Trace::new(through);
@@ -47,7 +47,7 @@ pub async fn answer(server: &Server, through: Ingress, request: Request) -> Resp
     }
     let (status, micros) = (response.status().as_u16(), watch.micros());
     if let Label::Route(id) = trace.label {
-        if id.route().tells_fail_safe() {
+        if id.route().states_fail_safe_mode() {
             tell_fail_safe(&mut response, server.app.catalog.fail_safe());
         }
         if id.route().family.is_traffic() && !is_withheld {
@@ -61,11 +61,11 @@ pub async fn answer(server: &Server, through: Ingress, request: Request) -> Resp
         signer.sign(&mut response, body.as_ref());
     }
     server.app.metrics.requests.answered(trace.label, status, micros);
-    server.app.metrics.requests.called(door, trace.caller);
+    server.app.metrics.requests.called(listener, trace.caller);
     let bytes = response.body().size_hint().exact().unwrap_or(0) as usize;
     let at = server.app.clock.wall();
     server.app.access_log.write(
-        &AccessLine { at, door: door.name(), request_id, label: trace.label, status, bytes, micros },
+        &AccessLine { at, listener: listener.name(), request_id, label: trace.label, status, bytes, micros },
         &server.app.metrics,
     );
     response
@@ -75,7 +75,7 @@ async fn handle(server: &Server, request: Request, trace: &mut Trace) -> Result<
     if request.uri().path_and_query().is_some_and(|target| target.as_str().len() > TARGET_BYTES) {
         return Err(ErrorCode::UriTooLong.into());
     }
-    match trace.through.door {
+    match trace.through.listener {
         Listener::Edge => in_time(server, edge::handle(server, request, trace)).await,
         Listener::Relay => in_time(server, Box::pin(relay::handle(server, request, trace))).await,
         // An operator's import has no time limit.

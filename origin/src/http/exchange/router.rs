@@ -25,7 +25,7 @@ use rds_shared::access::{Principal, gate};
 use rds_shared::model::health::FailSafeMode;
 use rds_shared::route::param::Registry;
 use rds_shared::route::unknown::{refuse_unknown_values, unknown_values};
-use rds_shared::route::{Matching, Query, Route, RouteId, Tag, TagVersions, is_of_graph, routes};
+use rds_shared::route::{Matching, Query, Route, RouteId, Tag, TagVersions, is_graph_path, routes};
 use rds_shared::wire::{ApiError, ErrorCode, headers};
 use std::sync::Arc;
 use std::time::Duration;
@@ -44,7 +44,7 @@ pub async fn route(
 ) -> Result<Answer, Failure> {
     let app = &server.app;
     trace.caller = Caller::from(&principal);
-    if is_of_graph(head.uri.path()) && !app.graph.is_enabled() {
+    if is_graph_path(head.uri.path()) && !app.graph.is_enabled() {
         return Err(ApiError::not_found("route").into());
     }
     let found = match matching {

@@ -3,7 +3,7 @@
 use axum::body::Bytes;
 use axum::http::{HeaderName, HeaderValue};
 use axum::response::Response;
-use rds_shared::access::{AnswerHead, AssertionKey, BodyDigest, Vouched, signed_headers};
+use rds_shared::access::{AnswerHead, AssertionKey, BodyDigest, VerifiedHead, signed_headers};
 use rds_shared::wire::headers;
 use std::sync::OnceLock;
 
@@ -62,7 +62,7 @@ pub struct AnswerSigner {
 
 impl AnswerSigner {
     /// The signer for the request of `vouched`. `None` for v1, because Workers of that release check no answer signature.
-    pub fn of(vouched: &Vouched<'_>) -> Option<Self> {
+    pub fn of(vouched: &VerifiedHead<'_>) -> Option<Self> {
         vouched.is_proven().then(|| Self::with(vouched.key(), vouched.assertion().nonce()))
     }
 

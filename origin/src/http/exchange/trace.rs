@@ -11,7 +11,7 @@ use std::net::IpAddr;
 /// The listener and connection of a request.
 #[derive(Debug, Clone)]
 pub struct Ingress {
-    pub door: Listener,
+    pub listener: Listener,
     /// The address that connected.
     pub peer: IpAddr,
     pub line: ConnectionState,
@@ -21,8 +21,8 @@ pub struct Ingress {
 
 impl Ingress {
     /// A request on a new connection.
-    pub fn new(door: Listener, peer: IpAddr) -> Self {
-        Ingress { door, peer, line: ConnectionState::default(), nonce: None }
+    pub fn new(listener: Listener, peer: IpAddr) -> Self {
+        Ingress { listener, peer, line: ConnectionState::default(), nonce: None }
     }
 }
 

@@ -16,7 +16,7 @@ use crate::listener::Listener;
 use axum::body::{Body as Incoming, HttpBody};
 use axum::extract::Request;
 use axum::http::HeaderMap;
-use rds_shared::access::{Assertion, SignedHead, Vouched, forwarded, link};
+use rds_shared::access::{Assertion, SignedHead, VerifiedHead, forwarded, link};
 use rds_shared::route::{Body, Matching, Method, match_route};
 use rds_shared::wire::hex::unhex_array;
 use rds_shared::wire::{RequestId, headers};
@@ -85,7 +85,7 @@ pub async fn handle(server: &Server, request: Request, trace: &mut Trace) -> Res
 /// Admits a verified request: spends its nonce so that it cannot be replayed, and marks its connection as proved.
 async fn admit(
     server: &Server,
-    vouched: &Vouched<'_>,
+    vouched: &VerifiedHead<'_>,
     speaker: &RequestOrigin,
     matching: &Matching,
     trace: &mut Trace,

@@ -15,7 +15,7 @@ use axum::http::Method;
 use axum::http::request::Parts;
 use rds_shared::access::credential::{CredentialText, Kind};
 use rds_shared::access::link::{
-    ALIVE, EDGE_ANSWERS, EDGE_ANSWERS_MINUTES, EdgeAnswers, KEY_QUESTION, KeyFinding, KeyQuestion, USAGE, UsageBatch,
+    ALIVE, EDGE_ANSWERS, EDGE_ANSWERS_MINUTES, EdgeAnswers, KEY_LOOKUP_PATH, KeyLookupResponse, KeyLookup, USAGE, UsageBatch,
 };
 use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::{ApiError, ErrorCode, Timestamp};
@@ -28,7 +28,7 @@ const RETRY_AFTER_SECONDS: u32 = 2;
 /// Answers a message. The edge itself may not call public routes: every other path is unknown.
 pub async fn take(app: &App, head: &Parts, body: &[u8], trace: &mut Trace) -> Result<Answer, Failure> {
     let path = head.uri.path();
-    if ![KEY_QUESTION, USAGE, EDGE_ANSWERS, ALIVE].contains(&path) {
+    if ![KEY_LOOKUP_PATH, USAGE, EDGE_ANSWERS, ALIVE].contains(&path) {
         return Err(ApiError::not_found("route").into());
     }
     (trace.label, trace.caller) = (Label::EdgeMessage, Caller::Edge);
@@ -39,7 +39,7 @@ pub async fn take(app: &App, head: &Parts, body: &[u8], trace: &mut Trace) -> Re
         return Err(wrong_method("POST").into());
     }
     match path {
-        KEY_QUESTION => question(app, &read(body)?).await,
+        KEY_LOOKUP_PATH => question(app, &read(body)?).await,
         EDGE_ANSWERS => answered(app, &read(body)?).await,
         _ => counted(app, read(body)?).await,
     }
@@ -53,8 +53,8 @@ fn bad_field(name: &'static str, reason: &str) -> ApiError {
     ApiError::invalid(ErrorCode::InvalidBody, vec![Detail::new(In::Body, name, reason)])
 }
 
-/// Looks up a key: [`KeyQuestion`] to [`KeyFinding`].
-async fn question(app: &App, question: &KeyQuestion) -> Result<Answer, Failure> {
+/// Looks up a key: [`KeyLookup`] to [`KeyLookupResponse`].
+async fn question(app: &App, question: &KeyLookup) -> Result<Answer, Failure> {
     let text = match &question.text {
         None => None,
         Some(text) => {
@@ -70,7 +70,7 @@ async fn question(app: &App, question: &KeyQuestion) -> Result<Answer, Failure> 
     // Changes of keys are sent until the edge acknowledges them; the revocation of an index token is sent once, by the command.
     let is_key = question.shown.starts_with(Kind::ApiKey.prefix());
     let told = is_key && edge_outbox::is_teller_at_work(&app.db, outbox::AT_WORK_SECONDS).await?;
-    Answer::value(&KeyFinding { answer, told })
+    Answer::value(&KeyLookupResponse { answer, told })
 }
 
 /// Stores the edge's counts of responses given without the origin: [`EdgeAnswers`] to 204. Minutes that are too old are ignored.

@@ -94,8 +94,8 @@ impl Listeners {
     }
 }
 
-async fn all(doors: &mut JoinSet<()>) {
-    while doors.join_next().await.is_some() {}
+async fn all(tasks: &mut JoinSet<()>) {
+    while tasks.join_next().await.is_some() {}
 }
 
 async fn bind(address: SocketAddr, variable: &str) -> anyhow::Result<TcpListener> {
@@ -106,7 +106,7 @@ async fn bind(address: SocketAddr, variable: &str) -> anyhow::Result<TcpListener
 
 async fn open(
     server: Arc<Server>,
-    door: Listener,
+    listener: Listener,
     listener: TcpListener,
     phase: watch::Receiver<Phase>,
     closes_at: Phase,
@@ -118,10 +118,10 @@ async fn open(
             let _ = phase.wait_for(|phase| *phase >= closes_at).await;
         }
     };
-    let held = server.limits.at(door).clone();
+    let held = server.limits.at(listener).clone();
     http1::serve(held, listener, closed, move |peer, line, request| {
         let server = server.clone();
-        async move { pipeline::answer(&server, Ingress { door, peer: peer.ip(), line, nonce: None }, request).await }
+        async move { pipeline::answer(&server, Ingress { listener, peer: peer.ip(), line, nonce: None }, request).await }
     })
     .await;
 }

@@ -16,7 +16,7 @@ use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
 use rds_shared::access::{ClientNet, KeyRecord, Presented, Principal, gate};
 use rds_shared::route::bounds::SUBCLIENT_BYTES;
-use rds_shared::route::{Door, Matching, Method, Route, match_route};
+use rds_shared::route::{Listeners, Matching, Method, Route, match_route};
 use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::{ApiError, ErrorCode, headers};
 use sha2::{Digest, Sha256};
@@ -37,7 +37,7 @@ pub async fn handle(server: &Server, request: Request, trace: &mut Trace) -> Res
     // Only the edge may require minimum tag versions.
     head.headers.remove(headers::TAGS);
     let matching = match match_route(Method::parse(head.method.as_str()), head.uri.path()) {
-        Matching::Found(found) if found.route.door == Door::EdgeAndRelay => Matching::Found(found),
+        Matching::Found(found) if found.route.listeners == Listeners::EdgeAndRelay => Matching::Found(found),
         Matching::Found(_) => Matching::NotFound,
         Matching::WrongMethod(allow) if answers(head.uri.path()) => Matching::WrongMethod(allow),
         Matching::WrongMethod(_) | Matching::NotFound => Matching::NotFound,
@@ -54,7 +54,7 @@ pub async fn handle(server: &Server, request: Request, trace: &mut Trace) -> Res
 }
 
 fn answers(path: &str) -> bool {
-    matches!(match_route(Some(Method::Get), path), Matching::Found(found) if found.route.door == Door::EdgeAndRelay)
+    matches!(match_route(Some(Method::Get), path), Matching::Found(found) if found.route.listeners == Listeners::EdgeAndRelay)
 }
 
 /// The verified credential of a request.

@@ -9,7 +9,7 @@ use crate::keys::bcrypt_rows::LegacyKeyVerifier;
 use crate::keys::known::{self, LookupError};
 use crate::store::Db;
 use rds_shared::access::credential::CredentialText;
-use rds_shared::access::link::KeyAnswer;
+use rds_shared::access::link::KeyLookupResult;
 use rds_shared::access::{KeyRecord, Spray};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::Semaphore;
@@ -58,16 +58,16 @@ impl KeyLookups {
         let _permit = if is_known { None } else { Some(permits.acquire().await.map_err(|_| LookupError::Busy)?) };
         let provable = Some(text).filter(|_| !spent);
         let mut answer = known::look_up(db, prover, &digest, text.shown(), provable).await?;
-        if answer == KeyAnswer::TextNeeded {
+        if answer == KeyLookupResult::TextNeeded {
             let _proof = self.spent_proofs.acquire().await.map_err(|_| LookupError::Busy)?;
             answer = known::look_up(db, prover, &digest, text.shown(), Some(text)).await?;
         }
         match answer {
-            KeyAnswer::Known { record } if record.active => {
+            KeyLookupResult::Known { record } if record.active => {
                 self.seen().good(digest);
                 Ok(Some(record))
             }
-            KeyAnswer::Known { .. } | KeyAnswer::Unknown | KeyAnswer::TextNeeded => {
+            KeyLookupResult::Known { .. } | KeyLookupResult::Unknown | KeyLookupResult::TextNeeded => {
                 self.seen().rejected(&digest, now);
                 Ok(None)
             }

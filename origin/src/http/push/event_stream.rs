@@ -73,7 +73,7 @@ fn whose(call: &Call, head: &Parts) -> Result<(Option<i64>, Option<String>), Api
     Ok(match (&call.principal, &call.through) {
         (Principal::Key { id, .. }, _) => (Some(*id), reported(&head.headers)?.map(|net| net.to_string())),
         // On the relay listener the peer is the caller; on the edge listener only the edge knows the caller's address.
-        (_, Ingress { door: Listener::Relay, peer, .. }) => (None, Some(ClientNet::of(*peer).to_string())),
+        (_, Ingress { listener: Listener::Relay, peer, .. }) => (None, Some(ClientNet::of(*peer).to_string())),
         // The access check admits no index token here.
         (Principal::Anonymous | Principal::FirstParty { .. } | Principal::IndexToken { .. }, _) => {
             let net = reported(&head.headers)?.unwrap_or(ClientNet::V4(Ipv4Addr::UNSPECIFIED));

@@ -53,7 +53,7 @@ fn check(call: RouteCall<'_, routes::SecurityEventList>) -> Result<(), ApiError>
     if severity.is_nothing() || severity.only().is_some_and(|word| !known(word)) {
         faults.push(refused("severity", &["Info", "Warning", "Critical"]));
     }
-    if call.get(params::InUniverse).is_nothing() {
+    if call.get(params::AffectsTrackedUniverse).is_nothing() {
         faults.push(refused("affectsTrackedUniverse", &["true", "false"]));
     }
     if call.get(params::PublishedBy).is_nothing() {

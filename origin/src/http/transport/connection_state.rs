@@ -1,7 +1,7 @@
 //! The state of a connection: progress of its latest request, whether it streams, and time limits for its client.
 
 use crate::clock::Stopwatch;
-use crate::http::transport::connections::{Place, Standing};
+use crate::http::transport::connections::{Place, PeerClass};
 use crate::stream::body::Source;
 use std::future::pending;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -44,15 +44,15 @@ pub(in crate::http) enum Step {
     /// There is no request, or its response has been written.
     Idle,
     /// A part of its head has arrived.
-    Begun,
+    HeadBegun,
     /// Its handler is running.
-    Asked,
+    RequestReceived,
     /// Its response is ready, but not completely written.
     Answered,
 }
 
 impl Step {
-    const ALL: [Step; 4] = [Step::Idle, Step::Begun, Step::Asked, Step::Answered];
+    const ALL: [Step; 4] = [Step::Idle, Step::HeadBegun, Step::RequestReceived, Step::Answered];
 }
 
 impl ConnectionState {
@@ -72,19 +72,19 @@ impl ConnectionState {
 
     /// Whether it is the connection of a stranger.
     pub(in crate::http) fn is_strange(&self) -> bool {
-        self.place().is_some_and(|place| matches!(place.standing(), Standing::Stranger { .. }))
+        self.place().is_some_and(|place| matches!(place.standing(), PeerClass::Stranger { .. }))
     }
 
     /// Whether it waits for a request or for the rest of a request's head.
     pub(in crate::http) fn is_waiting(&self) -> bool {
-        matches!(self.step().0, Step::Idle | Step::Begun) && !self.is_streaming()
+        matches!(self.step().0, Step::Idle | Step::HeadBegun) && !self.is_streaming()
     }
 
     /// Records bytes received from the client.
     pub(in crate::http) fn came(&self, bytes: usize) {
-        self.make_after(Step::Idle, Step::Begun);
+        self.make_after(Step::Idle, Step::HeadBegun);
         if let Some(place) = self.place()
-            && self.step().0 == Step::Begun
+            && self.step().0 == Step::HeadBegun
         {
             place.head_grew(bytes);
         }
@@ -92,7 +92,7 @@ impl ConnectionState {
 
     /// Records that a request's head is complete.
     pub(in crate::http) fn asked(&self) {
-        self.make(Step::Asked);
+        self.make(Step::RequestReceived);
         self.place().inspect(|place| place.head_came());
     }
 
@@ -131,10 +131,10 @@ impl ConnectionState {
 
     /// How long a client may stay idle or take to send a head.
     fn may_wait(&self, limits: Limits, (step, steps): (Step, u64)) -> Duration {
-        let standing = self.place().map_or(Standing::Proved, Place::standing);
+        let standing = self.place().map_or(PeerClass::Proved, Place::standing);
         match (standing, step) {
-            (Standing::Unproved { crowded: true } | Standing::Stranger { crowded: true }, _) => limits.crowded,
-            (Standing::Stranger { .. }, Step::Idle) if steps == 0 => limits.head,
+            (PeerClass::Unproved { crowded: true } | PeerClass::Stranger { crowded: true }, _) => limits.crowded,
+            (PeerClass::Stranger { .. }, Step::Idle) if steps == 0 => limits.head,
             (_, Step::Idle) => limits.idle,
             _ => limits.head,
         }
@@ -154,9 +154,9 @@ impl ConnectionState {
                 (seen, since) = (now, Stopwatch::start());
             }
             let limit = match now.0 {
-                Step::Idle | Step::Begun => self.may_wait(limits, now),
+                Step::Idle | Step::HeadBegun => self.may_wait(limits, now),
                 // The pipeline limits the time for a response, and each write has its own limit.
-                Step::Asked | Step::Answered => continue,
+                Step::RequestReceived | Step::Answered => continue,
             };
             if since.elapsed() >= limit {
                 return;
@@ -174,13 +174,13 @@ mod tests {
         let line = ConnectionState::default();
         assert_eq!(line.step().0, Step::Idle);
         let mut seen = vec![line.step()];
-        for step in [Step::Begun, Step::Asked, Step::Answered, Step::Idle, Step::Idle, Step::Asked] {
+        for step in [Step::HeadBegun, Step::RequestReceived, Step::Answered, Step::Idle, Step::Idle, Step::RequestReceived] {
             line.make(step);
             assert_eq!(line.step().0, step);
             assert!(!seen.contains(&line.step()));
             seen.push(line.step());
         }
-        line.make_after(Step::Idle, Step::Begun);
-        assert_eq!(line.step().0, Step::Asked, "what comes while it is answered begins nothing");
+        line.make_after(Step::Idle, Step::HeadBegun);
+        assert_eq!(line.step().0, Step::RequestReceived, "what comes while it is answered begins nothing");
     }
 }

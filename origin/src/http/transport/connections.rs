@@ -80,7 +80,7 @@ struct Held {
 
 /// A connection's place in its listener's count.
 pub(in crate::http) struct Place {
-    door: Arc<Connections>,
+    listener: Arc<Connections>,
     number: u64,
     peer: ClientNet,
     /// Second of its last authenticated request, plus one; 0 before the first.
@@ -93,7 +93,7 @@ pub(in crate::http) struct Place {
 
 impl fmt::Debug for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "connection {} of the {} listener", self.number, self.door.name)
+        write!(f, "connection {} of the {} listener", self.number, self.listener.name)
     }
 }
 
@@ -102,7 +102,7 @@ pub(in crate::http) struct Seat(ConnectionState);
 
 /// The share that a connection is in, and whether at least half of that share is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::http) enum Standing {
+pub(in crate::http) enum PeerClass {
     /// A request on it was authenticated.
     Proved,
     /// The connection of a known peer, without an authenticated request.
@@ -173,7 +173,7 @@ impl Connections {
         }
         held.last += 1;
         let place = Place {
-            door: self.clone(),
+            listener: self.clone(),
             number: held.last,
             peer,
             proved_at: AtomicU64::new(0),
@@ -248,7 +248,7 @@ impl Connections {
         let warned_at = self.warned_at.load(Relaxed);
         if warned_at == 0 || now >= warned_at + WARN_SECONDS {
             self.warned_at.store(now.max(1), Relaxed);
-            tracing::warn!(door = self.name, "the listener is full: new connections are refused");
+            tracing::warn!(listener = self.name, "the listener is full: new connections are refused");
         }
     }
 
@@ -282,8 +282,8 @@ fn oldest_waiting(share: &Share, these: impl Fn(&Place) -> bool) -> Option<u64> 
 
 impl Held {
     /// If there is an allow list, only its peers get here, and all of them are known.
-    fn is_known(&self, door: &Connections, peer: ClientNet, now: u64) -> bool {
-        !door.allow.is_empty() || self.known_peers.get(&peer).is_some_and(|until| now < *until)
+    fn is_known(&self, listener: &Connections, peer: ClientNet, now: u64) -> bool {
+        !listener.allow.is_empty() || self.known_peers.get(&peer).is_some_and(|until| now < *until)
     }
 
     fn remove(&mut self, number: u64) -> Option<ConnectionState> {
@@ -315,7 +315,7 @@ impl Held {
 impl Place {
     /// Marks the connection as proved and its peer as known: a request on it was authenticated.
     pub(in crate::http) fn prove(&self) {
-        self.prove_at(self.door.seconds());
+        self.prove_at(self.listener.seconds());
     }
 
     pub(in crate::http) fn prove_at(&self, now: u64) {
@@ -325,10 +325,10 @@ impl Place {
         }
         self.proved_at.store(now + 1, Relaxed);
         self.head_came();
-        let mut held = self.door.held();
+        let mut held = self.listener.held();
         held.remember(self.peer, now);
         if before == 0 {
-            self.door.move_to_proved(&mut held, self.number);
+            self.listener.move_to_proved(&mut held, self.number);
         }
     }
 
@@ -337,14 +337,14 @@ impl Place {
     }
 
     /// The share that it is in, and whether that is crowded.
-    pub(in crate::http) fn standing(&self) -> Standing {
+    pub(in crate::http) fn standing(&self) -> PeerClass {
         if self.is_proved() {
-            return Standing::Proved;
+            return PeerClass::Proved;
         }
-        let (held, bounds) = (self.door.held(), self.door.bounds);
+        let (held, bounds) = (self.listener.held(), self.listener.bounds);
         match held.strangers.contains_key(&self.number) {
-            true => Standing::Stranger { crowded: held.strangers.len() * 2 >= bounds.strangers },
-            false => Standing::Unproved { crowded: held.unproved.len() * 2 >= bounds.unproved },
+            true => PeerClass::Stranger { crowded: held.strangers.len() * 2 >= bounds.strangers },
+            false => PeerClass::Unproved { crowded: held.unproved.len() * 2 >= bounds.unproved },
         }
     }
 
@@ -354,14 +354,14 @@ impl Place {
             return;
         }
         self.head_bytes.fetch_add(bytes, Relaxed);
-        if self.door.head_bytes.fetch_add(bytes, Relaxed) + bytes > self.door.bounds.head_bytes {
-            self.door.shed_heads();
+        if self.listener.head_bytes.fetch_add(bytes, Relaxed) + bytes > self.listener.bounds.head_bytes {
+            self.listener.shed_heads();
         }
     }
 
     /// Stops counting the head: it is complete, or no longer awaited.
     pub(in crate::http) fn head_came(&self) {
-        self.door.head_bytes.fetch_sub(self.head_bytes.swap(0, Relaxed), Relaxed);
+        self.listener.head_bytes.fetch_sub(self.head_bytes.swap(0, Relaxed), Relaxed);
     }
 }
 
@@ -382,7 +382,7 @@ impl Seat {
 impl Drop for Seat {
     fn drop(&mut self) {
         if let Some(place) = self.0.place() {
-            place.door.held().remove(place.number);
+            place.listener.held().remove(place.number);
             place.head_came();
         }
     }

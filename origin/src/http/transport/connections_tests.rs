@@ -1,7 +1,7 @@
 //! A full listener: which connections are closed, for whom, and which never are.
 
 use crate::http::transport::connection_state::Step;
-use crate::http::transport::connections::{Connections, Seat, Standing};
+use crate::http::transport::connections::{Connections, Seat, PeerClass};
 use crate::http::transport::listener_limits::Bounds;
 use proptest::prelude::*;
 use rds_shared::access::ClientNet;
@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 const BOUNDS: Bounds = Bounds { known: 8, unproved: 3, strangers: 4, one_stranger: 2, head_bytes: 1_000 };
 
-fn door() -> Arc<Connections> {
+fn listener() -> Arc<Connections> {
     Connections::new("test", BOUNDS, Vec::new())
 }
 
@@ -37,90 +37,90 @@ async fn is_over(seat: &Seat) -> bool {
 
 #[tokio::test]
 async fn a_stranger_displaces_itself_and_then_the_oldest_stranger() {
-    let door = door();
-    let first = door.take_at(peer(1), 0).unwrap();
-    let second = door.take_at(peer(1), 0).unwrap();
-    let third = door.take_at(peer(1), 0).unwrap();
+    let listener = listener();
+    let first = listener.take_at(peer(1), 0).unwrap();
+    let second = listener.take_at(peer(1), 0).unwrap();
+    let third = listener.take_at(peer(1), 0).unwrap();
     assert!(is_over(&first).await && !is_over(&second).await && !is_over(&third).await, "two of one address");
-    let others: Vec<Seat> = (2..4).map(|number| door.take_at(peer(number), 0).unwrap()).collect();
-    let newest = door.take_at(peer(9), 0).unwrap();
+    let others: Vec<Seat> = (2..4).map(|number| listener.take_at(peer(number), 0).unwrap()).collect();
+    let newest = listener.take_at(peer(9), 0).unwrap();
     assert!(is_over(&second).await && !is_over(&third).await, "the oldest of all");
-    assert_eq!((door.open().strangers, door.meters.ended.load(Relaxed)), (4, 2));
+    assert_eq!((listener.open().strangers, listener.meters.ended.load(Relaxed)), (4, 2));
     drop((first, second, third, others, newest));
-    assert_eq!(door.open().strangers, 0);
+    assert_eq!(listener.open().strangers, 0);
 }
 
 #[tokio::test]
 async fn a_connection_in_use_is_not_closed_and_a_new_one_is_refused_if_none_waits() {
-    let door = door();
-    let held: Vec<Seat> = (0..4).map(|number| busy(door.take_at(peer(number), 0).unwrap())).collect();
-    assert!(door.take_at(peer(9), 0).is_none());
-    assert_eq!(door.meters.refused.load(Relaxed), 1);
+    let listener = listener();
+    let held: Vec<Seat> = (0..4).map(|number| busy(listener.take_at(peer(number), 0).unwrap())).collect();
+    assert!(listener.take_at(peer(9), 0).is_none());
+    assert_eq!(listener.meters.refused.load(Relaxed), 1);
     held[2].line().make(Step::Idle);
-    assert!(door.take_at(peer(9), 0).is_some());
+    assert!(listener.take_at(peer(9), 0).is_some());
     assert!(is_over(&held[2]).await && !is_over(&held[0]).await);
 }
 
 #[tokio::test]
 async fn strangers_take_nothing_from_an_authenticated_peer() {
-    let door = door();
-    let proxy = door.take_at(peer(1), 0).unwrap();
+    let listener = listener();
+    let proxy = listener.take_at(peer(1), 0).unwrap();
     prove(&proxy, 0);
-    let silent: Vec<Seat> = (10..200).filter_map(|number| door.take_at(peer(number), 1)).collect();
+    let silent: Vec<Seat> = (10..200).filter_map(|number| listener.take_at(peer(number), 1)).collect();
     assert!(!is_over(&proxy).await && silent.len() == 190);
-    assert_eq!((door.open().proved, door.open().strangers, door.open().known_peers), (1, 4, 1));
+    assert_eq!((listener.open().proved, listener.open().strangers, listener.open().known_peers), (1, 4, 1));
     // The peer can open more, up to the whole share.
     let mut more = Vec::new();
     for _ in 0..7 {
-        let seat = door.take_at(peer(1), 2).unwrap();
+        let seat = listener.take_at(peer(1), 2).unwrap();
         prove(&seat, 2);
         more.push(busy(seat));
     }
-    assert_eq!((door.open().proved, door.meters.refused.load(Relaxed)), (8, 0));
+    assert_eq!((listener.open().proved, listener.meters.refused.load(Relaxed)), (8, 0));
 }
 
 #[tokio::test]
 async fn silent_connections_through_a_known_proxy_displace_each_other_and_no_proved_one() {
-    let door = door();
-    let kept: Vec<Seat> = (0..5).map(|_| door.take_at(peer(1), 0).unwrap()).inspect(|seat| prove(seat, 0)).collect();
-    let silent: Vec<Seat> = (0..100).map(|_| door.take_at(peer(1), 1).unwrap()).collect();
+    let listener = listener();
+    let kept: Vec<Seat> = (0..5).map(|_| listener.take_at(peer(1), 0).unwrap()).inspect(|seat| prove(seat, 0)).collect();
+    let silent: Vec<Seat> = (0..100).map(|_| listener.take_at(peer(1), 1).unwrap()).collect();
     for seat in &kept {
         assert!(!is_over(seat).await);
     }
     assert!(is_over(&silent[96]).await && !is_over(&silent[97]).await);
-    assert_eq!((door.open().proved, door.open().unproved), (5, 3));
+    assert_eq!((listener.open().proved, listener.open().unproved), (5, 3));
 }
 
 #[tokio::test]
 async fn the_oldest_waiting_connection_makes_room_if_all_are_proved() {
-    let door = door();
-    let kept: Vec<Seat> = (0..8).map(|_| door.take_at(peer(1), 0).unwrap()).inspect(|seat| prove(seat, 0)).collect();
-    let newcomer = door.take_at(peer(1), 1).unwrap();
+    let listener = listener();
+    let kept: Vec<Seat> = (0..8).map(|_| listener.take_at(peer(1), 0).unwrap()).inspect(|seat| prove(seat, 0)).collect();
+    let newcomer = listener.take_at(peer(1), 1).unwrap();
     assert!(is_over(&kept[0]).await && !is_over(&kept[1]).await && !is_over(&newcomer).await);
-    assert_eq!((door.open().proved, door.open().unproved), (7, 1));
+    assert_eq!((listener.open().proved, listener.open().unproved), (7, 1));
 }
 
 #[tokio::test]
 async fn a_peer_is_known_for_ten_minutes_after_its_last_authenticated_request() {
-    let door = door();
-    let kept = door.take_at(peer(1), 0).unwrap();
-    let standing = |now: u64| door.take_at(peer(1), now).unwrap().line().place().unwrap().standing();
-    assert_eq!(standing(0), Standing::Stranger { crowded: true });
+    let listener = listener();
+    let kept = listener.take_at(peer(1), 0).unwrap();
+    let standing = |now: u64| listener.take_at(peer(1), now).unwrap().line().place().unwrap().standing();
+    assert_eq!(standing(0), PeerClass::Stranger { crowded: true });
     prove(&kept, 0);
-    assert_eq!(standing(599), Standing::Unproved { crowded: false });
-    assert_eq!(standing(600), Standing::Stranger { crowded: false });
+    assert_eq!(standing(599), PeerClass::Unproved { crowded: false });
+    assert_eq!(standing(600), PeerClass::Stranger { crowded: false });
     prove(&kept, 300);
-    assert_eq!(standing(899), Standing::Unproved { crowded: false });
-    assert_eq!(kept.line().place().unwrap().standing(), Standing::Proved);
+    assert_eq!(standing(899), PeerClass::Unproved { crowded: false });
+    assert_eq!(kept.line().place().unwrap().standing(), PeerClass::Proved);
 }
 
 #[test]
 fn only_addresses_in_the_allow_list_may_connect_and_they_are_known() {
-    let door = Connections::new("test", BOUNDS, vec![Cidr::parse("192.0.2.0/24").unwrap()]);
-    assert!(door.take([198, 51, 100, 1].into()).is_none());
-    let seat = door.take("::ffff:192.0.2.1".parse().unwrap()).unwrap();
-    assert_eq!(seat.line().place().unwrap().standing(), Standing::Unproved { crowded: false });
-    assert_eq!((door.meters.not_allowed.load(Relaxed), door.open().strangers), (1, 0));
+    let listener = Connections::new("test", BOUNDS, vec![Cidr::parse("192.0.2.0/24").unwrap()]);
+    assert!(listener.take([198, 51, 100, 1].into()).is_none());
+    let seat = listener.take("::ffff:192.0.2.1".parse().unwrap()).unwrap();
+    assert_eq!(seat.line().place().unwrap().standing(), PeerClass::Unproved { crowded: false });
+    assert_eq!((listener.meters.not_allowed.load(Relaxed), listener.open().strangers), (1, 0));
 }
 
 #[derive(Debug, Clone)]
@@ -147,11 +147,11 @@ fn act() -> impl Strategy<Value = Act> {
 proptest! {
     #[test]
     fn no_bound_is_exceeded_and_closed_connections_are_not_counted(acts in prop::collection::vec(act(), 1..200)) {
-        let (door, mut seats) = (door(), Vec::new());
+        let (listener, mut seats) = (listener(), Vec::new());
         for (now, act) in (0u64..).zip(acts) {
             let held = seats.len();
             match act {
-                Act::Connect(number) => seats.extend(door.take_at(peer(number), now)),
+                Act::Connect(number) => seats.extend(listener.take_at(peer(number), now)),
                 Act::Prove(which) if which < held => prove(&seats[which], now),
                 Act::Ask(which) if which < held => seats[which].line().asked(),
                 Act::Rest(which) if which < held => seats[which].line().make(Step::Idle),
@@ -159,13 +159,13 @@ proptest! {
                 Act::Go(which) if which < held => drop(seats.swap_remove(which)),
                 _ => {}
             }
-            let open = door.open();
+            let open = listener.open();
             prop_assert!(open.strangers <= BOUNDS.strangers && open.unproved <= BOUNDS.unproved, "{open:?}");
             prop_assert!(open.proved + open.unproved <= BOUNDS.known, "{open:?}");
             prop_assert!(open.head_bytes <= BOUNDS.head_bytes, "{open:?}");
         }
         seats.clear();
-        let open = door.open();
+        let open = listener.open();
         prop_assert_eq!((open.proved, open.unproved, open.strangers, open.head_bytes), (0, 0, 0, 0));
     }
 }

@@ -242,7 +242,7 @@ mod tests {
             let waiting = gate.clone();
             let answer =
                 move |_, line: ConnectionState, _: Request| std::future::ready(two_frames(&line, waiting.clone()));
-            let door = tokio::spawn(serve(roomy(), listener, std::future::pending, answer));
+            let serving = tokio::spawn(serve(roomy(), listener, std::future::pending, answer));
             client.write_all(b"GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await.unwrap();
             let mut got = Vec::new();
             while !got.ends_with(b"one\r\n") && !got.ends_with(b"0\r\n\r\n") {
@@ -253,7 +253,7 @@ mod tests {
             let text = String::from_utf8(got).unwrap();
             let (_, body) = text.split_once("\r\n\r\n").unwrap();
             assert_eq!(body, "3\r\none\r\n3\r\ntwo\r\n0\r\n\r\n");
-            door.abort();
+            serving.abort();
         }
     }
 
@@ -281,7 +281,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_incomplete_head_is_cut_off_even_while_bytes_arrive() {
-        let (door, address) = answering(PATIENT, 1).await;
+        let (serving, address) = answering(PATIENT, 1).await;
         let mut client = TcpStream::connect(address).await.unwrap();
         answered(&mut client).await;
         let waited = Stopwatch::start();
@@ -292,24 +292,24 @@ mod tests {
             assert!(waited.elapsed() < PATIENT.idle, "it is held");
         }
         assert!(got.is_empty() && waited.elapsed() < PATIENT.idle / 2);
-        door.abort();
+        serving.abort();
     }
 
     #[tokio::test]
     async fn an_idle_connection_is_kept_for_the_next_request_and_not_for_ever() {
-        let (door, address) = answering(SHORT, 1).await;
+        let (serving, address) = answering(SHORT, 1).await;
         let mut client = TcpStream::connect(address).await.unwrap();
         for _ in 0..3 {
             answered(&mut client).await;
             assert!(timeout(SHORT.idle / 2, client.read_u8()).await.is_err(), "kept");
         }
         assert!(timeout(SHORT.idle * 4, client.read_u8()).await.unwrap().is_err(), "hung up");
-        door.abort();
+        serving.abort();
     }
 
     #[tokio::test]
     async fn a_client_that_does_not_read_its_response_is_cut_off() {
-        let (door, address) = answering(PATIENT, 64 << 20).await;
+        let (serving, address) = answering(PATIENT, 64 << 20).await;
         let mut client = TcpStream::connect(address).await.unwrap();
         client.write_all(REQUEST).await.unwrap();
         // The client does not read, so it notices the end only because writing fails.
@@ -319,7 +319,7 @@ mod tests {
             }
         });
         given_up.await.expect("hung up");
-        door.abort();
+        serving.abort();
     }
 
     #[tokio::test]
@@ -327,7 +327,7 @@ mod tests {
         let bounds = Bounds { known: 0, unproved: 0, strangers: 2, one_stranger: 2, head_bytes: 1 << 20 };
         let held = Connections::new("test", bounds, Vec::new());
         let limits = Limits { crowded: PATIENT.idle, ..PATIENT };
-        let (door, address) = answering_some(held.clone(), limits, 1).await;
+        let (serving, address) = answering_some(held.clone(), limits, 1).await;
         let mut first = TcpStream::connect(address).await.unwrap();
         answered(&mut first).await;
         let mut second = TcpStream::connect(address).await.unwrap();
@@ -341,7 +341,7 @@ mod tests {
         while held.open().strangers > 0 {
             tokio::task::yield_now().await;
         }
-        door.abort();
+        serving.abort();
     }
 
     #[tokio::test]
@@ -349,7 +349,7 @@ mod tests {
         let bounds = Bounds { known: 8, unproved: 8, strangers: 8, one_stranger: 8, head_bytes: 10_000 };
         let held = Connections::new("test", bounds, Vec::new());
         let limits = Limits { head: PATIENT.idle, crowded: PATIENT.idle, ..PATIENT };
-        let (door, address) = answering_some(held.clone(), limits, 1).await;
+        let (serving, address) = answering_some(held.clone(), limits, 1).await;
         let half = format!("GET / HTTP/1.1\r\nhost: {}", "x".repeat(4_000));
         let mut clients = Vec::new();
         for _ in 0..3 {
@@ -366,6 +366,6 @@ mod tests {
         clients[2].write_all(b"\r\n\r\n").await.unwrap();
         assert_eq!(timeout(PATIENT.idle, clients[2].read_u8()).await.unwrap().unwrap(), b'H');
         assert!(held.open().head_bytes <= half.len() + 4, "{:?}", held.open());
-        door.abort();
+        serving.abort();
     }
 }

@@ -84,8 +84,8 @@ impl ListenerLimits {
         let [edge, relay, admin] = shares(most_files(), config.database.connections as usize);
         // Anonymous streams count as strangers' connections as long as they last, so strangers get a larger part.
         let at_relay = if config.anonymous_stream { 2 } else { 8 };
-        let new = |door: Listener, connections, part, allow| {
-            Connections::new(door.name(), Bounds::of(connections, part), allow)
+        let new = |listener: Listener, connections, part, allow| {
+            Connections::new(listener.name(), Bounds::of(connections, part), allow)
         };
         ListenerLimits {
             connections: [
@@ -101,8 +101,8 @@ impl ListenerLimits {
     }
 
     /// The connections of one listener.
-    pub fn at(&self, door: Listener) -> &Arc<Connections> {
-        &self.connections[door as usize]
+    pub fn at(&self, listener: Listener) -> &Arc<Connections> {
+        &self.connections[listener as usize]
     }
 
     /// Appends the metrics, as Prometheus text.
@@ -114,9 +114,9 @@ impl ListenerLimits {
     fn render_connections(&self, out: &mut String) {
         let open: [Open; Listener::ALL.len()] = self.connections.each_ref().map(|held| held.open());
         head(out, "rds_connections", "Open connections by listener and by kind of peer.", "gauge");
-        for (door, open) in Listener::ALL.iter().zip(&open) {
+        for (listener, open) in Listener::ALL.iter().zip(&open) {
             for (peer, count) in [("proved", open.proved), ("unproved", open.unproved), ("stranger", open.strangers)] {
-                let _ = writeln!(out, "rds_connections{{door=\"{}\",peer=\"{peer}\"}} {count}", door.name());
+                let _ = writeln!(out, "rds_connections{{listener=\"{}\",peer=\"{peer}\"}} {count}", listener.name());
             }
         }
         let bounds = self.connections.each_ref().map(|held| held.bounds());
@@ -164,8 +164,8 @@ impl ListenerLimits {
             ),
         ] {
             head(out, name, help, kind);
-            for (door, value) in Listener::ALL.iter().zip(values) {
-                let _ = writeln!(out, "{name}{{door=\"{}\"}} {value}", door.name());
+            for (listener, value) in Listener::ALL.iter().zip(values) {
+                let _ = writeln!(out, "{name}{{listener=\"{}\"}} {value}", listener.name());
             }
         }
     }

@@ -3,7 +3,7 @@
 use crate::store::keys::{RECORD, record};
 use crate::store::{Db, StoreError, Tx};
 use rds_shared::access::KeyDigest;
-use rds_shared::access::link::KeyNews;
+use rds_shared::access::link::KeyUpdate;
 use sqlx::Row;
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ pub async fn queue(tx: &mut Tx<'_>, keys: &[i64]) -> Result<(), StoreError> {
 #[derive(Debug, Clone)]
 pub struct Claimed {
     /// The current state of the key.
-    pub news: KeyNews,
+    pub news: KeyUpdate,
     /// Number of the attempt; the fencing token against a sender whose lease has ended.
     pub attempt: i32,
 }
@@ -49,7 +49,7 @@ pub async fn claim(db: &Db, only: Option<&[i64]>, lease: Duration, n: u32) -> Re
             let digest: Vec<u8> = row.try_get("digest")?;
             let digest = <[u8; 32]>::try_from(digest)
                 .map_err(|_| StoreError::Corrupt { column: "api_key.digest", text: "not 32 bytes".to_owned() })?;
-            let news = KeyNews { digest: KeyDigest::from_bytes(digest), record: record(row)? };
+            let news = KeyUpdate { digest: KeyDigest::from_bytes(digest), record: record(row)? };
             Ok(Claimed { news, attempt: row.try_get("attempts")? })
         })
         .collect()

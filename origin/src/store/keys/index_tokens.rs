@@ -2,7 +2,7 @@
 
 use crate::store::keys::Revocation;
 use crate::store::{At, Db, StoreError};
-use rds_shared::access::link::KeyNews;
+use rds_shared::access::link::KeyUpdate;
 use rds_shared::access::{KeyDigest, KeyRecord};
 use rds_shared::wire::Timestamp;
 use serde::Serialize;
@@ -53,7 +53,7 @@ pub async fn find(db: &Db, digest: &KeyDigest) -> Result<Option<KeyRecord>, Stor
 }
 
 /// A token's state as sent to the edge.
-pub async fn by_id(db: &Db, id: i64) -> Result<Option<KeyNews>, StoreError> {
+pub async fn by_id(db: &Db, id: i64) -> Result<Option<KeyUpdate>, StoreError> {
     let sql = "
         -- token_news
         SELECT digest, revoked_at IS NULL FROM index_token WHERE id = $1";
@@ -61,7 +61,7 @@ pub async fn by_id(db: &Db, id: i64) -> Result<Option<KeyNews>, StoreError> {
     let news = |(digest, is_live): (Vec<u8>, bool)| {
         let digest = <[u8; 32]>::try_from(digest)
             .map_err(|_| StoreError::Corrupt { column: "index_token.digest", text: "not 32 bytes".to_owned() })?;
-        Ok(KeyNews { digest: KeyDigest::from_bytes(digest), record: KeyRecord::of_index_token(id, is_live) })
+        Ok(KeyUpdate { digest: KeyDigest::from_bytes(digest), record: KeyRecord::of_index_token(id, is_live) })
     };
     found.map(news).transpose()
 }

@@ -213,7 +213,7 @@ pub async fn list(
 
 /// A current record, for operators.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Standing {
+pub struct RecordState {
     pub id: String,
     pub kind: RecordKind,
     pub record_key: String,
@@ -224,14 +224,14 @@ pub struct Standing {
 }
 
 /// Every current record; for model health, the newest measurement of each key.
-pub async fn standing(db: &Db) -> Result<Vec<Standing>, StoreError> {
+pub async fn standing(db: &Db) -> Result<Vec<RecordState>, StoreError> {
     let rows = sqlx::query(
         "SELECT DISTINCT ON (kind, record_key) id, kind, record_key, unmet, promoted_at IS NOT NULL AS is_promoted, \
                 is_client_visible, hidden_reason \
          FROM research_record WHERE superseded_at IS NULL ORDER BY kind, record_key, made_at DESC",
     );
     let standing = |row: &sqlx::postgres::PgRow| {
-        Ok(Standing {
+        Ok(RecordState {
             id: row.try_get("id")?,
             kind: decode_enum("research_record.kind", row.try_get("kind")?)?,
             record_key: row.try_get("record_key")?,

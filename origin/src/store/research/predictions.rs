@@ -60,7 +60,7 @@ pub struct GivenPrediction {
 
 /// What is stored in the place of a prediction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum StoredPrediction {
     /// The same prediction.
     Same,
     /// Another prediction in the same second; ids have a resolution of one second.
@@ -90,7 +90,7 @@ fn bound<'q>(sql: &'q str, rows: &'q [GivenPrediction]) -> Query<'q, Postgres, P
 }
 
 /// What is stored in the place of each of these, in their order.
-pub async fn standing_of(tx: &mut Tx<'_>, rows: &[GivenPrediction]) -> Result<Vec<Standing>, StoreError> {
+pub async fn stored_predictions(tx: &mut Tx<'_>, rows: &[GivenPrediction]) -> Result<Vec<StoredPrediction>, StoreError> {
     let sql = format!(
         "SELECT p.vault_id IS NOT NULL AS is_taken, base.price IS NOT NULL AS is_watched, \
                 coalesce((p.made_at, p.model_version, p.score, p.provided_by) = (r.made_at, r.model_version, r.score, r.provided_by), \
@@ -103,9 +103,9 @@ pub async fn standing_of(tx: &mut Tx<'_>, rows: &[GivenPrediction]) -> Result<Ve
     );
     let standing = |row: &PgRow| {
         Ok(match (row.try_get("is_taken")?, row.try_get("is_same")?) {
-            (true, true) => Standing::Same,
-            (true, false) => Standing::Other,
-            (false, _) => Standing::None { is_watched: row.try_get("is_watched")? },
+            (true, true) => StoredPrediction::Same,
+            (true, false) => StoredPrediction::Other,
+            (false, _) => StoredPrediction::None { is_watched: row.try_get("is_watched")? },
         })
     };
     bound(&sql, rows).fetch_all(&mut **tx).await?.iter().map(standing).collect()

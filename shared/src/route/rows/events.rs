@@ -7,7 +7,7 @@ use crate::route::typed::params;
 /// Fields that the feed can be sorted by.
 pub const EVENT_SORT_FIELDS: &[&str] = &["occurred_at", "severity", "loss_amount_usd", "occurrence_count"];
 /// Maximum age of an event in the feed, in days.
-pub const FEED_DAYS: i64 = 730;
+pub const MAX_FEED_DAYS: i64 = 730;
 
 params! {
     EventType: Names = Param::names("eventType", "Only events of these types, such as `Incident` or `BadDebt`, separated by commas. Letter case is ignored.");
@@ -28,7 +28,7 @@ params! {
         Param::choice("sortBy", EVENT_SORT_FIELDS, "Field to sort by; rows with equal values are sorted by time. Rows without a loss come last in both \
             directions.").default("occurred_at");
     DaysBack: OptionalCount =
-        Param::optional_int("daysBack", 1, FEED_DAYS, Clamp, "Number of days to look back, to the start of the hour. When absent, the default order, newest \
+        Param::optional_int("daysBack", 1, MAX_FEED_DAYS, Clamp, "Number of days to look back, to the start of the hour. When absent, the default order, newest \
             first, covers 730 days; any other order covers the fewest of 7, 30, 90, 365 or 730 days that fill a page.");
     AffectsProtocolScore: Flag =
         Param::flag("affectsProtocolScore", "`true` keeps only incidents that are flagged as affecting the protocol's score; otherwise a vault's own incidents \

@@ -31,7 +31,7 @@ pub(super) use vaults::vaults_rows;
 macro_rules! route_table {
     (; $($id:ident: $method:ident $path:literal {
         access: $access:expr, family: $family:ident, cache: $cache:expr,
-        $(tags: [$($tag:ident),* $(,)?],)? $(scores: $scores:literal,)? $(door: $door:ident,)? $(body: $body:expr,)?
+        $(tags: [$($tag:ident),* $(,)?],)? $(scores: $scores:literal,)? $(listeners: $listeners:ident,)? $(body: $body:expr,)?
         $(pages: $pages:ident($number:ident, $size:ident $(; $last:expr)?),)? $(fold: [$($index:literal: $fold:ident),* $(,)?],)?
         query: [$($param:ident $(($($bound:expr),*))?),* $(,)?], answers: $answers:literal, errors: [$($error:ident),* $(,)?],
         $(deprecated: [$($deprecated:expr),* $(,)?],)? about: $about:literal $(,)?
@@ -76,7 +76,7 @@ macro_rules! route_table {
         pub static ROUTES: &[Route] = &[$(
             Route {
                 id: RouteId::$id, method: Method::$method, path: $path, access: $access, family: RateLimitClass::$family, cache: $cache,
-                tags: &[$($(Tag::$tag),*)?], scores: route_table!(@scores $($scores)?), door: route_table!(@door $($door)?), body: route_table!(@body $($body)?),
+                tags: &[$($(Tag::$tag),*)?], scores: route_table!(@scores $($scores)?), listeners: route_table!(@listeners $($listeners)?), body: route_table!(@body $($body)?),
                 pages: route_table!(@pages $id $($pages($number, $size $(; $last)?))?), fold: &[$($(($index, Fold::$fold)),*)?], query: routes::$id::QUERY,
                 answers: $answers, errors: &[$($error),*],
                 deprecated: &[$($($deprecated),*)?], about: $about,
@@ -85,8 +85,8 @@ macro_rules! route_table {
     };
     (@scores) => { false };
     (@scores $scores:literal) => { $scores };
-    (@door) => { Door::Edge };
-    (@door $door:ident) => { Door::$door };
+    (@listeners) => { Listeners::Edge };
+    (@listeners $listeners:ident) => { Listeners::$listeners };
     (@pages $id:ident) => { None };
     (@pages $id:ident Numbered($number:ident, $size:ident)) => { route_table!(@pages $id Numbered($number, $size; u64::MAX)) };
     (@pages $id:ident Numbered($number:ident, $size:ident; $last:expr)) => {

@@ -106,7 +106,7 @@ macro_rules! push_rows {
             }
             EventStream: Get "/v1/events/stream" {
                 access: Data, family: Public, cache: Cache::NEVER,
-                door: EdgeAndRelay,
+                listeners: EdgeAndRelay,
                 query: [StreamVault, StreamSince], answers: "EventStream", errors: [StreamLimitReached, ShuttingDown, AddressNamespaceMismatch],
                 about: "The event stream, as server-sent events: publications, promotions and retractions, with replay of the last 24 hours.",
             }

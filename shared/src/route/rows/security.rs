@@ -15,14 +15,14 @@ params! {
         Param::text("source", MAX_SOURCE_CHARS, "Only rows of the source with this id. Letter case is ignored; an unknown or invalid id matches \
             nothing.").or_nothing();
     /// The handler of the registry rejects other values; on the loss board they match nothing.
-    InUniverse: MatchingChoice =
+    AffectsTrackedUniverse: MatchingChoice =
         Param::word("affectsTrackedUniverse", &["true", "false"], "`true` keeps rows that affect a tracked vault, asset, market or protocol; `false` keeps all \
             rows. Any other value is answered with 400 on the registry and matches nothing on the loss board.").or_nothing();
     /// The handler of the registry rejects other values; the loss board has no such column and ignores the parameter.
     PublishedBy: MatchingChoice =
         Param::word("published_by", &["admin", "auto"], "Only rows that an editor (`admin`) or the service itself (`auto`) published. Any other value is \
             answered with 400. The loss board (`hasLoss=true`) ignores this parameter.").or_nothing();
-    OneChain: Names =
+    SecurityChains: Names =
         Param::names("chainId", "Only rows on these chains: chain ids or slugs, separated by commas. On the loss board `0` or `unmapped` selects cases without \
             a known chain.").of(Registry::ChainsOrUnmapped);
     /// The values of both lists. `Critical` and `critical` are the same value. The handler of the registry accepts the last three only.
@@ -57,7 +57,7 @@ macro_rules! security_rows {
             SecurityEventList: Get "/v1/security-events" {
                 access: Public, family: Public, cache: Cache::public(15), tags: [Security],
                 pages: Numbered(Page, Limit; LAST_SECURITY_PAGE),
-                query: [Page, Limit(50, 100), LossSource, InUniverse, PublishedBy, OneChain, LossSeverity,
+                query: [Page, Limit(50, 100), LossSource, AffectsTrackedUniverse, PublishedBy, SecurityChains, LossSeverity,
                         TitleSearch, ByLoss, HasLoss, MinLoss],
                 answers: "WithMeta<Vec<SecurityEvent>, MoreMeta> | WithMeta<Vec<LossRow>, LossMeta>", errors: [Forbidden],
                 about: "The published rows of the security registry, newest attack first. With `hasLoss=true` the response is the loss board, whose rows and \
@@ -66,7 +66,7 @@ macro_rules! security_rows {
             LossBoard: Get "/v1/security-events/losses" {
                 access: Public, family: Public, cache: Cache::public(15), tags: [Security],
                 pages: Numbered(Page, Limit; LAST_SECURITY_PAGE),
-                query: [Page, Limit(50, 100), LossSource, InUniverse, OneChain, LossSeverity, TitleSearch, ByLoss,
+                query: [Page, Limit(50, 100), LossSource, AffectsTrackedUniverse, SecurityChains, LossSeverity, TitleSearch, ByLoss,
                         MinLoss],
                 answers: "WithMeta<Vec<LossRow>, LossMeta>", errors: [Forbidden],
                 about: "The loss board: one row per case with a loss in US dollars, with figures on the coverage of all cases. A filter value that nothing can \

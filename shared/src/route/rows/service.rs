@@ -20,38 +20,38 @@ macro_rules! service_rows {
             }
             Health: Get "/v1/health" {
                 access: Public, family: Health, cache: Cache::NEVER,
-                door: EdgeAndRelay,
+                listeners: EdgeAndRelay,
                 query: [], answers: "Health", errors: [],
                 about: "Whether the service responds, and how fresh its data is.",
             }
             Status: Get "/v1/status" {
                 access: Public, family: Status, cache: Cache::present(60), tags: [FailSafe],
-                door: EdgeAndRelay,
+                listeners: EdgeAndRelay,
                 query: [], answers: "StatusFeed", errors: [],
                 about: "Status of the service's components, each with the reason if it is degraded or down. This route responds even while other parts are \
                        down.",
             }
             OpenApi: Get "/v1/openapi.json" {
                 access: Public, family: Public, cache: Cache::built_in(),
-                door: EdgeAndRelay,
+                listeners: EdgeAndRelay,
                 query: [], answers: "OpenApi", errors: [],
                 about: "This document: every route with its parameters, responses, errors and examples, and the messages of webhooks and the stream.",
             }
             Ready: Get "/ready" {
                 access: Public, family: Unmetered, cache: Cache::NEVER,
-                door: EdgeAndRelay,
+                listeners: EdgeAndRelay,
                 query: [], answers: "Ready", errors: [],
                 about: "Whether the database responds within one second.",
             }
             Docs: Get "/v1/docs" {
                 access: Public, family: Unmetered, cache: Cache::NEVER,
-                door: EdgeAndRelay,
+                listeners: EdgeAndRelay,
                 query: [], answers: "Page", errors: [],
                 about: "The start page of the documentation.",
             }
             DocsFile: Get "/v1/docs/{file}" {
                 access: Public, family: Unmetered, cache: Cache::NEVER,
-                door: EdgeAndRelay,
+                listeners: EdgeAndRelay,
                 query: [FileVersion], answers: "Page", errors: [NotFound],
                 about: "A page of the documentation, its text as Markdown, or a file that the pages load.",
             }

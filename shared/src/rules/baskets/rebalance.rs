@@ -24,7 +24,7 @@ pub struct Current<'a> {
 
 /// The result of a rebalance.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum RebalanceOutcome {
     /// No trigger applies.
     NotDue,
     /// The rebalance reproduced the current weights: there is no new version, but the basket counts as rebalanced now.
@@ -80,11 +80,11 @@ pub fn rebalance(
     current: Option<Current<'_>>,
     candidates: &[Candidate],
     now: Timestamp,
-) -> Result<Outcome, Halt> {
+) -> Result<RebalanceOutcome, Halt> {
     let due = triggers(&definition.methodology_version, current, candidates, now);
     match due.first() {
         Some(trigger) => rebalance_for(*trigger, definition, current, candidates, now),
-        None => Ok(Outcome::NotDue),
+        None => Ok(RebalanceOutcome::NotDue),
     }
 }
 
@@ -95,13 +95,13 @@ pub fn rebalance_for(
     current: Option<Current<'_>>,
     candidates: &[Candidate],
     now: Timestamp,
-) -> Result<Outcome, Halt> {
+) -> Result<RebalanceOutcome, Halt> {
     let constituents = weigh(&eligible(&definition.eligibility, candidates), &definition.weighting)?;
     let held = current.map_or(&[][..], |current| &current.version.constituents);
     refuse_stale(candidates, held, &constituents)?;
     let changes = ChangeSet::between(held, &constituents);
     if current.is_some() && changes.is_empty() {
-        return Ok(Outcome::Unchanged);
+        return Ok(RebalanceOutcome::Unchanged);
     }
     let version = BasketVersion {
         basket_id: definition.basket_id.clone(),
@@ -110,7 +110,7 @@ pub fn rebalance_for(
         methodology_version: definition.methodology_version.clone(),
         prior_version_id: current.map(|current| current.version_id.into()),
     };
-    Ok(Outcome::Rebalanced { version, trigger, changes })
+    Ok(RebalanceOutcome::Rebalanced { version, trigger, changes })
 }
 
 /// Refuses if a name of either version has stale facts; reports the smallest such id.

@@ -228,7 +228,7 @@ async fn the_test_clock_is_read_set_and_advanced() {
 
 #[tokio::test]
 async fn without_a_test_clock_there_is_no_clock_route() {
-    let test = TestApp::with(crate::testapp::Wish { real_clock: true, ..Default::default() }).await;
+    let test = TestApp::with(crate::testapp::TestOptions { real_clock: true, ..Default::default() }).await;
     for method in ["GET", "PUT", "POST"] {
         assert_eq!(test.admin(method, "/clock", "{\"advance_seconds\":1}").await.code(), "NOT_FOUND", "{method}");
     }

@@ -222,7 +222,7 @@ impl Operation {
 
     /// The rate limit that a request counts against, if it is not the general one.
     pub fn budget_text(&self) -> Option<&'static str> {
-        match self.route?.family {
+        match self.route?.rate_limit_class {
             RateLimitClass::Public => None,
             RateLimitClass::GraphRead => Some("Counts against the rate limit of graph reads"),
             RateLimitClass::GraphCheck => Some("Counts against the rate limit of portfolio checks"),

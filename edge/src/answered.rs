@@ -91,7 +91,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
     /// mode are not counted as a failure.
     pub(crate) fn is_counted(&self, route: &Route, answer: &Answer) -> bool {
         let is_withheld = matches!(answer, Answer::Error(error) if error.code == ErrorCode::FailClosed);
-        route.family.is_traffic() && !self.uncounted.get() && !is_withheld
+        route.rate_limit_class.is_traffic() && !self.uncounted.get() && !is_withheld
     }
 
     /// Counts a response and schedules a report.

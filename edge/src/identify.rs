@@ -109,7 +109,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
 
     /// Charges a caller without a key to their address.
     async fn charged_to_address(&self, route: &Route, payer: Payer, principal: Principal) -> Identified {
-        let verdict = match charge(route.family, payer) {
+        let verdict = match charge(route.rate_limit_class, payer) {
             Charge::Nothing | Charge::Key => None,
             Charge::Address(budget) | Charge::KeyAndAddress(budget) => Some(self.take_address(budget, payer).await),
         };
@@ -180,7 +180,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
     async fn judge_key(&self, route: &Route, text: CredentialText<'_>, digest: KeyDigest, client: Subclient) -> Judged {
         let asked_at = self.host.now();
         let remembered = &self.isolate.guards;
-        if let Some(spent) = remembered.denials.borrow().key(digest, route.family, &client, asked_at) {
+        if let Some(spent) = remembered.denials.borrow().key(digest, route.rate_limit_class, &client, asked_at) {
             return Judged::Holds(Holder { record: spent.record, verdict: Some(spent.verdict) });
         }
         if remembered.spray.borrow().refuses(&digest, asked_at.as_millis()) {
@@ -198,8 +198,8 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
                 Registered::Unknown => return self.unjudged(&digest),
             }
         }
-        let take = key_limit(route.family, 0).map(|_| Take {
-            family: route.family,
+        let take = key_limit(route.rate_limit_class, 0).map(|_| Take {
+            class: route.rate_limit_class,
             endpoint: route.endpoint(),
             client: client.clone(),
         });
@@ -211,7 +211,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
                     Some(verdict) if verdict.admitted => self.note_asked(route, text, digest, (record, verdict)),
                     Some(verdict) => {
                         let spent = SpentKey { record, verdict };
-                        remembered.denials.borrow_mut().remember_key(digest, route.family, &client, spent, asked_at);
+                        remembered.denials.borrow_mut().remember_key(digest, route.rate_limit_class, &client, spent, asked_at);
                     }
                     None => {}
                 }
@@ -252,7 +252,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
     async fn charged(&self, route: &Route, holder: Holder) -> Charged {
         let key = holder.verdict;
         let counted = key.is_some_and(|verdict| verdict.admitted);
-        let combined = match charge(route.family, Payer::Key) {
+        let combined = match charge(route.rate_limit_class, Payer::Key) {
             Charge::Nothing => None,
             Charge::Key => key,
             Charge::Address(budget) => Some(self.take_address(budget, Payer::Key).await),

@@ -18,7 +18,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
         digest: KeyDigest,
     ) -> Option<(KeyRecord, Verdict)> {
         let reserved = &self.isolate.guards.reserved;
-        let spent = reserved.borrow_mut().spend(&digest, route.family, route.id, self.host.now())?;
+        let spent = reserved.borrow_mut().spend(&digest, route.rate_limit_class, route.id, self.host.now())?;
         if spent.is_low {
             self.reserve(text, digest);
         }
@@ -33,7 +33,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
         digest: KeyDigest,
         (record, verdict): (KeyRecord, Verdict),
     ) {
-        if record.shared || route.family != reserved::FAMILY {
+        if record.shared || route.rate_limit_class != reserved::RESERVABLE_CLASS {
             return;
         }
         let left = verdict.allowance.remaining;
@@ -48,7 +48,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
         let settled = guards.reserved.borrow_mut().over(&digest, now);
         let (shown, tally) = (text.shown().to_owned(), Vec::new());
         let ask = KeyAsk { digest, shown, text: None, take: None, tally, settled };
-        let (family, want, lasts) = (reserved::FAMILY, request.want, request.lasts);
-        self.host.reserve_later(now, ReserveAsk { ask, family, want, lasts });
+        let (class, want, lasts) = (reserved::RESERVABLE_CLASS, request.want, request.lasts);
+        self.host.reserve_later(now, ReserveAsk { ask, class, want, lasts });
     }
 }

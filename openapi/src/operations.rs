@@ -62,7 +62,7 @@ fn access(route: &Route) -> String {
         Access::Decisioning => "Requires a key of plan `decisioning` or higher",
         Access::Index => "Requires an index token; API keys are not accepted",
     };
-    let budget = match route.family {
+    let budget = match route.rate_limit_class {
         RateLimitClass::Public => "Counts against the general rate limit",
         RateLimitClass::GraphRead => "Counts against the rate limit of graph reads",
         RateLimitClass::GraphCheck => "Counts against the rate limit of portfolio checks",

@@ -28,7 +28,7 @@ struct Kind {
 
 impl Kind {
     fn of(route: &Route) -> Self {
-        Kind { metered: route.family != RateLimitClass::Unmetered, tells_mode: route.states_fail_safe_mode() }
+        Kind { metered: route.rate_limit_class != RateLimitClass::Unmetered, tells_mode: route.states_fail_safe_mode() }
     }
 
     /// Suffix of the names of its response components.
@@ -152,7 +152,7 @@ fn headers_of_success(route: &Route) -> Vec<&'static str> {
     }
     if !is_file(route) {
         // `/ready` is also served by the origin's listeners directly, which do not cache.
-        let is_edges = route.family != RateLimitClass::Unmetered;
+        let is_edges = route.rate_limit_class != RateLimitClass::Unmetered;
         names.extend([if is_edges { "X-Cache" } else { "X-Cache-If-Asked" }, "Cache-Status"]);
     }
     match route.id {
@@ -164,7 +164,7 @@ fn headers_of_success(route: &Route) -> Vec<&'static str> {
     if route.cache.is_kept() {
         names.extend(["Age", "Warning", "X-Data-Version"]);
     }
-    if route.family != RateLimitClass::Unmetered {
+    if route.rate_limit_class != RateLimitClass::Unmetered {
         names.extend(BUDGET);
     }
     if route.streams() {

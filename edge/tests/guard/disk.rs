@@ -95,8 +95,8 @@ impl Instance {
 impl Content {
     fn count(&mut self, entries: &[Entry]) {
         for entry in entries {
-            let family = entry.family.map_or("", |family| family.as_str());
-            let key = (entry.window, family, entry.client.clone(), entry.endpoint.clone());
+            let class = entry.class.map_or("", |class| class.as_str());
+            let key = (entry.window, class, entry.client.clone(), entry.endpoint.clone());
             let row = self.counts.entry(key).or_insert(Entry { served: 0, throttled: 0, ..entry.clone() });
             row.served += entry.served;
             row.throttled += entry.throttled;
@@ -116,18 +116,18 @@ impl Disk {
 impl KeyDisk for Disk {
     fn load(&self) -> Result<Stored, DiskFault> {
         let content = self.open()?;
-        let charged = content.counts.keys().filter(|(_, family, ..)| !family.is_empty());
+        let charged = content.counts.keys().filter(|(_, class, ..)| !class.is_empty());
         let latest = charged.map(|(window, ..)| *window).chain(content.reserved.values().map(|out| out.window)).max();
         let mut buckets = BTreeMap::<_, Bucket>::new();
         for entry in content.counts.values().filter(|entry| Some(entry.window) == latest && entry.served > 0) {
-            let Some(family) = entry.family else { continue };
-            let empty = Bucket { window: entry.window, family, client: entry.client.clone(), used: 0 };
-            buckets.entry((family, entry.client.clone())).or_insert(empty).used += entry.served;
+            let Some(class) = entry.class else { continue };
+            let empty = Bucket { window: entry.window, class, client: entry.client.clone(), used: 0 };
+            buckets.entry((class, entry.client.clone())).or_insert(empty).used += entry.served;
         }
         for out in content.reserved.values().filter(|out| Some(out.window) == latest) {
-            let (window, family, client) = (out.window, out.family, Subclient::Pooled);
-            let empty = Bucket { window, family, client: client.clone(), used: 0 };
-            buckets.entry((family, client)).or_insert(empty).used += out.size;
+            let (window, class, client) = (out.window, out.class, Subclient::Pooled);
+            let empty = Bucket { window, class, client: client.clone(), used: 0 };
+            buckets.entry((class, client)).or_insert(empty).used += out.size;
         }
         Ok(Stored {
             key: content.key.clone(),

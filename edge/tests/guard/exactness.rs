@@ -45,7 +45,7 @@ fn event() -> impl Strategy<Value = Event> {
 fn take(client: u8) -> Take {
     let name = (client > 0).then(|| client.to_string());
     let client = Subclient::read(name.as_deref()).unwrap();
-    Take { family: RateLimitClass::Public, endpoint: "GET /v1/vaults".to_owned(), client }
+    Take { class: RateLimitClass::Public, endpoint: "GET /v1/vaults".to_owned(), client }
 }
 
 proptest! {

@@ -2,7 +2,7 @@
 
 use crate::disk::*;
 use proptest::prelude::*;
-use rds_edge::guard::keys::reserved::{FAMILY, Reserved};
+use rds_edge::guard::keys::reserved::{RESERVABLE_CLASS, Reserved};
 use rds_edge::guard::keys::subclient::Subclient;
 use rds_edge::guard::objects::message::{KeyAsk, Reservation, ReserveAsk, Settled, Take};
 use rds_shared::access::budget::Verdict;
@@ -151,7 +151,7 @@ impl World {
             self.settle(&settled);
             let ask =
                 KeyAsk { digest: key, shown: String::new(), text: None, take: None, tally: vec![], settled: vec![] };
-            let asked = ReserveAsk { ask, family: FAMILY, want: request.want, lasts: request.lasts };
+            let asked = ReserveAsk { ask, class: RESERVABLE_CLASS, want: request.want, lasts: request.lasts };
             self.reservation_requests += 1;
             let (record, instant) = (self.record, (self.now, self.reservation_requests));
             let reservation =
@@ -173,11 +173,11 @@ impl World {
             return None;
         }
         self.settle(&settled);
-        let take = Take { family: FAMILY, endpoint: route.route().endpoint(), client: Subclient::Pooled };
+        let take = Take { class: RESERVABLE_CLASS, endpoint: route.route().endpoint(), client: Subclient::Pooled };
         loop {
             let verdict = self.object.take(self.record, &take, self.now.div_euclid(1_000)).unwrap();
             let now = self.now;
-            let waits = self.object.step(|machine, _| Ok(machine.is_unsettled(Some(FAMILY), now))).unwrap();
+            let waits = self.object.step(|machine, _| Ok(machine.is_unsettled(Some(RESERVABLE_CLASS), now))).unwrap();
             if verdict.admitted || !waits {
                 self.unanswered += u64::from(verdict.admitted && !answered);
                 return Some(verdict).filter(|_| answered);
@@ -188,7 +188,7 @@ impl World {
 
     /// Makes a request; `None` if the Durable Object did not answer.
     fn request(&mut self, isolate: usize, route: RouteId) -> Option<Verdict> {
-        let verdict = match self.isolates[isolate].spend(&self.key, FAMILY, route, self.at()) {
+        let verdict = match self.isolates[isolate].spend(&self.key, RESERVABLE_CLASS, route, self.at()) {
             Some(spent) => {
                 self.spent += 1;
                 if spent.is_low {
@@ -358,7 +358,7 @@ fn a_reservation_ends_with_the_lease_of_its_record() {
     let (key, record, begun) = (world.key, world.record, world.now);
     let mut lasts = |after: i64| {
         let ask = KeyAsk { digest: key, shown: String::new(), text: None, take: None, tally: vec![], settled: vec![] };
-        let asked = ReserveAsk { ask, family: FAMILY, want: 64, lasts: 250 };
+        let asked = ReserveAsk { ask, class: RESERVABLE_CLASS, want: 64, lasts: 250 };
         let reservation =
             world.object.step(|machine, disk| machine.reserve(disk, &record, &asked, (begun + after, after)));
         reservation.unwrap().map(|reservation| reservation.lasts)

@@ -87,7 +87,7 @@ proptest! {
             match event {
                 Event::Request(endpoint) => {
                     let endpoint = ENDPOINTS[usize::from(endpoint)].to_owned();
-                    let take = Take { family: RateLimitClass::Public, endpoint, client: Subclient::Pooled };
+                    let take = Take { class: RateLimitClass::Public, endpoint, client: Subclient::Pooled };
                     let verdict = instance.take(record, &take, now).unwrap();
                     served += u64::from(verdict.admitted);
                 }
@@ -118,7 +118,7 @@ fn a_record_of_a_newer_release_loses_neither_the_counts_nor_the_key() {
     let platter = Rc::<Platter>::default();
     let (mut instance, record) = (platter.instance(), record(10, false));
     instance.introduce(record);
-    let take = Take { family: RateLimitClass::Public, endpoint: ENDPOINTS[0].to_owned(), client: Subclient::Pooled };
+    let take = Take { class: RateLimitClass::Public, endpoint: ENDPOINTS[0].to_owned(), client: Subclient::Pooled };
     let charge = |instance: &mut Instance| instance.step(|machine, disk| machine.take(disk, &[(record, &take)], NOW));
     charge(&mut instance).unwrap();
     platter.forget_record();

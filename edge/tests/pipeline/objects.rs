@@ -126,7 +126,7 @@ impl Objects {
         let mut ledgers = self.ledgers.borrow_mut();
         let ledger = ledgers.entry(asked.ask.digest).or_default();
         let reservation =
-            ledger.reserve(&record, asked.family, asked.want, now.div_euclid(1_000)).map(|(size, allowance)| {
+            ledger.reserve(&record, asked.class, asked.want, now.div_euclid(1_000)).map(|(size, allowance)| {
                 let id = i64::try_from(self.reserved.borrow().len()).unwrap();
                 Reservation { id, size, lasts: asked.lasts, allowance }
             });
@@ -141,7 +141,7 @@ impl Objects {
             let spent: u32 = one.spent.iter().map(|tally| tally.served).sum();
             let window = reservation.allowance.reset / 60 - 1;
             let mut ledgers = self.ledgers.borrow_mut();
-            ledgers.get_mut(digest).unwrap().release(window, asked.family, reservation.size - spent);
+            ledgers.get_mut(digest).unwrap().release(window, asked.class, reservation.size - spent);
             self.settled.borrow_mut().push(one.clone());
         }
     }

@@ -103,7 +103,7 @@ async fn they_are_for_decisioning_keys_and_writes_have_a_budget_of_their_own() {
         let below = test.ask(signed_as(&holder(Plan::Data).to_json(), method, &path, "")).await;
         assert_eq!((below.status, below.code().as_str()), (StatusCode::FORBIDDEN, "FORBIDDEN"), "{path}");
         let family = if route.method == Method::Get { RateLimitClass::Public } else { RateLimitClass::BasketWebhooks };
-        assert_eq!((route.family, route.cache.is_kept()), (family, false), "{path}");
+        assert_eq!((route.rate_limit_class, route.cache.is_kept()), (family, false), "{path}");
     }
     assert_eq!(routes, 6);
     let key = holder(Plan::Embedded).to_json();

@@ -1,7 +1,7 @@
 //! One row of the route table.
 
 use super::deprecation::Deprecated;
-use super::family::RateLimitClass;
+use super::rate_limit_class::RateLimitClass;
 use super::fold::Fold;
 use super::pages::Pages;
 use super::param::Param;
@@ -23,7 +23,7 @@ pub struct Route {
     /// Which credential a request needs.
     pub access: Access,
     /// The rate-limit class to which a request is charged.
-    pub family: RateLimitClass,
+    pub rate_limit_class: RateLimitClass,
     /// How long a response is cached.
     pub cache: Cache,
     /// The kinds of facts that a response depends on: a change of them outdates cached responses. Every cached route has at least one.
@@ -59,7 +59,7 @@ impl Route {
 
     /// Whether responses state the platform's fail-safe mode when it is not `normal`.
     pub fn states_fail_safe_mode(&self) -> bool {
-        self.scores || matches!(self.family, RateLimitClass::Status | RateLimitClass::Health)
+        self.scores || matches!(self.rate_limit_class, RateLimitClass::Status | RateLimitClass::Health)
     }
 
     /// Whether the response is an endless stream: it is forwarded as it arrives, never cached, and not limited in bytes.

@@ -14,7 +14,7 @@ pub mod bounds;
 pub mod deprecation;
 pub mod entry;
 pub mod fail_safe;
-pub mod family;
+pub mod rate_limit_class;
 mod fold;
 mod matching;
 pub mod pages;
@@ -30,7 +30,7 @@ pub mod unknown;
 
 pub use deprecation::Deprecated;
 pub use entry::{Route, Row, is_graph_path};
-pub use family::RateLimitClass;
+pub use rate_limit_class::RateLimitClass;
 pub use fold::Fold;
 pub use matching::{Found, Matching, match_route};
 pub use pages::Pages;

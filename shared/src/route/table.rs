@@ -2,7 +2,7 @@
 
 use super::deprecation::*;
 use super::entry::{Route, Row};
-use super::family::RateLimitClass;
+use super::rate_limit_class::RateLimitClass;
 use super::fold::Fold;
 use super::pages::Pages;
 use super::param::Param;

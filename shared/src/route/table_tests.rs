@@ -74,6 +74,6 @@ fn every_graph_route_is_charged_to_a_graph_class() {
     for route in ROUTES.iter().filter(|route| is_graph_path(route.path)) {
         let class =
             if route.id == RouteId::GraphCheck { RateLimitClass::GraphCheck } else { RateLimitClass::GraphRead };
-        assert_eq!(route.family, class, "{}", route.path);
+        assert_eq!(route.rate_limit_class, class, "{}", route.path);
     }
 }

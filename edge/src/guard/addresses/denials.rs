@@ -43,12 +43,12 @@ impl Denials {
     pub fn key(
         &self,
         digest: KeyDigest,
-        family: RateLimitClass,
+        class: RateLimitClass,
         client: &Subclient,
         now: Timestamp,
     ) -> Option<SpentKey> {
         let valid = |client: Subclient| {
-            let (spent, until) = self.keys.get(&(digest, family, client))?;
+            let (spent, until) = self.keys.get(&(digest, class, client))?;
             let now_seconds = now.as_seconds();
             (now.as_millis() < *until && now_seconds < spent.verdict.allowance.reset).then_some(*spent)
         };
@@ -60,7 +60,7 @@ impl Denials {
     pub fn remember_key(
         &mut self,
         digest: KeyDigest,
-        family: RateLimitClass,
+        class: RateLimitClass,
         client: &Subclient,
         spent: SpentKey,
         asked_at: Timestamp,
@@ -72,7 +72,7 @@ impl Denials {
         if self.keys.len() < MAX_REFUSALS {
             let until = now.saturating_add(KEY_LEASE_MILLIS);
             let client = if spent.record.shared { client.clone() } else { Subclient::Pooled };
-            self.keys.insert((digest, family, client), (spent, until));
+            self.keys.insert((digest, class, client), (spent, until));
         }
     }
 

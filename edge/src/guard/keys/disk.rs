@@ -91,8 +91,8 @@ impl KeyDisk for Database {
             }
             Change::Reserve(out) => self.run(COUNT, &reserved_values(out)),
             Change::Settle(out, spent) => {
-                let [minute, family, _, endpoint, ..] = reserved_values(out);
-                let over = (UNRESERVE, vec![minute, family, endpoint]);
+                let [minute, class, _, endpoint, ..] = reserved_values(out);
+                let over = (UNRESERVE, vec![minute, class, endpoint]);
                 let spent = spent.iter().map(|entry| (COUNT, count_values(entry).to_vec()));
                 self.together(std::iter::once(over).chain(spent).collect())
             }
@@ -156,17 +156,17 @@ fn read_key(mut row: Row) -> Result<StoredKey, DiskFault> {
 
 /// `None` if the row's rate-limit class is unknown to this release; its counts stay stored and are folded like others.
 fn read_bucket(mut row: Row) -> Result<Option<Bucket>, DiskFault> {
-    let (window, family) = (row.integer()?, RateLimitClass::parse(&row.text()?));
+    let (window, class) = (row.integer()?, RateLimitClass::parse(&row.text()?));
     let (client, used) = (Subclient::parse(&row.text()?), row.small()?);
-    Ok(family.map(|family| Bucket { window, family, client, used }))
+    Ok(class.map(|class| Bucket { window, class, client, used }))
 }
 
 /// `None` if the row's rate-limit class is unknown to this release.
 fn read_out(mut row: Row) -> Result<Option<OutstandingReservation>, DiskFault> {
     let damaged = || DiskFault("a reservation's row cannot be read".to_owned());
     let id = row.text()?.parse().map_err(|_| damaged())?;
-    let (window, family, size) = (row.integer()?, RateLimitClass::parse(&row.text()?), row.small()?);
-    Ok(family.map(|family| OutstandingReservation { id, window, family, size }))
+    let (window, class, size) = (row.integer()?, RateLimitClass::parse(&row.text()?), row.small()?);
+    Ok(class.map(|class| OutstandingReservation { id, window, class, size }))
 }
 
 fn read_batch(mut row: Row) -> Result<Batch, DiskFault> {
@@ -181,7 +181,7 @@ fn record_text(lease: Option<&Lease>) -> Result<JsValue, DiskFault> {
 fn reserved_values(out: &OutstandingReservation) -> [JsValue; 7] {
     count_values(&Entry {
         window: out.window,
-        family: Some(out.family),
+        class: Some(out.class),
         client: Subclient::Pooled,
         endpoint: format!("{RESERVATION}{}", out.id),
         served: out.size,
@@ -193,7 +193,7 @@ fn reserved_values(out: &OutstandingReservation) -> [JsValue; 7] {
 fn count_values(entry: &Entry) -> [JsValue; 7] {
     [
         number(entry.window),
-        entry.family.map_or("", RateLimitClass::as_str).into(),
+        entry.class.map_or("", RateLimitClass::as_str).into(),
         entry.client.as_str().into(),
         entry.endpoint.as_str().into(),
         number(entry.served.into()),

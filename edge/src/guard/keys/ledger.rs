@@ -21,7 +21,7 @@ pub struct Entry {
     /// Window number.
     pub window: i64,
     /// The rate-limit class charged; `None` for requests not charged to the key.
-    pub family: Option<RateLimitClass>,
+    pub class: Option<RateLimitClass>,
     pub client: Subclient,
     pub endpoint: String,
     pub served: u32,
@@ -34,7 +34,7 @@ pub struct Entry {
 impl Entry {
     /// Adds `other` if it belongs to the same row; returns whether it does.
     pub fn absorb(&mut self, other: &Entry) -> bool {
-        let same = (self.window, self.family) == (other.window, other.family)
+        let same = (self.window, self.class) == (other.window, other.class)
             && self.client == other.client
             && self.endpoint == other.endpoint;
         if same {
@@ -50,7 +50,7 @@ impl Entry {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bucket {
     pub window: i64,
-    pub family: RateLimitClass,
+    pub class: RateLimitClass,
     pub client: Subclient,
     pub used: u32,
 }
@@ -71,7 +71,7 @@ impl Ledger {
         ledger.enter(buckets.iter().map(|bucket| bucket.window).max().unwrap_or(0).max(floor));
         for bucket in buckets {
             if bucket.window == ledger.window {
-                ledger.admit(bucket.family, &bucket.client, bucket.used);
+                ledger.admit(bucket.class, &bucket.client, bucket.used);
             }
         }
         ledger
@@ -91,16 +91,16 @@ impl Ledger {
         self.enter(window);
         let client = self.bucket(record, &take.client);
         let count = |used: Option<&u32>| Count { window, used: used.copied().unwrap_or(0) };
-        let mut total = count(self.totals.get(&take.family));
-        let mut own = count(self.clients.get(&(take.family, client.clone())));
-        let verdict = take_key(record, take.family, &mut total, Some(&mut own), now)?;
+        let mut total = count(self.totals.get(&take.class));
+        let mut own = count(self.clients.get(&(take.class, client.clone())));
+        let verdict = take_key(record, take.class, &mut total, Some(&mut own), now)?;
         if !verdict.admitted {
             return Some((verdict, None));
         }
-        self.admit(take.family, &client, 1);
+        self.admit(take.class, &client, 1);
         let entry = Entry {
             window,
-            family: Some(take.family),
+            class: Some(take.class),
             client,
             endpoint: take.endpoint.clone(),
             served: 1,
@@ -116,27 +116,27 @@ impl Ledger {
     pub fn reserve(
         &mut self,
         record: &KeyRecord,
-        family: RateLimitClass,
+        class: RateLimitClass,
         want: u32,
         now: i64,
     ) -> Option<(u32, Allowance)> {
-        let limit = key_limit(family, record.rpm).filter(|_| !record.shared)?;
+        let limit = key_limit(class, record.rpm).filter(|_| !record.shared)?;
         let window = window_of(self.present(now));
         self.enter(window);
-        let left = limit.saturating_sub(self.totals.get(&family).copied().unwrap_or(0));
+        let left = limit.saturating_sub(self.totals.get(&class).copied().unwrap_or(0));
         let size = want.min(left / RESERVED_SHARE);
         if size < LEAST_RESERVED {
             return None;
         }
-        self.admit(family, &Subclient::Pooled, size);
+        self.admit(class, &Subclient::Pooled, size);
         let reset = window.saturating_add(1).saturating_mul(WINDOW_SECONDS);
         Some((size, Allowance { limit, remaining: left.saturating_sub(size), reset }))
     }
 
     /// Gives back reserved requests of `window` that were not made.
-    pub fn release(&mut self, window: i64, family: RateLimitClass, requests: u32) {
+    pub fn release(&mut self, window: i64, class: RateLimitClass, requests: u32) {
         if window == self.window {
-            for count in [self.totals.get_mut(&family), self.clients.get_mut(&(family, Subclient::Pooled))] {
+            for count in [self.totals.get_mut(&class), self.clients.get_mut(&(class, Subclient::Pooled))] {
                 count.into_iter().for_each(|count| *count = count.saturating_sub(requests));
             }
         }
@@ -158,10 +158,10 @@ impl Ledger {
         }
     }
 
-    fn admit(&mut self, family: RateLimitClass, client: &Subclient, requests: u32) {
-        let total = self.totals.entry(family).or_default();
+    fn admit(&mut self, class: RateLimitClass, client: &Subclient, requests: u32) {
+        let total = self.totals.entry(class).or_default();
         *total = total.saturating_add(requests);
-        let own = self.clients.entry((family, client.clone())).or_default();
+        let own = self.clients.entry((class, client.clone())).or_default();
         *own = own.saturating_add(requests);
         if matches!(client, Subclient::Named(_)) {
             self.named.insert(client.clone());
@@ -182,7 +182,7 @@ mod tests {
 
     fn take(client: Option<&str>) -> Take {
         let client = Subclient::read(client).unwrap();
-        Take { family: RateLimitClass::Public, endpoint: "GET /v1/vaults".to_owned(), client }
+        Take { class: RateLimitClass::Public, endpoint: "GET /v1/vaults".to_owned(), client }
     }
 
     #[test]
@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn nothing_is_reserved_if_little_is_left_or_the_key_is_shared_or_has_no_limit() {
-        let reserved = |rpm, shared, family, want| Ledger::default().reserve(&key(rpm, shared), family, want, NOW);
+        let reserved = |rpm, shared, class, want| Ledger::default().reserve(&key(rpm, shared), class, want, NOW);
         assert!(reserved(512, false, RateLimitClass::Public, 64).is_some());
         assert_eq!(reserved(511, false, RateLimitClass::Public, 64), None);
         assert_eq!(reserved(512, false, RateLimitClass::Public, 63), None);

@@ -226,8 +226,8 @@ impl Inner {
         }
     }
 
-    fn is_unsettled(&self, family: Option<RateLimitClass>) -> bool {
-        self.with(|machine, _| Ok(machine.is_unsettled(family, ambient::now_millis()))).unwrap_or(false)
+    fn is_unsettled(&self, class: Option<RateLimitClass>) -> bool {
+        self.with(|machine, _| Ok(machine.is_unsettled(class, ambient::now_millis()))).unwrap_or(false)
     }
 
     /// The replies that can be given now. All charges are in storage, in one change.
@@ -247,7 +247,7 @@ impl Inner {
                     (Some(take), Some(verdicts)) => {
                         let verdict = verdicts.next().flatten();
                         let known = KeyReply::Known { record, verdict };
-                        if verdict.is_some_and(|verdict| !verdict.admitted) && self.is_unsettled(Some(take.family)) {
+                        if verdict.is_some_and(|verdict| !verdict.admitted) && self.is_unsettled(Some(take.class)) {
                             return Reply::Unsettled(known);
                         }
                         known

@@ -20,7 +20,7 @@ pub struct OutstandingReservation {
     /// The window in which it was counted.
     pub window: i64,
     /// The rate-limit class.
-    pub family: RateLimitClass,
+    pub class: RateLimitClass,
     /// Number of requests.
     pub size: u32,
 }
@@ -67,10 +67,10 @@ impl Outstanding {
         self.all.retain(|(out, _)| out.window >= window);
     }
 
-    /// Whether a refusal in `window` at `now` must wait for a reservation, of `family` or of any rate-limit class.
-    pub fn is_awaited(&self, family: Option<RateLimitClass>, window: i64, now: i64) -> bool {
+    /// Whether a refusal in `window` at `now` must wait for a reservation, of `class` or of any rate-limit class.
+    pub fn is_awaited(&self, class: Option<RateLimitClass>, window: i64, now: i64) -> bool {
         let counts =
-            |out: &OutstandingReservation| out.window == window && family.is_none_or(|family| family == out.family);
+            |out: &OutstandingReservation| out.window == window && class.is_none_or(|class| class == out.class);
         let runs = |awaited: Option<(i64, i64)>| awaited.is_some_and(|(from, until)| (from..until).contains(&now));
         self.all.iter().any(|(out, awaited)| counts(out) && runs(*awaited))
     }
@@ -85,7 +85,7 @@ mod tests {
     const T: i64 = 1_795_219_205_000;
 
     fn out(id: i64, window: i64) -> OutstandingReservation {
-        OutstandingReservation { id, window, family: RateLimitClass::Public, size: 64 }
+        OutstandingReservation { id, window, class: RateLimitClass::Public, size: 64 }
     }
 
     fn made(outstanding: &mut Outstanding, id: i64, now: i64) {

@@ -15,7 +15,7 @@ use rds_shared::wire::Timestamp;
 use std::collections::BTreeMap;
 
 /// The only rate-limit class whose requests are charged to the key alone.
-pub const FAMILY: RateLimitClass = RateLimitClass::Public;
+pub const RESERVABLE_CLASS: RateLimitClass = RateLimitClass::Public;
 /// A key is busy after so many requests to its Durable Object within so many milliseconds.
 const BUSY_REQUESTS: u32 = 16;
 const BUSY_MILLIS: i64 = 100;
@@ -131,11 +131,11 @@ impl Reserved {
     pub fn spend(
         &mut self,
         digest: &KeyDigest,
-        family: RateLimitClass,
+        class: RateLimitClass,
         route: RouteId,
         now: Timestamp,
     ) -> Option<Spent> {
-        let (demand, now) = (self.keys.get_mut(digest).filter(|_| family == FAMILY)?, now.as_millis());
+        let (demand, now) = (self.keys.get_mut(digest).filter(|_| class == RESERVABLE_CLASS)?, now.as_millis());
         let held = demand.held.iter_mut().find(|held| held.runs(now))?;
         held.left = held.left.saturating_sub(1);
         held.last = now;

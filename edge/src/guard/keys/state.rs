@@ -203,10 +203,10 @@ impl KeyGuard {
         let left = window.saturating_add(1).saturating_mul(WINDOW_SECONDS * 1_000).saturating_sub(present);
         let end = now.saturating_add(left).min(self.known.holds_until(now));
         let Some(lasts) = self.outstanding.lasts(asked.lasts, now, end) else { return Ok(None) };
-        let Some((size, allowance)) = self.ledger.reserve(record, asked.family, asked.want, seconds) else {
+        let Some((size, allowance)) = self.ledger.reserve(record, asked.class, asked.want, seconds) else {
             return Ok(None);
         };
-        let out = OutstandingReservation { id, window, family: asked.family, size };
+        let out = OutstandingReservation { id, window, class: asked.class, size };
         disk.write(&Change::Reserve(out))?;
         let reservation = Reservation { id, size, lasts, allowance };
         self.outstanding.made(out, &reservation, asked.lasts, now);
@@ -220,7 +220,7 @@ impl KeyGuard {
             let Some(out) = self.outstanding.find(*id) else { continue };
             let row = |Tally { endpoint, served, .. }: &Tally| Entry {
                 window: out.window,
-                family: Some(out.family),
+                class: Some(out.class),
                 client: Subclient::Pooled,
                 endpoint: endpoint.clone(),
                 served: *served,
@@ -229,16 +229,16 @@ impl KeyGuard {
             };
             disk.write(&Change::Settle(out, &spent.iter().map(row).collect::<Vec<_>>()))?;
             let spent = spent.iter().fold(0_u32, |sum, tally| sum.saturating_add(tally.served));
-            self.ledger.release(out.window, out.family, out.size.saturating_sub(spent));
+            self.ledger.release(out.window, out.class, out.size.saturating_sub(spent));
             self.outstanding.settled(*id);
         }
         Ok(())
     }
 
     /// Whether a refusal at `now` (milliseconds) must wait for outstanding reservations, of one rate-limit class or of any.
-    pub fn is_unsettled(&self, family: Option<RateLimitClass>, now: i64) -> bool {
+    pub fn is_unsettled(&self, class: Option<RateLimitClass>, now: i64) -> bool {
         let window = window_of(self.ledger.present(now.div_euclid(1_000)));
-        self.outstanding.is_awaited(family, window, now)
+        self.outstanding.is_awaited(class, window, now)
     }
 
     /// Counts requests that the Worker answered without charging the key. Nothing is counted for a key that is not stored.
@@ -249,7 +249,7 @@ impl KeyGuard {
         let now = self.ledger.present(now);
         let row = |Tally { endpoint, served, throttled }: &Tally| Entry {
             window: window_of(now),
-            family: None,
+            class: None,
             client: Subclient::Pooled,
             endpoint: endpoint.clone(),
             served: *served,

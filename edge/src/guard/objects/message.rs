@@ -76,7 +76,8 @@ pub struct ReserveAsk {
     /// The key, and reports about it; its `take` is `None`.
     pub ask: KeyAsk,
     /// The rate-limit class.
-    pub family: RateLimitClass,
+    #[serde(rename = "family")]
+    pub class: RateLimitClass,
     /// Most requests to reserve.
     pub want: u32,
     /// Longest duration in milliseconds, from now.
@@ -107,7 +108,8 @@ pub struct Settled {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Take {
     /// The rate-limit class.
-    pub family: RateLimitClass,
+    #[serde(rename = "family")]
+    pub class: RateLimitClass,
     /// The route's name in usage counts.
     pub endpoint: String,
     /// The client of a shared key.
@@ -192,7 +194,7 @@ mod tests {
             shown: "pk_live_0123".to_owned(),
             text: None,
             take: Some(Take {
-                family: RateLimitClass::Public,
+                class: RateLimitClass::Public,
                 endpoint: "GET /v1/vaults".to_owned(),
                 client: Subclient::read(Some("one")).unwrap(),
             }),
@@ -202,7 +204,7 @@ mod tests {
                 spent: vec![Tally { endpoint: "GET /v1/vaults".to_owned(), served: 9, throttled: 0 }],
             }],
         };
-        let reserve = ReserveAsk { ask: ask.clone(), family: RateLimitClass::Public, want: 64, lasts: 250 };
+        let reserve = ReserveAsk { ask: ask.clone(), class: RateLimitClass::Public, want: 64, lasts: 250 };
         for message in [KeyMessage::Ask(ask), KeyMessage::Reserve(reserve)] {
             assert_eq!(read::<KeyMessage>(&write(&message)), Some(message));
         }

@@ -50,7 +50,7 @@ pub async fn answer(server: &Server, through: Ingress, request: Request) -> Resp
         if id.route().states_fail_safe_mode() {
             tell_fail_safe(&mut response, server.app.catalog.fail_safe());
         }
-        if id.route().family.is_traffic() && !is_withheld {
+        if id.route().rate_limit_class.is_traffic() && !is_withheld {
             server.app.traffic.answered(server.app.clock.now(), status >= 500);
         }
     }

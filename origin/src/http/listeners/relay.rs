@@ -102,7 +102,7 @@ async fn admit(
     let verdict = server
         .relay
         .limiter
-        .take(route.family, caller, net, now)
+        .take(route.rate_limit_class, caller, net, now)
         .map_err(|Full| Failure::from(ErrorCode::ServiceUnavailable))?;
     trace.verdict = verdict;
     if let Some(verdict) = verdict.filter(|verdict| !verdict.admitted) {

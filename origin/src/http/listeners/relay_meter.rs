@@ -65,10 +65,10 @@ impl RelayLimiter {
         counters.addresses.is_spent(net, AddressBudget::Anonymous, now_seconds)
     }
 
-    /// Charges a request of rate-limit class `family` to its caller. `None` if such requests are not limited.
+    /// Charges a request of rate-limit class `class` to its caller. `None` if such requests are not limited.
     pub fn take(
         &self,
-        family: RateLimitClass,
+        class: RateLimitClass,
         caller: Caller<'_>,
         net: ClientNet,
         now_seconds: i64,
@@ -79,12 +79,12 @@ impl RelayLimiter {
             Caller::Key(..) => Payer::Key,
             Caller::Rejected => Payer::Rejected,
         };
-        match (charge(family, payer), caller) {
+        match (charge(class, payer), caller) {
             (Charge::Nothing, _) => Ok(None),
             (Charge::Address(budget), _) => Ok(Some(counters.address(net, budget, payer, now_seconds))),
-            (Charge::Key, Caller::Key(record, client)) => counters.key(record, client, family, now_seconds),
+            (Charge::Key, Caller::Key(record, client)) => counters.key(record, client, class, now_seconds),
             (Charge::KeyAndAddress(budget), Caller::Key(record, client)) => {
-                let key = counters.key(record, client, family, now_seconds)?;
+                let key = counters.key(record, client, class, now_seconds)?;
                 let address = counters.address(net, budget, payer, now_seconds);
                 Ok(Some(key.map_or(address, |key| either(key, address))))
             }
@@ -105,17 +105,17 @@ impl Counters {
         &mut self,
         record: &KeyRecord,
         client: Client,
-        family: RateLimitClass,
+        class: RateLimitClass,
         now_seconds: i64,
     ) -> Result<Option<Verdict>, Full> {
         let window = window_of(now_seconds);
         let current = |count: &Count| count.window == window;
         let share = match record.shared {
-            true => Some(self.clients.entry((record.id, family, client), window, current)?),
+            true => Some(self.clients.entry((record.id, class, client), window, current)?),
             false => None,
         };
-        let total = self.keys.entry((record.id, family), window, current)?;
-        Ok(take_key(record, family, total, share, now_seconds))
+        let total = self.keys.entry((record.id, class), window, current)?;
+        Ok(take_key(record, class, total, share, now_seconds))
     }
 }
 
@@ -166,8 +166,8 @@ mod tests {
         KeyRecord { id: 1, org_id: 1, plan: Plan::Data, rpm, shared, active: true, version: 1 }
     }
 
-    fn admitted(meter: &RelayLimiter, family: RateLimitClass, caller: Caller<'_>, times: usize) -> usize {
-        let take = || meter.take(family, caller, net(1), NOW).unwrap().unwrap();
+    fn admitted(meter: &RelayLimiter, class: RateLimitClass, caller: Caller<'_>, times: usize) -> usize {
+        let take = || meter.take(class, caller, net(1), NOW).unwrap().unwrap();
         (0..times).filter(|_| take().admitted).count()
     }
 

@@ -39,7 +39,7 @@ macro_rules! events_rows {
     ($next:ident $(, $later:ident)*; $($before:tt)*) => {
         $next! { $($later),*; $($before)*
             EventList: Get "/v1/events" {
-                access: Public, family: Public, cache: Cache::public(15), tags: [Events],
+                access: Public, rate_limit_class: Public, cache: Cache::public(15), tags: [Events],
                 pages: Numbered(Page, Limit),
                 query: [Page, Limit(20, 100), EventType, Severity, ProtocolId, CuratorId, ChainId, IncidentSeverity,
                         RemediationStatus, EventSearch, ExcludeSource, EventSort, SortOrder, DaysBack],
@@ -48,12 +48,12 @@ macro_rules! events_rows {
                        rows.",
             }
             EventById: Get "/v1/events/{id}" {
-                access: Public, family: Public, cache: Cache::public(15), tags: [Events, Vaults],
+                access: Public, rate_limit_class: Public, cache: Cache::public(15), tags: [Events, Vaults],
                 query: [], answers: "Data<EventDetail>", errors: [],
                 about: "One published event with the vaults that it affects. Every event of a group of repeats can be requested.",
             }
             EventGroup: Get "/v1/events/group/{groupKey}" {
-                access: Public, family: Public, cache: Cache::public(15), tags: [Events],
+                access: Public, rate_limit_class: Public, cache: Cache::public(15), tags: [Events],
                 query: [], answers: "Data<EventRow>", errors: [],
                 about: "The newest published event of a group of repeats, which represents the group in the feed. The response is 404 if none is left.",
             }

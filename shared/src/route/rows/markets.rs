@@ -24,26 +24,26 @@ macro_rules! markets_rows {
     ($next:ident $(, $later:ident)*; $($before:tt)*) => {
         $next! { $($later),*; $($before)*
             MarketList: Get "/v1/markets" {
-                access: Public, family: Public, cache: Cache::public(15), tags: [Vaults, Markets, Assets],
+                access: Public, rate_limit_class: Public, cache: Cache::public(15), tags: [Vaults, Markets, Assets],
                 pages: Numbered(Page, Limit),
                 query: [Page, Limit(20, 100), Protocol, Version, Chain, MarketSort, SortOrder],
                 answers: "Paged<Vec<Market>>", errors: [Forbidden],
                 about: "Lending markets with their totals, filtered, sorted and paged.",
             }
             MarketById: Get "/v1/markets/{id}" {
-                access: Public, family: Public, cache: Cache::public(15), tags: [Vaults, Markets, Assets], scores: true,
+                access: Public, rate_limit_class: Public, cache: Cache::public(15), tags: [Vaults, Markets, Assets], scores: true,
                 fold: [0: Lower],
                 query: [], answers: "Data<MarketPage>", errors: [],
                 about: "One lending market with its reserves, efficiency modes, liquidity hubs and administrators.",
             }
             MarketEvents: Get "/v1/markets/{id}/events" {
-                access: Public, family: Public, cache: Cache::public(15), tags: [Markets, Events],
+                access: Public, rate_limit_class: Public, cache: Cache::public(15), tags: [Markets, Events],
                 fold: [0: Lower],
                 query: [Limit(50, 100)], answers: "Data<Vec<MarketEvent>>", errors: [],
                 about: "Published risk events of one market and bad debt of its vaults, newest first. Telemetry is not included.",
             }
             OracleList: Get "/v1/oracle" {
-                access: Public, family: Public, cache: Cache::public(15), tags: [Feeds],
+                access: Public, rate_limit_class: Public, cache: Cache::public(15), tags: [Feeds],
                 pages: Numbered(Page, Limit),
                 query: [Page, Limit(20, 100), Chain, Vendor, FeedKind, FeedStatus],
                 answers: "Paged<Vec<ServedFeed>>", errors: [Forbidden],
@@ -51,7 +51,7 @@ macro_rules! markets_rows {
                        the heartbeat.",
             }
             OracleByAddress: Get "/v1/oracle/{chain}/{address}" {
-                access: Public, family: Public, cache: Cache::public(15), tags: [Feeds],
+                access: Public, rate_limit_class: Public, cache: Cache::public(15), tags: [Feeds],
                 fold: [1: Address],
                 query: [], answers: "Data<ServedFeed>", errors: [InvalidAddress, AddressNamespaceMismatch],
                 about: "One feed by chain and contract address.",

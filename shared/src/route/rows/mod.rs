@@ -30,7 +30,7 @@ pub(super) use vaults::vaults_rows;
 
 macro_rules! route_table {
     (; $($id:ident: $method:ident $path:literal {
-        access: $access:expr, family: $family:ident, cache: $cache:expr,
+        access: $access:expr, rate_limit_class: $class:ident, cache: $cache:expr,
         $(tags: [$($tag:ident),* $(,)?],)? $(scores: $scores:literal,)? $(listeners: $listeners:ident,)? $(body: $body:expr,)?
         $(pages: $pages:ident($number:ident, $size:ident $(; $last:expr)?),)? $(fold: [$($index:literal: $fold:ident),* $(,)?],)?
         query: [$($param:ident $(($($bound:expr),*))?),* $(,)?], answers: $answers:literal, errors: [$($error:ident),* $(,)?],
@@ -75,7 +75,7 @@ macro_rules! route_table {
         /// The route table.
         pub static ROUTES: &[Route] = &[$(
             Route {
-                id: RouteId::$id, method: Method::$method, path: $path, access: $access, family: RateLimitClass::$family, cache: $cache,
+                id: RouteId::$id, method: Method::$method, path: $path, access: $access, rate_limit_class: RateLimitClass::$class, cache: $cache,
                 tags: &[$($(Tag::$tag),*)?], scores: route_table!(@scores $($scores)?), listeners: route_table!(@listeners $($listeners)?), body: route_table!(@body $($body)?),
                 pages: route_table!(@pages $id $($pages($number, $size $(; $last)?))?), fold: &[$($(($index, Fold::$fold)),*)?], query: routes::$id::QUERY,
                 answers: $answers, errors: &[$($error),*],

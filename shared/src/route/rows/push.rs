@@ -25,7 +25,7 @@ macro_rules! push_rows {
     ($next:ident $(, $later:ident)*; $($before:tt)*) => {
         $next! { $($later),*; $($before)*
             WebhookCreate: Post "/v1/webhooks" {
-                access: Decisioning, family: Public, cache: Cache::NEVER,
+                access: Decisioning, rate_limit_class: Public, cache: Cache::NEVER,
                 body: CREATION_BODY,
                 query: [], answers: "Data<WebhookSubscription>",
                 errors: [InvalidBody, WebhookUrlRejected, Conflict, IdempotencyKeyReused, PayloadTooLarge, UnsupportedMediaType],
@@ -33,44 +33,44 @@ macro_rules! push_rows {
                        `Idempotency-Key` creates nothing new.",
             }
             WebhookList: Get "/v1/webhooks" {
-                access: Decisioning, family: Public, cache: Cache::NEVER,
+                access: Decisioning, rate_limit_class: Public, cache: Cache::NEVER,
                 query: [Page, OptionalLimit], answers: "Data<Vec<WebhookSubscription>>", errors: [],
                 about: "The organisation's subscriptions, oldest first.",
             }
             WebhookById: Get "/v1/webhooks/{id}" {
-                access: Decisioning, family: Public, cache: Cache::NEVER,
+                access: Decisioning, rate_limit_class: Public, cache: Cache::NEVER,
                 query: [], answers: "Data<WebhookSubscription>", errors: [],
                 about: "One subscription of the organisation.",
             }
             WebhookDelete: Delete "/v1/webhooks/{id}" {
-                access: Decisioning, family: Public, cache: Cache::NEVER,
+                access: Decisioning, rate_limit_class: Public, cache: Cache::NEVER,
                 query: [], answers: "Data<WebhookDeleted>", errors: [],
                 about: "Deletes a subscription with its deliveries. Nothing more is sent, except attempts that are already in progress.",
             }
             WebhookTest: Post "/v1/webhooks/{id}/test" {
-                access: Decisioning, family: Public, cache: Cache::NEVER,
+                access: Decisioning, rate_limit_class: Public, cache: Cache::NEVER,
                 query: [], answers: "Data<WebhookDelivery>", errors: [],
                 about: "Enqueues one test delivery. Its event type is `webhook.test`; it is sent when the subscription is active.",
             }
             WebhookDeliveries: Get "/v1/webhooks/{id}/deliveries" {
-                access: Decisioning, family: Public, cache: Cache::NEVER,
+                access: Decisioning, rate_limit_class: Public, cache: Cache::NEVER,
                 query: [Limit(50, LIST_LIMIT as i64)], answers: "Data<Vec<WebhookDelivery>>", errors: [],
                 about: "The subscription's deliveries, newest first, each with its attempts and a request that can be repeated by hand.",
             }
             WebhookReplay: Post "/v1/webhooks/{id}/replay" {
-                access: Decisioning, family: Public, cache: Cache::NEVER,
+                access: Decisioning, rate_limit_class: Public, cache: Cache::NEVER,
                 query: [ReplayFrom, ReplayTo], answers: "Data<WebhookReplayed>", errors: [],
                 about: "Enqueues failed deliveries again: those that became `failed_terminal` within the window, under the same ids and with six new attempts \
                        each.",
             }
             WebhookEnable: Post "/v1/webhooks/{id}/enable" {
-                access: Decisioning, family: Public, cache: Cache::NEVER,
+                access: Decisioning, rate_limit_class: Public, cache: Cache::NEVER,
                 query: [], answers: "Data<WebhookSubscription>", errors: [],
                 about: "Resumes deliveries after the subscription was paused or disabled. If it was disabled with `key_revoked`, the calling key becomes its \
                        delivery key.",
             }
             BasketWebhookCreate: Post "/v1/baskets/{id}/webhooks" {
-                access: Decisioning, family: BasketWebhooks, cache: Cache::NEVER,
+                access: Decisioning, rate_limit_class: BasketWebhooks, cache: Cache::NEVER,
                 body: CREATION_BODY,
                 query: [], answers: "Data<BasketWebhook>",
                 errors: [InvalidBody, WebhookUrlRejected, Conflict, IdempotencyKeyReused, VersionRetired, PayloadTooLarge, UnsupportedMediaType],
@@ -79,33 +79,33 @@ macro_rules! push_rows {
                        The signing secret is included in this response only.",
             }
             BasketWebhooksOfAll: Get "/v1/baskets/webhooks" {
-                access: Decisioning, family: Public, cache: Cache::NEVER,
+                access: Decisioning, rate_limit_class: Public, cache: Cache::NEVER,
                 query: [Page, OptionalLimit], answers: "Data<Vec<BasketWebhook>>", errors: [],
                 about: "The organisation's subscriptions to all baskets, oldest first.",
             }
             BasketWebhookList: Get "/v1/baskets/{id}/webhooks" {
-                access: Decisioning, family: Public, cache: Cache::NEVER,
+                access: Decisioning, rate_limit_class: Public, cache: Cache::NEVER,
                 query: [Page, OptionalLimit], answers: "Data<Vec<BasketWebhook>>", errors: [],
                 about: "The organisation's subscriptions to one basket, oldest first.",
             }
             BasketWebhookDelete: Delete "/v1/baskets/{id}/webhooks/{whId}" {
-                access: Decisioning, family: BasketWebhooks, cache: Cache::NEVER,
+                access: Decisioning, rate_limit_class: BasketWebhooks, cache: Cache::NEVER,
                 query: [], answers: "Data<WebhookDeleted>", errors: [],
                 about: "Deletes a basket subscription with its deliveries.",
             }
             BasketWebhookReplay: Post "/v1/baskets/{id}/webhooks/{whId}/replay" {
-                access: Decisioning, family: BasketWebhooks, cache: Cache::NEVER,
+                access: Decisioning, rate_limit_class: BasketWebhooks, cache: Cache::NEVER,
                 query: [ReplayFrom, ReplayTo], answers: "Data<WebhookReplayed>", errors: [],
                 about: "Enqueues failed deliveries of a basket subscription again: those that became `failed_terminal` within the window, under the same ids.",
             }
             BasketWebhookEnable: Post "/v1/baskets/{id}/webhooks/{whId}/enable" {
-                access: Decisioning, family: BasketWebhooks, cache: Cache::NEVER,
+                access: Decisioning, rate_limit_class: BasketWebhooks, cache: Cache::NEVER,
                 query: [], answers: "Data<BasketWebhook>", errors: [],
                 about: "Resumes deliveries after the subscription was paused or disabled. If it was disabled with `key_revoked`, the calling key becomes its \
                        delivery key.",
             }
             EventStream: Get "/v1/events/stream" {
-                access: Data, family: Public, cache: Cache::NEVER,
+                access: Data, rate_limit_class: Public, cache: Cache::NEVER,
                 listeners: EdgeAndRelay,
                 query: [StreamVault, StreamSince], answers: "EventStream", errors: [StreamLimitReached, ShuttingDown, AddressNamespaceMismatch],
                 about: "The event stream, as server-sent events: publications, promotions and retractions, with replay of the last 24 hours.",

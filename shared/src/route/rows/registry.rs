@@ -16,23 +16,23 @@ macro_rules! registry_rows {
     ($next:ident $(, $later:ident)*; $($before:tt)*) => {
         $next! { $($later),*; $($before)*
             Chains: Get "/v1/chains" {
-                access: Public, family: Public, cache: Cache::public(30), tags: [Vaults],
+                access: Public, rate_limit_class: Public, cache: Cache::public(30), tags: [Vaults],
                 query: [Page, OptionalLimit], answers: "Data<Vec<ChainRow>>", errors: [],
                 about: "Chains with active vaults, with the slugs that paths and filters accept.",
             }
             ProtocolList: Get "/v1/protocols" {
-                access: Public, family: Public, cache: Cache::public(30), tags: [Vaults],
+                access: Public, rate_limit_class: Public, cache: Cache::public(30), tags: [Vaults],
                 query: [Page, OptionalLimit], answers: "Data<Vec<ProtocolRow>>", errors: [],
                 about: "Protocols with the number and total value of their vaults.",
             }
             ProtocolById: Get "/v1/protocols/{id}" {
-                access: Public, family: Public, cache: Cache::public(15), tags: [Vaults, Events], scores: true,
+                access: Public, rate_limit_class: Public, cache: Cache::public(15), tags: [Vaults, Events], scores: true,
                 pages: Numbered(VaultPage, VaultLimit),
                 query: [VaultPage, VaultLimit], answers: "Data<ProtocolPage>", errors: [Forbidden],
                 about: "One protocol with its vaults, versions and incidents.",
             }
             CuratorList: Get "/v1/curators" {
-                access: Public, family: Public, cache: Cache::public(30), tags: [Vaults],
+                access: Public, rate_limit_class: Public, cache: Cache::public(30), tags: [Vaults],
                 pages: Numbered(Page, Limit),
                 query: [Page, Limit(20, 100),
                         CuratorSort, SortOrder],
@@ -40,13 +40,13 @@ macro_rules! registry_rows {
                 about: "Curators with the number and total value of their vaults.",
             }
             CuratorById: Get "/v1/curators/{id}" {
-                access: Public, family: Public, cache: Cache::public(15), tags: [Vaults, Events], scores: true,
+                access: Public, rate_limit_class: Public, cache: Cache::public(15), tags: [Vaults, Events], scores: true,
                 pages: Numbered(VaultPage, VaultLimit),
                 query: [VaultPage, VaultLimit], answers: "Data<CuratorPage>", errors: [Forbidden],
                 about: "One curator with its vaults, chains and latest events.",
             }
             CuratorEvents: Get "/v1/curators/{id}/events" {
-                access: Public, family: Public, cache: Cache::public(15), tags: [Vaults, Events],
+                access: Public, rate_limit_class: Public, cache: Cache::public(15), tags: [Vaults, Events],
                 pages: Offset(Offset, Limit),
                 query: [Offset, Limit(5, 100)],
                 answers: "Data<CuratorEvents>", errors: [Forbidden],

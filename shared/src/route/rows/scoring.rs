@@ -31,38 +31,38 @@ macro_rules! scoring_rows {
     ($next:ident $(, $later:ident)*; $($before:tt)*) => {
         $next! { $($later),*; $($before)*
             Methodology: Get "/v1/methodology" {
-                access: Public, family: Public, cache: Cache::public(300), tags: [Research],
+                access: Public, rate_limit_class: Public, cache: Cache::public(300), tags: [Research],
                 query: [], answers: "Data<Methodology>", errors: [],
                 about: "The scoring rules in force as data: weights, caps, overlays, thresholds and tiers. With these rules and a vault's detail, its score \
                        can be recomputed.",
             }
             ValidationReports: Get "/v1/research/validation-reports" {
-                access: Public, family: Public, cache: Cache::public(60), tags: [Research],
+                access: Public, rate_limit_class: Public, cache: Cache::public(60), tags: [Research],
                 query: [ModelVersion, ResearchLimit], answers: "WithMeta<Vec<Recorded<ValidationReport>>, ResearchMeta>", errors: [],
                 about: "Results of tests of the scoring model, with the limitations of each.",
             }
             Claims: Get "/v1/research/claims" {
-                access: Public, family: Public, cache: Cache::public(60), tags: [Research],
+                access: Public, rate_limit_class: Public, cache: Cache::public(60), tags: [Research],
                 query: [Level, Surface, ResearchLimit], answers: "WithMeta<Vec<Recorded<Claim>>, ResearchMeta>", errors: [],
                 about: "Claims that the service makes about its own data, each with the number of rows that it was checked against.",
             }
             ResearchSources: Get "/v1/research/sources" {
-                access: Public, family: Public, cache: Cache::public(60), tags: [Research],
+                access: Public, rate_limit_class: Public, cache: Cache::public(60), tags: [Research],
                 query: [SourceLimit], answers: "WithMeta<Vec<Recorded<Source>>, ResearchMeta>", errors: [],
                 about: "Sources of the facts, each with the number and age of its facts by kind.",
             }
             Predictions: Get "/v1/research/predictions" {
-                access: Public, family: Public, cache: Cache::public(60), tags: [Research], scores: true,
+                access: Public, rate_limit_class: Public, cache: Cache::public(60), tags: [Research], scores: true,
                 query: [PredictedVault, PredictionOutcome, Horizon, ResearchLimit], answers: "WithMeta<Vec<Prediction>, ResearchMeta>", errors: [AddressNamespaceMismatch],
                 about: "Scores that were recorded before their window began, with their outcomes. A preview; not investment guidance.",
             }
             Backtests: Get "/v1/research/backtests" {
-                access: Public, family: Public, cache: Cache::public(60), tags: [Research],
+                access: Public, rate_limit_class: Public, cache: Cache::public(60), tags: [Research],
                 query: [ModelVersion, BacktestOutcome, ResearchLimit], answers: "WithMeta<Vec<Recorded<Backtest>>, ResearchMeta>", errors: [],
                 about: "Tests of whether low values preceded losses, each with its method and limitations. A preview; not investment guidance.",
             }
             ModelHealth: Get "/v1/research/model-health" {
-                access: Public, family: Public, cache: Cache::public(60), tags: [Research],
+                access: Public, rate_limit_class: Public, cache: Cache::public(60), tags: [Research],
                 query: [ResearchLimit], answers: "WithMeta<Vec<Recorded<ModelHealth>>, ResearchMeta>", errors: [],
                 about: "Figures about the model's inputs and its stability: coverage, freshness, overrides and score changes. A preview.",
             }

@@ -55,7 +55,7 @@ macro_rules! security_rows {
     ($next:ident $(, $later:ident)*; $($before:tt)*) => {
         $next! { $($later),*; $($before)*
             SecurityEventList: Get "/v1/security-events" {
-                access: Public, family: Public, cache: Cache::public(15), tags: [Security],
+                access: Public, rate_limit_class: Public, cache: Cache::public(15), tags: [Security],
                 pages: Numbered(Page, Limit; LAST_SECURITY_PAGE),
                 query: [Page, Limit(50, 100), LossSource, AffectsTrackedUniverse, PublishedBy, SecurityChains, LossSeverity,
                         TitleSearch, ByLoss, HasLoss, MinLoss],
@@ -64,7 +64,7 @@ macro_rules! security_rows {
                        meta have another shape. An empty list means that no matching row is published, not that nothing happened.",
             }
             LossBoard: Get "/v1/security-events/losses" {
-                access: Public, family: Public, cache: Cache::public(15), tags: [Security],
+                access: Public, rate_limit_class: Public, cache: Cache::public(15), tags: [Security],
                 pages: Numbered(Page, Limit; LAST_SECURITY_PAGE),
                 query: [Page, Limit(50, 100), LossSource, AffectsTrackedUniverse, SecurityChains, LossSeverity, TitleSearch, ByLoss,
                         MinLoss],
@@ -73,14 +73,14 @@ macro_rules! security_rows {
                        match returns an empty page.",
             }
             SignalList: Get "/v1/signals" {
-                access: Public, family: Public, cache: Cache::public(15), tags: [Signals],
+                access: Public, rate_limit_class: Public, cache: Cache::public(15), tags: [Signals],
                 pages: Numbered(Page, Limit),
                 query: [Page, Limit(30, 100), SignalSeverity, Entity, VaultKey, SignalCategory, SignalsSince],
                 answers: "WithMeta<Vec<Signal>, SignalMeta>", errors: [Forbidden, AddressNamespaceMismatch],
                 about: "Risk signals with the number of vaults that they affect, newest first. Without `since` the last 30 days are returned.",
             }
             SignalById: Get "/v1/signals/{id}" {
-                access: Public, family: Public, cache: Cache::public(15), tags: [Signals],
+                access: Public, rate_limit_class: Public, cache: Cache::public(15), tags: [Signals],
                 query: [], answers: "Data<SignalDetail>", errors: [],
                 about: "One signal in full: its summary, entities, affected vaults and evidence.",
             }

@@ -14,43 +14,43 @@ macro_rules! service_rows {
     ($next:ident $(, $later:ident)*; $($before:tt)*) => {
         $next! { $($later),*; $($before)*
             Me: Get "/v1/me" {
-                access: Key, family: Public, cache: Cache::NEVER,
+                access: Key, rate_limit_class: Public, cache: Cache::NEVER,
                 query: [], answers: "Data<Me>", errors: [],
                 about: "The calling key: its identity, limits and usage.",
             }
             Health: Get "/v1/health" {
-                access: Public, family: Health, cache: Cache::NEVER,
+                access: Public, rate_limit_class: Health, cache: Cache::NEVER,
                 listeners: EdgeAndRelay,
                 query: [], answers: "Health", errors: [],
                 about: "Whether the service responds, and how fresh its data is.",
             }
             Status: Get "/v1/status" {
-                access: Public, family: Status, cache: Cache::present(60), tags: [FailSafe],
+                access: Public, rate_limit_class: Status, cache: Cache::present(60), tags: [FailSafe],
                 listeners: EdgeAndRelay,
                 query: [], answers: "StatusFeed", errors: [],
                 about: "Status of the service's components, each with the reason if it is degraded or down. This route responds even while other parts are \
                        down.",
             }
             OpenApi: Get "/v1/openapi.json" {
-                access: Public, family: Public, cache: Cache::built_in(),
+                access: Public, rate_limit_class: Public, cache: Cache::built_in(),
                 listeners: EdgeAndRelay,
                 query: [], answers: "OpenApi", errors: [],
                 about: "This document: every route with its parameters, responses, errors and examples, and the messages of webhooks and the stream.",
             }
             Ready: Get "/ready" {
-                access: Public, family: Unmetered, cache: Cache::NEVER,
+                access: Public, rate_limit_class: Unmetered, cache: Cache::NEVER,
                 listeners: EdgeAndRelay,
                 query: [], answers: "Ready", errors: [],
                 about: "Whether the database responds within one second.",
             }
             Docs: Get "/v1/docs" {
-                access: Public, family: Unmetered, cache: Cache::NEVER,
+                access: Public, rate_limit_class: Unmetered, cache: Cache::NEVER,
                 listeners: EdgeAndRelay,
                 query: [], answers: "Page", errors: [],
                 about: "The start page of the documentation.",
             }
             DocsFile: Get "/v1/docs/{file}" {
-                access: Public, family: Unmetered, cache: Cache::NEVER,
+                access: Public, rate_limit_class: Unmetered, cache: Cache::NEVER,
                 listeners: EdgeAndRelay,
                 query: [FileVersion], answers: "Page", errors: [NotFound],
                 about: "A page of the documentation, its text as Markdown, or a file that the pages load.",

@@ -65,7 +65,7 @@ macro_rules! vaults_rows {
     ($next:ident $(, $later:ident)*; $($before:tt)*) => {
         $next! { $($later),*; $($before)*
             VaultList: Get "/v1/vaults" {
-                access: Public, family: Public, cache: Cache::public(15), tags: [Vaults], scores: true,
+                access: Public, rate_limit_class: Public, cache: Cache::public(15), tags: [Vaults], scores: true,
                 pages: Numbered(Page, Limit),
                 query: [Page, Limit(20, 100), Chain, Protocol, Curator, Asset, RiskTier, MinRiskScore, MaxRiskScore,
                         Search, MinTvl, Stablecoin, Lsd, SingleExposure, NoIl, Audited, HighConfidence, Depositable, SortBy, SortOrder],
@@ -73,20 +73,20 @@ macro_rules! vaults_rows {
                 about: "Vaults with their scores, rates and deposit status, filtered, sorted and paged.",
             }
             VaultById: Get "/v1/vaults/{id}" {
-                access: Public, family: Public, cache: Cache::public(15), tags: [Vaults, Assets, Events], scores: true,
+                access: Public, rate_limit_class: Public, cache: Cache::public(15), tags: [Vaults, Assets, Events], scores: true,
                 fold: [0: VaultId],
                 query: [Points], answers: "Data<VaultPage>", errors: [],
                 about: "One vault by id: its row, the evidence behind its score, its history, events and rewards.",
             }
             VaultsWithCriticalIncidents: Get "/v1/vaults/with-critical-incidents" {
-                access: Public, family: Public, cache: Cache::by_class(15), tags: [Vaults, Events],
+                access: Public, rate_limit_class: Public, cache: Cache::by_class(15), tags: [Vaults, Events],
                 query: [Limit(100, 500), AffectsProtocolScore],
                 answers: "Data<Vec<CriticalVault>>", errors: [],
                 about: "Active vaults with a critical incident in the last 365 days, largest first. Without a key at most 50 rows are returned. An empty list \
                        is not proof that nothing happened.",
             }
             VaultScores: Get "/v1/vaults/scores" {
-                access: Data, family: Public, cache: Cache::by_class(15), tags: [Vaults], scores: true,
+                access: Data, rate_limit_class: Public, cache: Cache::by_class(15), tags: [Vaults], scores: true,
                 pages: Numbered(Page, Limit),
                 query: [Page, Limit(500, 1000), Chain, Protocol, Curator, Asset, RiskTier, MinRiskScore, MaxRiskScore,
                         Search, MinTvl, Stablecoin, Lsd, SingleExposure, NoIl, Audited, HighConfidence, Depositable, SortBy, SortOrder],
@@ -94,7 +94,7 @@ macro_rules! vaults_rows {
                 about: "The scores of vaults in bulk, each with the score run that produced it. Filters and order are those of `/v1/vaults`.",
             }
             VaultChanges: Get "/v1/vaults/changes" {
-                access: Data, family: Public, cache: Cache::NEVER, scores: true,
+                access: Data, rate_limit_class: Public, cache: Cache::NEVER, scores: true,
                 query: [ChangesSince, Limit(100, 500), Changed],
                 answers: "WithMeta<VaultChanges, ChangesMeta>", errors: [MissingParameter, InvalidCursor],
                 about: "Vaults whose reading or published score changed since an instant or a cursor. Every change is delivered at least once, in the order in \
@@ -102,63 +102,63 @@ macro_rules! vaults_rows {
                        active or inactive.",
             }
             VaultBatch: Post "/v1/vaults/batch" {
-                access: Public, family: Public, cache: Cache::NEVER, scores: true,
+                access: Public, rate_limit_class: Public, cache: Cache::NEVER, scores: true,
                 body: BATCH_BODY,
                 query: [], answers: "Data<Vec<VaultRow>>", errors: [InvalidBody, TooManyItems, PayloadTooLarge, UnsupportedMediaType, InvalidAddress, AddressNamespaceMismatch],
                 about: "Up to 100 vaults in one request, by id or address. Unknown vaults are left out of the response.",
             }
             VaultDetail: Get "/v1/vault/{network}/{address}" {
-                access: Public, family: Public, cache: Cache::public(15), tags: [Vaults, Assets, Events], scores: true,
+                access: Public, rate_limit_class: Public, cache: Cache::public(15), tags: [Vaults, Assets, Events], scores: true,
                 fold: [1: Address],
                 query: [Points], answers: "Data<VaultPage>", errors: [InvalidAddress, AddressNamespaceMismatch],
                 about: "One vault by chain and address: its row, the evidence behind its score, its history, events and rewards.",
             }
             VaultSnapshots: Get "/v1/vault/{network}/{address}/snapshots" {
-                access: Public, family: Public, cache: Cache::public(30), tags: [Vaults],
+                access: Public, rate_limit_class: Public, cache: Cache::public(30), tags: [Vaults],
                 fold: [1: Address],
                 query: [Days, Points], answers: "Data<Vec<SnapshotPoint>>", errors: [InvalidAddress, AddressNamespaceMismatch],
                 about: "The vault's history, downsampled to at most `points` points. The first point, the last point and the extremes are kept.",
             }
             VaultScoreHistory: Get "/v1/vault/{network}/{address}/score-history" {
-                access: Public, family: Public, cache: Cache::public(30), tags: [Vaults], scores: true,
+                access: Public, rate_limit_class: Public, cache: Cache::public(30), tags: [Vaults], scores: true,
                 fold: [1: Address],
                 query: [HistoryFrom, HistoryTo, Limit(500, 1000)], answers: "Data<Vec<ScoreHistoryPoint>>", errors: [InvalidAddress, AddressNamespaceMismatch],
                 about: "Published changes of the vault's score or tier, oldest first. If there are more than `limit`, the newest are returned.",
             }
             VaultEvents: Get "/v1/vault/{network}/{address}/events" {
-                access: Public, family: Public, cache: Cache::public(15), tags: [Vaults, Events],
+                access: Public, rate_limit_class: Public, cache: Cache::public(15), tags: [Vaults, Events],
                 fold: [1: Address],
                 query: [Page, OptionalLimit], answers: "Data<Vec<VaultEvent>>", errors: [InvalidAddress, AddressNamespaceMismatch],
                 about: "Published events that concern the vault, newest first, at most 500.",
             }
             VaultHolders: Get "/v1/vault/{network}/{address}/holders" {
-                access: Public, family: Public, cache: Cache::public(30), tags: [Vaults],
+                access: Public, rate_limit_class: Public, cache: Cache::public(30), tags: [Vaults],
                 fold: [1: Address],
                 query: [CompleteOnly], answers: "Data<HolderSnapshot>", errors: [InvalidAddress, AddressNamespaceMismatch],
                 about: "Holders of the vault's shares and their concentration, as of the newest holder snapshot.",
             }
             VaultHolderHistory: Get "/v1/vault/{network}/{address}/holders/history" {
-                access: Public, family: Public, cache: Cache::public(30), tags: [Vaults],
+                access: Public, rate_limit_class: Public, cache: Cache::public(30), tags: [Vaults],
                 fold: [1: Address],
                 query: [HistoryFrom, HistoryTo, Limit(500, 1000), CompleteOnly],
                 answers: "Data<Vec<HolderHistoryRow>>", errors: [InvalidAddress, AddressNamespaceMismatch],
                 about: "The concentration of the vault's shares over time, oldest first. If there are more than `limit` rows, the newest are returned.",
             }
             VaultMarkets: Get "/v1/vault/{network}/{address}/markets" {
-                access: Data, family: Public, cache: Cache::by_class(15), tags: [Vaults, Markets, Assets], scores: true,
+                access: Data, rate_limit_class: Public, cache: Cache::by_class(15), tags: [Vaults, Markets, Assets], scores: true,
                 fold: [1: Address],
                 query: [], answers: "Data<MarketAllocation>", errors: [InvalidAddress, AddressNamespaceMismatch, Forbidden],
                 about: "The lending markets to which a curated vault allocates its deposits, with the risk of each market's collateral. The response is 404 \
                        for vaults of other protocols.",
             }
             VaultStrategies: Get "/v1/vault/{network}/{address}/strategies" {
-                access: Public, family: Public, cache: Cache::public(15), tags: [Vaults],
+                access: Public, rate_limit_class: Public, cache: Cache::public(15), tags: [Vaults],
                 fold: [1: Address],
                 query: [], answers: "Data<StrategyBreakdown>", errors: [InvalidAddress, AddressNamespaceMismatch],
                 about: "The strategies to which an allocating vault lends its deposits. The response is 404 for vaults of other protocols.",
             }
             VaultStrategy: Get "/v1/vault/{network}/{address}/strategy" {
-                access: Public, family: Public, cache: Cache::public(15), tags: [Vaults],
+                access: Public, rate_limit_class: Public, cache: Cache::public(15), tags: [Vaults],
                 fold: [1: Address],
                 query: [], answers: "Data<StrategyInfo>", errors: [InvalidAddress, AddressNamespaceMismatch],
                 about: "The single strategy of a compounding vault: its sources of yield and its risk flags. The response is 404 for vaults of other \

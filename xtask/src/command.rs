@@ -23,7 +23,7 @@ const TAIL_LINES: usize = 30;
 /// Makes the kernel signal the child when this process dies for any reason.
 ///
 /// On systems other than Linux only an orderly exit stops the children.
-/// The child must be started from the main thread, because the signal is tied to the thread that forked.
+/// The signal is tied to the thread that forked, so that thread must outlive the child.
 pub fn end_with_parent(command: &mut Command, signal: Signal) {
     #[cfg(target_os = "linux")]
     {

@@ -1,6 +1,7 @@
 //! Step lines: name, duration and outcome of each step.
 
 use std::io::{IsTerminal, Write};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Interval at which a long step is reported again where lines cannot be redrawn, as in a CI log.
@@ -10,6 +11,12 @@ const QUIET: Duration = Duration::from_millis(800);
 const FRAMES: [&str; 4] = ["◐", "◓", "◑", "◒"];
 /// Maximum characters of a running step's line, so that a redrawn line does not wrap.
 const WIDTH: usize = 96;
+/// The running steps, oldest first. Only the oldest redraws its line, because steps that run side by side share the terminal's last line.
+static RUNNING: Mutex<Vec<Instant>> = Mutex::new(Vec::new());
+
+fn running() -> MutexGuard<'static, Vec<Instant>> {
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// One step, reported with ✓ or ✗ when it ends.
 pub struct Step {
@@ -24,9 +31,11 @@ pub struct Step {
 impl Step {
     /// Starts a step. Nothing is printed until it ends or has run for a while.
     pub fn start(name: impl Into<String>) -> Self {
+        let started = Instant::now();
+        running().push(started);
         Self {
             name: name.into(),
-            started: Instant::now(),
+            started,
             spoken: None,
             frame: 0,
             redraws: std::io::stderr().is_terminal(),
@@ -43,6 +52,9 @@ impl Step {
         let line = format!("{}  {}  {}", self.name, seconds(elapsed), doing.trim());
         let line: String = line.chars().take(WIDTH).collect();
         if self.redraws {
+            if running().first() != Some(&self.started) {
+                return;
+            }
             self.frame = (self.frame + 1) % FRAMES.len();
             eprint!("\r\x1b[2K  {} {line}", FRAMES.get(self.frame).copied().unwrap_or("·"));
             let _ = std::io::stderr().flush();
@@ -73,6 +85,7 @@ impl Step {
 impl Drop for Step {
     /// A step dropped by `?` counts as failed.
     fn drop(&mut self) {
+        running().retain(|started| *started != self.started);
         if !self.ended {
             let clear = if self.redraws { "\r\x1b[2K" } else { "" };
             eprintln!("{clear}  ✗ {}  {}", self.name, seconds(self.started.elapsed()));

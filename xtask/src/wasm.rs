@@ -107,6 +107,18 @@ pub fn build(cache: &Cache) -> Result<Bundle> {
     build_into(cache, EDGE, "build", &[], "the Worker bundle")
 }
 
+/// Builds the service's bundle while `other` builds something that embeds the verifier. The bundle's optimisation uses one core for most
+/// of its time.
+pub fn build_beside<T: Send>(cache: &Cache, other: impl FnOnce() -> Result<T> + Send) -> Result<(Bundle, T)> {
+    verifier::build(cache)?;
+    std::thread::scope(|scope| {
+        let other = scope.spawn(other);
+        let bundle = build(cache);
+        let other = other.join().unwrap_or_else(|_| bail!("the thread of the other build panicked"));
+        Ok((bundle?, other?))
+    })
+}
+
 /// Builds a variant for benchmarks and tests, in a separate folder and never deployed: without rate limits and keys, with a proxy to
 /// any origin (for the cache conformance suite), and with a route that panics.
 pub fn build_unmetered(cache: &Cache) -> Result<Bundle> {

@@ -55,12 +55,15 @@ impl Stack {
             None => Some(provision::postgres::find(&cache)?),
             Some(_) => None,
         };
-        let worker = match options.edge {
-            Edge::Workerd => Some((provision::npm::workerd(&cache)?, wasm::build(&cache)?)),
-            Edge::None => None,
+        let profile = if options.release { origin::Profile::Release } else { origin::Profile::Up };
+        let (worker, origin_program) = match options.edge {
+            Edge::Workerd => {
+                let workerd = provision::npm::workerd(&cache)?;
+                let (bundle, program) = wasm::build_beside(&cache, || origin::build(profile))?;
+                (Some((workerd, bundle)), program)
+            }
+            Edge::None => (None, origin::build(profile)?),
         };
-        let origin_program =
-            origin::build(if options.release { origin::Profile::Release } else { origin::Profile::Up })?;
 
         heading("Start");
         let postgres = programs

@@ -58,7 +58,9 @@ impl CallOutcome {
         match self {
             CallOutcome::Answered(_) | CallOutcome::None(NoAnswer::Timeout) => false,
             CallOutcome::Refused { is_signed: true } => true,
-            CallOutcome::Refused { is_signed: false } | CallOutcome::None(NoAnswer::Unreachable(_)) => question.is_repeatable,
+            CallOutcome::Refused { is_signed: false } | CallOutcome::None(NoAnswer::Unreachable(_)) => {
+                question.is_repeatable
+            }
             CallOutcome::Foreign { status, fault } => {
                 question.is_repeatable && (matches!(status, 502 | 503) || *fault != AnswerError::Unsigned)
             }

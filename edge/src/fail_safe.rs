@@ -4,11 +4,11 @@
 //! In fail-closed mode no cached score is served. The origin is still called each time, so that an isolate without other
 //! messages learns when the mode ends.
 
-use crate::answering::Failure;
 use crate::origin::{OriginAnswer, ReadHeaders};
 use crate::pipeline::{OriginRequest, RequestContext};
 use crate::ports::{Guards, Host, Inbound};
 use crate::respond::{Answer, Content, Served};
+use crate::response_source::Failure;
 use rds_shared::model::health::FailSafeMode;
 use rds_shared::route::{Route, Tag, TagVersions};
 use rds_shared::rules::platform;
@@ -18,7 +18,7 @@ use rds_shared::wire::headers::{self, XCache};
 impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
     /// The fail-safe mode as this isolate knows it. If `None`, the mode stated in the origin's answer counts.
     pub(crate) fn fail_safe(&self) -> Option<FailSafeMode> {
-        self.isolate.epochs.borrow().known().fail_safe()
+        self.isolate.tag_lease.borrow().known().fail_safe()
     }
 
     /// Whether responses of `route` are withheld, as far as this isolate knows.
@@ -44,9 +44,9 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
     pub(crate) fn hear(&self, route: &Route, answer: &OriginAnswer) -> TagVersions {
         let told = answer.tags();
         let facts = told.only(route.tags);
-        let mut epochs = self.isolate.epochs.borrow_mut();
-        epochs.heard(&facts);
-        epochs.heard(&told.only(&[Tag::FailSafe]));
+        let mut lease = self.isolate.tag_lease.borrow_mut();
+        lease.heard(&facts);
+        lease.heard(&told.only(&[Tag::FailSafe]));
         facts
     }
 

@@ -7,9 +7,9 @@ use crate::guard::addresses::denials::SpentKey;
 use crate::guard::addresses::state::{Place, place};
 use crate::guard::keys::subclient::Subclient;
 use crate::guard::objects::message::{AddressTake, Around, KeyAsk, KeyMessage, KeyReply, Take};
+use crate::key_lookup::Registered;
 use crate::pipeline::RequestContext;
 use crate::ports::{Guards, Host, Inbound};
-use crate::registering::Registered;
 use rds_shared::access::budget::{
     AddressBudget, Charge, Payer, Verdict, charge, charges_neighbourhood, either, key_limit,
 };
@@ -211,7 +211,13 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
                     Some(verdict) if verdict.admitted => self.note_asked(route, text, digest, (record, verdict)),
                     Some(verdict) => {
                         let spent = SpentKey { record, verdict };
-                        remembered.denials.borrow_mut().remember_key(digest, route.rate_limit_class, &client, spent, asked_at);
+                        remembered.denials.borrow_mut().remember_key(
+                            digest,
+                            route.rate_limit_class,
+                            &client,
+                            spent,
+                            asked_at,
+                        );
                     }
                     None => {}
                 }

@@ -6,7 +6,7 @@
 //! Architecture invariants:
 //! - Every failure becomes the error envelope with a request id; if the Wasm instance cannot answer, `entry.mjs` writes the envelope.
 //! - Statics hold finished, plain data only: no request, response, stream or pending future.
-//! - A cached response counts as fresh only if it includes every change of its tags that this isolate's lease ([`epochs`]) knows of.
+//! - A cached response counts as fresh only if it includes every change of its tags that this isolate's lease ([`tag_versions`]) knows of.
 //! - No future awaits work that another request started, and no borrow is held across an `.await`.
 //! - Every map is bounded.
 //! - Nothing here panics, because a panic aborts every request in flight.
@@ -27,34 +27,34 @@
     )
 )]
 
-pub mod answered;
-mod answering;
+pub mod answer_counts;
 #[cfg(any(test, feature = "any-origin"))]
 mod any_origin;
-pub mod asking;
 pub mod breaker;
 pub mod cache;
 mod caller;
 pub mod config;
+mod decision_verification;
 mod entrance;
-pub mod epochs;
 pub mod exchange;
 mod fail_safe;
 pub mod guard;
 pub mod identify;
-mod leasing;
-mod news;
+mod key_lookup;
+mod key_reservation;
 mod openapi;
 pub mod origin;
+pub mod origin_calls;
+mod origin_messages;
 mod pages;
 pub mod pipeline;
 pub mod ports;
 mod readiness;
-mod registering;
-mod reserving;
 pub mod respond;
+mod response_source;
 pub mod runtime;
-mod verifying;
+mod tag_lease;
+pub mod tag_versions;
 
 use worker::web_sys::{Request, Response};
 use worker::{Context, Env, event};

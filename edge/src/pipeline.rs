@@ -1,11 +1,10 @@
 //! The steps of a request: route → identify and meter → query → admit → cached response or origin → finish.
 
-use crate::answered::Answered;
+use crate::answer_counts::Answered;
 use crate::breaker::Breaker;
 use crate::cache::{Memory, key};
 use crate::config::Config;
 use crate::entrance::{self, Entrance};
-use crate::epochs::Lease;
 use crate::guard::Remembered;
 use crate::identify::Identified;
 use crate::openapi;
@@ -13,6 +12,7 @@ use crate::origin;
 use crate::pages;
 use crate::ports::{BodyFault, Guards, Host, Inbound};
 use crate::respond::{self, Answer, CacheScope, Exchange, Reply};
+use crate::tag_versions::Lease;
 use rds_shared::access::budget::Verdict;
 use rds_shared::access::{Principal, link, paging};
 use rds_shared::route::unknown::refuse_unknown_values;
@@ -32,7 +32,7 @@ pub struct Isolate {
     /// Keys and addresses seen lately.
     pub guards: Remembered,
     /// Tag versions that this isolate knows, and until when they are valid.
-    pub epochs: RefCell<Lease>,
+    pub tag_lease: RefCell<Lease>,
 }
 
 /// One request in progress.
@@ -99,10 +99,10 @@ pub async fn handle<I: Inbound, H: Host + Guards>(inbound: &I, isolate: &Isolate
     let origin = inbound.header("origin");
     let own_origin = origin.as_deref().and_then(|origin| config.first_party.find(origin));
     let uncounted = Cell::new(false);
-    let walk = RequestContext { inbound, isolate, config, host, request_id, own_origin, uncounted };
-    let HandledRequest { answer, verdict, privacy, route, ignored } = walk.outcome().await;
+    let context = RequestContext { inbound, isolate, config, host, request_id, own_origin, uncounted };
+    let HandledRequest { answer, verdict, privacy, route, ignored } = context.outcome().await;
     let fail_safe =
-        route.filter(|route| route.cache.is_kept() && route.states_fail_safe_mode()).and_then(|_| walk.fail_safe());
+        route.filter(|route| route.cache.is_kept() && route.states_fail_safe_mode()).and_then(|_| context.fail_safe());
     let if_none_match = inbound.header("if-none-match");
     let head = inbound.method() == "HEAD";
     let if_none_match = if_none_match.as_deref();
@@ -110,10 +110,10 @@ pub async fn handle<I: Inbound, H: Host + Guards>(inbound: &I, isolate: &Isolate
     let exchange =
         Exchange { request_id, own_origin, head, if_none_match, verdict, privacy, route, ignored, fail_safe };
     let answer = answer.unwrap_or_else(Answer::Error);
-    let is_counted = route.is_some_and(|route| walk.is_counted(route, &answer));
+    let is_counted = route.is_some_and(|route| context.is_counted(route, &answer));
     let reply = respond::finish(answer, exchange);
     if is_counted {
-        walk.count(reply.status);
+        context.count(reply.status);
     }
     reply
 }

@@ -122,7 +122,7 @@ pub trait Guards {
     fn count_later(&self);
 
     /// Reports the tag versions seen here to their Durable Object and returns all versions known there.
-    async fn epochs(&self, seen: &TagVersions) -> Result<TagVersions, Unreachable>;
+    async fn tag_versions(&self, seen: &TagVersions) -> Result<TagVersions, Unreachable>;
 
     /// Does the same independently of the current request; the answer completes the lease renewal that this isolate began at `begun`.
     fn renew_lease(&self, begun: Timestamp, seen: TagVersions);

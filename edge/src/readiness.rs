@@ -3,10 +3,10 @@
 //! While the Durable Objects of rate limits or tag versions do not answer, this isolate uses its fallback limiter and its cached responses,
 //! all bounded, and the field `cache` is `open`. That never makes the service unready.
 
-use crate::epochs::lease::State;
 use crate::pipeline::{OriginRequest, RequestContext};
 use crate::ports::{Guards, Host, Inbound};
 use crate::respond::{Answer, Content};
+use crate::tag_versions::lease::State;
 use rds_shared::model::health::CacheBreaker;
 use rds_shared::wire::{ApiError, ErrorCode};
 use serde_json::{Map, Value};
@@ -38,7 +38,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
     /// `closed` if the Durable Objects answer, as far as this isolate knows.
     fn stores(&self) -> CacheBreaker {
         let now = self.host.now();
-        let has_lease = self.isolate.epochs.borrow().state(now) == State::Held;
+        let has_lease = self.isolate.tag_lease.borrow().state(now) == State::Held;
         let uses_fallback = self.isolate.guards.fallback.borrow().is_used(now.as_seconds());
         if has_lease && !uses_fallback { CacheBreaker::Closed } else { CacheBreaker::Open }
     }

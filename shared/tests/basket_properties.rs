@@ -230,7 +230,8 @@ fn a_basket_is_rebalanced_only_by_a_trigger() {
     // The calendar triggers, but nothing has changed: no new version.
     assert_eq!(on(&market(), "2026-12-31T16:00:00Z"), Ok(RebalanceOutcome::Unchanged));
     moved[3].score = Some(MilliPoints::saturating(7200));
-    let Ok(RebalanceOutcome::Rebalanced { version: next, trigger, changes }) = on(&moved, "2026-11-21T00:00:00Z") else {
+    let Ok(RebalanceOutcome::Rebalanced { version: next, trigger, changes }) = on(&moved, "2026-11-21T00:00:00Z")
+    else {
         panic!("a fall of 0.30 rebalances");
     };
     assert_eq!((trigger, next.prior_version_id.as_deref()), (Trigger::ScoreDown, Some("v1")));

@@ -5,6 +5,6 @@
 
 #[cfg(feature = "any-origin")]
 pub(crate) mod runtime;
+mod steps;
 #[cfg(test)]
 mod tests;
-mod walk;

@@ -1,6 +1,6 @@
 //! Connects the proxy to the Workers runtime.
 
-use super::walk::{Question, Proxy, Reply, Upstream};
+use super::steps::{Proxy, Question, Reply, Upstream};
 use crate::cache::Memory;
 use crate::cache::fields::Fields;
 use crate::cache::variants::Variants;

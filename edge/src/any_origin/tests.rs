@@ -1,6 +1,6 @@
 //! Behaviour that the conformance suite cannot observe: origin failures, background refreshes and effects on other cached responses.
 
-use super::walk::{Question, Proxy, Reply, Upstream};
+use super::steps::{Proxy, Question, Reply, Upstream};
 use crate::cache::Memory;
 use crate::cache::fields::Fields;
 use rds_shared::wire::Timestamp;

@@ -1,4 +1,4 @@
-//! Implements [`crate::ports`] on the Workers runtime. Only this module, [`crate::cache::store`], [`crate::epochs::object`] and the
+//! Implements [`crate::ports`] on the Workers runtime. Only this module, [`crate::cache::store`], [`crate::tag_versions::object`] and the
 //! Durable Objects of [`crate::guard`] touch JavaScript.
 
 pub mod ambient;
@@ -7,17 +7,17 @@ pub mod calls;
 mod incoming_body;
 mod peer;
 
-use crate::asking::{probe_line, tell_breaker};
 use crate::cache::{Entry, store};
 use crate::config::Config;
-use crate::epochs::EpochMessage;
 use crate::exchange::exchange;
 use crate::guard::objects::client::Objects;
 use crate::guard::objects::message::{AddressTake, KeyMessage, KeyReply, ReserveAsk};
 use crate::origin::{Call, CallStamp, OriginAnswer, UnsignedCall};
+use crate::origin_calls::{probe_line, tell_breaker};
 use crate::pipeline::{self, Isolate};
 use crate::ports::{BodyFault, Guards, Host, Inbound, NoAnswer, Peer, Unreachable};
 use crate::respond::Reply;
+use crate::tag_versions::TagMessage;
 use ambient::{Init, now, random};
 use bodies::Bodies;
 use core::time::Duration;
@@ -205,7 +205,7 @@ impl Host for Runtime<'_> {
 impl Guards for Runtime<'_> {
     async fn key(&self, digest: &KeyDigest, message: &KeyMessage) -> Result<KeyReply, Unreachable> {
         // The Durable Object of a key that is new to this isolate may have to ask the origin first.
-        let known = matches!(message, KeyMessage::News { .. })
+        let known = matches!(message, KeyMessage::Update { .. })
             || ISOLATE.with(|isolate| isolate.guards.spray.borrow().knows(digest));
         let origin = if known { Duration::ZERO } else { self.config.origin_timeout };
         let limit = self.config.guard_timeout.saturating_add(origin);
@@ -268,27 +268,27 @@ impl Guards for Runtime<'_> {
             let taken = match report {
                 None => true,
                 answered => {
-                    let seen = isolate.epochs.borrow().known();
-                    objects.epochs(&EpochMessage { seen, answered }, limit).await.is_ok()
+                    let seen = isolate.tag_lease.borrow().known();
+                    objects.tag_versions(&TagMessage { seen, answered }, limit).await.is_ok()
                 }
             };
             isolate.answered.borrow_mut().end(taken);
         });
     }
 
-    async fn epochs(&self, seen: &TagVersions) -> Result<TagVersions, Unreachable> {
-        let message = EpochMessage { seen: *seen, answered: None };
-        self.objects.epochs(&message, self.config.guard_timeout).await.map(|reply| reply.versions)
+    async fn tag_versions(&self, seen: &TagVersions) -> Result<TagVersions, Unreachable> {
+        let message = TagMessage { seen: *seen, answered: None };
+        self.objects.tag_versions(&message, self.config.guard_timeout).await.map(|reply| reply.versions)
     }
 
     fn renew_lease(&self, begun: Timestamp, seen: TagVersions) {
         let (objects, isolate, limit) = (self.objects.clone(), ISOLATE.with(Rc::clone), self.config.guard_timeout);
         self.context.wait_until(async move {
-            let reply = objects.epochs(&EpochMessage { seen, answered: None }, limit).await;
+            let reply = objects.tag_versions(&TagMessage { seen, answered: None }, limit).await;
             if let Err(unreachable) = &reply {
                 console_error!("the tag versions could not be read: {}", unreachable.0);
             }
-            isolate.epochs.borrow_mut().end(begun, now(), reply.ok().map(|reply| reply.versions));
+            isolate.tag_lease.borrow_mut().end(begun, now(), reply.ok().map(|reply| reply.versions));
         });
     }
 

@@ -1,6 +1,6 @@
 //! Basket versions: cacheable for a year, and gone at once when they are retired.
 
-use crate::tag_news::word;
+use crate::tag_invalidations::word;
 use crate::world::*;
 use rds_edge::origin::{Call, OriginAnswer};
 use rds_edge::pipeline::Isolate;

@@ -1,6 +1,6 @@
 //! The fail-safe mode at the edge: it applies to every cached response within a lease, and fail-closed mode withholds every cached score.
 
-use crate::tag_news::word;
+use crate::tag_invalidations::word;
 use crate::world::*;
 use rds_edge::origin::{Call, OriginAnswer};
 use rds_edge::respond::Reply;
@@ -130,7 +130,7 @@ fn an_isolate_without_messages_learns_from_the_origin_that_the_mode_ended() {
     let (world, current) = world();
     current.set((FailClosed, 2));
     push_mode(&world, FailClosed, 2);
-    world.epochs.is_away.set(true);
+    world.lease.is_away.set(true);
     assert_eq!(world.get(SCORES).status, 503);
     current.set((Normal, 3));
     assert_eq!(seen(&world.get(SCORES)), (200, None, "MISS"));

@@ -1,8 +1,8 @@
 //! Black-box tests of the Worker's pipeline, with a scripted caller, origin, cache and clock.
 
 mod baskets;
+mod cached_responses;
 mod conditions;
-mod copies;
 mod counts;
 mod cross_origin;
 mod decisions;
@@ -15,8 +15,8 @@ mod ignored;
 mod index_tokens;
 mod keys;
 mod limits;
-mod news;
 mod objects;
+mod origin_messages;
 mod outages;
 mod readiness;
 mod refusals;
@@ -24,7 +24,7 @@ mod reservations;
 mod signed_calls;
 mod status;
 mod streams;
-mod tag_news;
+mod tag_invalidations;
 mod tags;
 mod targets;
 mod webhooks;

@@ -70,7 +70,7 @@ impl Objects {
         match message {
             KeyMessage::LookUp(_) | KeyMessage::List { .. } => Err(Unreachable("no register".to_owned())),
             KeyMessage::Ask(ask) => Ok(self.ask(ask, now.div_euclid(1_000))),
-            KeyMessage::News { digest, record } => {
+            KeyMessage::Update { digest, record } => {
                 let mut keys = self.keys.borrow_mut();
                 if keys.get(digest).is_none_or(|known| record.supersedes(known)) {
                     keys.insert(*digest, *record);

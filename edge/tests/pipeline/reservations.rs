@@ -1,7 +1,7 @@
 //! Requests of busy keys: reservations must be invisible to the caller.
 
-use crate::news::told;
 use crate::objects::*;
+use crate::origin_messages::told;
 use crate::world::*;
 use rds_edge::respond::Reply;
 use rds_shared::access::link::{KEY_UPDATE_PATH, KeyUpdate, ORIGIN};

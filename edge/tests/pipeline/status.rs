@@ -1,6 +1,6 @@
 //! The status feed at the edge: cached for a minute at most, and generated at the edge while the origin is down.
 
-use crate::tag_news::word;
+use crate::tag_invalidations::word;
 use crate::world::*;
 use rds_edge::ports::NoAnswer;
 use rds_shared::access::link;

@@ -1,6 +1,6 @@
 //! A changed tag shows on the next request at every isolate, and unchanged tags cause no calls.
 
-use crate::tag_news::word;
+use crate::tag_invalidations::word;
 use crate::world::*;
 use rds_edge::origin::{Call, OriginAnswer};
 use rds_edge::pipeline::Isolate;

@@ -3,12 +3,12 @@
 use crate::exchanges::arrived;
 pub use crate::exchanges::{Ask, With, answer, envelope, page, text, unsigned, x_cache};
 use crate::objects::Objects;
-use rds_edge::asking::tell_breaker;
 use rds_edge::cache::Entry;
 use rds_edge::config::Config;
 use rds_edge::exchange::{CallOutcome, exchange};
 use rds_edge::guard::objects::message::{AddressTake, KeyMessage, KeyReply, ReserveAsk};
 use rds_edge::origin::{self, Call, CallStamp, OriginAnswer};
+use rds_edge::origin_calls::tell_breaker;
 use rds_edge::pipeline::{self, Isolate};
 use rds_edge::ports::{Guards, Host, NoAnswer, Unreachable};
 use rds_edge::respond::Reply;
@@ -127,10 +127,10 @@ impl World {
     /// Delivers the replies to lease renewals that are due.
     fn land_questions(&self) {
         let (landed, out) =
-            self.epochs.out.take().into_iter().partition(|question| question.lands_at <= self.millis.get());
-        self.epochs.out.replace(out);
+            self.tag_lease.out.take().into_iter().partition(|question| question.lands_at <= self.millis.get());
+        self.tag_lease.out.replace(out);
         for Renewal { begun, answer, .. } in landed {
-            self.isolate.epochs.borrow_mut().end(begun, self.now(), answer);
+            self.isolate.tag_lease.borrow_mut().end(begun, self.now(), answer);
         }
     }
 
@@ -216,7 +216,7 @@ impl Host for World {
             return std::future::pending().await;
         }
         let answer = (self.script.borrow())(call);
-        self.isolate.epochs.borrow_mut().heard(&self.meanwhile.take());
+        self.isolate.tag_lease.borrow_mut().heard(&self.meanwhile.take());
         answer.map(|answer| arrived(call, answer))
     }
 
@@ -280,16 +280,16 @@ impl Guards for World {
         self.counts_arranged.set(self.counts_arranged.get() + 1);
     }
 
-    async fn epochs(&self, seen: &TagVersions) -> Result<TagVersions, Unreachable> {
-        self.epochs.exchange(seen)
+    async fn tag_versions(&self, seen: &TagVersions) -> Result<TagVersions, Unreachable> {
+        self.tag_lease.exchange(seen)
     }
 
     fn renew_lease(&self, begun: Timestamp, seen: TagVersions) {
         let limit = i64::try_from(self.config.guard_timeout.as_millis()).unwrap();
-        let flight = self.epochs.flight_millis.get();
-        let answer = self.epochs.exchange(&seen).ok().filter(|_| flight < limit);
+        let flight = self.tag_lease.flight_millis.get();
+        let answer = self.tag_lease.exchange(&seen).ok().filter(|_| flight < limit);
         let lands_at = self.millis.get() + flight.min(limit);
-        self.epochs.out.borrow_mut().push(Renewal { begun, answer, lands_at });
+        self.tag_lease.out.borrow_mut().push(Renewal { begun, answer, lands_at });
         self.land_questions();
     }
 

@@ -45,10 +45,14 @@ pub async fn run(db: &Db, clock: &Clock, version_id: &str, verb: &Verb) -> Resul
         let (version_id, verb) = (version_id.clone(), verb.clone());
         Box::pin(async move {
             versions::take_turn(tx).await?;
-            let Some(version) = baskets::version(&mut **tx, &version_id).await? else { return Ok(SupportChange::Unknown) };
+            let Some(version) = baskets::version(&mut **tx, &version_id).await? else {
+                return Ok(SupportChange::Unknown);
+            };
             // Locks the basket: rebalances and other changes of its versions wait.
             table::hold(tx, &version.row.basket_id).await?;
-            let Some(version) = baskets::version(&mut **tx, &version_id).await? else { return Ok(SupportChange::Unknown) };
+            let Some(version) = baskets::version(&mut **tx, &version_id).await? else {
+                return Ok(SupportChange::Unknown);
+            };
             match verb {
                 Verb::Deprecate { successor } => deprecate(tx, version, successor.as_deref(), now).await,
                 Verb::Retire { successor } => retire(tx, version, &successor, now).await,

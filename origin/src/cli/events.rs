@@ -37,7 +37,9 @@ async fn run(
     let outcome = commands::run(db, clock, id, verb).await?;
     let (text, result, code) = match outcome {
         PublicationResult::Moved => (format!("event {id}: {verb_name} done"), "done", ExitCode::SUCCESS),
-        PublicationResult::Already => (format!("event {id}: {verb_name} was already done"), "already", ExitCode::SUCCESS),
+        PublicationResult::Already => {
+            (format!("event {id}: {verb_name} was already done"), "already", ExitCode::SUCCESS)
+        }
         PublicationResult::Refused(state) => (
             format!("event {id} is {state}, and {verb_name} is not allowed in that state"),
             "refused",
@@ -45,8 +47,7 @@ async fn run(
         ),
         PublicationResult::Unknown => (format!("there is no event {name}"), "unknown", ExitCode::FAILURE),
     };
-    let value =
-        json!({ "id": id.to_string(), "verb": verb_name, "result": result, "changed": outcome == PublicationResult::Moved });
+    let value = json!({ "id": id.to_string(), "verb": verb_name, "result": result, "changed": outcome == PublicationResult::Moved });
     edge.end(db, &SHOWN_IN, text, &value, code, out).await
 }
 

@@ -115,7 +115,10 @@ impl EdgeLink {
 
     /// Every tag version that the edge knows, if it answers within `patience`.
     pub async fn known_tags(&self, patience: Duration) -> Option<TagVersions> {
-        tokio::time::timeout(patience, self.tell_tags(&TagInvalidation { versions: TagVersions::default() })).await.ok()?.ok()
+        tokio::time::timeout(patience, self.tell_tags(&TagInvalidation { versions: TagVersions::default() }))
+            .await
+            .ok()?
+            .ok()
     }
 
     /// Requests the readiness of this service through the edge, like any caller.

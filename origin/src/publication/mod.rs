@@ -130,7 +130,12 @@ pub async fn promote(tx: &mut Tx<'_>, id: i64, now: Timestamp) -> Result<Publica
 }
 
 /// Withdraws a public event; the next newest event of its group then represents the group.
-pub async fn retract(tx: &mut Tx<'_>, id: i64, reason: Option<&str>, now: Timestamp) -> Result<PublicationResult, StoreError> {
+pub async fn retract(
+    tx: &mut Tx<'_>,
+    id: i64,
+    reason: Option<&str>,
+    now: Timestamp,
+) -> Result<PublicationResult, StoreError> {
     let moved = states::retract(tx, id, now.into(), reason).await?;
     refresh_and_capture(tx, &moved, StreamOp::Retracted, now).await?;
     outcome(tx, id, &moved, |state, _| state == PublicationState::Retracted).await

@@ -2,7 +2,7 @@
 
 use super::send::Ended;
 use crate::metrics::{head, metric};
-use rds_shared::push::schedule::{Failure, AttemptOutcome};
+use rds_shared::push::schedule::{AttemptOutcome, Failure};
 use std::fmt::Write;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 

@@ -12,7 +12,7 @@ use crate::store::webhooks::deliveries::{Claimed, Made, Room};
 use crate::store::webhooks::{self as subscriptions};
 use crate::store::{StoreError, Tx};
 use rds_shared::push::breaker::{Event, Transition};
-use rds_shared::push::schedule::{Delivery, Failure, AttemptOutcome};
+use rds_shared::push::schedule::{AttemptOutcome, Delivery, Failure};
 use rds_shared::push::webhook::attempt_headers;
 use rds_shared::wire::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};

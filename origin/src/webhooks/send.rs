@@ -17,7 +17,7 @@ use axum::http::{HeaderName, HeaderValue, Method, Request, Response, Uri};
 use hyper::body::Incoming;
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
-use rds_shared::push::schedule::{Failure, AttemptOutcome};
+use rds_shared::push::schedule::{AttemptOutcome, Failure};
 use rds_shared::push::target::{Host, Target};
 use std::future::poll_fn;
 use std::io;

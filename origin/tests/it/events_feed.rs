@@ -30,7 +30,10 @@ pub async fn feed(test: &TestApp, query: &str) -> Vec<String> {
 
 pub async fn retract(test: &TestApp, key: &str) {
     let verb = Verb::Retract { reason: None };
-    assert_eq!(commands::run(&test.app.db, &test.app.clock, event_id(key), verb).await.unwrap(), PublicationResult::Moved);
+    assert_eq!(
+        commands::run(&test.app.db, &test.app.clock, event_id(key), verb).await.unwrap(),
+        PublicationResult::Moved
+    );
 }
 
 /// The market, with events that differ in everything that can be asked for.

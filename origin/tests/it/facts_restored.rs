@@ -64,7 +64,8 @@ async fn versions_that_are_given_again_are_not_taken_for_those_that_are_gone() {
     backup.restore().await;
     let mut other = PgConnection::connect(&test.facts.url).await.unwrap();
     journal::step(&mut other, Cause::Told("a test"), test.app.clock.now(), draw()).await.unwrap().unwrap();
-    let elsewhere = TestApp::over(crate::db::TestDb::guest(&test.facts).await, crate::testapp::TestOptions::default()).await;
+    let elsewhere =
+        TestApp::over(crate::db::TestDb::guest(&test.facts).await, crate::testapp::TestOptions::default()).await;
     elsewhere.ingest(&state(52, 9e6)).await;
     assert!(elsewhere.app.catalog.current().unwrap().version > lost, "no version is given in two pasts");
     refreshed(&test).await;

@@ -257,6 +257,10 @@ async fn with_an_allow_list_nobody_else_gets_an_answer_at_the_edges_door() {
     assert!(ended.is_err());
     assert_eq!(test.server.limits.at(Listener::Edge).meters.not_allowed.load(Relaxed), 1);
     let health = Request::builder().uri("/v1/health").body(Body::empty()).unwrap();
-    assert_eq!(ask(&mut connect(NEWCOMER, serving.listeners.relay).await, health).await, 200, "the list is of one listener");
+    assert_eq!(
+        ask(&mut connect(NEWCOMER, serving.listeners.relay).await, health).await,
+        200,
+        "the list is of one listener"
+    );
     serving.stop().await;
 }

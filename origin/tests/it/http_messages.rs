@@ -7,7 +7,8 @@ use rds_origin::clock::Clock;
 use rds_origin::keys::{self, KeyWish, Minted};
 use rds_origin::store::keys::edge_outbox;
 use rds_shared::access::link::{
-    EDGE, KEY_LOOKUP_PATH, KeyLookupResult, KeyLookupResponse, KeyLookup, MESSAGE_BYTES, ORIGIN, USAGE, UsageBatch, UsageRow,
+    EDGE, KEY_LOOKUP_PATH, KeyLookup, KeyLookupResponse, KeyLookupResult, MESSAGE_BYTES, ORIGIN, USAGE, UsageBatch,
+    UsageRow,
 };
 use rds_shared::access::{KeyDigest, KeyRecord, Plan, Principal};
 use rds_shared::wire::Timestamp;
@@ -164,7 +165,8 @@ async fn while_keys_are_replaced_both_are_believed_and_then_only_the_next() {
     const BOTH: &str = "k2:ff112233445566778899aabbccddeeff00112233445566778899aabbccddeeff,\
                         k1:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
     let asked = async |keys, key| {
-        let test = TestApp::with(TestOptions { env: vec![("RDS_EDGE_ASSERTION_KEYS", keys)], ..TestOptions::default() }).await;
+        let test =
+            TestApp::with(TestOptions { env: vec![("RDS_EDGE_ASSERTION_KEYS", keys)], ..TestOptions::default() }).await;
         let principal = Principal::Anonymous.to_json();
         test.ask(sign(key, &principal, ("GET", "/v1/chains", ""), Clock::system().wall().as_seconds())).await.status
     };

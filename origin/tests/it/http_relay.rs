@@ -198,7 +198,8 @@ async fn a_neighbourhood_of_guessers_is_bounded_and_a_key_in_it_is_not() {
 
 #[tokio::test]
 async fn behind_a_trusted_proxy_each_caller_has_an_allowance_of_their_own() {
-    let test = TestApp::with(TestOptions { env: vec![("RDS_TRUSTED_PROXIES", "10.0.0.0/8")], ..TestOptions::default() }).await;
+    let test =
+        TestApp::with(TestOptions { env: vec![("RDS_TRUSTED_PROXIES", "10.0.0.0/8")], ..TestOptions::default() }).await;
     let left = async |peer: &str, forwarded: &[&str]| {
         let mut asked = request("GET", "/v1/health", None);
         for value in forwarded {

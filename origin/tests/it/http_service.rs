@@ -211,8 +211,10 @@ async fn shutdown_finishes_what_is_under_way_and_takes_nothing_new() {
     );
 
     let mut held = holding(&test, "vault_snapshot").await;
-    let slow =
-        tokio::spawn(over_tcp(listeners.edge, signed("GET", &format!("/v1/vault/ethereum/{}/snapshots", address(1)), "")));
+    let slow = tokio::spawn(over_tcp(
+        listeners.edge,
+        signed("GET", &format!("/v1/vault/ethereum/{}/snapshots", address(1)), ""),
+    ));
     let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'vault_snapshot'::regclass";
     while sqlx::query_scalar::<_, i64>(waiting).fetch_one(&mut held).await.unwrap() == 0 {}
     stop.send(()).unwrap();

@@ -282,7 +282,8 @@ async fn f8_f14_without_notices_and_through_broken_connections_polling_delivers(
 
 #[tokio::test]
 async fn a_backlog_too_long_for_one_tick_is_still_numbered() {
-    let test = TestApp::with(TestOptions { env: vec![("RDS_SCORE_EVERY_SECONDS", "0")], ..TestOptions::default() }).await;
+    let test =
+        TestApp::with(TestOptions { env: vec![("RDS_SCORE_EVERY_SECONDS", "0")], ..TestOptions::default() }).await;
     // Numbering each row is slow, which stands for a very long backlog.
     let mut one = connect(&test.facts).await;
     run(
@@ -314,7 +315,8 @@ async fn a_statement_of_the_sequencer_is_cancelled_at_its_timeout() {
 
 #[tokio::test]
 async fn a_reopened_connection_checks_again_whether_a_step_is_needed() {
-    let test = TestApp::with(TestOptions { env: vec![("RDS_SCORE_EVERY_SECONDS", "0")], ..TestOptions::default() }).await;
+    let test =
+        TestApp::with(TestOptions { env: vec![("RDS_SCORE_EVERY_SECONDS", "0")], ..TestOptions::default() }).await;
     let mut one = connect(&test.facts).await;
     // A long backlog. When it is done, before the connection for the usual ticks is opened, the database is replaced by another one.
     for sql in [

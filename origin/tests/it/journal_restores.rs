@@ -194,7 +194,8 @@ async fn f12_a_running_process_that_saw_higher_numbers_notices_that_the_head_wen
 
 #[tokio::test]
 async fn f12_a_step_too_long_for_one_tick_is_still_taken() {
-    let test = TestApp::with(TestOptions { env: vec![("RDS_SCORE_EVERY_SECONDS", "0")], ..TestOptions::default() }).await;
+    let test =
+        TestApp::with(TestOptions { env: vec![("RDS_SCORE_EVERY_SECONDS", "0")], ..TestOptions::default() }).await;
     let mut one = connect(&test.facts).await;
     for text in ["1", "2", "3"] {
         append(&mut one, text).await;

@@ -184,8 +184,11 @@ pub async fn eventually(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
 /// The same service restarted over the same database.
 pub async fn again(test: TestApp) -> (TestApp, Serving) {
     let now = test.app.clock.now();
-    let again =
-        TestApp::over(test.facts, TestOptions { env: vec![("RDS_SCORE_EVERY_SECONDS", "0")], ..TestOptions::default() }).await;
+    let again = TestApp::over(
+        test.facts,
+        TestOptions { env: vec![("RDS_SCORE_EVERY_SECONDS", "0")], ..TestOptions::default() },
+    )
+    .await;
     again.app.clock.set(now);
     let serving = Serving::of(&again).await;
     (again, serving)

@@ -179,11 +179,17 @@ mod tests {
             r#"{"id":1,"org_id":2,"plan":"data","rpm":300,"shared":false,"active":true,"version":5,"burst":9}"#;
         assert_eq!(serde_json::from_str::<KeyRecord>(record).unwrap().version, 5);
         let answer = alloc::format!(r#"{{"answer":"known","record":{record},"as_of":7}}"#);
-        assert!(matches!(serde_json::from_str(&answer).unwrap(), KeyLookupResult::Known { record } if record.version == 5));
+        assert!(
+            matches!(serde_json::from_str(&answer).unwrap(), KeyLookupResult::Known { record } if record.version == 5)
+        );
         let finding: KeyLookupResponse = serde_json::from_str(&answer).unwrap();
         assert!(!finding.told, "an older release makes no promise");
         let told = serde_json::to_string(&KeyLookupResponse { told: true, ..finding.clone() }).unwrap();
-        assert_eq!(serde_json::from_str::<KeyLookupResult>(&told).unwrap(), finding.answer, "as the old release reads it");
+        assert_eq!(
+            serde_json::from_str::<KeyLookupResult>(&told).unwrap(),
+            finding.answer,
+            "as the old release reads it"
+        );
         assert!(serde_json::from_str::<KeyLookupResponse>(&told).unwrap().told);
         let digest = KeyDigest::of("x").to_hex();
         let news = alloc::format!(r#"{{"digest":"{digest}","record":{record},"why":"rotation"}}"#);

@@ -114,7 +114,9 @@ impl Delivery {
     pub fn after(attempt: Attempt, outcome: AttemptOutcome, now: Timestamp) -> Self {
         match (outcome, attempt.next()) {
             (AttemptOutcome::Delivered, _) => Delivery::Delivered,
-            (AttemptOutcome::Failed(_), Some((attempt, delay))) => Delivery::Pending { attempt, due: now.plus_seconds(delay) },
+            (AttemptOutcome::Failed(_), Some((attempt, delay))) => {
+                Delivery::Pending { attempt, due: now.plus_seconds(delay) }
+            }
             (AttemptOutcome::Failed(_), None) => Delivery::FailedTerminal,
         }
     }

@@ -1,10 +1,10 @@
 //! One row of the route table.
 
 use super::deprecation::Deprecated;
-use super::rate_limit_class::RateLimitClass;
 use super::fold::Fold;
 use super::pages::Pages;
 use super::param::Param;
+use super::rate_limit_class::RateLimitClass;
 use super::row::{Access, Body, Cache, Listeners, Method};
 use super::table::RouteId;
 use super::tag::Tag;

@@ -4,7 +4,7 @@
 //! `strict=true` they are refused. An error lists every fault of the query.
 
 use super::bounds::LIST_NAMES;
-use super::param::{Default, Kind, OnInvalid, OnOverflow, Param, MAX_VERBATIM_CHARS, Value};
+use super::param::{Default, Kind, MAX_VERBATIM_CHARS, OnInvalid, OnOverflow, Param, Value};
 use super::unknown::{Ignored, STRICT};
 use crate::wire::error::{ApiError, Detail, ErrorCode, In};
 use crate::wire::{Timestamp, percent};

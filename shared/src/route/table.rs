@@ -2,10 +2,10 @@
 
 use super::deprecation::*;
 use super::entry::{Route, Row};
-use super::rate_limit_class::RateLimitClass;
 use super::fold::Fold;
 use super::pages::Pages;
 use super::param::Param;
+use super::rate_limit_class::RateLimitClass;
 use super::row::{Access, Body, Cache, Listeners, Method};
 use super::rows::{
     assets_rows, baskets_rows, events_rows, graph_rows, markets_rows, push_rows, registry_rows, route_table,

@@ -46,7 +46,8 @@ const fn is_read_alike(a: &Param, b: &Param) -> bool {
             | (Default::Int(_), Default::Int(_))
             | (Default::Choice(_), Default::Choice(_))
     );
-    let is_misfit = matches!(a.on_invalid, OnInvalid::SelectsNothing) == matches!(b.on_invalid, OnInvalid::SelectsNothing);
+    let is_misfit =
+        matches!(a.on_invalid, OnInvalid::SelectsNothing) == matches!(b.on_invalid, OnInvalid::SelectsNothing);
     is_kind && is_default && is_misfit
 }
 

@@ -38,7 +38,8 @@ fn a_product_on_two_chains_counts_once_and_an_unverified_deployment_does_not_cou
     assert_eq!(snapshot.included, Part { products: 1, cents: 900 });
     assert_eq!(snapshot.excluded, BTreeMap::from([("identity_unverified".into(), 1)]));
     let contributions = book.contributions(day(5));
-    let told = |asset: i64| (contributions[&asset].value.as_ref().map(|value| value.cents), contributions[&asset].exclusion);
+    let told =
+        |asset: i64| (contributions[&asset].value.as_ref().map(|value| value.cents), contributions[&asset].exclusion);
     assert_eq!(told(1), (Some(900), None));
     assert_eq!(told(2), (None, Some(Exclusion::CountedOnce)));
     assert_eq!(told(3), (None, Some(Exclusion::IdentityUnverified)));

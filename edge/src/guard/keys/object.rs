@@ -102,7 +102,7 @@ impl KeyGuard {
                 return respond(&self.inner.reserve(&asked));
             }
             Some(KeyMessage::Settle { settled }) => return respond(&self.inner.settle(&settled)),
-            Some(KeyMessage::News { digest, record }) => return respond(&self.inner.news(digest, record)),
+            Some(KeyMessage::Update { digest, record }) => return respond(&self.inner.news(digest, record)),
             Some(KeyMessage::Report { tally }) => return respond(&self.inner.report(&tally)),
             Some(KeyMessage::List { digest }) => return respond(&self.inner.shelf.list(&digest)),
             Some(KeyMessage::LookUp(asked)) => {

@@ -13,7 +13,7 @@ use crate::ports::NoAnswer;
 use crate::runtime::{self, ambient, calls};
 use core::time::Duration;
 use rds_shared::access::budget::{WINDOW_SECONDS, window_of};
-use rds_shared::access::link::{EDGE, KEY_LOOKUP_PATH, KeyLookupResponse, KeyLookup, USAGE};
+use rds_shared::access::link::{EDGE, KEY_LOOKUP_PATH, KeyLookup, KeyLookupResponse, USAGE};
 use rds_shared::route::Method;
 use rds_shared::wire::RequestId;
 use serde::Serialize;

@@ -5,7 +5,7 @@
 //! always known here, and any other takes effect with the origin's first answer.
 
 use rds_shared::access::KeyRecord;
-use rds_shared::access::link::{KeyLookupResult, KeyLookupResponse, RECORD_FALLBACK_SECONDS, RECORD_LEASE_SECONDS};
+use rds_shared::access::link::{KeyLookupResponse, KeyLookupResult, RECORD_FALLBACK_SECONDS, RECORD_LEASE_SECONDS};
 use rds_shared::access::refused::REFUSED_SECONDS;
 use serde::{Deserialize, Serialize};
 
@@ -224,7 +224,11 @@ mod tests {
 
     fn known(version: i64, asked_at: i64) -> Known {
         let mut known = Known::default();
-        assert!(known.answered(&KeyLookupResult::Known { record: record(version) }.into(), asked_at, asked_at + 5).is_some());
+        assert!(
+            known
+                .answered(&KeyLookupResult::Known { record: record(version) }.into(), asked_at, asked_at + 5)
+                .is_some()
+        );
         known
     }
 

@@ -1,7 +1,7 @@
 //! How a key's Durable Object judges keys while the origin cannot be asked.
 
 use crate::guard::keys::record::{KeyStatus, Known};
-use rds_shared::access::link::{KeyLookupResult, KeyLookupResponse};
+use rds_shared::access::link::{KeyLookupResponse, KeyLookupResult};
 use rds_shared::access::{KeyRecord, Plan};
 
 const T: i64 = 1_795_219_200_000;

@@ -1,10 +1,10 @@
 //! The Worker's calls to its Durable Objects: message and reply each in one header, and a timeout.
 
-use crate::epochs::{EpochMessage, EpochReply, OBJECT_NAME};
 use crate::guard::objects::message::{self, AddressTake, KeyMessage, KeyReply};
 use crate::guard::register::state;
 use crate::ports::Unreachable;
 use crate::runtime::ambient::Init;
+use crate::tag_versions::{OBJECT_NAME, TagMessage, TagReply};
 use core::time::Duration;
 use rds_shared::access::KeyDigest;
 use rds_shared::access::budget::Verdict;
@@ -37,7 +37,7 @@ extern "C" {
 pub struct Objects {
     keys: Namespace,
     addresses: Namespace,
-    epochs: Namespace,
+    tag_versions: Namespace,
 }
 
 impl Objects {
@@ -47,7 +47,7 @@ impl Objects {
             let found = Reflect::get(env, &name.into()).ok().filter(JsValue::is_object)?;
             Some(found.unchecked_into::<Namespace>())
         };
-        Some(Objects { keys: find("KEYS")?, addresses: find("ADDRESSES")?, epochs: find("EPOCHS")? })
+        Some(Objects { keys: find("KEYS")?, addresses: find("ADDRESSES")?, tag_versions: find("EPOCHS")? })
     }
 
     /// Sends a message to a key's Durable Object.
@@ -76,8 +76,8 @@ impl Objects {
     }
 
     /// Reports known tag versions and returns all versions known to the Durable Object.
-    pub async fn epochs(&self, message: &EpochMessage, limit: Duration) -> Result<EpochReply, Unreachable> {
-        ask(&self.epochs, OBJECT_NAME, message, limit).await
+    pub async fn tag_versions(&self, message: &TagMessage, limit: Duration) -> Result<TagReply, Unreachable> {
+        ask(&self.tag_lease, OBJECT_NAME, message, limit).await
     }
 }
 

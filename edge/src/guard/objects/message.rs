@@ -17,7 +17,8 @@ pub enum KeyMessage {
     /// Look up a key and charge a request → [`KeyReply`].
     Ask(KeyAsk),
     /// The key was changed → [`KeyReply::Done`] once it is stored.
-    News {
+    #[serde(rename = "news")]
+    Update {
         digest: KeyDigest,
         /// The new record.
         record: KeyRecord,

@@ -12,7 +12,7 @@ use crate::guard::register::state::{Entry, Register, RegisterDisk};
 use crate::runtime::ambient;
 use core::cell::RefCell;
 use rds_shared::access::KeyDigest;
-use rds_shared::access::link::{KEY_LOOKUP_PATH, KeyLookupResult, KeyLookup};
+use rds_shared::access::link::{KEY_LOOKUP_PATH, KeyLookup, KeyLookupResult};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use worker::{State, console_error};

@@ -16,7 +16,7 @@ use rds_shared::model::EncodedAsset;
 use rds_shared::model::asset::{AssetRow, Discovery, Renewal};
 use rds_shared::model::ids::{Address, ChainId};
 use rds_shared::model::rwa::{CanonicalAum, Cents, Day, RwaMetrics, RwaRow, Universe};
-use rds_shared::rules::canonical_aum::{Book, CARRY_DAYS, DAY, Deployment, IdentityStatus, Contribution};
+use rds_shared::rules::canonical_aum::{Book, CARRY_DAYS, Contribution, DAY, Deployment, IdentityStatus};
 use rds_shared::scoring::asset::{AssetCategory, rwa_headline};
 use rds_shared::select::Selection;
 use rds_shared::select::assets::{AssetFilter, AssetIndex, AssetRecord, facets};

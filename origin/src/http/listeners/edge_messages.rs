@@ -15,7 +15,8 @@ use axum::http::Method;
 use axum::http::request::Parts;
 use rds_shared::access::credential::{CredentialText, Kind};
 use rds_shared::access::link::{
-    ALIVE, EDGE_ANSWERS, EDGE_ANSWERS_MINUTES, EdgeAnswers, KEY_LOOKUP_PATH, KeyLookupResponse, KeyLookup, USAGE, UsageBatch,
+    ALIVE, EDGE_ANSWERS, EDGE_ANSWERS_MINUTES, EdgeAnswers, KEY_LOOKUP_PATH, KeyLookup, KeyLookupResponse, USAGE,
+    UsageBatch,
 };
 use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::{ApiError, ErrorCode, Timestamp};

@@ -1,7 +1,7 @@
 //! The state of a connection: progress of its latest request, whether it streams, and time limits for its client.
 
 use crate::clock::Stopwatch;
-use crate::http::transport::connections::{Place, PeerClass};
+use crate::http::transport::connections::{PeerClass, Place};
 use crate::stream::body::Source;
 use std::future::pending;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -174,7 +174,9 @@ mod tests {
         let line = ConnectionState::default();
         assert_eq!(line.step().0, Step::Idle);
         let mut seen = vec![line.step()];
-        for step in [Step::HeadBegun, Step::RequestReceived, Step::Answered, Step::Idle, Step::Idle, Step::RequestReceived] {
+        for step in
+            [Step::HeadBegun, Step::RequestReceived, Step::Answered, Step::Idle, Step::Idle, Step::RequestReceived]
+        {
             line.make(step);
             assert_eq!(line.step().0, step);
             assert!(!seen.contains(&line.step()));

@@ -1,7 +1,7 @@
 //! A full listener: which connections are closed, for whom, and which never are.
 
 use crate::http::transport::connection_state::Step;
-use crate::http::transport::connections::{Connections, Seat, PeerClass};
+use crate::http::transport::connections::{Connections, PeerClass, Seat};
 use crate::http::transport::listener_limits::Bounds;
 use proptest::prelude::*;
 use rds_shared::access::ClientNet;
@@ -82,7 +82,8 @@ async fn strangers_take_nothing_from_an_authenticated_peer() {
 #[tokio::test]
 async fn silent_connections_through_a_known_proxy_displace_each_other_and_no_proved_one() {
     let listener = listener();
-    let kept: Vec<Seat> = (0..5).map(|_| listener.take_at(peer(1), 0).unwrap()).inspect(|seat| prove(seat, 0)).collect();
+    let kept: Vec<Seat> =
+        (0..5).map(|_| listener.take_at(peer(1), 0).unwrap()).inspect(|seat| prove(seat, 0)).collect();
     let silent: Vec<Seat> = (0..100).map(|_| listener.take_at(peer(1), 1).unwrap()).collect();
     for seat in &kept {
         assert!(!is_over(seat).await);
@@ -94,7 +95,8 @@ async fn silent_connections_through_a_known_proxy_displace_each_other_and_no_pro
 #[tokio::test]
 async fn the_oldest_waiting_connection_makes_room_if_all_are_proved() {
     let listener = listener();
-    let kept: Vec<Seat> = (0..8).map(|_| listener.take_at(peer(1), 0).unwrap()).inspect(|seat| prove(seat, 0)).collect();
+    let kept: Vec<Seat> =
+        (0..8).map(|_| listener.take_at(peer(1), 0).unwrap()).inspect(|seat| prove(seat, 0)).collect();
     let newcomer = listener.take_at(peer(1), 1).unwrap();
     assert!(is_over(&kept[0]).await && !is_over(&kept[1]).await && !is_over(&newcomer).await);
     assert_eq!((listener.open().proved, listener.open().unproved), (7, 1));

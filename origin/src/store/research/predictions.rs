@@ -90,7 +90,10 @@ fn bound<'q>(sql: &'q str, rows: &'q [GivenPrediction]) -> Query<'q, Postgres, P
 }
 
 /// What is stored in the place of each of these, in their order.
-pub async fn stored_predictions(tx: &mut Tx<'_>, rows: &[GivenPrediction]) -> Result<Vec<StoredPrediction>, StoreError> {
+pub async fn stored_predictions(
+    tx: &mut Tx<'_>,
+    rows: &[GivenPrediction],
+) -> Result<Vec<StoredPrediction>, StoreError> {
     let sql = format!(
         "SELECT p.vault_id IS NOT NULL AS is_taken, base.price IS NOT NULL AS is_watched, \
                 coalesce((p.made_at, p.model_version, p.score, p.provided_by) = (r.made_at, r.model_version, r.score, r.provided_by), \

@@ -25,7 +25,7 @@ pub mod register;
 
 pub use lease::Lease;
 
-use crate::answered::AnsweredReport;
+use crate::answer_counts::AnsweredReport;
 use rds_shared::route::TagVersions;
 use serde::{Deserialize, Serialize};
 
@@ -34,7 +34,7 @@ pub const OBJECT_NAME: &str = "tags";
 
 /// Message to the Durable Object. Newer versions in it are stored before the reply.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct EpochMessage {
+pub struct TagMessage {
     /// Versions known to the sender.
     pub seen: TagVersions,
     /// Counts of the sender's own responses since its last report.
@@ -44,7 +44,7 @@ pub struct EpochMessage {
 
 /// Reply of the Durable Object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct EpochReply {
+pub struct TagReply {
     /// Every version it knows.
     pub versions: TagVersions,
 }

@@ -2,12 +2,12 @@
 //!
 //! Without a valid edge assertion by the origin, these paths answer 404 like any unknown path.
 
-use crate::epochs::lease::LEASE_MILLIS;
 use crate::guard::addresses::denials::KEY_LEASE_MILLIS;
 use crate::guard::objects::message::{KeyMessage, KeyReply};
 use crate::pipeline::RequestContext;
 use crate::ports::{Guards, Host, Inbound};
 use crate::respond::Answer;
+use crate::tag_versions::lease::LEASE_MILLIS;
 use core::time::Duration;
 use rds_shared::access::link::{KEY_UPDATE_PATH, KeyUpdate, ORIGIN, TAG_INVALIDATION_PATH, TagInvalidation};
 use rds_shared::access::{Assertion, SignedRequest};
@@ -25,7 +25,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
         let Some(KeyUpdate { digest, record }) = self.read_news(KEY_UPDATE_PATH).await else {
             return Err(ApiError::not_found("route"));
         };
-        let reply = self.host.key(&digest, &KeyMessage::News { digest, record }).await;
+        let reply = self.host.key(&digest, &KeyMessage::Update { digest, record }).await;
         if reply != Ok(KeyReply::Done) {
             self.host
                 .log(&format!("{} the update of key {} could not be stored: {reply:?}", self.request_id, record.id));
@@ -48,7 +48,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
         let Some(TagInvalidation { versions }) = self.read_news(TAG_INVALIDATION_PATH).await else {
             return Err(ApiError::not_found("route"));
         };
-        let reply = self.host.epochs(&versions).await;
+        let reply = self.host.tag_versions(&versions).await;
         let Some(known) = reply.as_ref().ok().filter(|known| known.covers(&versions)) else {
             self.host.log(&format!(
                 "{} the tag versions {} could not be stored: {reply:?}",
@@ -57,7 +57,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
             ));
             return Err(ErrorCode::ServiceUnavailable.into());
         };
-        self.isolate.epochs.borrow_mut().heard(&versions);
+        self.isolate.tag_lease.borrow_mut().heard(&versions);
         // Any isolate's lease is older than this message and lapses within this time. An empty message only asks for the versions.
         if !versions.is_empty() {
             self.host.wait(TAG_LEASE).await;

@@ -1,8 +1,8 @@
 //! The tag-version lease of a request's isolate: renewed in the background, awaited if it has lapsed.
 
-use crate::epochs::lease::State;
 use crate::pipeline::RequestContext;
 use crate::ports::{Guards, Host, Inbound};
+use crate::tag_versions::lease::State;
 use core::time::Duration;
 
 /// Poll interval while another request renews the lease: doubled each time, up to the maximum.
@@ -13,7 +13,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
     /// Starts a background renewal if one is due and none is out in this isolate.
     pub(crate) fn renew_lease(&self) {
         let now = self.host.now();
-        let due = self.isolate.epochs.borrow_mut().begin(now, self.config.guard_timeout);
+        let due = self.isolate.tag_lease.borrow_mut().begin(now, self.config.guard_timeout);
         if let Some(seen) = due {
             self.host.renew_lease(now, seen);
         }
@@ -24,10 +24,10 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
     /// Another request may be renewing the lease and its future must not be awaited, so each request polls with its own timer.
     pub(crate) async fn hold_lease(&self) {
         let (mut interval, mut waited) = (MIN_POLL_INTERVAL, Duration::ZERO);
-        while self.isolate.epochs.borrow().state(self.host.now()) == State::Lapsed {
+        while self.isolate.tag_lease.borrow().state(self.host.now()) == State::Lapsed {
             if waited >= self.config.guard_timeout {
                 let now = self.host.now();
-                self.isolate.epochs.borrow_mut().end(now, now, None);
+                self.isolate.tag_lease.borrow_mut().end(now, now, None);
                 return;
             }
             self.renew_lease();

@@ -3,13 +3,13 @@
 //! A caller's request may be slow or fail for reasons of its own, so it never counts against the origin. It only triggers a probe
 //! ([`UnsignedCall::alive`]), and the probe's outcome opens or closes the breaker.
 
-use crate::answering::Failure;
 use crate::breaker::{Breaker, Permit};
 use crate::cache::Entry;
 use crate::exchange::{CallOutcome, exchange};
 use crate::origin::{CallStamp, OriginAnswer, ResponseKind, UnsignedCall};
 use crate::pipeline::{OriginRequest, RequestContext};
 use crate::ports::{Guards, Host, Inbound, LONG, NoAnswer};
+use crate::response_source::Failure;
 use core::future::{Future, poll_fn};
 use core::pin::{Pin, pin};
 use core::task::Poll;
@@ -125,7 +125,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
         let (method, principal) = (asked.route.method, asked.principal.to_json());
         let mut question = UnsignedCall::new(method, &asked.target, asked.body.clone(), principal, self.request_id)
             .unless(etag)
-            .not_older_than(&known.with(Tag::FailSafe, self.isolate.epochs.borrow().known().of(Tag::FailSafe)));
+            .not_older_than(&known.with(Tag::FailSafe, self.isolate.tag_lease.borrow().known().of(Tag::FailSafe)));
         if asked.route.streams() {
             question = question.streaming();
         }
@@ -175,13 +175,17 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
         match first(asking.as_mut(), pin!(self.probe())).await {
             First::Left(outcome) => return self.with_suspicion(outcome).await,
             First::Right(Probed::Away) => {
-                return CallOutcome::None(NoAnswer::Unreachable("it accepts connections but does not answer".to_owned()));
+                return CallOutcome::None(NoAnswer::Unreachable(
+                    "it accepts connections but does not answer".to_owned(),
+                ));
             }
             First::Right(Probed::Alive | Probed::Undecided) => {}
         }
         // The origin is alive, so a timeout from here on is due to this request.
         match first(asking.as_mut(), pin!(self.host.wait(limit.saturating_sub(patience)))).await {
-            First::Left(CallOutcome::None(NoAnswer::Timeout)) | First::Right(()) => CallOutcome::None(NoAnswer::Timeout),
+            First::Left(CallOutcome::None(NoAnswer::Timeout)) | First::Right(()) => {
+                CallOutcome::None(NoAnswer::Timeout)
+            }
             First::Left(outcome) => self.with_suspicion(outcome).await,
         }
     }

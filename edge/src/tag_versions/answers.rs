@@ -1,6 +1,6 @@
 //! Counts of the responses that isolates gave by themselves: each report is added once, totals are kept for an hour and sent to the origin.
 
-use crate::answered::AnsweredReport;
+use crate::answer_counts::AnsweredReport;
 use crate::guard::DiskFault;
 use rds_shared::access::link::{AnsweredMinute, EDGE_ANSWERS_MINUTES, EdgeAnswers};
 use std::collections::BTreeMap;

@@ -73,7 +73,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
 
     /// The tag versions of `route` that this isolate knows.
     fn known(&self, route: &Route) -> TagVersions {
-        self.isolate.epochs.borrow().known().only(route.tags)
+        self.isolate.tag_lease.borrow().known().only(route.tags)
     }
 
     /// The response of an uncached route: always from the origin.

@@ -1,6 +1,6 @@
 //! Messages about changed tags, from the origin and from anyone else.
 
-use crate::news::told;
+use crate::origin_messages::told;
 use crate::world::*;
 use rds_shared::access::link::{ORIGIN, TAG_INVALIDATION_PATH};
 use rds_shared::route::TagVersions;

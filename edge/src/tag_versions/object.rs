@@ -3,7 +3,7 @@
 
 use super::answers::{Answers, AnswersDisk, Change, Stored};
 use super::register::{EpochDisk, Register};
-use super::{EpochMessage, EpochReply};
+use super::{TagMessage, TagReply};
 use crate::exchange::{CallOutcome, exchange};
 use crate::guard::DiskFault;
 use crate::guard::keys::object::respond;
@@ -78,7 +78,7 @@ impl Epochs {
     pub fn fetch(&self, request: &Request) -> Result<JsValue, JsValue> {
         let text = request.headers().get(message::HEADER)?.unwrap_or_default();
         match self.inner.exchange(&text) {
-            Some(versions) => respond(&EpochReply { versions }),
+            Some(versions) => respond(&TagReply { versions }),
             None => Ok(Response::new()?.into()),
         }
     }
@@ -95,7 +95,7 @@ impl Epochs {
 
 impl Inner {
     fn exchange(&self, text: &str) -> Option<TagVersions> {
-        let EpochMessage { seen, answered } = message::read(text)?;
+        let TagMessage { seen, answered } = message::read(text)?;
         if let Some(report) = answered {
             let (now, [a, b, c, d, e, f, ..]) = (ambient::now_millis().div_euclid(60_000), ambient::random());
             let source = i64::from_be_bytes([0, 0, a, b, c, d, e, f]);

@@ -78,7 +78,7 @@ fn a_503_for_an_unknown_key_is_not_counted_but_for_a_known_one_is() {
 #[test]
 fn scores_withheld_in_fail_closed_mode_are_not_counted_as_failures() {
     let world = World::new(|_| Ok(page(ROWS)));
-    world.epochs.versions.borrow_mut().raise_to(&rds_shared::route::TagVersions::parse("fail_safe=10"));
+    world.tag_versions.versions.borrow_mut().raise_to(&rds_shared::route::TagVersions::parse("fail_safe=10"));
     world.origin_is_down();
     let reply = world.get("/v1/vaults");
     assert!(text(&reply).contains("FAIL_CLOSED"), "{}", text(&reply));

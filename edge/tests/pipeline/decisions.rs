@@ -121,7 +121,7 @@ fn a_change_of_the_registry_shows_on_the_next_request() {
         json!(true),
         "the cached evidence is fresh, and the change is not known yet"
     );
-    world.epochs.versions.borrow_mut().raise(rds_shared::route::Tag::Signers, 2);
+    world.tag_versions.versions.borrow_mut().raise(rds_shared::route::Tag::Signers, 2);
     world.pass_seconds(2);
     assert_eq!(five(&data(&world, &id)), json!([true, true, true, true, false]));
 }
@@ -135,7 +135,7 @@ fn an_outdated_registry_does_not_prove_that_a_signer_was_authorised() {
     let again = Ask::new("GET", &path(&id)).with("if-none-match", &tag);
     assert_eq!(world.send(&again).status, 304);
     world.origin_is_down();
-    world.epochs.versions.borrow_mut().raise(rds_shared::route::Tag::Signers, 2);
+    world.tag_versions.versions.borrow_mut().raise(rds_shared::route::Tag::Signers, 2);
     world.pass_seconds(2);
     for _ in 0..2 {
         let reply = world.get(&path(&id));

@@ -130,7 +130,7 @@ fn an_isolate_without_messages_learns_from_the_origin_that_the_mode_ended() {
     let (world, current) = world();
     current.set((FailClosed, 2));
     push_mode(&world, FailClosed, 2);
-    world.lease.is_away.set(true);
+    world.tag_versions.is_away.set(true);
     assert_eq!(world.get(SCORES).status, 503);
     current.set((Normal, 3));
     assert_eq!(seen(&world.get(SCORES)), (200, None, "MISS"));

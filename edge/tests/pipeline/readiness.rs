@@ -15,10 +15,10 @@ fn cache(world: &World) -> String {
 fn cache_is_open_while_a_durable_object_does_not_answer_and_the_service_stays_ready() {
     let world = World::new(|_| Ok(answer(200, READY)));
     assert_eq!(cache(&world), "closed");
-    world.epochs.is_away.set(true);
+    world.tag_versions.is_away.set(true);
     world.pass_seconds(2);
     assert_eq!(cache(&world), "open", "cached responses are judged by age alone");
-    world.epochs.is_away.set(false);
+    world.tag_versions.is_away.set(false);
     world.pass_seconds(2);
     assert_eq!(cache(&world), "closed");
 
@@ -37,7 +37,7 @@ fn an_answer_without_the_cache_field_is_passed_on() {
     assert_eq!((reply.status, reply.header("retry-after")), (503, Some("5")));
     assert!(text(&reply).contains("SERVICE_UNAVAILABLE"));
     let world = World::new(|_| Ok(answer(503, r#"{"status":"not_ready","db":"down","cache":"closed"}"#)));
-    world.epochs.is_away.set(true);
+    world.tag_versions.is_away.set(true);
     let reply = world.get("/ready");
     assert_eq!(reply.status, 503);
     assert!(text(&reply).contains(r#""db":"down""#) && text(&reply).contains(r#""cache":"open""#), "{}", text(&reply));

@@ -12,7 +12,7 @@ pub fn word(world: &World, versions: &str) -> Ask {
 }
 
 fn known(world: &World) -> String {
-    world.epochs.versions.borrow().to_text()
+    world.tag_versions.versions.borrow().to_text()
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn every_answer_lists_all_known_versions_and_an_empty_message_does_not_wait() {
 #[test]
 fn a_message_that_could_not_be_stored_is_not_acknowledged() {
     let world = World::new(|_| Ok(page("{}")));
-    world.epochs.is_away.set(true);
+    world.tag_versions.is_away.set(true);
     let reply = world.send(&word(&world, "events=7"));
     assert_eq!((reply.status, reply.header("retry-after")), (503, Some("5")));
 }
@@ -76,5 +76,5 @@ fn anyone_but_the_origin_gets_404() {
     ] {
         assert_eq!(world.send(&ask).status, 404);
     }
-    assert_eq!(*world.epochs.versions.borrow(), TagVersions::default());
+    assert_eq!(*world.tag_versions.versions.borrow(), TagVersions::default());
 }

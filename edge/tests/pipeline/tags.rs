@@ -83,7 +83,7 @@ fn a_change_shows_within_one_lease_after_the_durable_object_knows_it() {
     let (world, committed) = world();
     seen(&world);
     committed.set(2);
-    world.epochs.versions.replace(TagVersions::parse("vaults=2"));
+    world.tag_versions.versions.replace(TagVersions::parse("vaults=2"));
     world.pass_millis(1_000);
     assert_eq!(seen(&world), now("MISS", 2));
 }
@@ -120,7 +120,7 @@ fn an_answer_made_before_a_change_is_not_cached_as_newer_than_it() {
     let meanwhile = world.clone();
     world.origin(move |call| {
         // The origin reads, then another process commits and reports the change, then the origin answers.
-        meanwhile.epochs.versions.borrow_mut().raise_to(&TagVersions::parse("vaults=2"));
+        meanwhile.tag_versions.versions.borrow_mut().raise_to(&TagVersions::parse("vaults=2"));
         Ok(made_from(1, call))
     });
     assert_eq!(seen(&world), now("MISS", 1), "a request that began before the change may see the old state");
@@ -155,7 +155,7 @@ fn an_unreported_change_is_learned_from_an_answer_and_spreads() {
     world.get("/v1/vaults?limit=1");
     world.pass_millis(700);
     world.get("/v1/vaults?limit=1");
-    assert_eq!(world.epochs.versions.borrow().to_text(), "vaults=2", "the next lease renewal reported it");
+    assert_eq!(world.tag_versions.versions.borrow().to_text(), "vaults=2", "the next lease renewal reported it");
     std::mem::swap(&mut world.isolate, &mut other);
     world.pass_millis(700);
     assert_eq!(seen(&world), now("MISS", 2));
@@ -180,22 +180,22 @@ fn the_durable_object_is_asked_once_per_700_ms_under_any_load() {
         assert_eq!(reply.status, 200);
         world.pass_millis(1);
     }
-    assert_eq!(world.epochs.asked.get(), 15, "one renewal per 700 ms for ten seconds");
+    assert_eq!(world.tag_versions.asked.get(), 15, "one renewal per 700 ms for ten seconds");
     assert_eq!(world.asked(), 1);
     for _ in 0..20 {
         world.get("/v1/health");
         world.get("/v1/nothing");
         world.pass_millis(1_000);
     }
-    assert_eq!(world.epochs.asked.get(), 15, "uncached routes do not renew the lease");
+    assert_eq!(world.tag_versions.asked.get(), 15, "uncached routes do not renew the lease");
 }
 
 #[test]
 fn without_the_durable_object_responses_are_judged_by_age_and_only_the_first_reader_waits() {
     let (world, committed) = world();
     seen(&world);
-    world.epochs.is_away.set(true);
-    world.epochs.flight_millis.set(5_000);
+    world.tag_versions.is_away.set(true);
+    world.tag_versions.flight_millis.set(5_000);
     world.pass_millis(1_000);
     committed.set(2);
     let begun = world.now();
@@ -218,7 +218,7 @@ fn a_known_change_counts_while_the_durable_object_is_down() {
     seen(&world);
     world.send(&word(&world, "vaults=2"));
     committed.set(2);
-    world.epochs.is_away.set(true);
+    world.tag_versions.is_away.set(true);
     world.pass_seconds(2);
     assert_eq!(seen(&world), now("MISS", 2));
 }
@@ -226,7 +226,7 @@ fn a_known_change_counts_while_the_durable_object_is_down() {
 #[test]
 fn a_reader_with_a_lapsed_lease_waits_just_for_the_durable_object() {
     let (world, _) = world();
-    world.epochs.flight_millis.set(40);
+    world.tag_versions.flight_millis.set(40);
     let begun = world.now();
     assert_eq!(seen(&world), now("MISS", 1));
     assert!((40..50).contains(&(world.now().as_millis() - begun.as_millis())));
@@ -237,5 +237,5 @@ fn a_reader_with_a_lapsed_lease_waits_just_for_the_durable_object() {
     world.pass_millis(50);
     world.pass_millis(600);
     assert_eq!(seen(&world), now("HIT", 1));
-    assert_eq!(world.epochs.asked.get(), 2);
+    assert_eq!(world.tag_versions.asked.get(), 2);
 }

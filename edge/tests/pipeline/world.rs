@@ -40,7 +40,7 @@ pub struct World {
     pub timers: RefCell<Vec<KeyDigest>>,
     /// Reservations by their end, in milliseconds.
     reservations: RefCell<Vec<(i64, KeyDigest)>>,
-    pub epochs: Epochs,
+    pub tag_versions: TagVersionsObject,
     /// Tag versions that other requests learn during the next call to the origin.
     pub meanwhile: Cell<TagVersions>,
     /// Whether the origin accepts calls but answers none.
@@ -76,7 +76,7 @@ impl World {
             objects: Objects::default(),
             timers: RefCell::default(),
             reservations: RefCell::default(),
-            epochs: Epochs::default(),
+            tag_versions: TagVersionsObject::default(),
             meanwhile: Cell::default(),
             hangs: Cell::default(),
             probes: RefCell::default(),
@@ -127,8 +127,8 @@ impl World {
     /// Delivers the replies to lease renewals that are due.
     fn land_questions(&self) {
         let (landed, out) =
-            self.tag_lease.out.take().into_iter().partition(|question| question.lands_at <= self.millis.get());
-        self.tag_lease.out.replace(out);
+            self.tag_versions.out.take().into_iter().partition(|question| question.lands_at <= self.millis.get());
+        self.tag_versions.out.replace(out);
         for Renewal { begun, answer, .. } in landed {
             self.isolate.tag_lease.borrow_mut().end(begun, self.now(), answer);
         }
@@ -281,15 +281,15 @@ impl Guards for World {
     }
 
     async fn tag_versions(&self, seen: &TagVersions) -> Result<TagVersions, Unreachable> {
-        self.tag_lease.exchange(seen)
+        self.tag_versions.exchange(seen)
     }
 
     fn renew_lease(&self, begun: Timestamp, seen: TagVersions) {
         let limit = i64::try_from(self.config.guard_timeout.as_millis()).unwrap();
-        let flight = self.tag_lease.flight_millis.get();
-        let answer = self.tag_lease.exchange(&seen).ok().filter(|_| flight < limit);
+        let flight = self.tag_versions.flight_millis.get();
+        let answer = self.tag_versions.exchange(&seen).ok().filter(|_| flight < limit);
         let lands_at = self.millis.get() + flight.min(limit);
-        self.tag_lease.out.borrow_mut().push(Renewal { begun, answer, lands_at });
+        self.tag_versions.out.borrow_mut().push(Renewal { begun, answer, lands_at });
         self.land_questions();
     }
 
@@ -300,7 +300,7 @@ impl Guards for World {
 
 /// The tag versions' Durable Object.
 #[derive(Default)]
-pub struct Epochs {
+pub struct TagVersionsObject {
     pub versions: RefCell<TagVersions>,
     /// Number of calls, answered or not.
     pub asked: Cell<usize>,
@@ -317,7 +317,7 @@ struct Renewal {
     lands_at: i64,
 }
 
-impl Epochs {
+impl TagVersionsObject {
     fn exchange(&self, seen: &TagVersions) -> Result<TagVersions, Unreachable> {
         self.asked.set(self.asked.get() + 1);
         if self.is_away.get() {

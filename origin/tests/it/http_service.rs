@@ -193,18 +193,18 @@ async fn over_tcp(target: std::net::SocketAddr, request: axum::extract::Request)
 async fn shutdown_finishes_what_is_under_way_and_takes_nothing_new() {
     let test = TestApp::with_market().await;
     let listeners = Listeners::bind(&test.config).await.unwrap();
-    let listeners = listeners.addresses().unwrap();
+    let addresses = listeners.addresses().unwrap();
     let (stop, stopped) = oneshot::channel::<()>();
     let serving = tokio::spawn(listeners.serve(test.server.clone(), async {
         let _ = stopped.await;
     }));
-    let list = over_tcp(listeners.edge, signed("GET", "/v1/vaults", "")).await.unwrap();
+    let list = over_tcp(addresses.edge, signed("GET", "/v1/vaults", "")).await.unwrap();
     assert!(list.starts_with("HTTP/1.1 200 OK\r\n") && list.contains("\r\ncontent-length: "), "{list}");
-    let head = over_tcp(listeners.edge, signed("HEAD", "/v1/vaults", "")).await.unwrap();
+    let head = over_tcp(addresses.edge, signed("HEAD", "/v1/vaults", "")).await.unwrap();
     assert!(head.contains("\r\ncontent-length: ") && head.ends_with("\r\n\r\n"), "{head}");
 
     let bare = axum::extract::Request::builder().uri("/v1/health").body(axum::body::Body::empty()).unwrap();
-    let relayed = over_tcp(listeners.relay, bare).await.unwrap();
+    let relayed = over_tcp(addresses.relay, bare).await.unwrap();
     assert!(
         relayed.contains("\r\nx-ratelimit-remaining: 59\r\n"),
         "metered by where the connection comes from: {relayed}"
@@ -212,20 +212,20 @@ async fn shutdown_finishes_what_is_under_way_and_takes_nothing_new() {
 
     let mut held = holding(&test, "vault_snapshot").await;
     let slow = tokio::spawn(over_tcp(
-        listeners.edge,
+        addresses.edge,
         signed("GET", &format!("/v1/vault/ethereum/{}/snapshots", address(1)), ""),
     ));
     let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'vault_snapshot'::regclass";
     while sqlx::query_scalar::<_, i64>(waiting).fetch_one(&mut held).await.unwrap() == 0 {}
     stop.send(()).unwrap();
-    while TcpStream::connect(listeners.edge).await.is_ok() {}
-    let ready = over_tcp(listeners.admin, with_header(signed("GET", "/ready", ""), "x-probe", "1")).await.unwrap();
+    while TcpStream::connect(addresses.edge).await.is_ok() {}
+    let ready = over_tcp(addresses.admin, with_header(signed("GET", "/ready", ""), "x-probe", "1")).await.unwrap();
     assert!(ready.starts_with("HTTP/1.1 503 ") && ready.contains("not_ready"), "{ready}");
     held.close().await.unwrap();
     let finished = slow.await.unwrap().unwrap();
     assert!(finished.starts_with("HTTP/1.1 200 OK\r\n") && finished.contains("recorded_at"), "{finished}");
     tokio::time::timeout(Duration::from_secs(10), serving).await.unwrap().unwrap();
-    assert!(TcpStream::connect(listeners.admin).await.is_err());
+    assert!(TcpStream::connect(addresses.admin).await.is_err());
 }
 
 #[tokio::test]

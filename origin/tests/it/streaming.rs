@@ -50,7 +50,7 @@ impl Serving {
     pub async fn beside_an_edge(test: &TestApp, link: Option<Arc<EdgeLink>>) -> Self {
         let jobs = Jobs::start(&test.app, link);
         let listeners = Listeners::bind(&test.config).await.unwrap();
-        let (listeners, server) = (listeners.addresses().unwrap(), test.server.clone());
+        let (addresses, server) = (listeners.addresses().unwrap(), test.server.clone());
         let (stop, stopped) = oneshot::channel::<()>();
         let served = tokio::spawn(async move {
             listeners
@@ -59,7 +59,8 @@ impl Serving {
                 })
                 .await;
         });
-        let serving = Serving { app: test.app.clone(), listeners, stop: Some(stop), served, jobs: Some(jobs) };
+        let serving =
+            Serving { app: test.app.clone(), listeners: addresses, stop: Some(stop), served, jobs: Some(jobs) };
         serving.is_following().await;
         serving
     }

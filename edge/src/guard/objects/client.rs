@@ -77,7 +77,7 @@ impl Objects {
 
     /// Reports known tag versions and returns all versions known to the Durable Object.
     pub async fn tag_versions(&self, message: &TagMessage, limit: Duration) -> Result<TagReply, Unreachable> {
-        ask(&self.tag_lease, OBJECT_NAME, message, limit).await
+        ask(&self.tag_versions, OBJECT_NAME, message, limit).await
     }
 }
 

@@ -107,7 +107,7 @@ async fn bind(address: SocketAddr, variable: &str) -> anyhow::Result<TcpListener
 async fn open(
     server: Arc<Server>,
     listener: Listener,
-    listener: TcpListener,
+    socket: TcpListener,
     phase: watch::Receiver<Phase>,
     closes_at: Phase,
 ) {
@@ -119,7 +119,7 @@ async fn open(
         }
     };
     let held = server.limits.at(listener).clone();
-    http1::serve(held, listener, closed, move |peer, line, request| {
+    http1::serve(held, socket, closed, move |peer, line, request| {
         let server = server.clone();
         async move { pipeline::answer(&server, Ingress { listener, peer: peer.ip(), line, nonce: None }, request).await }
     })

@@ -1,4 +1,4 @@
-// The types of delivered events. `origin/tests/it/event_types.rs` compares them with the enumeration of the service.
+// The types of delivered events. `origin/tests/it/events/event_types.rs` compares them with the enumeration of the service.
 
 /** Types that a generic subscription lists in `families`. */
 export const FAMILIES = ['event.published', 'event.retracted', 'rating.changed', 'security_event.published'];

@@ -23,8 +23,8 @@ test('all fifty-three cases of push are in the table, each with a test or the re
 test('every test named in the table exists', () => {
   let named = 0;
   for (const [number, , tests] of [...rows, ...wholeStack]) {
-    for (const [, folder, file, name] of tests.matchAll(/`(it|origin::http::transport)::(\w+)::(\w+)\*?`/g)) {
-      assert.match(sources[folder](file), new RegExp(`fn ${name}`), `${number}: ${file}::${name}`);
+    for (const [, folder, modules, name] of tests.matchAll(/`(it|origin::http::transport)::(\w+(?:::\w+)*)::(\w+)\*?`/g)) {
+      assert.match(sources[folder](modules.replaceAll('::', '/')), new RegExp(`fn ${name}`), `${number}: ${modules}::${name}`);
       named += 1;
     }
   }

@@ -16,6 +16,7 @@ pub mod layers;
 pub mod lint;
 pub mod measure;
 pub mod openapi;
+mod orphans;
 pub mod provision;
 pub mod sbom;
 pub mod service;

@@ -1,4 +1,5 @@
-//! Rules for source files that no linter checks: an introduction, a maximum length, no unfinished work, allowed dependencies, and no large import circle.
+//! Rules for source files that no linter checks: an introduction, a maximum length, no unfinished work, allowed dependencies, no large import
+//! circle, and no file outside every crate.
 
 use std::path::Path;
 
@@ -6,6 +7,7 @@ use anyhow::Result;
 
 use crate::circles;
 use crate::layers;
+use crate::orphans;
 use crate::workspace::{self, collect};
 
 /// Maximum length of a source file, in lines.
@@ -36,6 +38,7 @@ pub fn check() -> Result<Vec<String>> {
     }
     let sources: Vec<(&Path, &str)> = sources.iter().map(|(name, text)| (*name, text.as_str())).collect();
     breaches.extend(circles::breaches(&sources));
+    breaches.extend(orphans::breaches(&sources));
     Ok(breaches)
 }
 

@@ -16,7 +16,7 @@
 //! - The origin gets its acknowledgement when the change is stored by the Durable Object and every earlier lease has expired, so no later request sees an older
 //!   state (`edge/tests/tags.test.mjs`).
 //! - Responses that the edge gave without the origin are counted here and reported to the origin as totals per minute; each report has a sequence number and is
-//!   counted once (`tests/it/status_edge.rs`).
+//!   counted once (`tests/it/service/status_edge.rs`).
 
 pub mod answers;
 pub mod lease;

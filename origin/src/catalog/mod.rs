@@ -8,7 +8,7 @@
 //! - Lists come from the catalog, filtered, sorted and paged by `shared::select` alone. SQL serves details, series, writes, and the two feeds that grow
 //!   without end: events and signals.
 //! - A catalog belongs to one past of the database: cluster, timeline, database and last step. If the past changes, it is rebuilt completely
-//!   (`tests/it/journal_restores.rs`).
+//!   (`tests/it/push/journal_restores.rs`).
 
 pub mod assets;
 mod build;

@@ -1,4 +1,4 @@
-//! Signing what a check came to: one decision in force a check, however many processes are asked at once.
+//! Signs the result of a check. A check has one decision in force, however many processes evaluate it at once.
 
 use crate::store::graph::decisions as table;
 use crate::store::graph::decisions::{Kept, Signed};
@@ -13,16 +13,16 @@ use rds_shared::wire::Timestamp;
 /// Why a decision was not signed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unsigned {
-    /// The registry does not let the key sign: nobody would recognise its signature.
+    /// According to the registry the key may not sign, so its signature would not be recognised.
     NotLet,
-    /// Signing broke.
+    /// Signing failed.
     Failed,
 }
 
-/// The organisation's decision on `subject`: the one in force, or one that `key` signs at `now`.
+/// The organisation's decision on `subject`: the one in force, or a new one that `key` signs at `now`.
 ///
-/// One whose signer was retired at its time, as a back-dated retirement makes it, is in force no longer: it stays verifiable
-/// under its id, and the check is decided afresh. Where there is none in force and none can be signed, it says why.
+/// A decision whose signer was retired as of an earlier instant is no longer in force: it stays verifiable
+/// under its id, and the check is decided again. If no decision is in force and none can be signed, the error says why.
 pub async fn issue(
     db: &Db,
     key: &DecisionKey,
@@ -34,7 +34,7 @@ pub async fn issue(
     if let Some(Kept { in_force: true, decision, .. }) = table::find(&db.pool, org, name).await? {
         return Ok(Ok(decision));
     }
-    // As the envelope writes it: what is signed and what the registry is asked about are one instant.
+    // In the envelope's precision, so that the signed instant is the one that the registry is asked about.
     let created_at = Timestamp::from_millis(now.as_millis());
     db.run_tx("issue decision", |tx| {
         let (key, subject) = (key.clone(), subject.clone());
@@ -54,7 +54,7 @@ pub async fn issue(
                 if table::insert(tx, &signed).await? {
                     return Ok(Ok(ours));
                 }
-                // Another process was faster, and has committed: ours waited for it, and looks at what it made.
+                // Another process committed a decision first; return that one.
             }
         })
     })

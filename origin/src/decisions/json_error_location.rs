@@ -1,31 +1,31 @@
-//! Where a body that is no JSON holds a value that JSON cannot spell, such as `NaN`: JSON's own error tells a column, its reader wants
-//! the field.
+//! Finds the field of a value that JSON cannot express, such as `NaN`, in an invalid body: the parser reports a column, but
+//! the caller needs the field.
 
 use serde::de::IgnoredAny;
 use std::fmt::Write;
 
-/// As deep as JSON is read here.
+/// Maximum nesting depth.
 const DEPTH: usize = 128;
 
-/// The first value of a text that is spelt as none of JSON's.
+/// The first value that is not valid JSON.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Misspelt {
-    /// Its field.
+    /// The path of its field.
     pub(super) field: String,
-    /// What is wrong with it.
+    /// The fault, as text for the caller.
     pub(super) reason: &'static str,
 }
 
-/// What is open around a place in a text.
+/// An open object or array around the current position.
 enum Open {
-    /// An object, in the member of this name.
+    /// An object, with the current member's name.
     Member(String),
-    /// An array, in the item of this number.
+    /// An array, with the current item's index.
     Item(usize),
 }
 
 impl Misspelt {
-    /// Finds it. `None` where something else is wrong before it, or it is in no field.
+    /// Finds the value. `None` if another syntax error precedes it, or if it is not in a field.
     pub(super) fn find(body: &[u8]) -> Option<Self> {
         let mut text = Text(std::str::from_utf8(body).ok()?);
         let mut open = Vec::new();
@@ -39,7 +39,7 @@ impl Misspelt {
                     open.push(Open::Item(0));
                     continue;
                 }
-                // An empty one is over as it begins.
+                // An empty object or array ends at once.
                 '{' | '[' if open.len() < DEPTH => {}
                 '{' | '[' => return None,
                 '"' => text.string().map(|_| ())?,
@@ -50,7 +50,7 @@ impl Misspelt {
                     }
                 }
             }
-            // The value has ended, and with it perhaps what it was the last of.
+            // The value has ended, and possibly the objects and arrays that it was the last element of.
             loop {
                 match open.last_mut()? {
                     Open::Member(name) if text.takes(',') => *name = text.name()?,
@@ -88,7 +88,7 @@ impl Misspelt {
     }
 }
 
-/// What of a text is not read yet.
+/// The unread rest of the text.
 struct Text<'a>(&'a str);
 
 impl<'a> Text<'a> {
@@ -96,7 +96,7 @@ impl<'a> Text<'a> {
         self.0 = self.0.trim_start_matches([' ', '\t', '\n', '\r']);
     }
 
-    /// The first character of a value; a bracket is taken, anything else stays.
+    /// The first character of a value. A bracket is consumed; anything else is not.
     fn start(&mut self) -> Option<char> {
         self.skip_space();
         let first = self.0.chars().next()?;
@@ -113,7 +113,7 @@ impl<'a> Text<'a> {
         rest.is_some()
     }
 
-    /// A member's name and its colon.
+    /// A member's name and the colon after it.
     fn name(&mut self) -> Option<String> {
         self.skip_space();
         let name = serde_json::from_str(self.string()?).ok()?;
@@ -134,7 +134,7 @@ impl<'a> Text<'a> {
         Some(string)
     }
 
-    /// What is neither space nor a mark.
+    /// Characters up to the next space or punctuation mark.
     fn word(&mut self) -> &'a str {
         let ends = |letter: char| letter.is_whitespace() || matches!(letter, ',' | ':' | '{' | '}' | '[' | ']' | '"');
         let (word, rest) = self.0.split_at(self.0.find(ends).unwrap_or(self.0.len()));

@@ -1,4 +1,4 @@
-//! A JSON object as its members are written, each once: of one that is written twice nobody can say which is meant.
+//! The members of a JSON object as written. Repeated members are reported, because their meaning is ambiguous.
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -6,22 +6,22 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// The members of a JSON object, each in its own text.
+/// The members of a JSON object, each as its JSON text.
 #[derive(Debug, Default)]
 pub(super) struct Members<'a> {
-    /// By name; of a repeated one the first.
+    /// By name; of a repeated member the first.
     first: BTreeMap<String, &'a RawValue>,
-    /// The names that are written more than once.
+    /// Names that occur more than once.
     pub(super) repeated: BTreeSet<String>,
 }
 
 impl<'a> Members<'a> {
-    /// Takes a member out.
+    /// Removes a member and returns it.
     pub(super) fn remove(&mut self, name: &str) -> Option<&'a RawValue> {
         self.first.remove(name)
     }
 
-    /// The members that were not taken out.
+    /// The members that were not removed.
     pub(super) fn rest(self) -> impl Iterator<Item = (String, &'a RawValue)> {
         self.first.into_iter()
     }

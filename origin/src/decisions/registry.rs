@@ -1,6 +1,6 @@
-//! The registry of signers: since when a key may sign, and until when.
+//! The registry of signers: from when until when a key may sign.
 //!
-//! A change shows at the edge like any change of facts: by its tag, on the next request.
+//! The edge learns of a change through its tag, as with facts, before the next request.
 
 use crate::clock::Clock;
 use crate::store::graph::signers as table;
@@ -11,26 +11,26 @@ use rds_shared::model::ids::Address;
 use rds_shared::route::Tag;
 use rds_shared::wire::Timestamp;
 
-/// What a change of the registry shows in.
+/// Tags that a change of the registry touches.
 pub const SHOWN_IN: [Tag; 1] = [Tag::Signers];
 
-/// What became of a change, with the signer as it stands now.
+/// The result of a change, with the signer's current entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Changed {
-    /// It is as wished for.
+    /// The change was made.
     Done(Signer),
-    /// It was before.
+    /// The entry already had the requested state.
     Already(Signer),
-    /// It cannot be, for a reason to tell the operator.
+    /// The change is not allowed, for this reason.
     Refused(&'static str),
 }
 
-/// The name of a key whose holder gave it none.
+/// Name of a key that was registered without one.
 pub fn default_name(address: &Address) -> String {
     format!("k-{}", address.as_str().get(2..10).unwrap_or_default())
 }
 
-/// Lets the key at `address` sign from `at` on, as `key_id`.
+/// Lets the key at `address` sign from `at` on, under the name `key_id`.
 pub async fn activate(db: &Db, key_id: &str, address: &Address, at: Timestamp) -> Result<Changed, StoreError> {
     let at = whole_millis(at);
     db.run_tx("activate signer", |tx| {
@@ -62,16 +62,16 @@ pub async fn activate(db: &Db, key_id: &str, address: &Address, at: Timestamp) -
     .await
 }
 
-/// From when on a key signs no more.
+/// From when on a retired key may no longer sign.
 #[derive(Debug, Clone)]
 pub enum Retirement {
-    /// From this instant on, which may have passed: what the key signed since then is void.
+    /// From this instant on, which may be in the past. Decisions signed since then become void.
     At(Timestamp),
-    /// From now on. Nothing that it signed becomes void, whichever process signed it, and whatever that one's clock showed.
+    /// From now on. No decision becomes void, whichever process signed it and whatever its clock showed.
     Now(Clock),
 }
 
-/// Lets the key sign no more. What it signed before stays what it was.
+/// Retires the key. Decisions that it signed before stay valid.
 pub async fn retire(db: &Db, key_id: &str, from: Retirement) -> Result<Changed, StoreError> {
     db.run_tx("retire signer", |tx| {
         let (key_id, from) = (key_id.to_owned(), from.clone());
@@ -80,7 +80,7 @@ pub async fn retire(db: &Db, key_id: &str, from: Retirement) -> Result<Changed, 
             let at = match from {
                 Retirement::At(at) => whole_millis(at),
                 Retirement::Now(clock) => {
-                    // The clock is read when nobody signs any more: what was signed while this waited stays good.
+                    // The clock is read once no process can sign with the key any more, so decisions signed during the wait stay valid.
                     table::hold_still(tx, &key_id).await?;
                     let last = table::signed_last(tx, &key_id).await?;
                     let after_it = |last: Timestamp| Timestamp::from_millis(last.as_millis().saturating_add(1));

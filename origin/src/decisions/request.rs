@@ -1,7 +1,7 @@
-//! What a check is asked with, read out of its body with every fault named.
+//! Parses the body of a check and reports every fault with its field.
 //!
-//! Numbers are read from the body's own text, to the last digit: no float is between it and what is compared and signed. What JSON
-//! has no word for is a fault of its field too, as far as the field can be found.
+//! Numbers are read from the text exactly, without a conversion to floating point, because they are compared and signed. Values that JSON
+//! cannot express are reported with their field where it can be determined.
 
 use super::json_error_location::Misspelt;
 use super::members::Members;
@@ -16,24 +16,23 @@ use serde::Deserialize;
 use serde_json::error::Category;
 use serde_json::value::RawValue;
 
-/// Faults that are told at once: whoever sends a thousand has made one.
+/// Maximum number of faults reported at once.
 const MOST_FAULTS: usize = 20;
 
-/// A check that can be made.
+/// A valid request for a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckRequest {
-    /// The customer's name for the portfolio.
+    /// The caller's name for the portfolio.
     pub portfolio_ref: String,
-    /// Its positions, those in one vault merged.
+    /// Its positions; positions in the same vault are merged.
     pub portfolio: Portfolio,
-    /// Its limits.
     pub limits: Limits,
-    /// Whether a signed decision is wished for.
+    /// Whether a signed decision is requested.
     pub issue: bool,
 }
 
 impl CheckRequest {
-    /// Reads a check's body, given how chains write addresses. `loss` is passed over, whatever it holds.
+    /// Parses a check's body. `namespace` gives each chain's address format. The member `loss` is ignored.
     pub fn read(body: &[u8], namespace: impl Fn(ChainId) -> Option<Namespace>) -> Result<Self, ApiError> {
         let mut members: Members<'_> = serde_json::from_slice(body).map_err(|error| no_object(&error, body))?;
         let mut faults = Faults::default();
@@ -45,7 +44,7 @@ impl CheckRequest {
         members.remove("loss");
         members.rest().for_each(|(name, _)| faults.add(name, "is not a field of this body"));
         let portfolio = match Portfolio::new(positions) {
-            // Where positions are at fault, what the rest comes to does not matter.
+            // If the positions are invalid, the remaining checks are skipped.
             Err(error) if faults.is_empty() => {
                 faults.add("positions", error.to_string());
                 None
@@ -61,7 +60,7 @@ impl CheckRequest {
     }
 }
 
-/// What is wrong with a body, in its order.
+/// The faults of a body, in the order of its members.
 #[derive(Default)]
 struct Faults(Vec<Detail>);
 
@@ -70,7 +69,7 @@ impl Faults {
         self.tell(Detail::new(In::Body, name.into(), reason));
     }
 
-    /// The members of `within` that are written more than once: which of them is meant nobody can say.
+    /// Reports members of `within` that occur more than once, because it is ambiguous which one is meant.
     fn add_repeated(&mut self, members: &Members<'_>, within: &str) {
         members.repeated.iter().for_each(|name| self.add(format!("{within}{name}"), "is given more than once"));
     }
@@ -97,17 +96,17 @@ fn no_object(error: &serde_json::Error, body: &[u8]) -> ApiError {
     ApiError::new(ErrorCode::InvalidBody, message)
 }
 
-/// The value, if it is of this kind.
+/// The value, if it has the type `T`.
 fn read<'a, T: Deserialize<'a>>(value: &'a RawValue) -> Option<T> {
     serde_json::from_str(value.get()).ok()
 }
 
-/// A member that may be left out, or null.
+/// An optional member: absent or null gives `None`.
 fn given(value: Option<&RawValue>) -> Option<&RawValue> {
     value.filter(|value| value.get() != "null")
 }
 
-/// The number as it is written there.
+/// The number exactly as written.
 fn number(value: &RawValue) -> Option<&str> {
     Some(value.get()).filter(|text| text.starts_with(|first: char| first == '-' || first.is_ascii_digit()))
 }
@@ -136,7 +135,7 @@ fn reference(value: Option<&RawValue>, faults: &mut Faults) -> Option<String> {
     Some(text)
 }
 
-/// Those positions that are in order. Too many of them is an error of its own.
+/// The valid positions. More than the maximum number is a separate error.
 fn positions(
     value: Option<&RawValue>,
     namespace: &impl Fn(ChainId) -> Option<Namespace>,
@@ -214,7 +213,7 @@ fn limits(value: Option<&RawValue>, faults: &mut Faults) -> Limits {
     limits
 }
 
-/// The names that `limits` may hold.
+/// The members that `limits` may have.
 const LIMIT_FIELDS: &[&str] = &{
     let mut names = [""; Dimension::ALL.len()];
     let mut place = 0;

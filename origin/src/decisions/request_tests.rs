@@ -1,4 +1,4 @@
-//! What a check's body may hold, and what is told of one that holds something else.
+//! Bodies of checks: which are accepted, and how faults are reported.
 
 use super::*;
 
@@ -12,12 +12,12 @@ fn amount(text: &str) -> String {
     body(&format!(r#"[{{"vaultKey":"{VAULT}","amountUsd":{text}}}]"#), "")
 }
 
-/// Read where one chain is known.
+/// Parses with one known chain.
 fn read(body: &str) -> Result<CheckRequest, ApiError> {
     CheckRequest::read(body.as_bytes(), |chain| (chain.0 == 1).then_some(Namespace::Evm))
 }
 
-/// Each fault: the field, and what is wrong with it.
+/// Each fault: its field and the message.
 fn faults(body: &str) -> Vec<(String, String)> {
     let error = read(body).unwrap_err();
     error.details.into_iter().map(|detail| (detail.name.into_owned(), detail.reason)).collect()

@@ -1,4 +1,4 @@
-//! Answers that a snapshot gives whoever asks, written once when it is opened: each looks at everything that is in it.
+//! Responses that cover a whole snapshot, encoded once when it is opened.
 
 use rds_shared::graph::breach::{self, MarketIds};
 use rds_shared::graph::facts::Facts;
@@ -8,12 +8,12 @@ use rds_shared::graph::snapshot::Manifest;
 use rds_shared::model::graph::Incidents;
 use rds_shared::wire::Data;
 
-/// The breach preview of these markets.
+/// The breach preview of these markets, as JSON.
 pub fn breach(markets: &[LendingMarket], ids: &MarketIds) -> serde_json::Result<Vec<u8>> {
     serde_json::to_vec(&Data { data: &breach::preview(markets, ids) })
 }
 
-/// All vaults together, by who issued what was hit. `facts` are those that the incidents were mapped over.
+/// The incident summary over all vaults, by issuer of what was affected, as JSON. `facts` are those that the incidents were mapped to.
 pub fn incident_summary(manifest: &Manifest, incidents: &IncidentMap, facts: &Facts) -> serde_json::Result<Vec<u8>> {
     serde_json::to_vec(&Data { data: &Incidents::of(manifest, incidents.summary(facts)) })
 }

@@ -1,4 +1,4 @@
-//! A build: facts are read as of one instant, frozen under their hash, and kept.
+//! Builds a snapshot: reads the facts as of one instant and stores them under their hash.
 
 use super::facts::{self, Registry};
 use super::{frozen, incidents, lending};
@@ -11,18 +11,17 @@ use rds_shared::model::content_hash::ContentHash;
 use rds_shared::wire::Timestamp;
 use std::sync::Arc;
 
-/// What a build came to.
+/// The result of a build.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Built {
-    /// The snapshot that the facts are.
     pub snapshot_id: ContentHash,
-    /// How many vaults it has.
+    /// Number of vaults in it.
     pub vaults: usize,
-    /// What became of it.
+    /// Whether it was stored, and whether it became the current snapshot.
     pub kept: Kept,
 }
 
-/// Builds a snapshot of the facts and makes it the current one. Null when there is no vault yet: nothing to answer from.
+/// Builds a snapshot of the facts and makes it current. `None` if there are no vaults yet.
 pub async fn build(db: &Db, now: Timestamp) -> anyhow::Result<Option<Built>> {
     let rows = graph_facts::read(db).await?;
     if rows.vaults.is_empty() && rows.withheld.is_empty() {
@@ -31,7 +30,7 @@ pub async fn build(db: &Db, now: Timestamp) -> anyhow::Result<Option<Built>> {
     keep(db, rows, now).await.map(Some)
 }
 
-/// Freezes rows that were read, and keeps what they are.
+/// Freezes `rows` and stores the snapshot.
 pub async fn keep(db: &Db, rows: GraphRows, now: Timestamp) -> anyhow::Result<Built> {
     let (data_version, withheld) = (rows.data_version, rows.withheld.clone());
     let (manifest, bodies, vaults) = tokio::task::spawn_blocking(move || freeze(&rows, now)).await??;
@@ -48,9 +47,9 @@ pub async fn keep(db: &Db, rows: GraphRows, now: Timestamp) -> anyhow::Result<Bu
     Ok(Built { snapshot_id: frozen.0.snapshot_id, vaults, kept })
 }
 
-/// The manifest of these rows, the bodies of its publications in its order, and how many vaults there are.
+/// The manifest of these rows, the bodies of its publications in the manifest's order, and the number of vaults.
 ///
-/// `now` is in the manifest and in nothing that its id covers.
+/// `now` is part of the manifest but not of the content that its id covers.
 pub fn freeze(rows: &GraphRows, now: Timestamp) -> Result<(Manifest, Vec<String>, usize), StoreError> {
     let registry = Registry::of(rows)?;
     let (vaults, cursor) = facts::of(rows, &registry)?;
@@ -63,6 +62,6 @@ pub fn freeze(rows: &GraphRows, now: Timestamp) -> Result<(Manifest, Vec<String>
     ];
     let publications = bodies.iter().map(|(name, body, rows, cursor)| frozen::publication(name, body, *rows, *cursor));
     let manifest = Manifest::freeze(publications, now);
-    // Named in order already, as the manifest has them.
+    // The manifest keeps this order.
     Ok((manifest, bodies.into_iter().map(|(_, body, ..)| body).collect(), vaults.vaults().len()))
 }

@@ -1,14 +1,14 @@
-//! From rows to facts: what each vault holds, what stands between it and its assets, and who answers for it.
+//! Converts rows to facts: what each vault holds, through which contracts, and which issuers and signers stand behind it.
 //!
-//! Nothing is guessed. A feed prices a holding where the exposure names it, or a market that the vault stands in uses it for that
-//! token; a wrapper stands where the exposure names it, or the market's hub has one. A mapping applies where it names
+//! Only recorded relations are used. A feed prices a holding if the exposure names the feed, or if a market of the vault uses it for that
+//! token. A holding has a wrapper if the exposure names one, or if the market's hub has one for the asset. Mappings apply by subject:
 //!
-//! | subject | a cluster, a set of signers | a bridge |
+//! | subject | cluster or set of signers | bridge |
 //! |---|---|---|
-//! | the vault, its protocol, a market it stands in | has the whole vault behind it | carried all that the vault itself holds |
-//! | the deposit asset | has the whole vault behind it: nothing comes in or out but through it | carried what is held in it |
-//! | another asset | has behind it what is held in it | carried what is held in it |
-//! | a feed | has behind it what the feed prices | – |
+//! | the vault, its protocol, a market of its own | behind the whole vault | of everything the vault itself holds |
+//! | the deposit asset | behind the whole vault, because every deposit and withdrawal uses it | of holdings in it |
+//! | another asset | behind holdings in it | of holdings in it |
+//! | a feed | behind what the feed prices | – |
 
 use super::feeds::Feeds;
 use super::mappings::{Mappings, Subject};
@@ -25,7 +25,7 @@ use rds_shared::scoring::vault::ExposuresStatus;
 use rds_shared::wire::Timestamp;
 use std::collections::{BTreeSet, HashMap};
 
-/// The facts, and when the newest of their rows was observed.
+/// The facts, and the latest observation time of their rows.
 pub fn of(rows: &GraphRows, registry: &Registry<'_>) -> Result<(Facts, Option<Timestamp>), StoreError> {
     let vaults = rows.vaults.iter().map(|row| registry.vault(row)).collect::<Result<Vec<_>, _>>()?;
     let facts = Facts::new(vaults)
@@ -33,7 +33,7 @@ pub fn of(rows: &GraphRows, registry: &Registry<'_>) -> Result<(Facts, Option<Ti
     Ok((facts, newest(rows)))
 }
 
-/// When the newest row was observed that vaults are made of.
+/// The latest observation time of the rows that vaults are made of.
 fn newest(rows: &GraphRows) -> Option<Timestamp> {
     let vaults = rows.vaults.iter().map(|row| row.seen_at);
     let assets = rows.assets.iter().map(|row| row.seen_at);
@@ -44,31 +44,31 @@ fn newest(rows: &GraphRows) -> Option<Timestamp> {
     vaults.chain(assets).chain(mappings).chain(reserves).chain(feeds).chain(wrappers).max().map(|At(instant)| instant)
 }
 
-/// What all vaults are looked up in.
+/// Indexes of the rows, for the conversion of every vault.
 pub struct Registry<'a> {
     assets: HashMap<&'a str, &'a AssetRow>,
     deployed: HashMap<(i64, &'a str), &'a AssetRow>,
     vaults: HashMap<&'a str, VaultKey>,
     mappings: Mappings<'a>,
     feeds: Feeds<'a>,
-    /// Reserves by the token at which their vault stands.
+    /// Reserves by the token that represents a position in them.
     reserves: HashMap<(i64, &'a str), Vec<&'a ReserveRow>>,
-    /// By hub and asset.
+    /// Wrapper by chain, hub and asset.
     wrappers: HashMap<(i64, &'a str, &'a str), &'a str>,
     withheld: BTreeSet<i64>,
 }
 
-/// A vault, the reserves that it is the vault of, and what mappings may name to mean the whole of it.
+/// A vault, the reserves that it represents, and the subjects whose mappings apply to the whole vault.
 struct Whole<'a> {
     row: &'a VaultRow,
     stands: &'a [&'a ReserveRow],
     subjects: Vec<Subject<'a>>,
 }
 
-/// An asset as a vault holds it.
+/// An asset held by a vault.
 #[derive(Clone, Copy)]
 struct Held<'a> {
-    /// Null where no registry knows the token.
+    /// `None` if the token is not a registered asset.
     id: Option<&'a str>,
     chain_id: i64,
     address: Option<&'a str>,
@@ -83,7 +83,7 @@ impl<'a> Held<'a> {
 }
 
 impl<'a> Registry<'a> {
-    /// Reads it out of the rows.
+    /// Indexes `rows`.
     pub fn of(rows: &'a GraphRows) -> Result<Self, StoreError> {
         let mappings = Mappings::of(&rows.mappings)?;
         let mut registry = Registry {
@@ -98,7 +98,7 @@ impl<'a> Registry<'a> {
         };
         for asset in &rows.assets {
             if let Some(contract) = &asset.address {
-                // Assets come in the order of their ids: of two names of one contract the first counts.
+                // Assets are in id order; if two have the same contract, the first one counts.
                 registry.deployed.entry((asset.chain_id, contract)).or_insert(asset);
             }
         }
@@ -117,7 +117,7 @@ impl<'a> Registry<'a> {
         Ok(registry)
     }
 
-    /// Whether a market is known to have a feed for one of its tokens.
+    /// Whether a market is known to use a feed for one of its tokens.
     pub(super) fn is_priced(&self, reserve: &ReserveRow) -> bool {
         self.feeds.of_token(reserve, &reserve.asset_address).is_some_and(|feeds| !feeds.is_empty())
     }
@@ -144,7 +144,7 @@ impl<'a> Registry<'a> {
         })
     }
 
-    /// The deposit asset; null where the vault's source does not say.
+    /// The deposit asset; `None` if the vault's source does not state it.
     fn deposit<'s>(&'s self, row: &'s VaultRow) -> Option<Held<'s>> {
         let contract = row.asset_address.as_deref()?;
         let known = self.deployed.get(&(row.chain_id, contract)).map(|asset| Held::of(asset));
@@ -152,7 +152,7 @@ impl<'a> Registry<'a> {
         Some(known.unwrap_or(Held { id: None, chain_id: row.chain_id, address: Some(contract), symbol }))
     }
 
-    /// What the vault holds; null where that was not read, or adds up to more than the vault.
+    /// What the vault holds; `None` if that is unknown or adds up to more than the vault.
     fn parts(&self, whole: &Whole<'_>) -> Result<Option<Vec<Part>>, StoreError> {
         let status: Option<ExposuresStatus> = decode_optional_enum("exposure.status", whole.row.status.as_deref())?;
         let (Some(ExposuresStatus::Observed), Some(parts)) = (status, &whole.row.parts) else { return Ok(None) };
@@ -173,7 +173,7 @@ impl<'a> Registry<'a> {
         Ok(Some(parts.iter().map(part).collect()))
     }
 
-    /// A holding with everything between it and the vault; `named` is what the exposure says of it itself.
+    /// A holding with everything between it and the vault. `named` is the exposure that describes it.
     fn route(&self, whole: &Whole<'_>, held: Held<'_>, named: Option<&ExposurePart>) -> AssetRoute {
         let contract = || format!("{}:{}", held.chain_id, held.address.unwrap_or_default());
         let mut route = AssetRoute::plain(&held.id.map_or_else(contract, str::to_owned), held.symbol);
@@ -191,7 +191,7 @@ impl<'a> Registry<'a> {
             }
         }
         if is_ambiguous {
-            // Half of what prices it would pass for all of it.
+            // An incomplete list of feeds would look complete.
             route.oracles.clear();
         }
         if let Some(part) = named {
@@ -208,7 +208,7 @@ impl<'a> Registry<'a> {
         route
     }
 
-    /// Whether a contract, `{chain_id}:{address}`, may be named.
+    /// Whether the contract `{chain_id}:{address}` is on a served chain.
     fn is_served(&self, contract: &str) -> bool {
         let chain_id = contract.split_once(':').and_then(|(chain_id, _)| chain_id.parse().ok());
         chain_id.is_some_and(|chain_id: i64| !self.withheld.contains(&chain_id))

@@ -1,7 +1,7 @@
-//! Which feeds price a holding, and who runs them.
+//! The feeds that price a holding, and their vendors.
 //!
-//! A source of feeds says by name which markets use a feed, and by symbol for which tokens. A name that two markets of a chain
-//! share, or a symbol that two tokens of a market share, says neither: no feed is taken from it, and what prices the token is unknown.
+//! A source of feeds identifies the markets that use a feed by name, and their tokens by symbol. A name that two markets of a chain
+//! share, or a symbol that two tokens of a market share, is ambiguous: then no feed is used, and the token's feeds are unknown.
 
 use super::mappings::Mappings;
 use crate::store::graph::facts::{FeedRow, GraphRows, ReserveRow};
@@ -9,22 +9,22 @@ use rds_shared::graph::facts::OracleFeed;
 use rds_shared::model::mapping::{MappingType, SubjectType};
 use std::collections::{BTreeSet, HashMap};
 
-/// All feeds.
+/// Indexes of all feeds.
 pub(super) struct Feeds<'a> {
-    /// By contract, once for each of its vendors.
+    /// Feeds by contract; a feed with several vendors occurs once for each.
     known: HashMap<&'a str, Vec<OracleFeed>>,
-    /// By the market's name that uses them, and the symbol that they price there.
+    /// Feeds by chain, name of the market that uses them, and symbol that they price.
     used: HashMap<(i64, String, &'a str), Vec<&'a str>>,
-    /// Markets by their names.
+    /// Markets by chain and name.
     named: HashMap<(i64, String), BTreeSet<&'a str>>,
-    /// What a market calls a token, by the market's contract and the token's.
+    /// Symbols of a token in a market, by the contracts of the market and the token.
     symbols: HashMap<(&'a str, &'a str), BTreeSet<&'a str>>,
-    /// Tokens by what a market calls them.
+    /// Tokens by market and symbol.
     tokens: HashMap<(&'a str, &'a str), BTreeSet<&'a str>>,
 }
 
 impl<'a> Feeds<'a> {
-    /// Reads them out of the rows.
+    /// Indexes `rows`.
     pub(super) fn of(rows: &'a GraphRows, mappings: &Mappings<'_>) -> Self {
         let mut feeds = Feeds {
             known: rows.feeds.iter().map(|feed| (feed.contract.as_str(), by_vendor(feed, mappings))).collect(),
@@ -53,12 +53,12 @@ impl<'a> Feeds<'a> {
         feeds
     }
 
-    /// A feed by its contract; none where it is not known, or its chain is not served.
+    /// The feeds of a contract; none if it is unknown or its chain is not served.
     pub(super) fn named(&self, contract: &str) -> impl Iterator<Item = OracleFeed> {
         self.known.get(contract).into_iter().flatten().cloned()
     }
 
-    /// The feeds by which a reserve's market prices a token. Null where names do not say which they are.
+    /// The feeds by which a reserve's market prices a token. `None` if names do not identify them.
     pub(super) fn of_token(&self, reserve: &ReserveRow, token: &str) -> Option<Vec<OracleFeed>> {
         let (chain_id, market, name) = (reserve.chain_id, reserve.contract.as_str(), one_name(&reserve.market_name));
         let is_one = |found: Option<&BTreeSet<&str>>| found.is_some_and(|found| found.len() == 1);
@@ -75,7 +75,7 @@ impl<'a> Feeds<'a> {
     }
 }
 
-/// A feed's vendors are those of the mappings that are sure; where there is none, the one that its source names.
+/// A feed once for each vendor: the vendors in certain mappings, or else the vendor that its source names.
 fn by_vendor(feed: &FeedRow, mappings: &Mappings<'_>) -> Vec<OracleFeed> {
     let mut vendors: Vec<Option<String>> =
         mappings.facts(MappingType::OracleVendor, [(SubjectType::Feed, feed.contract.as_str())]).map(Some).collect();
@@ -85,7 +85,7 @@ fn by_vendor(feed: &FeedRow, mappings: &Mappings<'_>) -> Vec<OracleFeed> {
     vendors.into_iter().map(|vendor| OracleFeed { id: feed.contract.clone(), vendor }).collect()
 }
 
-/// A source of feeds writes a market's name with a colon where the registry has a space.
+/// The source of feeds writes a colon in a market's name where the registry has a space.
 fn one_name(market: &str) -> String {
     market.replace(' ', ":")
 }

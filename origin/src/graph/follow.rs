@@ -1,4 +1,4 @@
-//! Follows the current snapshot: loads whichever the database names, and takes its turn to build one.
+//! Follows the current snapshot: loads the one that the database names, and builds a new one when that is due.
 
 use super::{Snapshot, answers, build, frozen};
 use crate::app::App;
@@ -15,18 +15,18 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// How often the database is asked which snapshot is current, and whether a build is due.
+/// Interval at which the database is asked for the current snapshot, and whether a build is due.
 pub const POLL: Duration = Duration::from_secs(1);
 
-/// Brings the snapshot in memory to what the database calls current. `true` when it was another one.
+/// Loads the snapshot that is current in the database. Returns whether it differs from the one in memory.
 ///
-/// On a fault of the database the last snapshot stays; one that is withheld, or that cannot be loaded whole, goes.
+/// If the database fails, the snapshot in memory is kept. A snapshot that is withheld or cannot be loaded is dropped.
 pub async fn refresh(app: &App) -> anyhow::Result<bool> {
     let current = snapshots::current(&app.db).await?;
     follow(app, current).await
 }
 
-/// The same, where this snapshot was current a moment ago. One whose bodies were forgotten since is no fault: another took its place.
+/// The same for a snapshot id read just before. If its bodies have been deleted since, another snapshot has replaced it, which is no fault.
 pub async fn follow(app: &App, current: Option<String>) -> anyhow::Result<bool> {
     let tried = match hold(app, current.as_deref()).await {
         Err(error) if !is_unavailable(&error) => match snapshots::current(&app.db).await? {
@@ -35,7 +35,7 @@ pub async fn follow(app: &App, current: Option<String>) -> anyhow::Result<bool> 
         },
         tried => tried,
     };
-    // What another process holds by this name is what must be answered from; an older one would be another answer.
+    // The snapshot in memory is dropped: other processes answer from the current one, and answers must not differ.
     tried.inspect_err(|error| {
         if !is_unavailable(error) {
             app.graph.current.store(None);
@@ -43,7 +43,7 @@ pub async fn follow(app: &App, current: Option<String>) -> anyhow::Result<bool> 
     })
 }
 
-/// Brings this snapshot into memory. `true` when there was another one.
+/// Loads this snapshot into memory. Returns whether another one was there.
 async fn hold(app: &App, id: Option<&str>) -> anyhow::Result<bool> {
     let held = app.graph.current();
     let Some(id) = id else {
@@ -60,7 +60,7 @@ async fn hold(app: &App, id: Option<&str>) -> anyhow::Result<bool> {
     Ok(true)
 }
 
-/// Loads and opens a snapshot whose bodies are kept.
+/// Loads and opens a stored snapshot.
 pub async fn load(db: &Db, id: &str) -> anyhow::Result<Snapshot> {
     let missing = || StoreError::Corrupt { column: "graph_current.snapshot_id", text: id.to_owned() };
     let manifest = frozen::manifest(id, &snapshots::manifest(db, id).await?.ok_or_else(missing)?)?;
@@ -73,7 +73,7 @@ pub async fn load(db: &Db, id: &str) -> anyhow::Result<Snapshot> {
     tokio::task::spawn_blocking(move || open(manifest, &bodies, &ids)).await?
 }
 
-/// Makes answers out of bodies; one that the manifest does not name is empty.
+/// Builds the responses from bodies. A publication that the manifest does not list is empty.
 fn open(manifest: Manifest, bodies: &BTreeMap<&str, String>, ids: &MarketIds) -> anyhow::Result<Snapshot> {
     let body = |name: &str| bodies.get(name).map_or("[]", String::as_str);
     let graph = ExposureGraph::build(frozen::facts(body(frozen::VAULTS))?);
@@ -84,7 +84,7 @@ fn open(manifest: Manifest, bodies: &BTreeMap<&str, String>, ids: &MarketIds) ->
     Ok(Snapshot { manifest, graph, incidents, breach: breach.into(), incident_summary: incident_summary.into() })
 }
 
-/// Builds if it is this process's turn, by the domain's clock. `true` when it did.
+/// Builds a snapshot if this process gets the turn, by the service's clock. Returns whether it did.
 pub async fn build_due(app: &App) -> anyhow::Result<bool> {
     let every = i64::from(app.graph.every_seconds);
     let now = app.clock.now();
@@ -94,7 +94,7 @@ pub async fn build_due(app: &App) -> anyhow::Result<bool> {
     Ok(build::build(&app.db, now).await?.is_some())
 }
 
-/// Follows and builds until the process ends; returns at once where the feature is off. Says once when that stops working, and once when it works again.
+/// Follows and builds until the process ends; returns at once if the graph is disabled. Logs the first failure and the recovery.
 pub async fn keep_current(app: &App) {
     if !app.graph.is_enabled() {
         return;
@@ -102,7 +102,7 @@ pub async fn keep_current(app: &App) {
     let mut working = true;
     loop {
         let round = async {
-            // A snapshot that cannot be loaded keeps nobody from building the next one.
+            // A snapshot that cannot be loaded must not prevent the next build.
             let loaded = refresh(app).await;
             if build_due(app).await? { refresh(app).await } else { loaded }
         };
@@ -113,7 +113,7 @@ pub async fn keep_current(app: &App) {
             }
             Ok(_) => {}
             Err(error) => {
-                // The catalog's refresh says when the database is down; once is enough.
+                // The catalog's refresh already logs that the database is down.
                 if std::mem::replace(&mut working, false) && !is_unavailable(&error) {
                     tracing::error!(%error, "the exposure graph cannot be built or loaded");
                 }

@@ -1,6 +1,6 @@
-//! Frozen bodies: canonical text of facts, and facts again out of that text.
+//! Frozen bodies: facts as canonical text, and back.
 //!
-//! A body is loaded only if it hashes to the name that the manifest gives it, and a manifest only if it does to its id.
+//! A body is loaded only if its hash is the one in the manifest, and a manifest only if its hash is its id.
 
 use crate::store::{At, StoreError};
 use rds_shared::graph::amount::Usd;
@@ -16,27 +16,27 @@ use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// The publication of the exposure graph's vaults.
+/// Publication with the vaults of the exposure graph.
 pub const VAULTS: &str = "vaults";
-/// The publication of lending markets.
+/// Publication with lending markets.
 pub const LENDING: &str = "lending";
-/// The publication of incidents.
+/// Publication with incidents.
 pub const INCIDENTS: &str = "incidents";
-/// Every publication of a snapshot.
+/// All publications of a snapshot, in order.
 const NAMES: [&str; 3] = [INCIDENTS, LENDING, VAULTS];
 
-/// The canonical array of rows, in the order given.
+/// Rows as a canonical JSON array, in the given order.
 pub fn text<'a, R: Canonicalize + 'a>(rows: impl IntoIterator<Item = &'a R>) -> String {
     let mut text = String::from("[");
     for (place, row) in rows.into_iter().enumerate() {
-        // Writing into a String does not fail.
+        // Writing to a `String` cannot fail.
         let _ = write!(text, "{}{}", if place == 0 { "" } else { "," }, row.canonical());
     }
     text.push(']');
     text
 }
 
-/// A body as the manifest lists it.
+/// The manifest's entry for a body.
 pub fn publication(name: &'static str, body: &str, rows: usize, cursor: Option<Timestamp>) -> Publication {
     Publication { name, content_hash: ContentHash::of_text(body), rows: rows as u64, cursor }
 }
@@ -57,7 +57,7 @@ struct StoredPublication {
     rows: u64,
 }
 
-/// Reads a manifest back. Fails when it is not the one that this id stands for.
+/// Parses a manifest. Fails if its hash is not `id`.
 pub fn manifest(id: &str, text: &str) -> Result<Manifest, StoreError> {
     let corrupt = || StoreError::Corrupt { column: "graph_snapshot.manifest", text: id.to_owned() };
     let stored: StoredManifest = serde_json::from_str(text).map_err(|_| corrupt())?;
@@ -71,18 +71,18 @@ pub fn manifest(id: &str, text: &str) -> Result<Manifest, StoreError> {
     if manifest.snapshot_id.to_hex() == id { Ok(manifest) } else { Err(corrupt()) }
 }
 
-/// Checks that a body is the one that was frozen under this hash.
+/// Returns the body if its hash is `hash`; otherwise an error.
 pub fn intact(hash: ContentHash, body: Option<String>) -> Result<String, StoreError> {
     let body = body.filter(|body| ContentHash::of_text(body) == hash);
     body.ok_or_else(|| StoreError::Corrupt { column: "graph_publication.body", text: hash.to_hex() })
 }
 
-/// Reads rows back that are spelled as their fields are.
+/// Parses rows whose JSON has the fields of `T`.
 pub fn rows<T: DeserializeOwned>(body: &str) -> Result<Vec<T>, StoreError> {
     serde_json::from_str(body).map_err(|error| corrupt_row(&error))
 }
 
-/// Reads the vaults back.
+/// Parses the publication with vaults.
 pub fn facts(body: &str) -> Result<Facts, StoreError> {
     let vaults =
         rows::<StoredVault>(body)?.into_iter().map(|row| row.read().ok_or_else(|| corrupt_row(&"an unknown spelling")));
@@ -122,7 +122,7 @@ struct StoredRoute {
     wrappers: Vec<String>,
     oracles: Vec<StoredFeed>,
     bridges: Vec<StoredReference>,
-    // Bodies that were frozen before these were known have none.
+    // Older bodies have no clusters.
     #[serde(default)]
     clusters: Vec<String>,
     #[serde(default)]
@@ -145,7 +145,7 @@ struct StoredReference {
 }
 
 impl StoredVault {
-    /// Null when a key or an amount is not spelled as one.
+    /// `None` if a key or an amount is not canonical.
     fn read(self) -> Option<VaultFacts> {
         let parts = |parts: Vec<StoredPart>| parts.into_iter().map(StoredPart::read).collect::<Option<Vec<_>>>();
         Some(VaultFacts {

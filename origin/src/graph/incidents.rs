@@ -1,4 +1,4 @@
-//! From events to the incidents of a snapshot.
+//! Converts events to the incidents of a snapshot.
 
 use crate::store::At;
 use crate::store::graph::facts::{GraphRows, IncidentRow};
@@ -6,9 +6,9 @@ use rds_shared::graph::incidents::{Incident, WINDOW_DAYS};
 use rds_shared::model::ids::VaultKey;
 use rds_shared::wire::Timestamp;
 
-/// Unresolved incidents of the last year, by number, and when the newest of them was observed.
+/// Unresolved incidents of the last year, by id, and the latest observation time among them.
 ///
-/// The year ends with the newest fact (of the others: `known_to`), not with the clock: the same facts are the same incidents.
+/// The year ends with the newest fact (`known_to` for the other facts) instead of the clock, so equal facts give equal incidents.
 pub fn of(rows: &GraphRows, known_to: Option<Timestamp>) -> (Vec<Incident>, Option<Timestamp>) {
     let seen = rows.incidents.iter().map(|row| row.seen_at.0);
     let Some(end) = seen.chain(known_to).max() else { return (Vec::new(), None) };

@@ -1,10 +1,10 @@
-//! From markets, their reserves, modes and feeds to what the breach preview is made of.
+//! Converts markets, their reserves, modes and feeds to the input of the breach preview.
 //!
-//! Whatever is supplied to a market may be pledged in it, also to a reserve that is shut down, and more than that cannot be. It
-//! counts as valued only when every reserve with a supply has a reading and a feed, and every asset that a mode accepts is a
-//! reserve: half a valuation would make a loss look smaller, or larger, than anybody knows. Thresholds and bonuses are read of
-//! modes, which only relax what holds outside of them: they are known where a mode accepts each reserve with a supply. A pair's
-//! protocol reports what was supplied and borrowed and never what stands against it, so that its debt stays unpriced.
+//! Everything supplied to a market, also to a closed reserve, may be collateral, so the supply bounds the collateral from above. It
+//! counts as valued only if every reserve with a supply has an observation and a feed, and every asset that a mode accepts is a
+//! reserve, because a partial valuation could overstate or understate a loss. Thresholds and bonuses are those of modes, which only relax
+//! the values outside of modes: they are known if a mode accepts each reserve with a supply. The protocol of a pair reports supplies and
+//! borrows but never the collateral, so the pair's debt stays unpriced.
 
 use super::facts::Registry;
 use crate::store::graph::facts::{EmodeRow, GraphRows, MarketRow, ReserveRow};
@@ -17,10 +17,10 @@ use rds_shared::scoring::decimal::from_float;
 use rds_shared::wire::Timestamp;
 use std::collections::{BTreeSet, HashMap};
 
-/// The greatest amount that a JSON reader keeps exact, in cents: ninety trillion dollars.
+/// The largest integer that a double represents exactly, in cents: ninety trillion dollars.
 const MOST_CENTS: i64 = 1 << 53;
 
-/// The markets, by contract, and when the newest part of them was read.
+/// The markets, by contract, and the latest observation time of their parts.
 pub fn of(rows: &GraphRows, registry: &Registry<'_>) -> Result<(Vec<LendingMarket>, Option<Timestamp>), StoreError> {
     let mut reserves: HashMap<&str, Vec<&ReserveRow>> = HashMap::new();
     for reserve in &rows.reserves {
@@ -68,7 +68,7 @@ fn market(
     })
 }
 
-/// Null where anything is unknown that may stand against the debt.
+/// The collateral; `None` if part of what may secure the debt is unknown.
 fn collateral(reserves: &[&ReserveRow], modes: &[&EmodeRow], registry: &Registry<'_>) -> Option<Collateral> {
     let accepted: BTreeSet<&str> = modes.iter().flat_map(|mode| &mode.collateral_assets).map(String::as_str).collect();
     let supplied: BTreeSet<&str> = reserves.iter().map(|reserve| reserve.asset_address.as_str()).collect();
@@ -101,8 +101,8 @@ fn vault(reserve: &ReserveRow) -> Result<Option<LendingVault>, StoreError> {
     }))
 }
 
-/// What is lent out of a reserve: the part of its supply that its utilization says, in whole cents. Null where it was not read;
-/// out of nothing nothing is lent, whatever that part is.
+/// The amount borrowed from a reserve in whole cents: supply times utilization. `None` if these are unknown;
+/// 0 if the supply is 0, whatever the utilization.
 fn borrowed(reserve: &ReserveRow) -> Option<i64> {
     let supplied = cents(reserve.tvl_usd?)?;
     if supplied == 0 {
@@ -117,7 +117,7 @@ fn cents(usd: f64) -> Option<i64> {
     from_float(usd, 2).ok().filter(|cents| (0..=MOST_CENTS).contains(cents))
 }
 
-/// Null of nothing.
+/// The sum; `None` if there are no amounts.
 fn sum(amounts: impl IntoIterator<Item = i64>) -> Option<i64> {
     amounts.into_iter().reduce(|sum, amount| sum.saturating_add(amount).min(MOST_CENTS))
 }

@@ -1,4 +1,4 @@
-//! What is mapped to bridges, sets of signers, vendors and clusters, looked up by its subject.
+//! Mappings of subjects to bridges, sets of signers, vendors and clusters.
 
 use crate::store::graph::facts::MappingRow;
 use crate::store::{StoreError, decode_enum};
@@ -7,14 +7,14 @@ use rds_shared::model::mapping::{MappingType, SubjectType};
 use rds_shared::scoring::Ppm;
 use std::collections::HashMap;
 
-/// Something that may be mapped.
+/// A subject of mappings: its type and id.
 pub(super) type Subject<'s> = (SubjectType, &'s str);
 
 /// All mappings, by subject.
 pub(super) struct Mappings<'a>(HashMap<Subject<'a>, Vec<(MappingType, Reference)>>);
 
 impl<'a> Mappings<'a> {
-    /// Reads them; a subject may be more or less certain than the mapping as a whole.
+    /// Indexes `rows`. The certainty of a single subject may differ from that of its mapping.
     pub(super) fn of(rows: &'a [MappingRow]) -> Result<Self, StoreError> {
         let mut mapped: HashMap<Subject<'a>, Vec<(MappingType, Reference)>> = HashMap::new();
         for row in rows {
@@ -30,7 +30,7 @@ impl<'a> Mappings<'a> {
         Ok(Mappings(mapped))
     }
 
-    /// Everything of one type that these subjects are mapped to.
+    /// All references of one mapping type for these subjects.
     pub(super) fn references<'s>(
         &'s self,
         wanted: MappingType,
@@ -40,7 +40,7 @@ impl<'a> Mappings<'a> {
         mapped.filter(move |(mapping_type, _)| *mapping_type == wanted).map(|(_, reference)| reference)
     }
 
-    /// The same of types whose mappings count as facts: only those that could reject alone.
+    /// The same, limited to mappings certain enough to reject a portfolio by themselves.
     pub(super) fn facts<'s>(
         &'s self,
         wanted: MappingType,

@@ -9,13 +9,13 @@
 //!
 //! # Invariants
 //!
-//! - The edge listener acts only on the signed head of a request; it reads no byte of a body before the head is verified (`tests/it/http_link.rs`).
+//! - The edge listener acts only on the signed head of a request; it reads no byte of a body before the head is verified (`tests/it/http/edge_listener.rs`).
 //! - A request that writes or opens a stream spends its nonce in the database before it changes anything, so no other process executes it again
-//!   (`tests/it/http_replays.rs`).
+//!   (`tests/it/http/replays.rs`).
 //! - Connections and bytes of unauthenticated peers have limits of their own on every listener. Such peers displace only each other, never a proved
-//!   connection (`tests/it/http_crowds.rs`).
+//!   connection (`tests/it/http/crowds.rs`).
 //! - A response that is served again within a second comes from the same catalog, question and content class. Access, required tag versions and fail-safe
-//!   mode are checked again for every caller (`tests/it/http_recent.rs`).
+//!   mode are checked again for every caller (`tests/it/http/response_cache.rs`).
 //! - Access follows from the route table alone; `e2e/authorisation/rule.mjs` states the same rule independently, and every route is called by every kind of
 //!   caller on every listener.
 

@@ -25,12 +25,12 @@ use std::sync::Arc;
 /// Commits a batch. A batch with faults, or a crash at any point, changes nothing. If the sanity checks hold back the batch's scores, its
 /// facts are committed all the same, and the report gives the reason.
 pub async fn commit(db: &Db, clock: &Clock, batch: Batch) -> Result<IngestReport, IngestError> {
-    commit_as(db, clock, batch, Trust::Judged).await
+    commit_as(db, clock, batch, Trust::Feeds).await
 }
 
 /// Commits a data set that an operator loads; its scores may change any number of tiers at once.
 pub async fn commit_whole(db: &Db, clock: &Clock, batch: Batch) -> Result<IngestReport, IngestError> {
-    commit_as(db, clock, batch, Trust::VerifiedHead).await
+    commit_as(db, clock, batch, Trust::Operator).await
 }
 
 async fn commit_as(db: &Db, clock: &Clock, batch: Batch, trust: Trust) -> Result<IngestReport, IngestError> {

@@ -13,9 +13,9 @@
 //! # Invariants
 //!
 //! - Sequence numbers are dense and follow the order in which operations became visible. None is given twice: not after a rollback, a race, a crash or a
-//!   restore. Only a recorded step may lie between two of them (`tests/it/journal_numbers.rs`, `tests/it/journal_pasts.rs`).
+//!   restore. Only a recorded step may lie between two of them (`tests/it/push/journal_numbers.rs`, `tests/it/push/journal_pasts.rs`).
 //! - Producers assign no numbers, take no locks and do not wait. The journal's rows are dropped with their partition, never one by one
-//!   (`tests/it/journal_retention.rs`).
+//!   (`tests/it/push/journal_retention.rs`).
 
 pub mod meters;
 pub mod retention;

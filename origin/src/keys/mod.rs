@@ -11,7 +11,7 @@
 //! # Invariants
 //!
 //! - A change of a key and its outbox row are one transaction. Records carry a version and none replaces a newer one; the database
-//!   refuses to reactivate a revoked key (`tests/it/keys_told.rs`).
+//!   refuses to reactivate a revoked key (`tests/it/keys/messages.rs`).
 //! - A usage batch is counted once: its source numbers it, and the number is stored with the counts.
 
 pub mod bcrypt_rows;

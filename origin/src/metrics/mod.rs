@@ -6,7 +6,7 @@
 //! # Invariants
 //!
 //! - Labels come from closed sets and their cells exist from the start: counting is one addition, and a scrape queries no database. Tests compare metrics,
-//!   `OPERATING.md` and `alerts.yml` (`tests/it/metrics.rs`, `e2e/alerts.test.mjs`).
+//!   `OPERATING.md` and `alerts.yml` (`tests/it/service/metrics.rs`, `e2e/alerts.test.mjs`).
 
 pub mod process;
 mod requests;

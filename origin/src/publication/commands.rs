@@ -54,7 +54,7 @@ pub async fn run(db: &Db, clock: &Clock, id: i64, verb: Verb) -> Result<Publicat
 async fn follow(tx: &mut Tx<'_>, id: i64, now: Timestamp) -> Result<(), StoreError> {
     let version = versions::current_version(tx).await? + 1;
     let touched = Touched { events: states::incidents_among(tx, &[id]).await?, ..Touched::default() };
-    let run = attempt(tx, now, version, Over::Touched { touched, assets: false }, Trust::Judged).await?;
+    let run = attempt(tx, now, version, Over::Touched { touched, assets: false }, Trust::Feeds).await?;
     let changed = match security::told_by(tx, &[id]).await? {
         0 => serde_json::json!({ "event": 1 }),
         rows => serde_json::json!({ "event": 1, "security_event": rows }),

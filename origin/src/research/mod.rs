@@ -7,14 +7,14 @@
 //! # Invariants
 //!
 //! - A record is written once. A prediction is stored before its window begins and resolved once; the database refuses anything else
-//!   (`tests/it/research.rs`).
+//!   (`tests/it/research/routes.rs`).
 //! - A gate asks whether there are enough samples, never what the result was; the discrimination report lists the comparisons that found nothing.
-//! - Records of others name their provider, and none of their figures enters a gate of the service (`tests/it/research_given.rs`).
+//! - Records of others name their provider, and none of their figures enters a gate of the service (`tests/it/research/given.rs`).
 //! - A backtest uses nothing dated after the instant it looks from; where later knowledge enters, its method says so.
 //! - A repeated price is no reading: no window without a loss and no prediction rests on it. Series with impossible steps are left out whole, and each
 //!   record says how many.
 //! - A symbol's day is observed only if every vault in it was read that day; otherwise the last value of up to seven days stands in and the day is
-//!   `derived` (`tests/it/http_symbols.rs`).
+//!   `derived` (`tests/it/assets/symbols.rs`).
 
 mod backtests;
 mod claims;

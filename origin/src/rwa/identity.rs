@@ -1,4 +1,4 @@
-//! Which product a deployment is: what reviewers signed, checked here once more.
+//! The product that a deployment belongs to, according to reviewers' signed mappings, whose signatures are verified here again.
 
 use crate::attestation::proven;
 use crate::store::assets::attestations::SignedRow;
@@ -6,10 +6,10 @@ use crate::store::assets::rwa::DeploymentRow;
 use rds_shared::rules::canonical_aum::{Deployment, IdentityStatus};
 use std::collections::{BTreeSet, HashMap};
 
-/// The deployments with their standing. `mappings` holds of every asset and reviewer the newest signed mapping.
+/// The deployments with their identity status. `mappings` holds the newest signed mapping of every asset and reviewer.
 ///
-/// Reviewers who agree verify; reviewers who do not leave the deployment without a product. A signature that no longer
-/// verifies says nothing.
+/// If all reviewers agree, the identity is verified; if they disagree, the deployment has no product. A mapping whose signature does not
+/// verify is ignored.
 pub fn deployments(rows: &[DeploymentRow], mappings: &[SignedRow]) -> Vec<Deployment> {
     let mut signed: HashMap<&str, BTreeSet<String>> = HashMap::new();
     for mapping in mappings {

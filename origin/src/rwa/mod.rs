@@ -1,15 +1,15 @@
-//! Real-world assets: which product a deployment is, and the total of each day, kept in revisions.
+//! Real-world assets: the product of each deployment, and the total of each day, stored in revisions.
 //!
 //! | file | does |
 //! |---|---|
 //! | `identity` | signed mappings to products |
-//! | `totals` | works out the days that a batch may have changed, and records those that read differently |
+//! | `totals` | recomputes the days that a batch may have changed, and stores the changed ones |
 //!
 //! # Invariants
 //!
 //! - A reviewer's signed statement is rebuilt from the rows and checked at ingest, at every mapping and whenever it is served.
-//! - A published figure never changes; a day's total that reads differently gets a new revision, and missing is never zero. Only a figure restates a day,
-//!   and only days it covers (`tests/it/rwa_totals.rs`).
+//! - A published total never changes; a recomputed day that differs gets a new revision, and a missing value is never zero. Only an observation restates a day,
+//!   and only days it covers (`tests/it/assets/rwa_totals.rs`).
 
 pub mod identity;
 pub mod totals;

@@ -1,4 +1,4 @@
-//! The total of each day: worked out when facts come in, recorded when it reads differently.
+//! The total of each day: computed when observations arrive, stored when it differs from the last revision.
 
 use super::identity;
 use crate::store::assets::attestations;
@@ -10,15 +10,15 @@ use rds_shared::select::assets::RWA_CATEGORIES;
 use rds_shared::wire::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Days back that a late figure still revises.
+/// Days in the past that a late observation can still revise.
 const REVISED_DAYS: i64 = 366;
 
-/// The midnight at or before `at`.
+/// Midnight at or before `at`.
 pub fn day_of(at: Timestamp) -> Timestamp {
     Timestamp::from_seconds(at.as_seconds().div_euclid(DAY) * DAY)
 }
 
-/// The figures as the rules take them: whole cents.
+/// An observation in whole cents, as the rules take it.
 pub fn observation(row: &ObservationRow) -> Observation {
     let cents = |usd: Option<f64>| usd.and_then(|usd| from_float(usd, 2).ok());
     Observation {
@@ -34,16 +34,16 @@ pub fn observation(row: &ObservationRow) -> Observation {
     }
 }
 
-/// Works out the days of which `new` figures may speak, and every day from the last one with a total up to the day of `now`;
-/// answers how many were recorded. `new` are the instants that the figures are of.
+/// Computes the days that the `new` observations affect, and every day from the last stored total up to the day of `now`. Returns the
+/// number of stored totals. `new` are the instants of the observations.
 ///
-/// The days before the first figure have no total; from then on every day has one, also one without any figure, which says
-/// so. A day is worked out with the identities of now, and only for the sake of a figure: it is not restated because a mapping
-/// came later or a chain is withheld.
+/// Days before the first observation have no total. From then on every day has one, also a day without any observation, which is marked
+/// as such. A day is computed with the present identities, and only because of an observation: it is not restated because a mapping
+/// arrived later or a chain is withheld.
 pub async fn revise(tx: &mut Tx<'_>, now: Timestamp, new: &[At]) -> Result<u64, StoreError> {
     let deployments = rwa::deployments(&mut **tx, RWA_CATEGORIES).await?;
     let newest = rwa::newest_day(&mut **tx).await?;
-    // Where totals have begun, a day without any deployment has one too: their chains may all have been withheld.
+    // Once totals have begun, a day without deployments gets one too, because all their chains may be withheld.
     if deployments.is_empty() && newest.is_none() {
         return Ok(0);
     }
@@ -51,9 +51,9 @@ pub async fn revise(tx: &mut Tx<'_>, now: Timestamp, new: &[At]) -> Result<u64, 
     let since = newest.map_or(today, |at| at.0);
     let told: BTreeSet<Timestamp> = new.iter().map(|at| day_of(at.0)).collect();
     let first = told.first().map_or(since, |day| since.min(*day)).clamp(today.plus_seconds(-REVISED_DAYS * DAY), today);
-    // A figure speaks for its day, and for those after it that it is carried to.
+    // An observation counts for its day, and for the following days that it is carried forward to.
     let is_spoken_for = |day: Timestamp| told.range(day.plus_seconds(-(CARRY_DAYS - 1) * DAY)..=day).next().is_some();
-    // With the day before, which tells whether totals have begun.
+    // Includes the day before, to determine whether totals have begun.
     let kept: BTreeMap<At, SnapshotRow> =
         rwa::snapshots(&mut **tx, At(first.plus_seconds(-DAY))).await?.into_iter().map(|row| (row.day, row)).collect();
     let mappings = attestations::mappings(&mut **tx).await?;

@@ -1,4 +1,4 @@
-//! The history vector as of an earlier instant: made again from facts that bear a date, by the code that scores.
+//! The history vector as of an earlier instant, computed by the scoring code from facts that have a date.
 
 use super::inputs::{counted, days};
 use crate::store::scoring::{self, IncidentRow, Signals, VaultRow};
@@ -9,14 +9,14 @@ use rds_shared::scoring::vault::{AssetMode, HistoryInput, VaultInput, evaluate};
 use rds_shared::wire::Timestamp;
 use std::collections::HashMap;
 
-/// What does not depend on the instant: when each vault began, and every incident that counts for it.
+/// The inputs that do not depend on the instant: when each vault began, and every incident that counts for it.
 pub struct Histories {
     born: HashMap<String, Option<At>>,
     incidents: HashMap<String, Vec<IncidentRow>>,
 }
 
 impl Histories {
-    /// Of every vault.
+    /// Loads the histories of every vault.
     pub async fn load(tx: &mut Tx<'_>) -> Result<Self, StoreError> {
         let ids = scoring::vault_ids(tx).await?;
         let incidents = scoring::incidents(tx, &ids).await?;
@@ -25,11 +25,11 @@ impl Histories {
         Ok(Histories { born: rows.into_iter().map(born).collect(), incidents })
     }
 
-    /// The vectors of `ids` as they would have been at `then`: no reading, and no incident, of later enters.
+    /// The history vectors of `ids` as of `then`; observations and incidents after `then` are ignored.
     ///
-    /// Changed days are to be summed before ([`days::refresh_all`]).
+    /// Daily summaries must be up to date ([`days::refresh_all`]).
     ///
-    /// That deposits halved is left out: it compares with the newest state, which is a later one.
+    /// Halved deposits are left out, because that signal compares with the newest state.
     pub async fn vectors(
         &self,
         tx: &mut Tx<'_>,
@@ -50,7 +50,7 @@ impl Histories {
             high_util_72h: signals.is_some_and(|seen| seen.high_util_72h),
             tvl_halved_7d: false,
         };
-        // The history vector reads its own inputs only: of the rest nothing need be known.
+        // The history vector reads only the history inputs, so the others stay at their defaults.
         Ok(evaluate(&VaultInput { history, ..VaultInput::new(AssetMode::Lending) }).vectors.history)
     }
 }

@@ -1,4 +1,4 @@
-//! Assets: scored in the order in which they depend on each other, published at once.
+//! Scores assets in the order of their dependencies. Changes are published immediately, without a dwell.
 
 use crate::facts::{FlagEvent, FlagOverride};
 use crate::ingest::references::stored_dimensions;
@@ -15,16 +15,16 @@ use rds_shared::scoring::run::RunFacts;
 use rds_shared::wire::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What became of the assets' scores.
+/// The result of scoring the assets.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AssetRun {
-    /// Assets whose published score or flags changed: what a vault that holds them reads.
+    /// Assets whose published score or flags changed, which vaults that hold them read.
     pub moved: Vec<String>,
-    /// Whether anything that is served of an asset changed.
+    /// Whether any published field of an asset changed.
     pub is_news: bool,
 }
 
-/// Scores every asset as of `now`; what changes belongs to data version `version`, and the evidence is counted in `facts`.
+/// Scores every asset as of `now`. Changed rows get data version `version`, and the inputs are counted in `facts`.
 pub async fn score_assets(
     tx: &mut Tx<'_>,
     now: Timestamp,
@@ -61,12 +61,12 @@ pub async fn score_assets(
     if is_news {
         assets::mark_changed(tx, version).await?;
     }
-    // Only what a vault reads concerns vaults; a breakdown alone does not.
+    // A vault's score depends on an asset's score and flags, but not on its breakdown.
     let moved = changed.into_iter().filter(|score| rows.get(&score.asset_id).is_none_or(|row| !score.reads_as(row)));
     Ok(AssetRun { moved: moved.map(|score| score.asset_id).collect(), is_news })
 }
 
-/// Assets after everything they depend on, without recursion. Inside a circle the first in id order comes last.
+/// Assets after all their dependencies, without recursion. Inside a cycle, the first in id order comes last.
 fn dependency_order(rows: &BTreeMap<String, AssetRow>) -> Vec<&str> {
     let (mut order, mut done, mut path) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
     for root in rows.keys() {
@@ -88,7 +88,7 @@ fn dependency_order(rows: &BTreeMap<String, AssetRow>) -> Vec<&str> {
     order
 }
 
-/// The inputs of one asset. What it depends on and has no score yet stands in a circle with it and counts as unscored.
+/// The inputs of one asset. A dependency without a score is in a cycle with the asset and counts as unscored.
 fn input(
     row: &AssetRow,
     scores: &BTreeMap<&str, Option<MilliPoints>>,
@@ -119,7 +119,7 @@ fn input(
     })
 }
 
-/// Null on a settlement layer: no overlay. Four nulls on a chain that nobody profiled.
+/// `None` on a settlement layer, which has no chain overlay. Four nulls on a chain without a profile.
 fn chain_profile(row: &AssetRow) -> Option<ChainSubScores> {
     let score = |stored: Option<i32>| stored.and_then(MilliPoints::new);
     (!row.is_settlement).then(|| {
@@ -132,7 +132,7 @@ fn chain_profile(row: &AssetRow) -> Option<ChainSubScores> {
     })
 }
 
-/// The overrides in force. One that was not valid when it was reviewed did not get in.
+/// The overrides in force. Overrides that were invalid at the review are skipped.
 fn overrides(row: &AssetRow, now: Timestamp) -> Result<Vec<Override>, StoreError> {
     let (Some(json), Some(reviewed_at)) = (&row.hard_fail_overrides, row.reviewed_at) else { return Ok(Vec::new()) };
     let stored: Vec<FlagOverride> = serde_json::from_value(json.clone())

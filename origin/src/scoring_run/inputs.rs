@@ -1,4 +1,4 @@
-//! A vault's inputs: what the store knows, in the units of the methodology, each with its source.
+//! A vault's inputs, in the units of the methodology, each with its source.
 
 use super::nested;
 use super::peers::Peers;
@@ -24,7 +24,7 @@ use std::collections::{BTreeMap, HashMap};
 
 const DAY: i64 = 86_400;
 
-/// What all vaults share: protocols, assets, and the asset vectors of vaults that others hold.
+/// What all vaults share: protocols, assets, and the asset vectors of vaults that other vaults hold.
 pub struct Market {
     protocols: HashMap<String, ProtocolRow>,
     assets: HashMap<String, ScoredAsset>,
@@ -35,24 +35,24 @@ pub struct Market {
 
 /// A vault, ready to be evaluated.
 pub struct Vault {
-    /// As stored.
+    /// The stored row.
     pub row: VaultRow,
-    /// As the methodology takes it.
+    /// The inputs of the methodology.
     pub input: VaultInput,
-    /// Where each input came from.
+    /// The source and instant of each input.
     pub observations: Observations,
-    /// Its net rate is far above its peers'.
+    /// Whether its net rate is far above those of its peers.
     pub stands_out: bool,
 }
 
 impl Vault {
-    /// Counts what was read of it as of `now`.
+    /// Counts the vault's inputs as of `now`.
     pub fn count(&self, now: Timestamp, facts: &mut RunFacts) {
         let row = &self.row;
         if let Some(At(at)) = row.state_observed_at {
             facts.read(now.seconds_since(at), READING_CADENCE_SECONDS);
         }
-        // A rate that is none is an input like any: the methodology caps the vault for it.
+        // Rates are not counted: the methodology caps a vault whose rate is not finite.
         let figures = [row.tvl_usd, row.utilization, row.bad_debt_usd];
         facts.non_finite_inputs += figures.into_iter().flatten().filter(|figure| !figure.is_finite()).count() as u64;
     }
@@ -65,7 +65,7 @@ impl Market {
         let mut by_deployment = HashMap::new();
         for asset in &assets {
             if let Some(address) = &asset.address {
-                // Assets come in id order: of two names of one contract the first counts.
+                // Assets are in id order; if two have the same contract, the first one counts.
                 by_deployment.entry((asset.chain_id, address.clone())).or_insert_with(|| asset.id.clone());
             }
         }
@@ -78,7 +78,7 @@ impl Market {
         })
     }
 
-    /// The asked vaults with everything they are judged by, in byte order of their ids.
+    /// The vaults of `ids` with all inputs, in byte order of their ids.
     pub async fn vaults(&mut self, tx: &mut Tx<'_>, ids: &[String], now: Timestamp) -> Result<Vec<Vault>, StoreError> {
         let rows = scoring::vaults(tx, ids).await?;
         nested::resolve(self, tx, &rows).await?;
@@ -110,7 +110,7 @@ impl Market {
         Ok(Vault { row, input, observations: from.0, stands_out: false })
     }
 
-    /// Mode, deposit asset and exposures: all that the asset vector reads.
+    /// Mode, deposit asset and exposures: all inputs of the asset vector.
     pub(super) fn asset_side(&self, row: &VaultRow, from: &mut Sources) -> Result<VaultInput, StoreError> {
         let mut input = VaultInput::new(decode_enum("vault.asset_mode", &row.asset_mode)?);
         let place = row.asset_address.clone().map(|address| (row.chain_id, address));
@@ -143,7 +143,7 @@ impl Market {
             },
             hard_fail_cap: asset.and_then(|asset| milli(asset.hard_fail_cap)),
             oracle: part.oracle,
-            // The greatest loan-to-value is 1, so this fits.
+            // The loan-to-value ratio is at most 1, so it fits.
             lltv_bp: part.lltv.and_then(|lltv| u32::try_from(from_float(lltv, 4).ok()?).ok()),
             same_peg: part.same_peg,
         }
@@ -185,7 +185,7 @@ pub(super) fn parts(row: &VaultRow) -> Result<Vec<ExposurePart>, StoreError> {
         .map_err(|_| StoreError::Corrupt { column: "exposure.parts", text: parts.to_string() })
 }
 
-/// An Edge dependency is worse than an unknown one, which is worse than a Core one.
+/// Ranks an Edge dependency below an unknown one, and an unknown one below a Core one.
 fn worst(tiers: &[Option<Tier>]) -> WorstDependency {
     match tiers.iter().flatten().min() {
         None if tiers.is_empty() => WorstDependency::None,
@@ -254,7 +254,7 @@ fn history(row: &VaultRow, facts: &Facts, now: Timestamp, from: &mut Sources) ->
     })
 }
 
-/// What is not known of an incident counts against the vault: major, not recovered, not resolved.
+/// The incident as the methodology counts it. Unknown properties count against the vault: major, not recovered, not resolved.
 pub(super) fn counted(incident: &IncidentRow, now: Timestamp) -> Result<Incident, StoreError> {
     let minor = match &incident.incident_severity {
         Some(text) => decode_enum::<IncidentSeverity>("event.incident_severity", text)? == IncidentSeverity::Minor,
@@ -270,12 +270,12 @@ pub(super) fn counted(incident: &IncidentRow, now: Timestamp) -> Result<Incident
     Ok(Incident { class, age_days: days(incident.occurred_at, now), resolved })
 }
 
-/// An amount in millionths of a dollar; `None` for what is no amount.
+/// An amount in millionths of a dollar; `None` if it is negative or not finite.
 fn millionths(usd: f64) -> Option<u64> {
     from_float(usd, 6).ok().and_then(|micros| u64::try_from(micros).ok())
 }
 
-/// Caps' and flags' inputs from the newest state.
+/// Inputs of caps and flags, from the newest state.
 fn state(row: &VaultRow, running: &[Reward], input: &mut VaultInput, from: &mut Sources) {
     use InputField::{AprNet, BadDebt, BaseApr, NeedsRiskReview, TvlUsd, Utilization};
     if let (Some(source), Some(at)) = (&row.state_source, row.state_observed_at) {
@@ -289,7 +289,7 @@ fn state(row: &VaultRow, running: &[Reward], input: &mut VaultInput, from: &mut 
     input.apr_net_ppm = Rates::apr_net(row.base_apr, running).and_then(ppm);
 }
 
-/// Bad debt over TVL, rounded up, so that "more than 1 percent" is decided exactly.
+/// Bad debt over TVL in parts per million, rounded up, so that "more than 1 percent" is decided exactly.
 fn bad_debt_ppm(debt_usd: f64, tvl_usd: f64) -> Option<i64> {
     let (debt, tvl) = (i128::from(from_float(debt_usd, 6).ok()?), i128::from(from_float(tvl_usd, 6).ok()?));
     if tvl == 0 {
@@ -302,7 +302,7 @@ pub(super) fn ppm(fraction: f64) -> Option<i64> {
     from_float(fraction, 6).ok()
 }
 
-/// Whole dollars, rounded down. Ingest has bounded the amount far below 2^63.
+/// Whole dollars, rounded down. Ingest limits amounts to far less than 2^63.
 fn dollars(usd: f64) -> u64 {
     usd.max(0.0) as u64
 }
@@ -311,19 +311,19 @@ fn milli(stored: Option<i32>) -> Option<MilliPoints> {
     stored.and_then(MilliPoints::new)
 }
 
-/// Whole days from `at` to `now`; 0 for what lies ahead.
+/// Whole days from `at` to `now`; 0 if `at` is in the future.
 pub(super) fn days(at: At, now: Timestamp) -> u32 {
     u32::try_from(now.seconds_since(at.0) / DAY).unwrap_or(0)
 }
 
-/// What the histories say of one vault.
+/// One vault's incidents, signals and running rewards.
 struct Facts {
     incidents: Vec<IncidentRow>,
     signals: Signals,
     running: Vec<Reward>,
 }
 
-/// Collects where inputs came from.
+/// Collects the source and instant of each input.
 #[derive(Default)]
 pub(super) struct Sources(Observations);
 
@@ -334,7 +334,7 @@ impl Sources {
         }
     }
 
-    /// Sources of columns that may have been derived from something else, which the evidence then says.
+    /// Notes the sources of columns. For a derived column the source is what it was derived from, according to `evidence`.
     fn derived(&mut self, fields: &[(&str, InputField)], evidence: &BTreeMap<String, String>, source: &str, at: At) {
         for (column, field) in fields {
             match evidence.get(*column) {
@@ -384,7 +384,7 @@ mod tests {
         assert_eq!(class(row(None, None, None, None)), (IncidentClass::MajorUnrecovered, 3, false));
         let recovered = row(Some("major"), Some(100.0), Some(90.0), Some("resolved"));
         assert_eq!(class(recovered), (IncidentClass::MajorRecovered, 3, true));
-        // The same in cents, a hair less, and what the published rule says of a loss of nothing: it cannot have been recovered.
+        // The same in cents, slightly less, and a loss of 0, which the published rule treats as not recovered.
         for (loss, returned, expected) in [
             (1.15, 1.04, IncidentClass::MajorRecovered),
             (1.15, 1.03, IncidentClass::MajorUnrecovered),

@@ -1,15 +1,15 @@
-//! A scoring run: loads typed inputs, evaluates the methodology, lets the dwell judge, and writes only what changed.
+//! A score run: loads typed inputs, evaluates the methodology, applies the dwell, and writes only what changed.
 //!
-//! A run is one transaction, so scores, history and run record are there together or not at all. [`sanity_checks`] decides whether what
-//! came of it is published.
+//! A run is one transaction, so scores, history and run record are committed together or not at all. [`sanity_checks`] decides whether
+//! the result is published.
 //!
 //! # Invariants
 //!
 //! - In every published row `tier == tier_of(total_score)`, at every instant of a dwell.
-//! - Every run passes the sanity checks inside the transaction that brought its facts: it is published whole or leaves nothing but the facts. While
-//!   something is held back, every run covers all vaults (`tests/it/held_back.rs`).
-//! - While scores are closed no run is made and no basket rebalanced. A closure ends in one commit with the run that follows it, or stays
-//!   (`tests/it/fail_safe_closed.rs`).
+//! - Every run passes the sanity checks inside the transaction that stored its facts: it is published whole, or only its facts are kept. While
+//!   a run is held back, every further run covers all vaults (`tests/it/scoring/held_back.rs`).
+//! - In fail-closed mode no run is made and no basket rebalanced. The mode ends in the same commit as the run that follows it, or not at all
+//!   (`tests/it/service/fail_safe_closed.rs`).
 
 pub mod as_of;
 mod assets;
@@ -43,64 +43,62 @@ use rds_shared::wire::Timestamp;
 use sanity_checks::{Over, Trust, attempt};
 use suspects::Suspects;
 
-/// How long a run that was held back rests, in seconds.
+/// Seconds after which a run that was held back is retried.
 const HELD_RETRY_SECONDS: i64 = 60;
 
-/// Vaults evaluated at a time: bounds the memory of a run of any size.
+/// Vaults evaluated at a time, which bounds the memory of a run.
 const CHUNK: usize = 2_000;
 
-/// What a run counts as.
+/// The scope in the run record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Scope {
-    /// A run over every vault.
+    /// Every vault.
     All,
-    /// One over those that facts concerned.
+    /// The vaults that depend on changed facts.
     Vaults,
 }
 
 /// A published score that changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VaultChange {
-    /// The vault.
     pub vault_id: String,
-    /// What changed.
     pub change: Change,
 }
 
-/// What a run did.
+/// The result of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Run {
-    /// Null when there was nothing to evaluate, or when the run was held back: such a run leaves no trace.
+    /// `None` if there was nothing to evaluate, or the run was held back and left no record.
     pub id: Option<String>,
     /// Vaults evaluated.
     pub vaults: u64,
-    /// Vaults whose facts show anew although no score of theirs was published.
+    /// Vaults whose facts were updated although no score of theirs was published.
     pub kept: u64,
-    /// Published changes, in vault order.
+    /// Published changes, in order of vault ids.
     pub changes: Vec<VaultChange>,
-    /// Events that tell of them.
+    /// Number of events about these changes.
     pub events: u64,
-    /// Why nothing of it was published: a reason of the guard's, or `operator` while one says `degraded` or `fail_closed`.
+    /// Why nothing was published: the sanity check's reason, or `operator` in the modes `degraded` and `fail_closed`.
     pub withheld: Option<&'static str>,
-    /// Whether anything that is served of an asset changed.
+    /// Whether any published field of an asset changed.
     pub assets_moved: bool,
-    /// Whether scores of another version of the methodology were replaced.
+    /// Whether scores of another methodology version were replaced.
     is_new_methodology: bool,
-    /// The vaults that the guard would hold it back for.
+    /// The vaults that the sanity checks would name.
     suspects: Suspects,
 }
 
-/// Runs over every asset and vault in a transaction of its own, as a data version of its own.
+/// Scores every asset and vault in a separate transaction, with a separate data version.
 pub async fn run_all(db: &Db, clock: &Clock) -> Result<Run, StoreError> {
     Ok(run_whole(db, clock.now(), None).await?.unwrap_or_default())
 }
 
-/// Runs over everything when the last such run is at least `every_seconds` old; none when it is not.
+/// Scores everything if the last complete run is at least `every_seconds` old; otherwise returns `None`.
 ///
-/// The question is asked while holding the writers' turn, so that of several processes one runs.
+/// The age is checked again while holding the writers' lock, so only one of several processes runs.
 pub async fn run_due(db: &Db, clock: &Clock, every_seconds: i64) -> Result<Option<Run>, StoreError> {
     let now = clock.now();
-    // Most of the time the answer is no, and then nobody waits for a turn.
+    // Usually no run is due; then the lock is not taken.
     let (last, standing) = (scores::last_whole_run(&db.pool).await?, fail_safe::read(&db.pool).await?);
     if !is_due(last, &standing, now, every_seconds) {
         return Ok(None);
@@ -108,7 +106,7 @@ pub async fn run_due(db: &Db, clock: &Clock, every_seconds: i64) -> Result<Optio
     run_whole(db, now, Some(every_seconds)).await
 }
 
-/// A run that was held back is tried again soon; one that an operator lets pass, at once.
+/// Whether a run is due. A run that was held back is retried early, and immediately if an operator accepted it.
 fn is_due(last: Option<At>, standing: &Stored, now: Timestamp, every_seconds: i64) -> bool {
     let Some(At(last)) = last else { return false };
     let since = |at: Timestamp| now.seconds_since(at);
@@ -136,12 +134,12 @@ async fn run_whole(db: &Db, now: Timestamp, every_seconds: Option<i64>) -> Resul
     .await
 }
 
-/// Runs over every asset and vault as of `now`, and makes what came of it show when `tx` commits.
+/// Scores every asset and vault as of `now`; the result becomes visible when `tx` commits.
 ///
-/// The caller holds the writers' turn.
+/// The caller holds the writers' lock.
 pub async fn whole(tx: &mut Tx<'_>, now: Timestamp) -> Result<Run, StoreError> {
     let version = publication::current_version(tx).await? + 1;
-    let run = attempt(tx, now, version, Over::All, Trust::Judged).await?;
+    let run = attempt(tx, now, version, Over::All, Trust::Feeds).await?;
     let is_revised = totals::revise(tx, now, &[]).await? > 0;
     if is_revised {
         asset_table::mark_changed(tx, version).await?;
@@ -155,9 +153,9 @@ pub async fn whole(tx: &mut Tx<'_>, now: Timestamp) -> Result<Run, StoreError> {
     Ok(run)
 }
 
-/// Evaluates the vaults of `ids` as of `now`; what changes belongs to data version `version`, and what is found is added to `facts`.
+/// Evaluates the vaults of `ids` as of `now`. Changed rows get data version `version`, and the findings are added to `facts`.
 ///
-/// Assets must have been scored before: vaults read their published scores.
+/// Assets must be scored first, because vaults read their published scores.
 async fn evaluate(
     tx: &mut Tx<'_>,
     now: Timestamp,
@@ -178,7 +176,7 @@ async fn evaluate(
         let vaults = market.vaults(tx, ids, now).await?;
         let mut published = Published::new(stamp);
         for vault in &vaults {
-            // Ids come in byte order and once, which is what the hash asks for.
+            // Ids are unique and in byte order, as the hash requires.
             let _ = hasher.push(&vault.row.id, &vault.input);
             let before = *facts;
             vault.count(now, facts);
@@ -208,7 +206,7 @@ async fn evaluate(
     Ok(run)
 }
 
-/// Makes the facts of `ids` show while no run is published: scores stay as they are, and a vault that is new has none.
+/// Publishes the facts of `ids` without a score run: scores stay as they are, and a new vault has none.
 async fn keep_facts(
     tx: &mut Tx<'_>,
     now: Timestamp,
@@ -244,8 +242,8 @@ async fn keep_facts(
     scores::record_run(tx, &record).await
 }
 
-/// The one place that learns of every published change, inside the transaction that made it: events are
-/// made from here.
+/// Creates the events for every published change, in the transaction that made it. All published changes pass through
+/// here.
 async fn announce(tx: &mut Tx<'_>, changes: &[VaultChange], version: i64, now: Timestamp) -> Result<u64, StoreError> {
     for VaultChange { vault_id, change } in changes {
         tracing::debug!(vault = %vault_id, change = %change.change_type, "published");

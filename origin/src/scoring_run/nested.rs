@@ -1,4 +1,4 @@
-//! Vaults that hold vaults: the asset vectors of the inner ones, before the outer ones are judged.
+//! Vaults that hold vaults: the asset vectors of the inner vaults are computed before the outer ones.
 
 use super::inputs::{Market, Sources, parts};
 use crate::store::scoring::{self, VaultRow};
@@ -6,9 +6,9 @@ use crate::store::{StoreError, Tx};
 use rds_shared::scoring::vault;
 use std::collections::{BTreeSet, HashMap};
 
-/// Makes the asset vector of every vault that `outer` holds, directly or not, known to the market.
+/// Adds the asset vector of every vault that `outer` holds, directly or indirectly, to the market.
 ///
-/// A vault that holds itself through others has no value of its own to stand on: inside such a circle the inner vault
+/// A vault that holds itself through others has no independent value: inside such a cycle the inner vault
 /// counts as unscored.
 pub async fn resolve(market: &mut Market, tx: &mut Tx<'_>, outer: &[VaultRow]) -> Result<(), StoreError> {
     let mut rows: HashMap<String, VaultRow> = HashMap::new();
@@ -38,7 +38,7 @@ fn held(rows: &[VaultRow]) -> Result<BTreeSet<String>, StoreError> {
     Ok(held)
 }
 
-/// Inner vaults first, without recursion: a chain of vaults may be as long as it likes.
+/// Evaluates inner vaults first. Iterative, because a chain of nested vaults may have any length.
 fn evaluate(market: &mut Market, rows: &HashMap<String, VaultRow>, root: String) -> Result<(), StoreError> {
     let (mut open, mut path) = (vec![(root, false)], BTreeSet::new());
     while let Some((id, inner_done)) = open.pop() {

@@ -1,4 +1,4 @@
-//! The market around a vault: net rates that stand out among the vaults of the same asset and chain.
+//! Net rates that stand out among the vaults of the same asset and chain.
 
 use super::inputs::{Vault, ppm};
 use crate::store::vaults::rewards::{self, Rates};
@@ -9,14 +9,14 @@ use std::collections::{BTreeSet, HashMap};
 
 type Place = (i64, String);
 
-/// Net rates of the active vaults of a place, in parts per million; loaded once a run, where a vault asks for it.
+/// Net rates of the active vaults of an asset and chain, in parts per million. Loaded at most once a run, and only when needed.
 #[derive(Debug, Default)]
 pub struct Peers(HashMap<Place, Vec<i64>>);
 
 impl Peers {
-    /// Marks the vaults whose net rate stands out.
+    /// Sets `stands_out` for vaults with outlying net rates.
     pub async fn mark(&mut self, tx: &mut Tx<'_>, vaults: &mut [Vault]) -> Result<(), StoreError> {
-        // Few vaults pay this much, so few places are ever loaded.
+        // Few vaults have a rate this high, so few groups are loaded.
         let high: BTreeSet<Place> = vaults.iter().filter_map(place_of_a_high_rate).collect();
         self.load(tx, high.into_iter().filter(|place| !self.0.contains_key(place)).collect()).await?;
         for vault in vaults {

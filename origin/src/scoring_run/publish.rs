@@ -1,4 +1,4 @@
-//! From a result to what is published: the dwell's step, the history point, the documents, and only what changed.
+//! Turns results into published rows: dwell, history, documents; only changes are written.
 
 use super::VaultChange;
 use super::inputs::Vault;
@@ -20,12 +20,11 @@ pub struct Published<'a> {
     confirmed: Vec<String>,
     history: Vec<HistoryRow>,
     changes: Vec<VaultChange>,
-    /// Whether a score of another version of the methodology was replaced.
+    /// Whether a score of another methodology version was replaced.
     pub is_new_methodology: bool,
 }
 
 impl<'a> Published<'a> {
-    /// Nothing yet.
     pub fn new(run: RunStamp<'a>) -> Self {
         Published {
             run,
@@ -37,7 +36,7 @@ impl<'a> Published<'a> {
         }
     }
 
-    /// Evaluates one vault, takes its result in, and counts it.
+    /// Evaluates one vault, adds its result and counts it.
     pub fn step(&mut self, vault: &Vault, facts: &mut RunFacts) -> Result<(), StoreError> {
         let (mut outcome, now) = (evaluate(&vault.input), self.run.computed_at);
         if vault.stands_out {
@@ -78,7 +77,7 @@ impl<'a> Published<'a> {
         Ok(())
     }
 
-    /// Takes in a vault that is new while no run is published: it is there, without a score, and nothing of it was judged.
+    /// Adds a new vault while no run is published: its row has no score.
     pub fn unjudged(&mut self, row: VaultRow) -> Result<(), StoreError> {
         let input = VaultInput::new(decode_enum("vault.asset_mode", &row.asset_mode)?);
         let outcome = evaluate(&input);
@@ -95,7 +94,7 @@ impl<'a> Published<'a> {
         after: &Publication,
         changed: bool,
     ) -> Result<ScoreRow, StoreError> {
-        // The run id is left open: see the column's comment.
+        // The run id is left empty; see the column's comment.
         let provenance =
             ScoreProvenance::new("", &vault.input, outcome, after.dwell(self.run.computed_at.0), &vault.observations);
         let provenance = document(&PublishedProvenance { provenance, missing: outcome.missing() })?;
@@ -120,7 +119,7 @@ impl<'a> Published<'a> {
         })
     }
 
-    /// Writes the chunk and answers its published changes.
+    /// Writes the chunk and returns its published changes.
     pub async fn write(self, tx: &mut Tx<'_>) -> Result<Vec<VaultChange>, StoreError> {
         scores::write_scores(tx, self.run, &self.rows).await?;
         scores::confirm_scores(tx, self.run, &self.confirmed).await?;
@@ -129,7 +128,7 @@ impl<'a> Published<'a> {
     }
 }
 
-/// The state the previous run left in the vault's row.
+/// The published state that the previous run left in the vault's row.
 fn publication(row: &VaultRow) -> Publication {
     let score = |stored: Option<i32>| stored.and_then(MilliPoints::new);
     let clock = |above: Option<bool>, since: Option<At>| Some(BoundaryClock { above: above?, since: since?.0 });

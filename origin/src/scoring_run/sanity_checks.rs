@@ -1,10 +1,10 @@
-//! The guard before publication: a run that cannot be right leaves nothing behind, and the last good one stays what is served.
+//! The sanity checks before publication: an implausible run is rolled back, and the last published scores stay in force.
 //!
-//! Every run goes through [`attempt`], inside the transaction that brought the facts. The facts stay either way. While something is
-//! held back, every run is one over everything: only that can be good as a whole, and nothing slips past in pieces.
+//! Every run goes through [`attempt`], inside the transaction that stored the facts. The facts are kept in either case. While a run is
+//! held back, every further run covers everything, so that the change cannot be published in parts.
 //!
-//! While an operator says `degraded` or `fail_closed` there is nothing to judge: no run is made, so no score moves, and nobody is told
-//! of one.
+//! In the modes `degraded` and `fail_closed`, which an operator sets, no run is made: no score changes and no event is
+//! published.
 
 use super::{Run, Scope, evaluate, keep_facts, score_assets};
 use crate::fail_safe;
@@ -17,32 +17,32 @@ use rds_shared::scoring::run::{RunFacts, Withheld};
 use rds_shared::wire::Timestamp;
 use sqlx::Acquire;
 
-/// What a run is about.
+/// The assets and vaults that a run covers.
 #[derive(Debug)]
 pub enum Over {
     /// Every asset and vault.
     All,
-    /// The vaults that depend on what was touched.
+    /// The vaults that depend on changed facts.
     Touched {
-        /// What it was.
+        /// The changed facts.
         touched: Touched,
-        /// Whether assets may score differently.
+        /// Whether scores of assets may change.
         assets: bool,
     },
 }
 
-/// Who answers for the facts that a run goes by.
+/// Where the facts of a run come from, which decides whether the share of changed tiers is limited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trust {
-    /// Nobody: whatever comes from feeds.
-    Judged,
-    /// An operator who loads a whole data set: it may move as many tiers as it does.
-    VerifiedHead,
+    /// Feeds: a run that moves too many tiers is held back.
+    Feeds,
+    /// An operator's import of a whole data set, which may move any number of tiers.
+    Operator,
 }
 
-/// Scores what `over` says as of `now`; what changes belongs to data version `version`. A run that is held back says why.
+/// Scores `over` as of `now`, with data version `version`. If the run is held back, the result gives the reason.
 ///
-/// The caller holds the writers' turn.
+/// The caller holds the writers' lock.
 pub async fn attempt(
     tx: &mut Tx<'_>,
     now: Timestamp,
@@ -58,16 +58,16 @@ pub async fn attempt(
     if standing.mode != FailSafeMode::Normal {
         return stood_still(tx, now, version, standing.mode, touched).await;
     }
-    // Of a part nobody can say that everything in it is too old.
+    // A partial run cannot tell whether all inputs are outdated.
     let judges_age = matches!(over, Over::All);
     let is_suspected = standing.held.is_some_and(|held| held != Withheld::StaleInputs);
-    let over = if is_suspected && trust == Trust::Judged { Over::All } else { over };
+    let over = if is_suspected && trust == Trust::Feeds { Over::All } else { over };
     let is_whole = matches!(over, Over::All);
 
     let mut inner = tx.begin().await?;
     let mut facts = RunFacts { published: scores::published_tiers(&mut inner).await?, ..RunFacts::default() };
     let run = scored(&mut inner, now, version, over, &mut facts).await?;
-    // A run takes a while, and an operator who closes does not wait for it; from here on one waits for the commit.
+    // A run takes a while, and an operator may change the mode meanwhile. From here to the commit the mode is locked.
     let said = table::hold(&mut inner).await?.mode;
     if said != FailSafeMode::Normal {
         inner.rollback().await?;
@@ -76,7 +76,7 @@ pub async fn attempt(
     if !judges_age {
         facts.stale_inputs = 0;
     }
-    let may_move = trust == Trust::VerifiedHead || (is_whole && standing.accepted);
+    let may_move = trust == Trust::Operator || (is_whole && standing.accepted);
     match facts.withheld(may_move || run.is_new_methodology) {
         None => {
             inner.commit().await?;
@@ -96,7 +96,7 @@ pub async fn attempt(
     }
 }
 
-/// No run is made, because an operator said `mode`.
+/// Keeps the facts without a run, because an operator set `mode`.
 async fn stood_still(
     tx: &mut Tx<'_>,
     now: Timestamp,
@@ -108,7 +108,7 @@ async fn stood_still(
     Ok(Run { kept, withheld: Some("operator"), ..Run::default() })
 }
 
-/// What was touched shows, though no score of it moves. Of how many vaults that is.
+/// Publishes the changed facts without changing a score. Returns the number of vaults.
 async fn keep_touched(
     tx: &mut Tx<'_>,
     now: Timestamp,

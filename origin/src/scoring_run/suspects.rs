@@ -1,12 +1,12 @@
-//! The vaults that a run is held back for, so that the log can name them: the first few of each kind, and how many more.
+//! The vaults because of which a run is held back, for the log: the first few of each kind, and the number of others.
 
 use rds_shared::scoring::run::{RunFacts, Withheld};
 use std::fmt;
 
-/// Names of a kind that are kept. A log line stays a line, however many vaults a run would move.
+/// Vaults named per kind, so that a log line stays short.
 const NAMED: usize = 10;
 
-/// The vaults that speak against a run.
+/// The vaults that failed a sanity check, by kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Suspects {
     non_finite: Few,
@@ -15,7 +15,7 @@ pub struct Suspects {
 }
 
 impl Suspects {
-    /// Notes the vault `id` for whatever it added to the facts of its run.
+    /// Adds the vault `id` to each kind whose count it increased since `before`.
     pub fn note(&mut self, id: &str, before: &RunFacts, after: &RunFacts) {
         for (few, is_so) in [
             (&mut self.non_finite, after.non_finite_inputs > before.non_finite_inputs),
@@ -28,7 +28,7 @@ impl Suspects {
         }
     }
 
-    /// Those of one reason; none where the reason is about all of them.
+    /// The vaults for one reason; none if the reason concerns all vaults.
     pub fn of(&self, reason: Withheld) -> &Few {
         const NONE: &Few = &Few { named: Vec::new(), more: 0 };
         match reason {
@@ -40,7 +40,7 @@ impl Suspects {
     }
 }
 
-/// The first few ids, and how many there are beside them.
+/// The first few ids, and the number of others.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Few {
     named: Vec<String>,
@@ -57,7 +57,7 @@ impl Few {
 }
 
 impl fmt::Display for Few {
-    /// `a, b and 3 more`; `all` where nobody stands out.
+    /// Formats as `a, b and 3 more`; `all` if no vault is named.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.named.as_slice(), self.more) {
             ([], _) => f.write_str("all"),

@@ -8,7 +8,7 @@
 //! - A parameter that a route does not have reaches neither a cache key nor the origin; the edge reports its name to the caller (`unknown.rs`,
 //!   `e2e/ignored.test.mjs`).
 //! - An inclusive upper bound in whole milliseconds covers its whole millisecond (`kinds::Until`), because instants are stored in microseconds
-//!   (`tests/it/shown_instants.rs`).
+//!   (`tests/it/http/shown_instants.rs`).
 
 pub mod bounds;
 pub mod deprecation;

@@ -1,0 +1,127 @@
+//! The service with a graph, a key that signs, and an organisation that has portfolios checked.
+
+use crate::support::db::TestDb;
+use crate::graph::world::{self, batches};
+use crate::keys::operators::options;
+use crate::support::testapp::{Reply, TestApp, TestOptions, signed_as};
+use axum::http::StatusCode;
+use rds_origin::decisions::registry::{self, Changed};
+use rds_origin::graph::follow;
+use rds_origin::keys;
+use rds_shared::access::{Plan, Principal};
+use rds_shared::graph::evidence::Evidence;
+use rds_shared::graph::verification::Verification;
+use rds_shared::model::content_hash::ContentHash;
+use rds_shared::model::ids::{Address, Namespace};
+use rds_shared::wire::Timestamp;
+use serde_json::{Value, json};
+
+/// What the service signs with, and where its signatures lead.
+pub const SECRET: &str = "1111111111111111111111111111111111111111111111111111111111111111";
+pub const SIGNER: &str = "0x19e7e376e7c213b7e7e7e46cc70a5dd086daff2a";
+/// The same of another process.
+pub const OTHER_SECRET: &str = "2222222222222222222222222222222222222222222222222222222222222222";
+pub const OTHER_SIGNER: &str = "0x1563915e194d8cfba1943570603f7606a3115508";
+
+/// The world.
+pub struct World {
+    /// The service.
+    pub test: TestApp,
+    /// The organisation's key.
+    pub key: Principal,
+}
+
+impl World {
+    /// A market with a built graph, and a registry that knows the service's key.
+    pub async fn new() -> Self {
+        let test = TestApp::with(signing_with(SECRET)).await;
+        for batch in batches() {
+            test.ingest(&batch).await;
+        }
+        graph_world::build(&test).await;
+        activate(&test, "first", SIGNER).await;
+        let key = minted(&test, "Acme").await;
+        World { test, key }
+    }
+
+    /// Another process over the same database, with another key or none.
+    pub async fn another_process(&self, options: TestOptions) -> Self {
+        let test = TestApp::over(TestDb::guest(&self.test.facts).await, options).await;
+        follow::refresh(&test.app).await.unwrap();
+        World { test, key: self.key.clone() }
+    }
+
+    /// A check, whatever comes of it.
+    pub async fn ask(&self, body: &Value) -> Reply {
+        self.ask_as(&self.key, body).await
+    }
+
+    /// The same of another caller.
+    pub async fn ask_as(&self, caller: &Principal, body: &Value) -> Reply {
+        self.test.ask(signed_as(&caller.to_json(), "POST", "/v1/graph/check", &body.to_string())).await
+    }
+
+    /// A check that must succeed; its `data`.
+    pub async fn check(&self, body: &Value) -> Value {
+        let reply = self.ask(body).await;
+        assert_eq!(reply.status, StatusCode::OK, "{}", reply.text());
+        assert_eq!(reply.header("cache-control"), Some("no-store"));
+        reply.json()["data"].clone()
+    }
+
+    /// The decision of a check of this name.
+    pub async fn issued(&self, name: &str) -> Value {
+        self.check(&portfolio(name, true)).await["decision"].clone()
+    }
+
+    /// What the edge is told about a decision.
+    pub async fn evidence(&self, id: &str) -> Reply {
+        self.test.get(&format!("/v1/graph/decision/{id}/verify")).await
+    }
+
+    /// What follows from that.
+    pub async fn verified(&self, id: &str) -> Verification {
+        let reply = self.evidence(id).await;
+        Evidence::parse(&reply.body).unwrap().verify(ContentHash::parse(id).unwrap())
+    }
+
+    /// Moves the service's clock.
+    pub fn advance(&self, seconds: i64) {
+        assert!(self.test.app.clock.advance(seconds));
+    }
+
+    /// What the service's clock shows.
+    pub fn now(&self) -> Timestamp {
+        self.test.app.clock.now()
+    }
+}
+
+/// A service that offers the graph and signs with this key.
+pub fn signing_with(secret: &'static str) -> TestOptions {
+    TestOptions { env: vec![("RDS_GRAPH", "1"), ("RDS_SIGNING_KEY", secret)], ..TestOptions::default() }
+}
+
+/// A thousand dollars in the market's first vault, under this name.
+pub fn portfolio(name: &str, issue: bool) -> Value {
+    json!({
+        "portfolioRef": name,
+        "positions": [{ "vaultKey": graph_world::key(0), "amountUsd": 1000 }],
+        "limits": { "maxSharePerCurator": 1 },
+        "issue": issue,
+    })
+}
+
+/// Lets a key sign, from long ago on.
+pub async fn activate(test: &TestApp, name: &str, address: &str) {
+    let address = Address::parse(Namespace::Evm, address).unwrap();
+    let changed = registry::activate(&test.app.db, name, &address, Timestamp::from_seconds(0)).await.unwrap();
+    assert!(matches!(changed, Changed::Done(_)), "{changed:?}");
+}
+
+/// A key of an organisation that is in the database.
+pub async fn minted(test: &TestApp, org: &str) -> Principal {
+    let plan = Plan::Decisioning;
+    let minted = keys::mint(&test.app.db, &test.app.clock, &options(org, plan)).await.unwrap();
+    let org_id = sqlx::query_scalar("select id from organisation where name = $1").bind(org);
+    Principal::Key { id: minted.id, org_id: org_id.fetch_one(&test.app.db.pool).await.unwrap(), plan }
+}

@@ -1,0 +1,13 @@
+//! Facts coming in: batches, importers, data sets and the simulation.
+
+pub mod batches;
+pub mod faults;
+pub mod import;
+pub mod mappings;
+pub mod market;
+pub mod publication;
+pub mod real_data;
+pub mod restored;
+pub mod sets;
+pub mod simulate;
+pub mod simulate_markets;

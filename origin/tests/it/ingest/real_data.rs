@@ -1,0 +1,129 @@
+//! The real data sets: what they become, with nothing invented.
+
+use crate::support::db::TestDb;
+use crate::ingest::market::{FACTS, PUBLISHED, dump};
+use crate::ingest::sets::{clock, count, import};
+use rds_origin::security::auto_publish;
+use std::path::{Path, PathBuf};
+
+/// The real data lies beside the repository where there is any, or where `RDS_DATA` says; a clone alone does not have it.
+pub fn real_data() -> Option<PathBuf> {
+    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data");
+    let dir = std::env::var_os("RDS_DATA").map_or_else(beside, PathBuf::from);
+    let found = dir.join("vaults.jsonl.gz").exists();
+    if !found {
+        println!("not run: {} holds no data sets", dir.display());
+    }
+    found.then_some(dir)
+}
+
+#[tokio::test]
+async fn the_real_vaults_come_out_with_nothing_invented() {
+    let Some(dir) = real_data() else { return };
+    let test = TestDb::new().await;
+    let report = import(&test, &dir, None).await.unwrap();
+
+    assert_eq!((report.ingest.vaults_scored, report.ingest.score_changes), (9_696, 803));
+    assert_eq!(count(&test, "SELECT count(DISTINCT chain_id) FROM vault WHERE is_active").await, 19);
+    assert_eq!(count(&test, "SELECT count(*) FROM vault WHERE is_active").await, 6_238);
+    // Answers of reviewers and exposures that rules derive have no importer yet.
+    let has_no_importer = |file: &&String| file.contains("evidence") || file.starts_with("vault_exposures");
+    let not_used: Vec<&String> = report.not_used.iter().filter(|file| !has_no_importer(file)).collect();
+    assert!(not_used.is_empty(), "{not_used:?}");
+    // Daily prices of 1 100 vaults, three in four of which no list with figures has.
+    let priced = "FROM vault_snapshot WHERE price_per_share IS NOT NULL";
+    assert_eq!(count(&test, &format!("SELECT count(*) {priced}")).await, 116_097);
+    assert_eq!(count(&test, "SELECT count(*) FROM vault WHERE source = 'yearn-ydaemon'").await, 873);
+    let wound_up = "SELECT count(*) FROM vault WHERE source = 'web3-ethereum-defi' AND NOT is_active";
+    assert_eq!(count(&test, wound_up).await, 39);
+    // 29 pools and 18 spokes, six of which draw from one hub only.
+    assert_eq!(count(&test, "SELECT count(*) FROM market_key").await, 47);
+    assert_eq!(count(&test, "SELECT count(*) FROM market WHERE shape = 'spoke' AND hub_address IS NOT NULL").await, 6);
+    assert_eq!(count(&test, "SELECT count(*) FROM market_reserve").await, 486);
+    assert_eq!(count(&test, "SELECT count(*) FROM oracle_feed").await, 1_808);
+    assert_eq!(count(&test, "SELECT count(*) FROM hub_asset").await, 48);
+    // 161 multisigs and 25 contracts that delay; 252 routes.
+    assert_eq!(count(&test, "SELECT count(*) FROM mapping WHERE mapping_type = 'signer_set'").await, 186);
+    assert_eq!(count(&test, "SELECT count(*) FROM mapping WHERE mapping_type = 'bridge'").await, 252);
+
+    let invented = [
+        "SELECT count(*) FROM vault WHERE curator_id IS NOT NULL OR signers IS NOT NULL OR timelock_seconds IS NOT NULL \
+         OR deployed_at IS NOT NULL OR exit <> 'unknown' OR source_code <> 'unknown'",
+        "SELECT count(*) FROM vault_state WHERE base_apr IS NOT NULL OR utilization IS NOT NULL OR borrow_apr IS NOT NULL \
+         OR deposit_status <> 'unknown' OR withdraw_status <> 'unknown' OR borrow_status <> 'unknown'",
+        "SELECT count(*) FROM exposure WHERE status <> 'unavailable'",
+        "SELECT count(*) FROM protocol WHERE tvl_usd IS NOT NULL OR newest_audit_at IS NOT NULL OR audits > 1",
+        "SELECT count(*) FROM vault_snapshot WHERE tvl_usd IS NOT NULL AND observed_at < '2025-11-01'",
+        "SELECT count(*) FROM asset_score WHERE score IS NOT NULL",
+        "SELECT count(*) FROM vault_strategy WHERE apr IS NOT NULL OR apy IS NOT NULL OR share IS NOT NULL OR performance_fee IS NOT NULL",
+        "SELECT count(*) FROM holder_snapshot",
+        "SELECT count(*) FROM market_reserve WHERE fee_rate IS NOT NULL OR deposit_capacity_usd IS NOT NULL \
+         OR borrow_status <> 'unknown' OR deposit_status <> 'unknown'",
+        "SELECT count(*) FROM market_state",
+        "SELECT count(*) FROM mapping WHERE signers->>'delay_seconds' IS NOT NULL",
+        "SELECT count(*) FROM mapping WHERE signers->>'form' <> 'multisig' AND (signers->>'threshold' IS NOT NULL OR signers->>'owners' IS NOT NULL)",
+        "SELECT count(*) FROM mapping WHERE mapping_type IN ('oracle_vendor', 'operator_cluster')",
+        "SELECT count(*) FROM oracle_feed WHERE heartbeat_seconds IS NOT NULL OR last_update_at IS NOT NULL OR last_answer IS NOT NULL",
+    ];
+    for sql in invented {
+        assert_eq!(count(&test, sql).await, 0, "{sql}");
+    }
+}
+
+#[tokio::test]
+async fn the_real_incidents_are_registry_rows_and_cases_and_what_is_doubtful_stays_so() {
+    let Some(dir) = real_data() else { return };
+    let test = TestDb::new().await;
+    let report = import(&test, &dir, None).await.unwrap();
+    let file = report.files.iter().find(|file| file.file == "incidents.jsonl").unwrap();
+    assert_eq!((file.rows, file.skipped.values().sum::<u64>()), (856, 1), "one row tells another's event again");
+    assert_eq!(count(&test, "SELECT count(*) FROM security_event").await, 855);
+    let published = "SELECT count(*) FROM security_event WHERE state = 'published' AND published_by = 'auto'";
+    assert_eq!(count(&test, published).await, 50, "a pass");
+
+    let listed = "FROM loss_case WHERE is_active AND loss_usd > 0 AND contamination IS NULL";
+    assert_eq!(count(&test, &format!("SELECT count(*) {listed}")).await, 652);
+    assert_eq!(count(&test, &format!("SELECT sum(loss_usd * 100)::bigint {listed}")).await, 509_074_746_726);
+    for (severity, cases) in [("low", 505), ("medium", 102), ("high", 31), ("critical", 14)] {
+        assert_eq!(
+            count(&test, &format!("SELECT count(*) {listed} AND severity = '{severity}'")).await,
+            cases,
+            "{severity}"
+        );
+    }
+    for (basis, cases) in [("doubtful", 3), ("not_stated", 200), ("partial", 8), ("unit_assumed", 79)] {
+        let sql = format!("SELECT count(*) FROM loss_case WHERE loss_basis = '{basis}'");
+        assert_eq!(count(&test, &sql).await, cases, "{basis}");
+    }
+    let certain = "SELECT count(*) FROM loss_case l JOIN security_event s ON s.source = l.security_source AND s.source_id = l.security_source_id \
+                   WHERE l.loss_basis IN ('doubtful', 'not_stated') AND s.loss_usd IS NOT NULL";
+    assert_eq!(count(&test, certain).await, 0);
+    let told_once = "SELECT count(*) FROM event WHERE event_type = 'SecurityEvent' AND title IN (SELECT title FROM event WHERE event_type = 'Incident')";
+    assert_eq!(count(&test, told_once).await, 0);
+
+    while auto_publish::run(&test.db, &clock()).await.unwrap().waiting > 0 {}
+    let touching = "SELECT count(*) FROM security_event WHERE affects_tracked_universe AND state = 'published' AND promoted_event_id IS NOT NULL";
+    assert_eq!(
+        count(&test, touching).await,
+        count(&test, "SELECT count(*) FROM security_event WHERE affects_tracked_universe").await
+    );
+    // Of six that touch something tracked, three are incidents of a vault and three become events of the registry's own.
+    let figures = [
+        count(&test, "SELECT count(*) FROM security_event WHERE affects_tracked_universe").await,
+        count(&test, "SELECT count(*) FROM security_event WHERE state = 'published'").await,
+        count(&test, "SELECT count(*) FROM event WHERE event_type = 'SecurityEvent'").await,
+        count(&test, "SELECT count(*) FROM event WHERE event_type = 'Incident' AND promoted_at IS NOT NULL").await,
+    ];
+    assert_eq!(figures, [6, 652, 3, 3]);
+}
+
+#[tokio::test]
+async fn importing_the_real_data_again_changes_not_a_byte() {
+    let Some(dir) = real_data() else { return };
+    let test = TestDb::new().await;
+    import(&test, &dir, None).await.unwrap();
+    let before = dump(&test, &[&FACTS[..], &PUBLISHED[..]].concat()).await;
+    let again = import(&test, &dir, None).await.unwrap();
+    assert_eq!((again.ingest.changed.len(), again.ingest.score_run_id), (0, None));
+    assert!(dump(&test, &[&FACTS[..], &PUBLISHED[..]].concat()).await == before);
+}

@@ -1,0 +1,89 @@
+//! A database that is put back to an earlier state behind a running process: from then on nothing of what is gone is served.
+
+use crate::support::market;
+use crate::support::streaming::{draw, eventually};
+use crate::http::tags::{newest, raised};
+use crate::support::testapp::TestApp;
+use rds_origin::catalog::refresh;
+use rds_origin::fail_safe;
+use rds_origin::store::push::journal::{self, Cause};
+use rds_shared::model::health::FailSafeMode;
+use rds_shared::route::Tag;
+use serde_json::{Value, json};
+use sqlx::{Connection, PgConnection};
+
+const VAULT: usize = 0;
+
+/// The vault's state at a minute after the market's own, with so many dollars in it.
+fn state(minute: u32, tvl: f64) -> String {
+    market::VAULTS[VAULT].state(&format!("2026-11-20T23:{minute}:00Z"), json!({ "tvl_usd": tvl }))
+}
+
+/// What the list and the vault's page say that is in it, and its latest readings.
+async fn shown(test: &TestApp) -> (f64, f64, Vec<f64>) {
+    let id = market::VAULTS[VAULT].id();
+    let list = test.json("/v1/vaults?limit=100").await;
+    let row = list["data"].as_array().unwrap().iter().find(|row| row["id"] == json!(id)).unwrap().clone();
+    let page = test.json(&format!("/v1/vaults/{id}?points=2000")).await;
+    let tvl = |value: &Value| value["tvl_usd"].as_f64().unwrap();
+    let readings = page["data"]["snapshots"].as_array().unwrap().iter().map(tvl).collect();
+    (tvl(&row), tvl(&page["data"]["vault"]), readings)
+}
+
+/// A look at the database, once connections are made anew.
+async fn refreshed(test: &TestApp) {
+    eventually("the database is read again", async || refresh::refresh(&test.app).await.is_ok()).await;
+}
+
+#[tokio::test]
+async fn a_running_process_serves_what_the_restored_database_says() {
+    let test = TestApp::with_market().await;
+    let before = shown(&test).await;
+    let backup = test.facts.back_up().await;
+    refreshed(&test).await;
+    test.ingest(&state(51, 7e6)).await;
+    test.ingest(&state(52, 8e6)).await;
+    assert_eq!(shown(&test).await.0, 8e6);
+
+    backup.restore().await;
+    refreshed(&test).await;
+    assert_eq!(shown(&test).await, before);
+}
+
+#[tokio::test]
+async fn versions_that_are_given_again_are_not_taken_for_those_that_are_gone() {
+    let test = TestApp::with_market().await;
+    let backup = test.facts.back_up().await;
+    refreshed(&test).await;
+    let before = shown(&test).await;
+    test.ingest(&state(51, 7e6)).await;
+    assert_eq!(shown(&test).await.0, 7e6);
+    let lost = test.app.catalog.current().unwrap().version;
+
+    // Before this process looks, another writer has come as far as the lost past had.
+    backup.restore().await;
+    let mut other = PgConnection::connect(&test.facts.url).await.unwrap();
+    journal::step(&mut other, Cause::Told("a test"), test.app.clock.now(), draw()).await.unwrap().unwrap();
+    let elsewhere =
+        TestApp::over(crate::support::db::TestDb::guest(&test.facts).await, crate::support::testapp::TestOptions::default()).await;
+    elsewhere.ingest(&state(52, 9e6)).await;
+    assert!(elsewhere.app.catalog.current().unwrap().version > lost, "no version is given in two pasts");
+    refreshed(&test).await;
+    let (listed, page, readings) = shown(&test).await;
+    assert_eq!((listed, page), (9e6, 9e6));
+    assert_eq!(readings, [before.2, vec![9e6]].concat(), "and no reading of what is gone");
+}
+
+#[tokio::test]
+async fn a_step_over_lost_numbers_puts_every_copy_behind_and_says_the_mode_again() {
+    let test = TestApp::with_market().await;
+    fail_safe::say(&test.app.db, &test.app.clock, FailSafeMode::Degraded, "a test", "ada").await.unwrap();
+    let before = newest(&test).await;
+    let mut one = PgConnection::connect(&test.facts.url).await.unwrap();
+    journal::step(&mut one, Cause::Told("a test"), test.app.clock.now(), draw()).await.unwrap().unwrap();
+    let after = newest(&test).await;
+    assert_eq!(raised(&before, &after), Tag::ALL, "what the edge has seen of another past is older");
+    assert_eq!(after.fail_safe(), Some(FailSafeMode::Degraded));
+    assert_eq!(journal::step(&mut one, Cause::Moved, test.app.clock.now(), draw()).await.unwrap(), None);
+    assert_eq!(newest(&test).await, after, "and nothing without a step");
+}

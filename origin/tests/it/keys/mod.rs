@@ -1,0 +1,4 @@
+//! Keys and their changes.
+
+pub mod messages;
+pub mod operators;

@@ -1,0 +1,4 @@
+//! Markets and oracle feeds.
+
+pub mod oracles;
+pub mod routes;

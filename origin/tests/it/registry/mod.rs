@@ -1,0 +1,3 @@
+//! Chains, protocols and curators.
+
+pub mod routes;

@@ -1,0 +1,7 @@
+//! Research records, runs and the loss board.
+
+pub mod given;
+pub mod losses;
+pub mod routes;
+pub mod runs;
+pub mod world;

@@ -1,0 +1,63 @@
+//! The log of a run that is held back: which vaults it was, and no line that grows with the market.
+
+use crate::service::fail_safe::{demote, id, world};
+use serde_json::Value;
+use std::cell::RefCell;
+use std::io;
+use std::sync::Once;
+
+thread_local! {
+    /// What was logged on this thread, which a test has for itself.
+    static LOGGED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Writes to whoever is logging.
+struct Log;
+
+impl io::Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        LOGGED.with_borrow_mut(|logged| logged.extend_from_slice(bytes));
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Logs warnings, in this whole program: which of them a program wants at all is decided once for each place that logs.
+fn listen() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let form = tracing_subscriber::fmt().json().flatten_event(true).with_max_level(tracing::Level::WARN);
+        tracing::subscriber::set_global_default(form.with_writer(|| Log).finish()).unwrap();
+    });
+}
+
+/// The one line about a run that was held back, after so many vaults had an incident at once.
+async fn logged(vaults: usize) -> Value {
+    listen();
+    let test = world().await;
+    demote(&test, 1, vaults).await;
+    let text = LOGGED.with_borrow(|logged| String::from_utf8(logged.clone()).unwrap());
+    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let found: Vec<_> = lines.filter(|line| line["message"].as_str().unwrap().contains("held back")).collect();
+    assert_eq!(found.len(), 1, "{text}");
+    found[0].clone()
+}
+
+#[tokio::test]
+async fn the_log_names_the_vaults_that_a_run_is_held_back_for() {
+    let line = logged(5).await;
+    assert_eq!(line["reason"], "mass_move");
+    let mut ids: Vec<_> = (0..5).map(id).collect();
+    ids.sort();
+    assert_eq!(line["vaults"], ids.join(", "), "whom it would move, and nobody else");
+}
+
+#[tokio::test]
+async fn of_many_it_names_a_few_and_counts_the_rest() {
+    let line = logged(20).await;
+    let told = line["vaults"].as_str().unwrap();
+    assert!(told.ends_with(" and 10 more") && told.matches("harbor-").count() == 10, "{told}");
+}

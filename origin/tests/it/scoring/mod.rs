@@ -1,0 +1,4 @@
+//! Scores, their recomputation and runs that are held back.
+
+pub mod held_back;
+pub mod methodology;

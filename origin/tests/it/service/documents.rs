@@ -1,0 +1,102 @@
+//! The handbook names every variable and command, and every path that a document names exists.
+
+use clap::CommandFactory;
+use rds_origin::cli::Cli;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+const DEPLOY: &str = include_str!("../../../../docs/handbook/deploy.md");
+const COMMANDS: &str = include_str!("../../../../docs/handbook/commands.md");
+const OF_THE_ORIGIN: &str = include_str!("../../../src/config/reader.rs");
+const OF_THE_WORKER: &str = include_str!("../../../../edge/src/config.rs");
+const WRANGLER: &str = include_str!("../../../../wrangler.toml");
+
+/// Texts in quotes or backquotes that look like variables.
+fn variables(text: &str, quote: char) -> BTreeSet<&str> {
+    text.split(quote)
+        .filter(|word| word.len() > 4 && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_'))
+        .collect()
+}
+
+#[test]
+fn the_handbook_names_every_variable_of_the_origin_and_no_other() {
+    let (known, named) = (variables(OF_THE_ORIGIN, '"'), variables(DEPLOY, '`'));
+    assert!(known.len() > 15, "{known:?}");
+    assert_eq!(known.difference(&named).collect::<Vec<_>>(), Vec::<&&str>::new(), "not named");
+    let mut ours = named.iter().filter(|name| name.starts_with("RDS_"));
+    assert_eq!(ours.find(|name| !known.contains(**name)), None, "named, and nobody reads it");
+}
+
+#[test]
+fn the_handbook_names_every_variable_of_the_worker_and_wrangler_sets_no_other() {
+    let known: BTreeSet<&str> =
+        OF_THE_WORKER.lines().filter_map(|line| line.strip_prefix("//! | `")?.split('`').next()).collect();
+    assert!(known.len() > 8, "{known:?}");
+    for name in &known {
+        assert!(DEPLOY.contains(name), "{name} is not named");
+    }
+    let vars = WRANGLER.split("[vars]").nth(1).and_then(|text| text.split("\n[[").next()).unwrap();
+    for line in vars.lines().filter(|line| line.contains(" = ") && !line.starts_with('#')) {
+        let name = line.split(" = ").next().unwrap();
+        assert!(known.contains(name), "{name}");
+    }
+}
+
+#[test]
+fn the_handbook_names_every_command() {
+    for verb in Cli::command().get_subcommands() {
+        let name = verb.get_name();
+        let named = COMMANDS.contains(&format!("`{name} ")) || COMMANDS.contains(&format!("`{name}`"));
+        assert!(named, "{name}");
+        let rows = COMMANDS.lines().filter(|line| line.starts_with('|') && line.contains(&format!("`{name} ")));
+        let rows: String = rows.collect();
+        for under in verb.get_subcommands().map(|under| under.get_name()) {
+            assert!(rows.contains(under), "{name} {under}");
+        }
+    }
+}
+
+/// Paths of the repository that a text names in backquotes: they begin with one of its folders.
+fn paths(text: &str) -> BTreeSet<&str> {
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let quoted = text.split('`').skip(1).step_by(2).flat_map(str::split_whitespace);
+    let plain = |word: &&str| word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte));
+    let ours = |word: &&str| {
+        word.split_once('/').is_some_and(|(folder, _)| !folder.is_empty() && repository.join(folder).is_dir())
+    };
+    // What a build leaves is there once it was built, and reasons for a break are there while one is under way.
+    let made = |word: &&str| word.starts_with("target/") || word.ends_with("/build") || *word == "openapi/breaks.json";
+    quoted.filter(|word| plain(word) && ours(word) && !word.starts_with('.') && !made(word)).collect()
+}
+
+/// Files that a text links to, relative to its own folder.
+fn links(text: &str) -> impl Iterator<Item = &str> {
+    let targets = text.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next());
+    targets.filter(|target| !target.is_empty() && !target.contains("://"))
+}
+
+#[test]
+fn every_path_that_a_document_names_is_there() {
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    for (file, least) in [
+        ("README.md", 8),
+        ("ARCHITECTURE.md", 20),
+        ("CONTRIBUTING.md", 8),
+        ("origin/OPERATING.md", 1),
+        ("docs/handbook/tour.md", 2),
+        ("docs/handbook/deploy.md", 2),
+        ("docs/handbook/commands.md", 1),
+    ] {
+        let text = std::fs::read_to_string(repository.join(file)).unwrap();
+        let text = text.split("```").step_by(2).collect::<String>();
+        let named = paths(&text);
+        assert!(named.len() + links(&text).count() >= least, "{file}: {named:?}");
+        let missing: Vec<_> = named.iter().filter(|path| !repository.join(path).exists()).collect();
+        assert!(missing.is_empty(), "{file}: {missing:?}");
+        let folder = repository.join(file);
+        let broken: Vec<_> = links(&text).filter(|link| !folder.parent().unwrap().join(link).exists()).collect();
+        assert!(broken.is_empty(), "{file}: {broken:?}");
+    }
+    assert_eq!(paths("`shared/src/no.rs` `a/b`").len(), 1);
+    assert_eq!(links("[x](../no.md#y) [z](https://a.example) [w](#here)").collect::<Vec<_>>(), ["../no.md"]);
+}

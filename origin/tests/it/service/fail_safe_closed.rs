@@ -1,0 +1,165 @@
+//! Closed: no score of the present leaves, by whichever listener, and what was held back is told when an operator opens.
+
+use crate::baskets::world::{self, MEMBERS, rebalanced};
+use crate::ingest::market::start;
+use crate::service::fail_safe::{demote, id, market, mode, refresh, run, say, served, word, world};
+use crate::support::receiver::{Manner, Receiver};
+use crate::support::testapp::TestApp;
+use crate::webhooks::world;
+use axum::http::StatusCode;
+use rds_origin::baskets::Refreshed;
+use rds_origin::fail_safe::Said;
+use rds_origin::scoring_run;
+use rds_shared::model::health::FailSafeMode::{Degraded, FailClosed, Normal};
+use rds_shared::rules::baskets::refresh::Trigger;
+use rds_shared::scoring::run::Withheld;
+use serde_json::{Value, json};
+
+/// The ratings that the feed tells of.
+async fn ratings(test: &TestApp) -> Vec<Value> {
+    test.json("/v1/events?eventType=RatingChange").await["data"].as_array().unwrap().clone()
+}
+
+/// What the journal holds for streams and webhooks, of one family.
+async fn captured(test: &TestApp, family: &str) -> i64 {
+    let sql = "select count(*) from push_operation where family = $1";
+    sqlx::query_scalar(sql).bind(family).fetch_one(&test.app.db.pool).await.unwrap()
+}
+
+async fn runs(test: &TestApp) -> i64 {
+    let sql = "select count(*) from score_run where mode = 'normal'";
+    sqlx::query_scalar(sql).fetch_one(&test.app.db.pool).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_rating_that_moves_meanwhile_is_told_by_no_door_and_by_all_of_them_afterwards() {
+    let subscribers = webhooks_world::World::new().await;
+    let test = &subscribers.test;
+    test.app.clock.set(start());
+    test.ingest(&market()).await;
+    let receiver = Receiver::new(Manner::status(200)).await;
+    subscribers.subscribe_to(&receiver.url(), &["rating.changed"]).await;
+    let delivered = async || {
+        subscribers.number().await;
+        subscribers.fan_out().await;
+        subscribers.deliver().await
+    };
+    delivered().await;
+
+    say(test, FailClosed).await;
+    let before = runs(test).await;
+    let told = demote(test, 1, 2).await;
+    assert_eq!((&told["scores_withheld"], &told["score_changes"]), (&json!("operator"), &json!(0)));
+    assert_eq!(told["changed"]["incident_link"], 2, "the facts come in");
+    assert_eq!(run(test).await.withheld, Some("operator"));
+    let due = scoring_run::run_due(&test.app.db, &test.app.clock, 1).await.unwrap();
+    assert_eq!((due, runs(test).await), (None, before), "nor is one made by itself");
+    assert_eq!((ratings(test).await, captured(test, "rating.changed").await), (vec![], 0));
+    assert_eq!((delivered().await, receiver.seen().len()), (0, 0));
+
+    say(test, Normal).await;
+    assert_eq!(served(test).await, (2, None), "the mode ends with the run that moves them");
+    assert_eq!((ratings(test).await.len(), captured(test, "rating.changed").await), (2, 2));
+    assert_eq!((delivered().await, receiver.seen().len()), (2, 2), "nothing is lost");
+}
+
+#[tokio::test]
+async fn what_was_told_before_stays_told() {
+    let test = world().await;
+    demote(&test, 1, 1).await;
+    let before = ratings(&test).await;
+    assert_eq!(before.len(), 1);
+    say(&test, FailClosed).await;
+    assert_eq!(ratings(&test).await, before);
+    assert_eq!(test.get(&format!("/v1/vaults/{}", id(0))).await.status, StatusCode::SERVICE_UNAVAILABLE);
+}
+
+#[tokio::test]
+async fn it_is_opened_with_scores_made_for_that_and_never_onto_those_that_were_closed() {
+    let test = world().await;
+    say(&test, FailClosed).await;
+    // More than a fifth: whoever opens has looked at it.
+    demote(&test, 1, 7).await;
+    let Said::Holds(standing) = word(&test, Normal).await else { panic!("it stays closed") };
+    assert_eq!((standing.in_force(), standing.held, standing.accepted), (Normal, None, false));
+    assert_eq!(served(&test).await, (7, None), "in the very commit that opens");
+}
+
+#[tokio::test]
+async fn it_stays_closed_where_the_run_that_would_open_it_cannot_be_right() {
+    let test = world().await;
+    say(&test, FailClosed).await;
+    let spoil = async |debt: &str| {
+        sqlx::query("update vault_state set bad_debt_usd = $2::float8 where vault_id = $1")
+            .bind(id(3))
+            .bind(debt)
+            .execute(&test.app.db.pool)
+            .await
+            .unwrap()
+    };
+    spoil("NaN").await;
+    let before = runs(&test).await;
+    assert_eq!(word(&test, Normal).await, Said::StaysClosed(Withheld::NonFiniteInput));
+    assert_eq!((mode(&test).await, runs(&test).await), (FailClosed, before), "nothing of the attempt is left");
+    assert_eq!(test.get("/v1/vaults").await.code(), "FAIL_CLOSED");
+    assert_eq!(test.json("/v1/health").await["failSafe"]["reason"], "looked at it");
+    spoil("0").await;
+    say(&test, Normal).await;
+    assert_eq!(served(&test).await, (0, None));
+}
+
+#[tokio::test]
+async fn an_operator_may_open_onto_the_scores_from_before_by_saying_degraded() {
+    let test = world().await;
+    say(&test, FailClosed).await;
+    demote(&test, 1, 2).await;
+    say(&test, Degraded).await;
+    assert_eq!(served(&test).await, (0, Some("degraded".to_owned())));
+    say(&test, Normal).await;
+    assert_eq!(scoring_run::run_due(&test.app.db, &test.app.clock, 1_800).await.unwrap().unwrap().changes.len(), 2);
+}
+
+#[tokio::test]
+async fn whoever_closes_waits_for_no_run_and_one_that_is_under_way_publishes_nothing() {
+    let test = world().await;
+    // A run stands where it reads rewards, long after it has read the mode.
+    let mut blocker = test.app.db.pool.begin().await.unwrap();
+    sqlx::query("lock table reward in access exclusive mode").execute(&mut *blocker).await.unwrap();
+    let running = tokio::spawn({
+        let (db, clock) = (test.app.db.clone(), test.app.clock.clone());
+        async move { scoring_run::run_all(&db, &clock).await.unwrap() }
+    });
+    let waits = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+    while sqlx::query_scalar::<_, i64>(waits).fetch_one(&test.app.db.pool).await.unwrap() == 0 {
+        tokio::task::yield_now().await;
+    }
+    let before = runs(&test).await;
+    say(&test, FailClosed).await;
+    blocker.rollback().await.unwrap();
+    assert_eq!(running.await.unwrap().withheld, Some("operator"));
+    refresh(&test).await;
+    assert_eq!(runs(&test).await, before);
+}
+
+#[tokio::test]
+async fn baskets_of_the_present_are_closed_versions_stay_and_none_is_made() {
+    let world = baskets_world::World::begun().await;
+    let version = world.data("/version/dollars-v1").await;
+    world.pass(3600);
+    let (gone, _) = MEMBERS[0];
+    world.review(gone, 8.0).await;
+    say(&world.test, FailClosed).await;
+    for rest in ["", "?at=2026-11-21T00:00:00Z", "/changes"] {
+        let reply = world.get(rest).await;
+        assert_eq!((reply.status.as_u16(), reply.code()), (503, "FAIL_CLOSED".to_owned()), "{rest}");
+    }
+    assert_eq!(world.data("/version/dollars-v1").await, version, "it says what was published then");
+    let told = captured(&world.test, "basket.rebalanced").await;
+    assert_eq!(world.refresh().await, Refreshed::Closed);
+    assert_eq!((world.versions().await.len(), captured(&world.test, "basket.rebalanced").await), (1, told));
+    say(&world.test, Normal).await;
+    assert_eq!(world.refresh().await, rebalanced("dollars-v2", Trigger::ScoreDown));
+    assert_eq!(world.get("").await.status, StatusCode::OK);
+    say(&world.test, Degraded).await;
+    assert_eq!(world.get("").await.header("x-service-failsafe-mode"), Some("degraded"));
+}

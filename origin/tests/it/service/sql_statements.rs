@@ -1,0 +1,232 @@
+//! Every SQL statement of the origin is prepared against the migrated schema, so a wrong column, table or type fails here and not at a user's request.
+//!
+//! The statements are read from the source as string literals. `{NAME}` in a `format!` is replaced by the constant or the local literal of that name. This was
+//! chosen over sqlx's checked macros because a third of the statements share fragments, which the macros cannot take, and because the macros
+//! would check each statement again in every build.
+
+use crate::support::db::TestDb;
+use sqlx::Executor;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// Files whose remaining placeholders are built by functions, and the tests that run the statements they make.
+const BUILT: [(&str, &str); 6] = [
+    ("store/events/places.rs", "events::feed"),
+    ("store/ingest/facts.rs", "ingest::batches, with every kind of fact"),
+    ("store/push/journal/retention.rs", "push::journal_retention"),
+    ("store/research/samples.rs", "vaults::days_costs"),
+    ("store/vaults/days/mod.rs", "vaults::days"),
+    ("store/vaults/days/signals.rs", "vaults::days"),
+];
+
+/// The first word of a statement, after comments. A fragment begins with another word, or is part of a statement that is checked as a whole.
+const VERBS: [&str; 9] = ["SELECT ", "INSERT ", "UPDATE ", "DELETE ", "WITH ", "LOCK ", "LISTEN ", "TRUNCATE ", "DROP "];
+
+/// SQL keywords that are not also names of tables, columns or functions.
+const KEYWORDS: [&str; 15] = [
+    "select", "from", "where", "join", "insert", "into", "update", "delete", "returning", "values", "order", "group", "exists", "distinct",
+    "null",
+];
+
+/// The statement without the comments before it.
+fn without_comments(text: &str) -> &str {
+    let text = text.trim_start();
+    let behind = match text.split_at_checked(2) {
+        Some(("/*", rest)) => rest.split_once("*/").map(|(_, behind)| behind),
+        Some(("--", rest)) => rest.split_once('\n').map(|(_, behind)| behind),
+        _ => None,
+    };
+    behind.map_or(text, without_comments)
+}
+
+/// The keywords of a statement that are in lower case. Quoted texts are not checked.
+fn lower_case_keywords(sql: &str) -> BTreeSet<&str> {
+    let plain = without_comments(sql).split('\'').step_by(2);
+    let words = plain.flat_map(|part| part.split(|char: char| !char.is_alphanumeric() && char != '_'));
+    words.filter(|word| KEYWORDS.contains(word)).collect()
+}
+
+/// Whether this is a statement, with its verb in any case.
+fn is_statement(text: &str) -> bool {
+    let text = without_comments(text);
+    VERBS.iter().any(|verb| text.get(..verb.len()).is_some_and(|start| start.eq_ignore_ascii_case(verb)))
+}
+
+/// A string literal in a source file.
+struct Literal {
+    line: usize,
+    /// The source before it, back to the end of the previous statement.
+    before: String,
+    text: String,
+}
+
+impl Literal {
+    fn is_format(&self) -> bool {
+        self.before.trim_end().ends_with("format!(")
+    }
+
+    /// The name of the constant or variable that it is assigned to.
+    fn name(&self) -> Option<&str> {
+        let (name, _) = self.before.rsplit_once('=')?;
+        let name = name.split(": &").next()?.trim_end();
+        name.rsplit(|char: char| !char.is_alphanumeric() && char != '_').next().filter(|name| !name.is_empty())
+    }
+}
+
+/// The string literals of a source file, without those in comments and behind `#[cfg(test)]`.
+fn literals(source: &str) -> Vec<Literal> {
+    let source = source.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
+    let (mut found, mut line, mut before) = (Vec::new(), 1, String::new());
+    let mut chars = source.chars().peekable();
+    while let Some(char) = chars.next() {
+        match char {
+            '/' if chars.peek() == Some(&'/') => {
+                while chars.next_if(|char| *char != '\n').is_some() {}
+            }
+            '\'' => {
+                // A character such as '"', or a lifetime.
+                before.push(char);
+                let mut ahead = chars.clone();
+                if ahead.next() == Some('\\') || ahead.next() == Some('\'') {
+                    let is_escape = chars.next() == Some('\\');
+                    if is_escape {
+                        chars.next();
+                    }
+                    chars.find(|char| *char == '\'');
+                }
+            }
+            '"' => {
+                let (start, mut text) = (line, String::new());
+                while let Some(char) = chars.next().filter(|char| *char != '"') {
+                    line += usize::from(char == '\n');
+                    match (char, chars.peek()) {
+                        ('\\', Some('\n')) => {
+                            while chars.next_if(|char| char.is_whitespace()).inspect(|char| line += usize::from(*char == '\n')).is_some() {}
+                        }
+                        ('\\', Some(_)) => text.extend(chars.next().map(|char| if char == 'n' { '\n' } else { char })),
+                        _ => text.push(char),
+                    }
+                }
+                found.push(Literal { line: start, before: std::mem::take(&mut before), text });
+            }
+            '\n' => {
+                line += 1;
+                before.push(char);
+            }
+            ';' | '}' => before.clear(),
+            _ => before.push(char),
+        }
+    }
+    found
+}
+
+/// The placeholders of a format string, such as `COLUMNS` in `SELECT {COLUMNS}`.
+fn placeholders(text: &str) -> BTreeSet<String> {
+    let plain = text.replace("{{", "").replace("}}", "");
+    let inside = plain.split('{').skip(1).filter_map(|rest| rest.split_once('}'));
+    inside.map(|(name, _)| name.split(':').next().unwrap_or_default().to_owned()).collect()
+}
+
+/// Statements of one file with their lines, and the placeholders that no literal resolves.
+fn statements(file: &[Literal], elsewhere: &BTreeMap<String, String>) -> (Vec<(usize, String)>, BTreeSet<String>) {
+    let here: BTreeMap<&str, &str> =
+        file.iter().filter(|one| !one.is_format()).filter_map(|one| Some((one.name()?, one.text.as_str()))).collect();
+    let (mut whole, mut open) = (Vec::new(), BTreeSet::new());
+    for literal in file.iter().filter(|one| VERBS.iter().any(|verb| without_comments(&one.text).starts_with(verb))) {
+        let mut text = literal.text.clone();
+        if literal.is_format() {
+            // A fragment may have placeholders of its own.
+            for _ in 0..3 {
+                for name in placeholders(&text) {
+                    if let Some(value) = here.get(name.as_str()).copied().or(elsewhere.get(&name).map(String::as_str)) {
+                        text = text.replace(&format!("{{{name}}}"), value);
+                    }
+                }
+            }
+            let left = placeholders(&text);
+            if !left.is_empty() {
+                open.extend(left);
+                continue;
+            }
+            text = text.replace("{{", "{").replace("}}", "}");
+        }
+        whole.push((literal.line, text));
+    }
+    (whole, open)
+}
+
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        if entry.is_dir() {
+            sources(&entry, found);
+        } else if entry.extension().is_some_and(|kind| kind == "rs") {
+            found.push(entry);
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_statement_fits_the_migrated_schema() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut names = Vec::new();
+    sources(&root, &mut names);
+    names.sort();
+    let files: Vec<(String, Vec<Literal>)> = names
+        .iter()
+        .map(|name| {
+            let inside = name.strip_prefix(&root).unwrap().to_string_lossy().into_owned();
+            (inside, literals(&std::fs::read_to_string(name).unwrap()))
+        })
+        .collect();
+    let shared: BTreeMap<String, String> = files
+        .iter()
+        .flat_map(|(_, file)| file)
+        .filter(|one| !one.is_format() && one.before.contains("const "))
+        .filter_map(|one| Some((one.name()?.to_owned(), one.text.clone())))
+        .collect();
+
+    let test = TestDb::new().await;
+    let mut connection = test.db.pool.acquire().await.unwrap();
+    let (mut prepared, mut faults, mut built) = (0, Vec::new(), BTreeMap::new());
+    for (name, file) in &files {
+        let (whole, open) = statements(file, &shared);
+        for statement in file.iter().filter(|one| name.starts_with("store/") && is_statement(&one.text)) {
+            let lower = lower_case_keywords(&statement.text);
+            if !lower.is_empty() {
+                faults.push(format!("origin/src/{name}:{}: keywords in lower case: {lower:?}", statement.line));
+            }
+        }
+        for (line, sql) in whole {
+            match connection.prepare(&sql).await {
+                Ok(_) => prepared += 1,
+                Err(error) => faults.push(format!("origin/src/{name}:{line}: {error}\n    {sql}")),
+            }
+        }
+        if !open.is_empty() {
+            built.insert(name.as_str(), open);
+        }
+    }
+    assert!(faults.is_empty(), "{} of them:\n{}", faults.len(), faults.join("\n"));
+    assert!(prepared > 400, "{prepared}");
+    let known: BTreeSet<&str> = BUILT.iter().map(|(file, _)| *file).collect();
+    assert_eq!(built.keys().copied().collect::<BTreeSet<_>>(), known, "{built:?}");
+}
+
+#[test]
+fn a_keyword_in_lower_case_is_noticed() {
+    let sql = "\n  -- name\n  select a FROM t where b = 'from' AND c.values_at = 1";
+    assert!(is_statement(sql));
+    assert_eq!(lower_case_keywords(sql), BTreeSet::from(["select", "where"]));
+    assert!(!is_statement("the update was refused"));
+}
+
+#[test]
+fn a_literal_is_read_as_the_compiler_reads_it() {
+    let source = "const COLUMNS: &str = \"a, b\";\n// \"no\"\nlet q = '\"';\nlet sql = format!(\n  \"SELECT {COLUMNS} FROM t \\\n     WHERE \\\"x\\\" = 1\"\n);";
+    let file = literals(source);
+    assert_eq!(file.len(), 2);
+    assert_eq!((file[0].name(), file[0].text.as_str()), (Some("COLUMNS"), "a, b"));
+    let (whole, open) = statements(&file, &BTreeMap::new());
+    assert_eq!(whole, [(5, "SELECT a, b FROM t WHERE \"x\" = 1".to_owned())]);
+    assert!(open.is_empty());
+}

@@ -1,0 +1,13 @@
+//! Vaults: lists, details, changes, holders and days.
+
+pub mod batch;
+pub mod changes;
+pub mod changes_writers;
+pub mod days;
+pub mod days_costs;
+pub mod detail;
+pub mod holders;
+pub mod lists;
+pub mod portfolio;
+pub mod strategies;
+pub mod withheld_chains;

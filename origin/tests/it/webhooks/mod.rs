@@ -1,0 +1,10 @@
+//! Webhook subscriptions and deliveries.
+
+pub mod breaker;
+pub mod connection_pool;
+pub mod fanout;
+pub mod receivers;
+pub mod routes;
+pub mod schedule;
+pub mod upkeep;
+pub mod world;

@@ -1,0 +1,209 @@
+//! When attempts are made: the schedule under a moved clock, replays, leases, and the state after a crash.
+
+use crate::support::receiver::{Manner, Receiver};
+use crate::webhooks::world::{IMPATIENT, World};
+use rds_origin::store::webhooks::deliveries as table;
+use serde_json::json;
+
+/// Claims the due deliveries, as a process does that then dies.
+async fn claim_and_die(world: &World) -> Vec<table::Claimed> {
+    let (db, now) = (&world.app().db, world.app().clock.now());
+    db.run_tx("claim", |tx| Box::pin(async move { table::claim(tx, now, table::Room::whole(10)).await })).await.unwrap()
+}
+
+async fn leases_end(world: &World) {
+    let sql = "update webhook_lease set until = clock_timestamp() - interval '1 second'";
+    sqlx::query(sql).execute(&world.app().db.pool).await.unwrap();
+}
+
+/// W11, W16: a receiver that answers 410 gets six attempts at the documented intervals, and none a second earlier. The breaker would
+/// lengthen the intervals, so the test ends its pauses.
+#[tokio::test]
+async fn w11_w16_six_attempts_at_their_intervals_and_then_no_more() {
+    let world = World::new().await;
+    let receiver = Receiver::new(Manner::status(410)).await;
+    let (id, secret) = world.subscribed(&receiver).await;
+    assert_eq!(world.tell("gone").await, 1);
+    let fresh = "update webhook_subscription set status = 'active', paused_until = null, failure_count = 0, \
+                 latest_failure_at = null, second_latest_failure_at = null, pauses = 0";
+    for (attempt, delay) in [(2, 10), (3, 60), (4, 300), (5, 1_800), (6, 7_200)] {
+        sqlx::query(fresh).execute(&world.app().db.pool).await.unwrap();
+        world.pass(delay - 1);
+        assert_eq!(world.deliver().await, 0, "attempt {attempt} is not due yet");
+        // The clock goes back: nothing is lost, and nothing comes early.
+        world.pass(-3_600);
+        assert_eq!(world.deliver().await, 0);
+        world.pass(3_601);
+        assert_eq!(world.deliver().await, 1, "attempt {attempt} is due");
+    }
+    sqlx::query(fresh).execute(&world.app().db.pool).await.unwrap();
+    world.pass(86_400);
+    assert_eq!(world.deliver().await, 0);
+    let row = &world.deliveries(id).await[0];
+    assert_eq!(
+        (&row["status"], &row["attempt"], &row["next_attempt_at"]),
+        (&json!("failed_terminal"), &json!(6), &json!(null))
+    );
+    assert_eq!(row["response_status"], 410);
+    let seen = receiver.seen();
+    let numbers: Vec<_> = seen.iter().map(|seen| seen.header("x-service-delivery-attempt")).collect();
+    assert_eq!(numbers, ["1", "2", "3", "4", "5", "6"]);
+    assert!(
+        seen.iter()
+            .all(|again| again.body == seen[0].body && again.header("webhook-id") == seen[0].header("webhook-id"))
+    );
+    for attempt in &seen {
+        secret.verify(attempt.header("x-service-signature"), &attempt.body, world.app().clock.wall()).unwrap();
+    }
+}
+
+/// W15: a receiver's `Retry-After` header does not change the schedule.
+#[tokio::test]
+async fn w15_a_retry_after_does_not_change_the_schedule() {
+    for retry_after in ["3600", "Fri, 21 Nov 2036 00:00:00 GMT", "-5", "1000000000000000000000", "soon"] {
+        let world = World::new().await;
+        let receiver =
+            Receiver::new(Manner::head(&format!("HTTP/1.1 429 Slow Down\r\nretry-after: {retry_after}"))).await;
+        let (id, _) = world.subscribed(&receiver).await;
+        world.tell("often").await;
+        let row = &world.deliveries(id).await[0];
+        assert_eq!(
+            (&row["response_status"], &row["next_attempt_at"]),
+            (&json!(429), &json!("2026-11-21T00:00:10.000Z"))
+        );
+    }
+}
+
+/// W14: a replay enqueues failed deliveries once, under the same event id, with six new attempts.
+#[tokio::test]
+async fn w14_a_replay_enqueues_the_failed_deliveries_of_its_window_once() {
+    let world = World::new().await;
+    let receiver = Receiver::new(Manner::status(200)).await;
+    let (id, _) = world.subscribed(&receiver).await;
+    for (number, given_up) in
+        ["2026-11-19T23:59:59Z", "2026-11-20T12:00:00Z", "2026-11-20T18:00:00Z"].iter().enumerate()
+    {
+        world.tell(&number.to_string()).await;
+        let sql = "update webhook_delivery set state = 'failed_terminal', attempt = 6, finished_at = $1::timestamptz \
+                   where state = 'delivered' and id = (select max(id) from webhook_delivery)";
+        sqlx::query(sql).bind(given_up).execute(&world.app().db.pool).await.unwrap();
+    }
+    world.tell("delivered").await;
+    let replay = async |query: &str| {
+        world.ask("POST", &format!("/v1/webhooks/{id}/replay{query}")).await["enqueued"].as_u64().unwrap()
+    };
+    assert_eq!(replay("?from=2026-11-20T13:00:00Z&to=2026-11-20T14:00:00Z").await, 0);
+    assert_eq!(replay("?from=2026-11-20T17:00:00Z").await, 1);
+    assert_eq!(replay("").await, 1, "the last day, without deliveries that are already enqueued");
+    assert_eq!(replay("").await, 0, "a second replay enqueues nothing");
+    assert_eq!(replay("?from=2026-11-01").await, 1);
+    assert_eq!(world.deliver().await, 3);
+    let seen = receiver.seen();
+    let mut ids: Vec<_> = seen.iter().map(|seen| seen.header("x-service-event-id").to_owned()).collect();
+    assert!(seen.iter().all(|seen| seen.header("x-service-delivery-attempt") == "1"));
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!((seen.len(), ids.len()), (7, 4), "three of them twice, each under its own id");
+}
+
+/// W1: a process dies after it has sent and before it has recorded the result. The receiver gets the same event once more with the same
+/// attempt number, because a crash of the sender is not an outcome.
+#[tokio::test]
+async fn w1_a_crash_after_sending_sends_the_same_once_more() {
+    let world = World::new().await;
+    let receiver = Receiver::new(Manner::status(200)).await;
+    let (id, _) = world.subscribed(&receiver).await;
+    world.happens("event.published", "twice").await;
+    world.fan_out().await;
+    let dying = claim_and_die(&world).await;
+    assert_eq!((dying.len(), dying[0].attempt.get()), (1, 1));
+    assert_eq!(world.deliver().await, 0, "the lease is still valid");
+    leases_end(&world).await;
+    assert_eq!(world.deliver().await, 1);
+    let again = &receiver.seen()[0];
+    assert_eq!(again.header("x-service-event-id"), dying[0].event_id.as_str());
+    assert_eq!(again.header("x-service-delivery-attempt"), "1");
+    assert_eq!(world.deliveries(id).await[0]["status"], "delivered");
+}
+
+/// W18: a worker that returns after its lease has ended changes nothing.
+#[tokio::test]
+async fn w18_a_worker_that_comes_back_late_is_fenced_out() {
+    let world = World::patient_for(IMPATIENT).await;
+    let receiver = Receiver::new(Manner::Hangs).await;
+    let (id, _) = world.subscribed(&receiver).await;
+    world.happens("event.published", "late").await;
+    world.fan_out().await;
+    let app = world.app().clone();
+    let late = tokio::spawn(async move { rds_origin::webhooks::deliver::round(&app).await.unwrap() });
+    receiver.wait_for(1).await;
+    leases_end(&world).await;
+    receiver.behave(Manner::status(200));
+    assert_eq!(world.deliver().await, 1, "another worker claims it");
+    assert_eq!(world.deliveries(id).await[0]["status"], "delivered");
+    assert_eq!(late.await.unwrap(), 1);
+    let row = &world.deliveries(id).await[0];
+    assert_eq!(
+        (&row["status"], &row["response_status"]),
+        (&json!("delivered"), &json!(200)),
+        "the late worker recorded nothing"
+    );
+    assert_eq!(world.subscription(id).await["failure_count"], 0);
+    assert_eq!(world.count("select count(*) from webhook_attempt").await, 1);
+}
+
+#[tokio::test]
+async fn a_delivery_that_always_kills_its_worker_is_given_up() {
+    let world = World::new().await;
+    let receiver = Receiver::new(Manner::status(200)).await;
+    let (id, _) = world.subscribed(&receiver).await;
+    world.happens("event.published", "poison").await;
+    world.fan_out().await;
+    for _ in 0..21 {
+        assert_eq!(claim_and_die(&world).await.len(), 1);
+        leases_end(&world).await;
+    }
+    assert_eq!(world.deliver().await, 1);
+    assert_eq!((receiver.connections(), &world.deliveries(id).await[0]["status"]), (0, &json!("failed_terminal")));
+}
+
+/// At most eight deliveries of one subscription are under way at once over all processes, and only one while it fails.
+#[tokio::test]
+async fn a_subscription_has_eight_slots_and_one_while_it_fails() {
+    let world = World::new().await;
+    let receiver = Receiver::new(Manner::status(200)).await;
+    let (id, _) = world.subscribed(&receiver).await;
+    for number in 0..20 {
+        world.happens("event.published", &number.to_string()).await;
+    }
+    world.fan_out().await;
+    let (one, two, three) = tokio::join!(claim_and_die(&world), claim_and_die(&world), claim_and_die(&world));
+    assert_eq!(one.len() + two.len() + three.len(), 8);
+    leases_end(&world).await;
+    sqlx::query("update webhook_subscription set failure_count = 1").execute(&world.app().db.pool).await.unwrap();
+    assert_eq!(world.deliver().await, 1);
+    assert_eq!(world.subscription(id).await["failure_count"], 0);
+    assert_eq!(world.deliver().await, 8);
+    assert!(receiver.most_at_once() <= 8, "{}", receiver.most_at_once());
+}
+
+/// W13: a subscription that is deleted during an attempt gets no further attempt.
+#[tokio::test]
+async fn w13_a_subscription_deleted_in_flight_gets_nothing_more() {
+    let world = World::patient_for(IMPATIENT).await;
+    let receiver = Receiver::new(Manner::Hangs).await;
+    let (id, _) = world.subscribed(&receiver).await;
+    world.happens("event.published", "last").await;
+    world.fan_out().await;
+    let app = world.app().clone();
+    let under_way = tokio::spawn(async move { rds_origin::webhooks::deliver::round(&app).await.unwrap() });
+    receiver.wait_for(1).await;
+    world.ask("DELETE", &format!("/v1/webhooks/{id}")).await;
+    receiver.behave(Manner::status(200));
+    assert_eq!(under_way.await.unwrap(), 1);
+    world.pass(86_400);
+    assert_eq!(world.deliver().await, 0);
+    for table in ["webhook_delivery", "webhook_lease", "webhook_attempt"] {
+        assert_eq!(world.count(&format!("select count(*) from {table}")).await, 0, "{table}");
+    }
+}

@@ -1,8 +1,8 @@
 //! Backtests: did low values precede losses?
 //!
-//! Two things are tested. The published score, as it stood at each instant: it is the very thing that readers had. And the history
-//! vector, made again as of the instant from facts that bear a date: it reaches back to where the readings of prices begin,
-//! long before the service published anything. Nothing else of a score is made again, for its facts bear no date.
+//! Two signals are tested. The published score, as readers saw it at each instant. And the history vector, recomputed as of the
+//! instant from facts that have a date; it covers the whole time for which prices were observed, which begins long before the first
+//! published score. The other parts of a score are not recomputed, because their facts have no date.
 
 use super::records::Kept;
 use super::wording;
@@ -19,17 +19,17 @@ use rds_shared::wire::Timestamp;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeSet, HashSet};
 
-/// A backtest that was tried, whatever came out.
+/// A backtest that was run, whatever its result.
 pub struct Tried {
-    /// What, and how far ahead.
+    /// The signal, outcome and horizon.
     pub row: TriedBacktest,
-    /// What was found.
+    /// The result.
     pub found: Discrimination,
 }
 
-/// Draws the samples, compares, and keeps every backtest.
+/// Draws the samples, runs every comparison, and stores each backtest.
 ///
-/// Vaults whose series of prices is `broken` are in none; how many of them there were stands in each.
+/// Vaults whose price series is `broken` are left out; each backtest states how many there were.
 pub async fn run(
     tx: &mut Tx<'_>,
     now: Timestamp,
@@ -92,9 +92,9 @@ fn sample(row: &WindowRow, value: i32, horizon: Horizon) -> SampleRow {
     }
 }
 
-/// Whether a sample lost; none where nobody can say.
+/// Whether a loss followed the sample; `None` if that is unknown.
 ///
-/// Incidents are published facts: none is known where none was published, whether or not a price was read.
+/// Incidents are published facts: without a published incident there was none, whether or not a price was observed.
 fn lost(row: &SampleRow, outcome: OutcomeKind) -> Option<bool> {
     match outcome {
         OutcomeKind::PriceLoss => row.price_loss,
@@ -145,13 +145,13 @@ async fn keep(
 }
 
 impl Tried {
-    /// Whether it is shown.
+    /// Whether the backtest passes its gate.
     pub fn is_public(&self) -> bool {
         self.row.unmet.is_empty()
     }
 }
 
-/// The digest of the samples in their order, a line each.
+/// Digest of the samples, one line each, in order.
 fn hash(told: &[(&SampleRow, bool)]) -> String {
     let mut digest = Sha256::new();
     for (row, lost) in told {

@@ -1,4 +1,4 @@
-//! What the service says of itself, checked against its rows: a claim with one exception is not shown.
+//! Claims of the service about itself, checked against its rows. A claim with one exception is not shown.
 
 use super::backtests::Tried;
 use super::records::Kept;
@@ -59,7 +59,7 @@ pub async fn run(tx: &mut Tx<'_>, tried: &[Tried], kept: &mut Kept) -> Result<()
     foreseen(tx, tried, kept).await
 }
 
-/// The claim that everything else is for. It is made only as far as a public backtest of the published score carries it.
+/// The claim that published scores precede losses. It covers only what a public backtest of the published score supports.
 async fn foreseen(tx: &mut Tx<'_>, tried: &[Tried], kept: &mut Kept) -> Result<(), StoreError> {
     let asked = (Signal::PublishedScore, OutcomeKind::PriceLoss, Horizon::Month);
     let Some(backtest) = tried.iter().find(|one| (one.row.signal, one.row.outcome, one.row.horizon) == asked) else {

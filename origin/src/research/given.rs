@@ -1,5 +1,5 @@
-//! What others found, from their words to the records that are served: what follows from the figures is worked out here, and they stand
-//! before the same gates as the service's own.
+//! Converts research by other parties to records. Results are recomputed from the figures, and the records pass the same gates
+//! as those of the service.
 
 use super::records::{new_record, of_claim};
 use crate::facts::{Finding, GivenBacktest, GivenFigure};
@@ -13,7 +13,7 @@ use rds_shared::research::{Discrimination, gates};
 use rds_shared::scoring::Ppm;
 use rds_shared::wire::Timestamp;
 
-/// Keeps what sources say anew of these records.
+/// Stores what the sources newly state about these records.
 pub async fn take_in(tx: &mut Tx<'_>, ids: &[String], now: Timestamp) -> Result<(), StoreError> {
     if ids.is_empty() {
         return Ok(());
@@ -112,7 +112,7 @@ fn figure(given: GivenFigure) -> Figure {
     }
 }
 
-/// What it counted, best tier first.
+/// The counts per tier, best tier first.
 fn found(given: &GivenBacktest) -> Discrimination {
     let ppm = |share: Option<crate::facts::Share>| share.map(|share| Ppm(share.0.into()));
     let band = |band: &crate::facts::GivenBand| Band { tier: band.tier, samples: band.samples, losses: band.losses };

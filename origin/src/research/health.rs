@@ -1,4 +1,4 @@
-//! The model's health: how well it is fed, and how still it stands. One reading of each figure a run.
+//! Model health: completeness of the inputs and stability of the scores. A run stores one measurement of each figure.
 
 use super::records::Kept;
 use crate::store::research::facts::Coverage;
@@ -7,7 +7,7 @@ use rds_shared::model::research::{Figure, ModelHealth, PREVIEW_STAGE, RecordKind
 use rds_shared::scoring::METHODOLOGY_VERSION;
 use std::collections::BTreeMap;
 
-/// Reads every figure.
+/// Stores a measurement of every figure.
 pub async fn run(
     tx: &mut Tx<'_>,
     coverage: &Coverage,
@@ -27,7 +27,7 @@ pub async fn run(
     Ok(())
 }
 
-/// The figures with the way each is counted.
+/// The figures, each with a description of how it is counted.
 pub(super) fn figures(found: &Coverage) -> Vec<(Figure, &'static str)> {
     let part = |name: &str, count: i64, of: i64| Figure::part(name, count.unsigned_abs(), of.unsigned_abs());
     vec![
@@ -71,7 +71,7 @@ pub(super) fn figures(found: &Coverage) -> Vec<(Figure, &'static str)> {
     ]
 }
 
-/// Unscored vaults by the input that they lack; a vault may lack several.
+/// Unscored vaults by missing input; a vault may miss several.
 fn lacks(found: &Coverage, missing: &BTreeMap<String, i64>) -> Vec<(Figure, &'static str)> {
     let lack = |(name, count): (&String, &i64)| {
         let figure = Figure::part(format!("missing:{name}"), count.unsigned_abs(), found.vaults.unsigned_abs());

@@ -1,19 +1,19 @@
-//! Research: the service puts its own scores to the test, and keeps what it finds with the rows it follows from.
+//! Research: the service tests its own scores, and stores the findings with the rows that they follow from.
 //!
-//! A run reads facts and writes research rows alone; no score depends on it. What passes its gate is shown at once; a gate asks
-//! whether there is enough to go by, never what came out. What does not pass stays a draft, and the report on discrimination
-//! names it all the same.
+//! A run reads facts and writes only research rows; no score depends on it. A record that passes its gate is shown at once. A gate checks
+//! whether there is enough data, never what the result was. A record that does not pass stays a draft, but the discrimination report
+//! lists it.
 //!
 //! # Invariants
 //!
 //! - A record is written once. A prediction is stored before its window begins and resolved once; the database refuses anything else
 //!   (`tests/it/research/routes.rs`).
 //! - A gate asks whether there are enough samples, never what the result was; the discrimination report lists the comparisons that found nothing.
-//! - Records of others name their provider, and none of their figures enters a gate of the service (`tests/it/research/given.rs`).
-//! - A backtest uses nothing dated after the instant it looks from; where later knowledge enters, its method says so.
-//! - A repeated price is no reading: no window without a loss and no prediction rests on it. Series with impossible steps are left out whole, and each
-//!   record says how many.
-//! - A symbol's day is observed only if every vault in it was read that day; otherwise the last value of up to seven days stands in and the day is
+//! - Records of other parties name their provider, and none of their figures counts towards a gate of the service (`tests/it/research/given.rs`).
+//! - A backtest uses nothing dated after its sample's instant; where later knowledge is used, its method says so.
+//! - A repeated price is not an observation: it supports neither a window without a loss nor a prediction. Series with impossible steps are left out, and each
+//!   record states how many.
+//! - A symbol's day is observed only if every vault with it was read that day; otherwise the last value of up to seven days before is used and the day is
 //!   `derived` (`tests/it/assets/symbols.rs`).
 
 mod backtests;
@@ -39,35 +39,35 @@ use rds_shared::wire::Timestamp;
 use records::Kept;
 use serde::Serialize;
 
-/// Where a run shows.
+/// Tags that a run touches.
 pub const SHOWN_IN: [Tag; 1] = [Tag::Research];
 
-/// How often the service runs by itself.
+/// Interval of automatic runs.
 const EVERY_SECONDS: i64 = 86_400;
 
-/// What a run did.
+/// The result of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Run {
-    /// Records that say something new.
+    /// New records.
     pub records: u64,
-    /// Of them, those that pass their gate.
+    /// New records that pass their gate.
     pub promoted: u64,
-    /// Samples that backtests were made of.
+    /// Samples used by backtests.
     pub samples: u64,
-    /// Predictions that were written down.
+    /// Predictions stored.
     pub predicted: u64,
-    /// Predictions whose window had ended.
+    /// Predictions resolved.
     pub resolved: u64,
 }
 
-/// Runs once, now.
+/// Runs now.
 pub async fn run(db: &Db, clock: &Clock) -> Result<Run, StoreError> {
     Ok(run_if(db, clock.now(), |_, _| true).await?.unwrap_or_default())
 }
 
-/// Runs when the last run is a day old, was about other chains or other rules, or there was none.
+/// Runs if the last run is a day old, covered other chains or used other rules, or if there was none.
 ///
-/// The question is asked again while others are held off, so that of several processes one runs.
+/// The condition is checked again under the lock, so only one of several processes runs.
 pub async fn run_due(db: &Db, clock: &Clock) -> Result<Option<Run>, StoreError> {
     let now = clock.now();
     let due = move |last: Option<&LastRun>, served: &[i64]| is_due(last, served, now);
@@ -75,9 +75,9 @@ pub async fn run_due(db: &Db, clock: &Clock) -> Result<Option<Run>, StoreError> 
     if due(last.as_ref(), &served) { run_if(db, now, due).await } else { Ok(None) }
 }
 
-/// Hides a record, those that follow it, or one prediction from clients, for a reason; without one they see it again.
+/// Hides a record with its later versions, or a prediction, from clients, for the reason `hidden`; `None` shows it again.
 ///
-/// False when there is none of that id.
+/// Returns false if the id is unknown.
 pub async fn set_visible(db: &Db, id: &str, hidden: Option<&str>) -> Result<bool, StoreError> {
     let (id, hidden) = (id.to_owned(), hidden.map(str::to_owned));
     db.run_tx("research visibility", move |tx| {
@@ -103,7 +103,7 @@ fn is_due(last: Option<&LastRun>, served: &[i64], now: Timestamp) -> bool {
     })
 }
 
-/// Makes the daily sums current that a run reads, in a transaction of its own: the writers' turn is given back before the run begins.
+/// Updates the daily summaries in a separate transaction, so that the writers' lock is released before the run begins.
 async fn sum_days(db: &Db) -> Result<(), StoreError> {
     db.run_tx("daily sums", |tx| {
         Box::pin(async move {

@@ -1,4 +1,4 @@
-//! Predictions: what was published is written down before its window, and looked at again when the window has ended.
+//! Predictions: published values are stored before their window begins, and resolved when it has ended.
 
 use crate::store::research::predictions as table;
 use crate::store::research::predictions::horizon;
@@ -8,9 +8,9 @@ use rds_shared::research::outcome::{PredictionOutcome, resolved};
 use rds_shared::wire::Timestamp;
 use std::collections::HashSet;
 
-/// Resolves what is due, then writes down what has no open window. Answers how many were written down, and resolved.
+/// Resolves ended windows, then stores predictions for vaults without an open window. Returns the numbers stored and resolved.
 ///
-/// A series of prices that is `broken` foretells nothing: none is written down, and of an open one it cannot be said what became.
+/// A `broken` price series gets no predictions, and its open ones cannot be resolved.
 pub async fn run(tx: &mut Tx<'_>, now: Timestamp, broken: &HashSet<String>) -> Result<(u64, u64), StoreError> {
     let due = table::due(tx, At(now)).await?;
     let settled: Vec<_> = due

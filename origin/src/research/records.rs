@@ -1,4 +1,4 @@
-//! From a document to a record: its id, the digest of what it says, and its gate.
+//! Converts a document to a record with its id, content digest and gate.
 
 use super::Run;
 use crate::store::research::{self as table, NewRecord};
@@ -11,7 +11,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 
-/// Digits of an id behind its kind.
+/// Bytes of the digest in a record's id, after its kind.
 const ID_BYTES: usize = 8;
 
 /// The records of one run.
@@ -23,12 +23,11 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// None so far.
     pub fn new(run: (i64, At), chain_ids: Vec<i64>) -> Self {
         Kept { run, chain_ids, records: 0, promoted: 0 }
     }
 
-    /// Keeps a document about `counted` rows.
+    /// Stores a document about `counted` rows.
     pub async fn document(
         &mut self,
         tx: &mut Tx<'_>,
@@ -41,7 +40,7 @@ impl Kept {
         self.keep(tx, record).await
     }
 
-    /// Keeps a backtest with what its gate found lacking.
+    /// Stores a backtest with the unmet conditions of its gate.
     pub async fn backtest(
         &mut self,
         tx: &mut Tx<'_>,
@@ -53,7 +52,7 @@ impl Kept {
         self.keep(tx, NewRecord { outcome: Some(outcome), ..record }).await
     }
 
-    /// Keeps a claim with what its gate found lacking.
+    /// Stores a claim with the unmet conditions of its gate.
     pub async fn claim(
         &mut self,
         tx: &mut Tx<'_>,
@@ -85,13 +84,13 @@ impl Kept {
         Ok(())
     }
 
-    /// What was kept.
+    /// The result of the run.
     pub fn into_run(self) -> Run {
         Run { records: self.records, promoted: self.promoted, ..Run::default() }
     }
 }
 
-/// A record of a document. Its id follows from what it says, and from `said`: in which run, or when.
+/// A record of a document. Its id is derived from the content and from `said`: the run, or the instant of the statement.
 pub(super) fn new_record(
     (kind, key): (RecordKind, &str),
     said: &[u8],
@@ -105,7 +104,7 @@ pub(super) fn new_record(
     let mut id = kind.as_str().replace('_', "-");
     id.push('-');
     for byte in &named.finalize()[..ID_BYTES] {
-        // Writing into a String does not fail.
+        // Writing to a `String` cannot fail.
         let _ = write!(id, "{byte:02x}");
     }
     let body: Value = serde_json::from_str(&text).map_err(encode)?;
@@ -124,7 +123,7 @@ pub(super) fn new_record(
     })
 }
 
-/// The same with what claims are asked for by.
+/// Adds the fields by which claims are filtered.
 pub(super) fn of_claim(record: NewRecord, claim: &Claim) -> NewRecord {
     NewRecord { level: Some(claim.level.as_str()), surface: Some(claim.surface.clone().into_owned()), ..record }
 }

@@ -1,4 +1,4 @@
-//! Validation reports: what was found when the model was put to the test, and what was tried without finding enough.
+//! Validation reports: the results of all tests of the model, including those with too little data.
 
 use super::backtests::Tried;
 use super::health;
@@ -9,7 +9,7 @@ use rds_shared::model::research::{Figure, RecordKind, ReportType, ValidationRepo
 use rds_shared::scoring::METHODOLOGY_VERSION;
 use std::collections::BTreeMap;
 
-/// Writes both reports.
+/// Stores both reports.
 pub async fn run(
     tx: &mut Tx<'_>,
     (coverage, missing): (&Coverage, &BTreeMap<String, i64>),

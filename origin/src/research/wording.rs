@@ -1,32 +1,33 @@
-//! What a backtest says of itself: how it was made, for what it tests and counts, and what stands in its way.
+//! Texts of a backtest: its method, by signal and outcome, and its weaknesses.
 
 use rds_shared::model::research::{Backtest, Grouping, Signal};
 use rds_shared::research::outcome::{BASE_WITHIN_DAYS, LEAP, LOSS_FROM_BP, OutcomeKind};
 
-/// So many groups that lost are no longer few.
+/// From this number of groups with losses on, they no longer count as few.
 const NOT_FEW: u64 = 30;
 const ONE_PERCENT_BP: i64 = 100;
 
-/// How a backtest is made.
+/// The method of a backtest.
 pub fn method(signal: Signal, outcome: OutcomeKind) -> String {
     let value = match signal {
-        Signal::PublishedScore => "The value is the score that was published then.",
+        Signal::PublishedScore => "The value is the score published at that instant.",
         Signal::HistoryVector => {
-            "The value is the history vector, made again from prices and incidents that are dated at or before the instant: an \
-             incident counts from its date, whenever it became known."
+            "The value is the history vector, recomputed from prices and incidents dated at or before the instant. An incident \
+             counts from its date, even if it became known later."
         }
     };
     let loss = match outcome {
         OutcomeKind::PriceLoss => format!(
             "A loss is a fall of the price per share of at least {} percent from its running peak within the window. A window \
-             without one counts only when a price in its last quarter differs from the one before it, for sources publish the last \
-             price again where they read none; the others are unobserved, and repeated says how many of them had such prices.",
+             without a loss counts only if a price in its last quarter differs from the previous price, because sources repeat the \
+             last price when they cannot read a new one. The other windows are unobserved; repeated is how many of them had \
+             repeated prices.",
             LOSS_FROM_BP / ONE_PERCENT_BP
         ),
         OutcomeKind::Incident => {
-            "A loss is a published incident dated within the window, of the vault, or of its protocol and \
-             counted against it. Every look is a sample, whether or not prices go on: of a window in which nothing was \
-             published, no incident is known."
+            "A loss is a published incident dated within the window that affects the vault, or affects its protocol and \
+             counts against the vault. Every observation is a sample, even if the vault's prices end: a window without a \
+             published incident counts as one without a loss."
                 .to_owned()
         }
     };
@@ -35,39 +36,39 @@ pub fn method(signal: Signal, outcome: OutcomeKind) -> String {
         Grouping::Protocol => "protocols",
     };
     format!(
-        "Instants one horizon apart, back from the newest price, so that no two windows overlap. At each, every vault with a price \
-         of the {BASE_WITHIN_DAYS} days before is looked at once. {value} {loss} Vaults whose price ever rose more than {LEAP} times \
-         between two prices are left out, for their series are broken. auc is the share of pairs of a lossy and a lossless sample \
-         in which the lossy one had the lower value, ties counting half. Its interval is as wide as chance makes it 95 times of \
-         100 for the effective number of {grouping} on each side (Kish: the square of the samples over the sum of the squares of \
-         each one's); an approximation."
+        "Instants are one horizon apart, counted back from the newest price, so that windows do not overlap. At each instant, \
+         every vault with a price in the preceding {BASE_WITHIN_DAYS} days is one sample. {value} {loss} Vaults whose price ever \
+         rose more than {LEAP} times from one price to the next are left out, because their series are broken. auc is the share of \
+         pairs of a sample with and a sample without a loss in which the former had the lower value; ties count half. Its interval \
+         is an approximate 95 percent confidence interval for the effective number of {grouping} on each side (Kish: the squared \
+         number of samples over the sum of the squared numbers per group)."
     )
 }
 
-/// What stands in the way of a backtest that was drawn from so many instants.
+/// The weaknesses of a backtest that was drawn from `instants` instants.
 pub fn weaknesses(found: &Backtest, instants: usize) -> Vec<String> {
-    let few = if found.loss_groups < NOT_FEW { " These are few." } else { "" };
+    let few = if found.loss_groups < NOT_FEW { " This is a small number." } else { "" };
     let mut said = vec![
         format!(
-            "{} of {} vaults of {} protocols lost, at {instants} instants.{few} Losses of one instant may have one cause.",
+            "{} of {} vaults of {} protocols had a loss, at {instants} instants.{few} Losses at one instant may have a common cause.",
             found.loss_vaults, found.vaults, found.protocols
         ),
-        "Vaults whose price nobody read are not in it, and those that failed may be among them.".to_owned(),
+        "Vaults without observed prices are not included; failed vaults may be among them.".to_owned(),
     ];
     if found.protocols == 1 {
-        said.push("All of them are of one protocol: of others it says nothing.".to_owned());
+        said.push("All vaults belong to one protocol, so the result does not apply to others.".to_owned());
     }
     if found.broken_series > 0 {
         let count = found.broken_series;
-        said.push(format!("{count} vaults are left out for broken prices; a loss may have been among their steps."));
+        said.push(format!("{count} vaults are left out because their price series are broken; some of them may have had losses."));
     }
     match found.signal {
-        Signal::PublishedScore => said.push("Scores stand only since this service published them.".to_owned()),
+        Signal::PublishedScore => said.push("Scores exist only for the time since this service has published them.".to_owned()),
         Signal::HistoryVector => {
-            said.push("The history vector is 15 percent of a score; the other three are not tested by it.".to_owned());
-            said.push("Age is counted from the deployment or first sight that is known today; whether an incident was resolved is today's knowledge; incidents count before they became known; a fall of deposits is left out.".to_owned());
+            said.push("The history vector is 15 percent of a score; the other three vectors are not tested.".to_owned());
+            said.push("Later knowledge is used: a vault's age is counted from the deployment or first observation known today, incidents count from before they became known, and whether they are resolved is as of today. Halved deposits are left out.".to_owned());
             said.push(
-                "A fall before the instant lowers the vector, so that falls which go on are foreseen by it.".to_owned(),
+                "A fall before the instant lowers the vector, so continuing falls count as predicted.".to_owned(),
             );
         }
     }
@@ -75,19 +76,19 @@ pub fn weaknesses(found: &Backtest, instants: usize) -> Vec<String> {
         OutcomeKind::PriceLoss => {
             let percent = LOSS_FROM_BP / ONE_PERCENT_BP;
             said.push(format!(
-                "A fall of {percent} percent need not be a loss of depositors: prices of some vaults move with what they hold, and that of an emptied one may begin anew."
+                "A fall of {percent} percent is not always a loss to depositors: the prices of some vaults follow the assets they hold, and the price of an emptied vault may restart."
             ));
             said.push(format!(
-                "{} further windows have prices that only repeat: had nobody lost there, or had somebody, it would not be seen.",
+                "{} further windows have only repeated prices, which would not show a loss.",
                 found.repeated
             ));
             said.push(
-                "A fall is dated by the price that shows it; it may have happened since the last one that was read."
+                "A fall is dated by the first price that shows it; it may have happened at any time since the price before."
                     .to_owned(),
             );
         }
         OutcomeKind::Incident => {
-            said.push("Only incidents that were reported and linked to a vault or its protocol are known.".to_owned())
+            said.push("Only reported incidents that are linked to a vault or its protocol are included.".to_owned())
         }
     }
     said
@@ -99,7 +100,7 @@ mod tests {
     use rds_shared::research::{Discrimination, Horizon};
 
     #[test]
-    fn each_outcome_is_told_by_its_own_rule_and_nothing_is_called_known_that_was_not() {
+    fn each_outcome_is_described_by_its_own_rule_and_later_knowledge_is_not_called_known() {
         for signal in Signal::ALL.iter().copied() {
             let price = method(signal, OutcomeKind::PriceLoss);
             let incident = method(signal, OutcomeKind::Incident);
@@ -108,16 +109,17 @@ mod tests {
             assert!(!price.contains("known then") && !incident.contains("known then"));
         }
         let said = method(Signal::HistoryVector, OutcomeKind::PriceLoss);
-        assert!(said.contains("counts from its date, whenever it became known"), "{said}");
+        assert!(said.contains("counts from its date, even if it became known later"), "{said}");
     }
 
     #[test]
-    fn few_is_said_where_there_are_few() {
+    fn a_small_number_of_losses_is_stated_as_a_weakness() {
         let found = Discrimination::of(&[]);
         let said = |loss_groups| {
             let backtest = Backtest::of(Signal::HistoryVector, OutcomeKind::PriceLoss, Horizon::Month, &found);
             weaknesses(&Backtest { loss_groups, ..backtest }, 7).concat()
         };
-        assert!(said(NOT_FEW - 1).contains("few") && !said(NOT_FEW).contains("few"));
+        let is_small = |loss_groups| said(loss_groups).contains("a small number");
+        assert!(is_small(NOT_FEW - 1) && !is_small(NOT_FEW));
     }
 }

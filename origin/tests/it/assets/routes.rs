@@ -1,4 +1,4 @@
-//! Enriched assets: what everybody reads, what a key opens, and what signatures prove.
+//! Enriched assets: the public fields, the fields that need a key, and signed reviews.
 
 use crate::support::db::TestDb;
 use crate::support::market::{DOLLAR, line, registries};
@@ -265,7 +265,7 @@ async fn what_does_not_apply_to_the_category_is_null_even_when_the_category_chan
         assert_eq!(answered(&row), "governance_controls liquidity protocol_security");
         assert_eq!(row["backing_profile"], Value::Null);
     }
-    // The next review need not repeat what is asked no more, however bad it was, and cannot.
+    // The next review may omit dimensions that its category no longer has, however low they were, and may not include them.
     let next = |dimensions: Value| {
         line(
             "asset_review",

@@ -54,7 +54,7 @@ async fn a_day_is_the_last_reading_of_every_eligible_vault_and_a_missing_day_is_
         close(open, "2026-11-17T23:59:59Z", json!({"tvl_usd": 100.0, "base_apr": 0.05})),
         close(closed, "2026-11-17T12:00:00Z", json!({"tvl_usd": 7.0})),
         close(open, "2026-11-19T00:00:00Z", json!({"tvl_usd": 300.0, "base_apr": null})),
-        // Not read: the day's last value stands.
+        // Not read: the day's last value is used.
         close(open, "2026-11-19T10:00:00Z", json!({"tvl_usd": null})),
     ];
     test.ingest(&lines.concat()).await;
@@ -70,7 +70,7 @@ async fn a_day_is_the_last_reading_of_every_eligible_vault_and_a_missing_day_is_
     let meta = test.json("/v1/assets/xeth/history?range=90d").await["meta"].clone();
     assert_eq!(meta, json!({"symbol": "XETH", "range": "90d", "points": 3}));
 
-    // Open again: the closed one's day counts from now on, because derived days look at who is eligible now.
+    // Open again: its value counts on past days too, because derived days use today's eligibility.
     test.ingest(&close(closed, "2026-11-20T23:55:00Z", json!({"deposit_status": "open"}))).await;
     assert_eq!(days(&test, "xETH/history").await[0].2, 107.0);
 }
@@ -87,7 +87,7 @@ async fn rates_are_weighted_by_value_and_count_rewards_as_they_ran_then() {
     let all = days(&test, "USDX/history").await;
     let (_, _, tvl, apr) = &all[0];
     assert_eq!(*tvl, 1_000.0);
-    // The campaign of the first vault began two days later.
+    // The first vault's campaign began two days later.
     assert!((apr.unwrap() - 0.03).abs() < 1e-12, "{apr:?}");
     let rows = test.json("/v1/vaults?asset=usdx&depositable=true").await["data"].clone();
     let weighed: Vec<(f64, f64)> = rows
@@ -115,7 +115,7 @@ async fn a_day_that_was_kept_stays_as_it_was_whoever_is_eligible_later() {
     let before = days(&test, "xETH/history").await;
     assert_eq!(before, [("2026-11-20".to_owned(), "observed".to_owned(), 7.5e5, Some(0.02))]);
 
-    // The vault is shut down, and a late reading of the day comes in: neither moves the day.
+    // The vault is shut down, and a late observation of the day arrives: neither changes the day.
     let identity = VAULTS[4]
         .identity()
         .replace("2026-11-01T00:00:00Z", "2026-11-21T00:10:00Z")
@@ -123,7 +123,7 @@ async fn a_day_that_was_kept_stays_as_it_was_whoever_is_eligible_later() {
     let late = close(&VAULTS[4], "2026-11-20T23:59:00Z", json!({"tvl_usd": 1.0}));
     test.ingest(&[identity, late].concat()).await;
     assert_eq!(days(&test, "xETH/history").await, before);
-    // A day that nobody kept is derived, from nobody.
+    // A day without stored observations is derived, from no vault.
     at(&test, "2026-11-23T12:00:00Z");
     assert_eq!(days(&test, "xETH/history").await, before);
 }
@@ -141,7 +141,7 @@ async fn a_day_on_which_a_vault_was_not_read_does_not_collapse() {
         reading(one, 12, 110.0, 0.03),
         reading(one, 17, 120.0, 0.03),
         reading(one, 18, 130.0, 0.03),
-        // Both take deposits, so both are in the sum.
+        // Both accept deposits, so both are in the sum.
         close(other, "2026-11-20T23:55:00Z", json!({"deposit_status": "open"})),
     ];
     test.ingest(&lines.concat()).await;
@@ -149,10 +149,10 @@ async fn a_day_on_which_a_vault_was_not_read_does_not_collapse() {
     let derived = |date: &str, tvl: f64, apr: f64| (date.to_owned(), "derived".to_owned(), tvl, Some(apr));
     let expected = [
         derived("2026-11-10", 1_000.0, 0.047),
-        // The other's value is that of two days before; its rate was not reported.
+        // The other vault's value is from two days before; its rate was not reported.
         derived("2026-11-12", 1_010.0, 0.03),
         derived("2026-11-17", 1_020.0, 0.03),
-        // For a week, and no longer.
+        // A value is carried forward for a week only.
         derived("2026-11-18", 130.0, 0.03),
     ];
     assert_eq!(told, expected);
@@ -168,7 +168,7 @@ async fn a_partly_read_day_is_not_kept_as_observed_and_a_late_reading_mends_it()
     )
     .await;
     assert!(symbol_days::keep_due(&test.app.db, at(&test, "2026-11-21T00:30:00Z")).await.unwrap());
-    // Only one is read on the next day, and so far the sum of an unfinished day is whole, too.
+    // Only one vault is read on the next day. The sum of an unfinished day includes the other one too.
     at(&test, "2026-11-21T12:05:00Z");
     test.ingest(&close(one, "2026-11-21T12:00:00Z", open(110.0))).await;
     let told =
@@ -180,7 +180,7 @@ async fn a_partly_read_day_is_not_kept_as_observed_and_a_late_reading_mends_it()
     assert_eq!(told().await, expected, "not observed");
     test.ingest(&close(other, "2026-11-21T23:00:00Z", open(880.0))).await;
     assert_eq!(told().await, [day("20", "observed", 1_000.0), day("21", "derived", 990.0)]);
-    // A day that was read whole is observed again.
+    // A day on which every vault was read is observed again.
     at(&test, "2026-11-22T13:00:00Z");
     test.ingest(
         &[close(one, "2026-11-22T12:00:00Z", open(1.0)), close(other, "2026-11-22T12:00:00Z", open(2.0))].concat(),
@@ -222,7 +222,7 @@ async fn kept_days_in_the_middle_are_told_as_they_were_kept_and_the_rest_is_deri
     let now = at(&test, "2026-11-18T01:00:00Z");
     assert!(symbol_days::keep_due(&test.app.db, now).await.unwrap());
     at(&test, NOW);
-    // What comes in late moves the derived days around the kept one, and not that.
+    // Late observations change the derived days around the stored day, but not the stored day.
     let late = |day: u32| close(&VAULTS[4], &format!("2026-11-{day}T23:00:00Z"), json!({"tvl_usd": 1.0}));
     test.ingest(&[late(16), late(17), late(18)].concat()).await;
     let told: Vec<_> =

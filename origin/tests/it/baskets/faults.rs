@@ -1,11 +1,11 @@
-//! What ingest refuses of baskets and their rules, by field; and a stored one that cannot be read.
+//! Baskets and rules that ingest rejects, by field; and stored rules that cannot be decoded.
 
 use crate::baskets::world::{World, definition, rules};
 use crate::support::market::line;
 use rds_origin::baskets;
 use serde_json::{Value, json};
 
-/// The fields that ingest finds at fault in one batch.
+/// The fields that ingest rejects in one batch.
 async fn faults(world: &World, lines: &str) -> Vec<String> {
     let reply = world.test.admin("POST", "/ingest", lines).await;
     assert_eq!(reply.status, 400, "{}", reply.text());
@@ -78,7 +78,7 @@ async fn rules_under_a_known_name_never_say_anything_else() {
 async fn a_basket_that_cannot_be_read_keeps_no_other_from_being_rebalanced_and_is_told() {
     let world = World::new().await;
     let db = &world.test.app.db;
-    // Its rules are none of ours; by id it comes first.
+    // A basket with rules of an unknown form; its id sorts first.
     for sql in [
         "INSERT INTO basket (id, name, constituent_type, is_basket_a, source, observed_at, content_hash) \
          SELECT 'broken', 'Broken', constituent_type, false, source, observed_at, content_hash FROM basket",

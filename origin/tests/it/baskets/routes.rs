@@ -1,4 +1,4 @@
-//! Baskets as they are read: the version in force, an instant's, the histories, and what a retired version answers.
+//! Reads of baskets: the version in force, the version at an instant, the histories, and a retired version.
 
 use crate::baskets::world::{BASKET, ELSEWHERE, MEMBERS, World, definition};
 use crate::support::market::line;
@@ -14,7 +14,7 @@ use rds_shared::rules::baskets::refresh::Trigger;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-/// What a third party hashes of a served version: nothing of ours is used.
+/// The content hash of a served version, computed without the service's code.
 fn recomputed(version: &Value) -> String {
     let mut constituents = version["constituents"].as_array().unwrap().clone();
     constituents.sort_by_key(|it| it["id"].as_str().unwrap().to_owned());
@@ -285,12 +285,12 @@ async fn what_stands_on_a_withheld_chain_keeps_its_weight_and_loses_its_name() {
     assert_eq!((&nameless["id"], &nameless["issuer"], &nameless["score"]), (&Value::Null, &Value::Null, &Value::Null));
     assert_eq!(nameless["weight_ppm"], before.json()["data"]["constituents"][4]["weight_ppm"]);
 
-    // The next look puts it out, and tells nobody what it was.
+    // The next rebalance removes it, and the event does not name it.
     world.pass(3600);
     assert_eq!(world.refresh().await, crate::baskets::world::rebalanced("dollars-v2", Trigger::TierCross));
     let told = world.told().await.pop().unwrap().1;
     assert_eq!(told["changes"]["removed"][0]["id"], Value::Null);
-    // What was captured before names it: whoever has not been told of it yet is not, for its chain is among the operation's.
+    // Events captured earlier name it, so they are not delivered any more: its chain is one of the operation's chains.
     assert_eq!(world.chains_told().await, [vec![1, 8453], vec![1]]);
     for rest in ["", "/changes", "/version/dollars-v1", "/versions", "?at=2026-11-21T00:00:00Z"] {
         assert!(!world.get(rest).await.text().contains(ELSEWHERE), "{rest}");
@@ -322,7 +322,7 @@ async fn an_asset_says_whether_it_is_in_basket_a() {
     world.next_version("dune", 4.0).await;
     assert_eq!(members().await, ["amber", "birch", "cedar", "elm"]);
 
-    // Another basket becomes it, which has no version yet: only when it is taken from this one.
+    // Another basket, without a version, becomes the default once this one no longer is.
     let other = |is_it: bool| {
         let fields = json!({"id": "other", "name": "Other", "constituent_type": "asset", "is_basket_a": is_it});
         line("basket", "2026-03-01T00:00:00Z", fields)
@@ -330,7 +330,7 @@ async fn an_asset_says_whether_it_is_in_basket_a() {
     let refused = world.test.admin("POST", "/ingest", &other(true)).await;
     assert_eq!(refused.status, 400);
     assert!(refused.text().contains("is_basket_a") && refused.text().contains("dollars"), "{}", refused.text());
-    // What is older than what is known is no claim to it.
+    // An older observation does not change the default.
     world.test.ingest(&other(false)).await;
     world.test.ingest(&other(true).replace("2026-03-01", "2026-02-01")).await;
     let taken =
@@ -341,7 +341,7 @@ async fn an_asset_says_whether_it_is_in_basket_a() {
     assert_eq!(members().await, Vec::<String>::new());
 }
 
-/// What lends is as bad as what it lends, and what holds as what it holds enough of: a rating that merely fell is no hard fail.
+/// A lending vault hard-fails with the asset it lends, a holding vault with an asset that it holds enough of. A lower rating alone is no hard fail.
 #[tokio::test]
 async fn a_vault_fails_hard_with_what_it_stands_on_and_with_nothing_else() {
     let test = TestApp::with_market().await;
@@ -369,7 +369,7 @@ async fn a_vault_fails_hard_with_what_it_stands_on_and_with_nothing_else() {
     .unwrap();
     assert_eq!(failing(lending).await, None, "a plain drop");
 
-    // The same vault, once it holds and does not lend.
+    // The same vault, holding instead of lending.
     let hold = async |share: f64| {
         let part = json!([{"asset_id": "dollar", "share": share}]).to_string();
         let sql = "INSERT INTO exposure (vault_id, status, parts, source, observed_at, content_hash) VALUES ($1, 'observed', $2::jsonb, 't', now(), '') \

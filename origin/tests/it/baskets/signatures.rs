@@ -1,4 +1,4 @@
-//! Versions are signed where the service has a key that the registry lets sign, and are made all the same where it has none.
+//! Versions are signed if the service has a key that is active in the registry, and are created unsigned otherwise.
 
 use crate::baskets::world::{World, rebalanced};
 use crate::graph::decisions_world::{OTHER_SECRET, SECRET, SIGNER, activate, signing_with};
@@ -9,7 +9,7 @@ use rds_shared::model::content_hash::ContentHash;
 use rds_shared::rules::baskets::refresh::Trigger;
 use serde_json::{Value, json};
 
-/// Whose signature a served version carries, found in what is served alone; null where it carries none.
+/// The address that signed a served version, recovered from the response alone; `None` if it is unsigned.
 fn signer(version: &Value) -> Option<String> {
     let content = ContentHash::parse(version["content_hash"].as_str().unwrap()).unwrap();
     let signature = DecisionSignature::parse(version["signature"].as_str()?).unwrap();
@@ -42,7 +42,7 @@ async fn a_version_carries_the_signature_of_its_content_wherever_it_is_shown() {
 #[tokio::test]
 async fn a_version_waits_for_no_key() {
     let unsigned = [&Value::Null; 3];
-    // The registry does not know the key yet; then the process has another one; then this one was retired.
+    // First the registry does not know the key; then the process has another one; then this one is retired.
     let world = World::with(signing_with(SECRET)).await;
     assert_eq!(world.refresh().await, rebalanced("dollars-v1", Trigger::Inception));
     assert_eq!(said(&world.data("").await), unsigned);

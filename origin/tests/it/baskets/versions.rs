@@ -1,4 +1,4 @@
-//! When there is another version of a basket, when there is none, and that none is ever changed.
+//! When a basket gets another version, when it does not, and that versions never change.
 
 use crate::baskets::routes::fields;
 use crate::baskets::world::{BASKET, MEMBERS, World, definition, rebalanced, rules};
@@ -56,7 +56,7 @@ async fn a_rebalance_that_changes_nothing_makes_no_version() {
     assert_eq!(forced, Some(Refreshed::Unchanged));
     assert_eq!(baskets::rebalance(&world.test.app.db, &world.test.app.clock, None, "nothing").await.unwrap(), None);
     assert_eq!((world.versions().await, world.told().await.len()), (vec!["dollars-v1".to_owned()], told));
-    // To its readers nothing happened: the address that may be kept for a year says what it said, and no copy has to go.
+    // Readers see no change: the address cached for a year has the same content, and no cached response is invalidated.
     for rest in ["", "/version/dollars-v1"] {
         let after = world.get(rest).await;
         assert_eq!((after.header("etag"), &after.json()["data"]), (Some(plain.as_str()), &before), "{rest}");
@@ -131,7 +131,7 @@ async fn of_rebalances_at_once_one_makes_the_version() {
 async fn what_cannot_be_built_honestly_is_not_built_and_told_once() {
     let world = World::begun().await;
     let events = async || world.test.json("/v1/events?eventType=BasketHalted").await["data"].as_array().unwrap().len();
-    // By then every review is older than two of its cadences, and the quarter's day has come.
+    // By then every review is older than two of its cadences, and the quarter has ended.
     world.pass_to("2027-04-01T00:00:00Z");
     for _ in 0..2 {
         assert_eq!(world.refresh().await, Refreshed::Halted { reason: "amber: evidence_overdue".to_owned() });
@@ -150,7 +150,7 @@ async fn what_cannot_be_built_honestly_is_not_built_and_told_once() {
     world.review_all().await;
     assert_eq!(world.refresh().await, Refreshed::Unchanged);
     assert_eq!(table::overview(&world.test.app.db).await.unwrap()[0].halt, None);
-    // Too few names are left: another halt, and another event.
+    // Too few constituents are left: another halt, and another event.
     world.pass(3600);
     for id in ["amber", "birch", "cedar"] {
         world.review(id, 4.0).await;
@@ -226,7 +226,7 @@ async fn support_ends_step_by_step_and_is_told_once() {
     assert_eq!(world.retire("dollars-v1", "dollars-v2").await, SupportChange::Already);
     assert_eq!(world.say("dollars-v1", Verb::Deprecate { successor: None }).await, SupportChange::Already);
     assert_eq!(world.told().await.len(), 4);
-    // One that was never deprecated is so in the same step; a retired one follows nothing.
+    // Retiring a version that is not deprecated deprecates it in the same step. A retired version cannot be changed again.
     world.next_version("amber", 9.5).await;
     assert!(refused(world.retire("dollars-v2", "dollars-v1").await));
     assert_eq!(world.retire("dollars-v2", "dollars-v3").await, SupportChange::Done);
@@ -234,7 +234,7 @@ async fn support_ends_step_by_step_and_is_told_once() {
     assert_eq!(families, ["basket.version.deprecated", "basket.version.retired"]);
 }
 
-/// The demo market's baskets follow from its observations, and the same market has the same ones.
+/// The demo market's baskets follow from its observations, so equal markets have equal baskets.
 #[tokio::test]
 async fn a_simulated_market_has_baskets_and_repeating_it_makes_no_more() {
     let facts = TestDb::new().await;

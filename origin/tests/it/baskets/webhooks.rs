@@ -1,4 +1,4 @@
-//! Webhooks of baskets: who may, what is refused, who is told of what, and what a delivery carries.
+//! Webhooks of baskets: access, invalid subscriptions, which subscriber gets which event, and the content of a delivery.
 
 use crate::baskets::world::{self, BASKET, review};
 use crate::support::market::line;
@@ -18,17 +18,17 @@ use serde_json::{Value, json};
 
 const HOOKS: &str = "/v1/baskets/dollars/webhooks";
 
-/// Subscribers of the five dollars, whose basket has its first version.
+/// Subscribers of the dollar basket, which has its first version.
 async fn world() -> World {
     let world = World::new().await;
     baskets_world::populate(&world.test).await;
     assert_eq!(refreshed(&world).await, "dollars-v1");
-    // Whoever subscribes later is not told of it.
+    // Later subscribers do not get this event.
     world.number().await;
     world
 }
 
-/// Refreshes the basket, which must make a version: its id.
+/// Refreshes the basket, which must create a version; returns its id.
 async fn refreshed(world: &World) -> String {
     let all = baskets::refresh(&world.app().db, &world.app().clock, None).await.unwrap();
     refresh::refresh(world.app()).await.unwrap();
@@ -38,7 +38,7 @@ async fn refreshed(world: &World) -> String {
     }
 }
 
-/// An hour later one score is another: a version that follows.
+/// Changes one score after an hour, and returns the id of the new version.
 async fn next_version(world: &World, id: &str, score: f64) -> String {
     world.pass(3600);
     world.test.ingest(&review(id, &Micros(world.app().clock.now()).to_string(), score)).await;
@@ -59,7 +59,7 @@ async fn asked(world: &World, target: &str, url: &str, pinned: Option<&str>) -> 
     world.ask_as(&world.key, "POST", target, &body).await
 }
 
-/// A subscription of `receiver`: its number and its secret.
+/// Subscribes `receiver`; returns the subscription's number and secret.
 async fn follow(world: &World, receiver: &Receiver, pinned: Option<&str>) -> (i64, Secret) {
     let reply = asked(world, HOOKS, &receiver.url(), pinned).await;
     assert_eq!(reply.status, StatusCode::OK, "{}", reply.text());
@@ -67,14 +67,14 @@ async fn follow(world: &World, receiver: &Receiver, pinned: Option<&str>) -> (i6
     (data["id"].as_i64().unwrap(), Secret::parse(data["secret"].as_str().unwrap()).unwrap())
 }
 
-/// Numbers, fans out, and makes every attempt that is due.
+/// Numbers the events, fans them out, and makes every attempt that is due.
 async fn delivered(world: &World) -> usize {
     world.number().await;
     world.fan_out().await;
     world.deliver().await
 }
 
-/// What a receiver was told: event types and versions, in no order.
+/// The received event types and versions, sorted.
 fn told(receiver: &Receiver) -> Vec<(String, String)> {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let mut told: Vec<_> = receiver
@@ -239,7 +239,7 @@ async fn followers_are_told_of_rebalances_and_the_pinned_of_what_becomes_of_thei
         (&json!(seen.header("x-service-event-id")), &json!("2026-11-21T01:00:00.000000Z"))
     );
     let versions = world.test.json("/v1/baskets/dollars/versions").await["data"].clone();
-    // The list also says what became of the version since; the delivery says what it is.
+    // The list also shows the version's later status; the delivery shows its content only.
     let since = ["support_status", "deprecated_at", "retired_at", "successor_version_id"];
     for (name, field) in versions[1].as_object().unwrap().iter().filter(|(name, _)| !since.contains(&name.as_str())) {
         assert_eq!(&body["data"][name], field, "{name}");
@@ -263,7 +263,7 @@ async fn nobody_is_told_of_a_name_whose_chain_is_withheld_by_now() {
     follow(&world, &receiver, None).await;
     assert_eq!(next_version(&world, "amber", 8.0).await, "dollars-v2");
     assert_eq!(delivered(&world).await, 1, "it failed once");
-    // The basket's change names all five, one of them on this chain.
+    // The basket's change names all five assets, one of which is on this chain.
     let base = |is_served: bool, at: &str| {
         let fields = json!({"chain_id": 8453, "slug": "base", "name": "Base", "namespace": "evm", "is_settlement": true,
             "is_served": is_served});
@@ -285,7 +285,7 @@ async fn what_was_given_up_is_replayed_under_its_id_and_a_revoked_key_gives_way_
     let (id, _) = follow(&world, &receiver, None).await;
     next_version(&world, "amber", 8.0).await;
     assert_eq!(delivered(&world).await, 1);
-    // Retries, each when it is due, and too far apart for the breaker.
+    // Retries, each when it is due, and too far apart to open the breaker.
     for _ in 0..5 {
         world.pass(7_200);
         world.deliver().await;

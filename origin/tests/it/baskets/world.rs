@@ -1,4 +1,4 @@
-//! A basket of five invented dollars whose scores a test sets as it likes: an asset publishes at once, without a dwell.
+//! A basket of five invented dollars with scores that a test can set: assets are published immediately, without a dwell.
 
 use crate::support::market::{address, line, registries};
 use crate::support::testapp::{Reply, TestApp, TestOptions};
@@ -10,14 +10,14 @@ use rds_shared::wire::Timestamp;
 use rds_shared::wire::time::Micros;
 use serde_json::{Value, json};
 
-/// The basket.
+/// The basket's id.
 pub const BASKET: &str = "dollars";
-/// Its members and their scores at the beginning.
+/// Its constituents with their initial scores.
 pub const MEMBERS: [(&str, f64); 5] = [("amber", 9.0), ("birch", 8.6), ("cedar", 8.2), ("dune", 7.8), ("elm", 7.4)];
-/// Of these the chain is not the others'.
+/// The constituent on another chain.
 pub const ELSEWHERE: &str = "elm";
 
-/// A service with the five dollars, and the basket's rules; nothing was rebalanced yet.
+/// A service with the five dollars and the basket's rules, before the first rebalance.
 pub struct World {
     pub test: TestApp,
 }
@@ -27,14 +27,14 @@ impl World {
         World::with(TestOptions::default()).await
     }
 
-    /// The same of a service with this configuration.
+    /// The same with these options.
     pub async fn with(options: TestOptions) -> Self {
         let world = World { test: TestApp::with(options).await };
         populate(&world.test).await;
         world
     }
 
-    /// The same with its first version.
+    /// The same with the first version.
     pub async fn begun() -> Self {
         let world = World::new().await;
         assert_eq!(world.refresh().await, rebalanced("dollars-v1", Trigger::Inception));
@@ -53,19 +53,19 @@ impl World {
         assert!(self.test.app.clock.set(Timestamp::parse(instant).unwrap()));
     }
 
-    /// Reviews an asset: every dimension is the score, and so is the sum.
+    /// Reviews an asset, with `score` in every dimension.
     pub async fn review(&self, id: &str, score: f64) {
         self.test.ingest(&review(id, &Micros(self.now()).to_string(), score)).await;
     }
 
-    /// Reviews all of them as they were, so that their evidence is fresh.
+    /// Repeats all reviews, so that their evidence is fresh.
     pub async fn review_all(&self) {
         for (id, score) in MEMBERS {
             self.review(id, score).await;
         }
     }
 
-    /// Refreshes the baskets, and shows what became of it.
+    /// Refreshes the baskets, and returns the result for this basket.
     pub async fn refresh(&self) -> Refreshed {
         let app = &self.test.app;
         let all = baskets::refresh(&app.db, &app.clock, app.signing_key.as_ref()).await.unwrap();
@@ -75,7 +75,7 @@ impl World {
         refreshed
     }
 
-    /// An hour later one score is another: a version that follows.
+    /// Changes one score after an hour, and returns the id of the new version.
     pub async fn next_version(&self, id: &str, score: f64) -> String {
         self.pass(3600);
         self.review(id, score).await;
@@ -95,23 +95,23 @@ impl World {
         self.say(version, Verb::Retire { successor: successor.to_owned() }).await
     }
 
-    /// What is served at a path under the basket; `""` is the basket itself.
+    /// The response at a path below the basket; `""` is the basket itself.
     pub async fn get(&self, rest: &str) -> Reply {
         self.test.get(&format!("/v1/baskets/{BASKET}{rest}")).await
     }
 
-    /// The same, which must succeed: its data.
+    /// The same for a request that must succeed; returns `data`.
     pub async fn data(&self, rest: &str) -> Value {
         self.test.json(&format!("/v1/baskets/{BASKET}{rest}")).await["data"].clone()
     }
 
-    /// The versions, newest first.
+    /// Ids of the versions, newest first.
     pub async fn versions(&self) -> Vec<String> {
         let rows = self.data("/versions").await;
         rows.as_array().unwrap().iter().map(|row| row["version_id"].as_str().unwrap().to_owned()).collect()
     }
 
-    /// What subscribers of baskets were told, in order: family and body.
+    /// The events for subscribers of baskets, in order: type and body.
     pub async fn told(&self) -> Vec<(String, Value)> {
         let sql = "select family, convert_from(body, 'UTF8') from push_operation \
                    where family like 'basket.%' and stream_op is null order by id";
@@ -119,14 +119,14 @@ impl World {
         rows.into_iter().map(|(family, body)| (family, serde_json::from_str(&body).unwrap())).collect()
     }
 
-    /// The chains that each of these operations is about, in order.
+    /// The chains of each of these operations, in order.
     pub async fn chains_told(&self) -> Vec<Vec<i64>> {
         let sql = "select chain_ids from push_operation where family like 'basket.%' and stream_op is null order by id";
         sqlx::query_scalar(sql).fetch_all(&self.test.facts.db.pool).await.unwrap()
     }
 }
 
-/// The five dollars and the basket's rules in a service without facts.
+/// Ingests the five dollars and the basket's rules.
 pub async fn populate(test: &TestApp) {
     test.ingest(&[registries(), definition(), rules("m1", "2026-01-01T00:00:00Z", json!({}))].concat()).await;
     test.ingest(&(0..MEMBERS.len()).map(asset).collect::<String>()).await;
@@ -138,7 +138,7 @@ pub fn rebalanced(version: &str, trigger: Trigger) -> Refreshed {
     Refreshed::Rebalanced { version_id: version.to_owned(), trigger }
 }
 
-/// The basket's line.
+/// The basket's line for ingest.
 pub fn definition() -> String {
     line(
         "basket",
@@ -147,7 +147,7 @@ pub fn definition() -> String {
     )
 }
 
-/// Rules of the basket, with some fields different.
+/// The basket's rules, with the fields of `changed` replaced.
 pub fn rules(version: &str, observed_at: &str, changed: Value) -> String {
     let mut fields = json!({
         "basket_id": BASKET, "version": version, "summary": "Invented dollars.", "doc_url": format!("https://rules.example/{version}"),
@@ -170,7 +170,7 @@ fn asset(number: usize) -> String {
     )
 }
 
-/// A review's line.
+/// A review's line for ingest.
 pub fn review(id: &str, observed_at: &str, score: f64) -> String {
     let dimensions: Value = [
         "peg_stability",

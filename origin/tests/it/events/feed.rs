@@ -10,7 +10,7 @@ use rds_shared::access::Plan;
 use rds_shared::wire::Timestamp;
 use serde_json::{Value, json};
 
-/// An event that happened so many days before now.
+/// An event that happened this many days before now.
 pub fn event(key: &str, days: i64, fields: Value) -> String {
     let now = Timestamp::parse(NOW).unwrap();
     let mut all = json!({"event_key": key, "event_type": "Incident", "severity": "Info", "title": key,
@@ -36,7 +36,7 @@ pub async fn retract(test: &TestApp, key: &str) {
     );
 }
 
-/// The market, with events that differ in everything that can be asked for.
+/// The market, with events that differ in every filtered field.
 pub async fn with_events() -> TestApp {
     let test = TestApp::with_market().await;
     let events = [
@@ -183,7 +183,7 @@ async fn pages_of_equal_instants_neither_overlap_nor_skip() {
 #[tokio::test]
 async fn another_order_looks_back_as_far_as_a_page_needs() {
     let test = with_events().await;
-    // Two matches lie within seven days, the third within 365 days at the earliest.
+    // Two matches are within seven days, the third only within 365 days.
     assert_eq!(
         feed(&test, "sortBy=loss_amount_usd&limit=2&eventType=incident").await,
         ["Harbor was drained", "Tidewater rebalanced"]
@@ -325,7 +325,7 @@ async fn a_wrong_event_is_named_with_its_field_and_nothing_is_kept() {
     assert_eq!(feed(&test, "search=fine").await, [""; 0]);
 }
 
-/// The newest occurrence is a Warning on Base; the Critical one, on Ethereum, lies behind it.
+/// The newest occurrence is a Warning on Base; an older one is Critical, on Ethereum.
 #[tokio::test]
 async fn a_group_is_found_by_any_of_its_occurrences_and_shown_by_the_newest_of_those() {
     let test = TestApp::with_market().await;

@@ -1,4 +1,4 @@
-//! Events coming in: who decides that they are public, which links they keep, what their types are called, and how new they may be.
+//! Ingest of events: which are public at once, their links and types, and how far in the future they may be.
 
 use crate::support::db::TestDb;
 use crate::events::publication::{event, operations};
@@ -24,12 +24,12 @@ fn draft() -> Value {
     event("drain", json!({"publication": "draft", "occurred_at": start()}))
 }
 
-/// The same record by somebody who says nothing of drafts.
+/// The same record from a source without drafts.
 fn public() -> Value {
     event("drain", json!({"occurred_at": start()}))
 }
 
-/// Something else that is new.
+/// Another new event.
 fn news(name: &str, hours: i64) -> Value {
     observed("curator", hours, json!({"id": "keel", "name": name}))
 }
@@ -83,7 +83,7 @@ async fn of_two_words_in_one_batch_the_draft_counts() {
         ingest(&test, &clock(1), &lines).await;
         assert_eq!(state(&test, "drain").await, "draft");
     }
-    // A newer record of the batch is the one that is kept, and says so.
+    // The newer record of the batch is stored, and the answer says so.
     let test = with_market().await;
     ingest(&test, &clock(2), &[at(2, public()), draft()]).await;
     assert_eq!(state(&test, "drain").await, "published");
@@ -93,7 +93,7 @@ async fn of_two_words_in_one_batch_the_draft_counts() {
 async fn a_correction_of_the_same_instant_leaves_no_link_of_what_it_replaces() {
     let test = with_market().await;
     let (mut with, mut without) = (0, 0);
-    // Which of two records of one instant is kept, their digests say: both ways occur among a few.
+    // Of two records of one instant, the digests decide which one is stored; both cases occur among six pairs.
     for number in 0..6 {
         let key = format!("drain-{number}");
         let of_vault = event(&key, json!({"title": "of the vault", "affects_protocol_score": true}));
@@ -155,7 +155,7 @@ async fn an_observation_may_not_come_from_the_future() {
     let named: Vec<(u64, &str)> = found.iter().map(|fault| (fault.line, fault.field.as_deref().unwrap())).collect();
     assert_eq!(named, [(1, "observed_at"), (2, "observed_at")]);
     assert!(found[0].reason.contains("5 minutes"), "{}", found[0].reason);
-    // As far as clocks differ; and what lay ahead is news when its time has come.
+    // Within the tolerance for clocks; and a future event is published when its time has come.
     ingest(&test, &clock(1), &ahead(300)).await;
     ingest(&test, &clock(2), &ahead(3_600)).await;
 }

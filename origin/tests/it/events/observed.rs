@@ -1,11 +1,11 @@
-//! Events that the service makes itself: each change once, however often its readings come.
+//! Events that the service derives: one for each change, however often its observations are repeated.
 
 use crate::support::db::TestDb;
 use crate::ingest::market::{VAULT, clock, ingest, market, observed, state};
 use rds_origin::scoring_run;
 use serde_json::{Value, json};
 
-/// Type and title of every event so far, oldest first.
+/// Type and title of every event, oldest first.
 async fn told(test: &TestDb) -> Vec<String> {
     sqlx::query_scalar("SELECT event_type || ': ' || title FROM event ORDER BY occurred_at, event_type, title")
         .fetch_all(&test.db.pool)
@@ -24,7 +24,7 @@ async fn with_market() -> TestDb {
     test
 }
 
-/// Takes a reading in, twice.
+/// Ingests an observation twice.
 async fn read(test: &TestDb, hours: i64, fields: Value) {
     for _ in 0..2 {
         ingest(test, &clock(hours), &[state(hours, fields.clone())]).await;
@@ -103,7 +103,7 @@ async fn an_allocation_is_told_when_a_tenth_of_it_sits_elsewhere() {
         let parts = json!([part("usdx", usdx), part("usdy", 1.0 - usdx)]);
         observed("exposure", hours, json!({"vault_id": VAULT, "status": "observed", "parts": parts}))
     };
-    // Creeping: 5 % more each time, from nothing; told at 10 % and at 20 %.
+    // A slow increase: 5 % more each time, from zero; reported at 10 % and at 20 %.
     for (hours, usdx) in [(1, 0.05), (2, 0.10), (3, 0.15), (4, 0.20), (5, 0.29)] {
         for _ in 0..2 {
             ingest(&test, &clock(hours), &[parts(hours, usdx)]).await;
@@ -173,7 +173,7 @@ async fn strategies_that_arrive_one_by_one_are_one_reading() {
 async fn of_two_states_of_one_instant_the_one_that_is_served_is_told() {
     let test = with_market().await;
     read(&test, 1, json!({"deposit_status": "open"})).await;
-    // The digest decides which of the two is kept; over so many pairs it decides both ways.
+    // The digest decides which of the two is kept; both cases occur among these pairs.
     for hours in 2..10 {
         let states = ["open", "closed"]
             .map(|status| state(hours, json!({"deposit_status": status, "tvl_usd": 1e6 + hours as f64})));

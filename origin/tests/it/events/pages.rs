@@ -1,4 +1,4 @@
-//! Pages of a feed that is longer than what is looked through at the beginning of an order.
+//! Pages of a feed that is longer than the part that a query reads first.
 
 use crate::events::feed::{event, titles};
 use crate::support::testapp::{NOW, TestApp, holder};
@@ -6,7 +6,7 @@ use rds_shared::access::Plan;
 use rds_shared::wire::Timestamp;
 use serde_json::{Value, json};
 
-/// Events of which only the oldest speak of a wreck, and every third of a squall.
+/// Events of which only the oldest mention a wreck, and every third a squall.
 async fn long_feed() -> TestApp {
     let test = TestApp::with_market().await;
     let now = Timestamp::parse(NOW).unwrap();
@@ -32,7 +32,7 @@ async fn long_feed() -> TestApp {
     test
 }
 
-/// All pages of a filter, by somebody who may page on.
+/// All pages of a filter, for a caller that may read them.
 async fn all_pages(test: &TestApp, query: &str) -> Vec<Value> {
     let mut rows = Vec::new();
     for page in 1.. {
@@ -79,7 +79,7 @@ async fn every_order_holds_wherever_its_rows_are_found() {
         for direction in [1, -1] {
             let order = if direction == 1 { "asc" } else { "desc" };
             let rows = all_pages(&test, &format!("{search}&sortBy=severity&sortOrder={order}")).await;
-            // The older an event the greater its number.
+            // The older an event, the greater its id.
             let keys = rows.iter().map(|row| (direction * rank(row), -direction * number(row)));
             assert!(keys.is_sorted_by(|a, b| a < b), "{search} {order}");
             let rows = all_pages(&test, &format!("{search}&sortBy=loss_amount_usd&sortOrder={order}")).await;
@@ -107,7 +107,7 @@ async fn the_next_page_goes_on_where_the_last_one_ended_though_time_passes() {
     for page in 1..=2 {
         let answer = test.json(&format!("/v1/events?eventType=tick&sortOrder=asc&limit=20&page={page}")).await;
         seen.extend(titles(&answer).into_iter().map(str::to_owned));
-        // The oldest of them are more than seven days old now.
+        // The oldest are more than seven days old now.
         test.app.clock.advance(600);
     }
     let expected: Vec<String> = (0..40).map(|number| format!("tick-{number:02}")).collect();

@@ -1,4 +1,4 @@
-//! States of events: every transition with its operation, once, whoever asks and however often.
+//! States of events: every transition captures one operation, however often it is requested.
 
 use crate::support::db::TestDb;
 use crate::ingest::market::{VAULT, clock, ingest, market, observed, published};
@@ -24,7 +24,7 @@ pub fn event(key: &str, fields: Value) -> Value {
     line
 }
 
-/// An operation as it was captured.
+/// A captured operation.
 pub struct Captured {
     pub what: String,
     pub vaults: Vec<String>,
@@ -32,7 +32,7 @@ pub struct Captured {
     pub body: Value,
 }
 
-/// The operations of one event so far, in order.
+/// The operations of one event, in order.
 pub async fn operations(test: &TestDb, key: &str) -> Vec<Captured> {
     let rows = sqlx::query("SELECT * FROM push_operation WHERE event_id = $1 ORDER BY id")
         .bind(event_id(key).to_string())
@@ -76,7 +76,7 @@ async fn a_draft_is_published_retracted_and_published_again_with_the_body_of_eac
     assert_eq!(words(&test, "drain").await, [""; 0]);
     assert_eq!(run(&test, 2, "drain", because("too early")).await, PublicationResult::Refused(PublicationState::Draft));
     assert_eq!(run(&test, 2, "drain", Verb::Publish).await, PublicationResult::Moved);
-    // Within the same instant of the product's clock, in order all the same.
+    // At the same instant of the service's clock, but still in order.
     assert_eq!(run(&test, 3, "drain", because("a false alarm")).await, PublicationResult::Moved);
     assert_eq!(run(&test, 3, "drain", Verb::Publish).await, PublicationResult::Moved);
     let all = operations(&test, "drain").await;
@@ -198,7 +198,7 @@ async fn repeated_observations_publish_once_and_bring_no_retracted_event_back() 
     for _ in 0..2 {
         ingest(&test, &clock(1), &[told("A drain", 1)]).await;
     }
-    // A correction changes what is served, and is told to nobody.
+    // A correction changes the served event, but captures no operation.
     ingest(&test, &clock(2), &[told("A small drain", 2)]).await;
     assert_eq!(words(&test, "drain").await, ["event.published published"]);
     run(&test, 3, "drain", because("wrong")).await;
@@ -280,7 +280,7 @@ async fn what_was_told_and_withdrawn_on_a_withheld_chain_is_taken_back_when_the_
         );
     }
     assert_eq!(words(&test, "unheard").await, [""; 0], "what nobody heard of needs no retraction");
-    // What is public again by then has nothing to be taken back.
+    // An event that is public again by then needs no retraction.
     run(&test, 8, "drain", Verb::Publish).await;
     ingest(&test, &clock(9), &[chain(false, 9)]).await;
     run(&test, 10, "drain", because("wrong")).await;

@@ -1,4 +1,4 @@
-//! Events seen from what they concern: vaults with critical incidents, a market, a vault, a curator and a protocol.
+//! Events from the view of their subjects: vaults with critical incidents, a market, a vault, a curator and a protocol.
 
 use crate::events::feed::{event, retract, titles, with_events};
 use crate::support::market::{VAULTS, address, line};

@@ -1,4 +1,4 @@
-//! The feed follows chains and vaults, and is left alone by those that are observed again as they were.
+//! The feed follows changes of chains and vaults, and is not rewritten when they are observed again unchanged.
 
 use crate::events::feed::{event, titles};
 use crate::support::market::{VAULTS, Vault, lines};
@@ -7,7 +7,7 @@ use rds_origin::facts::event_id;
 use serde_json::json;
 use std::collections::BTreeMap;
 
-/// Which transaction wrote each row of the feed.
+/// The transaction that wrote each row of the feed.
 async fn written(test: &TestApp) -> BTreeMap<i64, String> {
     let rows: Vec<(i64, String)> =
         sqlx::query_as("SELECT event_id, xmin::text FROM event_feed").fetch_all(&test.app.db.pool).await.unwrap();
@@ -61,7 +61,7 @@ async fn a_vault_with_another_curator_moves_its_events_and_no_others() {
     let before = written(&test).await;
     let moved = VAULTS[0].curated_by("tide");
     test.ingest(&again(&moved, "2026-11-02T00:00:00Z")).await;
-    // Another vault of the protocol is still curated by the first.
+    // Another vault of the protocol still has the first curator.
     assert_eq!((of("north").await, of("tide").await.len()), (vec!["whole".to_owned()], 3));
     let row = test.json("/v1/events?daysBack=30&search=named").await["data"][0].clone();
     assert_eq!(row["curator_id"], "tide");

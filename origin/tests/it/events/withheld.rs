@@ -1,4 +1,4 @@
-//! A withheld chain: nothing of it shows wherever events are seen from, though what it belongs to is served.
+//! A withheld chain: none of its events appears anywhere, even where their subjects are served.
 
 use crate::events::feed::{event, titles};
 use crate::support::market::{VAULTS, address, line};
@@ -7,7 +7,7 @@ use rds_origin::store::push::journal::read as journal;
 use rds_origin::store::push::journal::read::ReadLimits;
 use serde_json::{Value, json};
 
-/// Base, served or withheld from a moment on.
+/// Base, served or withheld from an instant on.
 fn base(served: bool, at: &str) -> String {
     line(
         "chain",
@@ -58,7 +58,7 @@ async fn a_markets_bad_debt_names_a_vault_of_it_that_is_served() {
         json!({"reserve": "eth", "chain_id": 1, "market_address": pool, "asset_symbol": "ETH", "asset_address": address(0xd0),
                "token_address": VAULTS[4].address()}),
     );
-    // The other two vaults come first by their ids; neither is the market's, and one is on Base.
+    // The other two vaults come first by id; neither belongs to the market, and one is on Base.
     let others = [VAULTS[0].id(), VAULTS[3].id(), VAULTS[4].id()];
     let debt = event("debt", 2, json!({"event_type": "BadDebt", "vault_ids": others}));
     let own =

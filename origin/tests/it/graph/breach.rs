@@ -1,4 +1,4 @@
-//! The breach preview: made of what was read, silent about what was not, and never adding the one to the other.
+//! The breach preview: computed from observed values only, with unknown values left out of the sums and reported separately.
 
 use crate::graph::world::{build, built, get};
 use crate::support::market::{DOLLAR, VAULTS, address, line};
@@ -13,7 +13,7 @@ async fn preview(test: &TestApp) -> Value {
     reply.json()["data"].clone()
 }
 
-/// A mode of the market in which the first vault stands.
+/// An efficiency mode of the first vault's market.
 fn mode(collateral: &[String]) -> String {
     let fields = json!({"emode_id": 1, "chain_id": 1, "market_address": address(0xc0), "label": "Dollars", "ltv": 0.85, "liquidation_threshold": 0.9,
         "liquidation_bonus": 0.05, "collateral_assets": collateral, "borrowable_assets": [], "ltv_zero_assets": []});
@@ -26,7 +26,7 @@ async fn debt_is_priced_where_readings_and_feeds_value_what_may_stand_against_it
     let before = preview(&test).await;
     let entry = &before["protocols"][0];
     assert_eq!((&entry["protocolId"], &entry["source"]), (&json!("harbor"), &json!("onchain_rpc")));
-    // Five million supplied, four fifths of it lent out.
+    // Five million supplied, of which four fifths are borrowed.
     assert_eq!((&entry["pricedDebtUsd"], &entry["unpricedDebtUsd"]), (&json!(4_000_000.0), &json!(0.0)));
     assert_eq!(entry["coverage"]["pricedCount"], 1);
     assert_eq!(
@@ -53,25 +53,25 @@ async fn debt_is_priced_where_readings_and_feeds_value_what_may_stand_against_it
         4_000_000.0
     );
 
-    // Accepted and read too, but without a feed: the whole valuation is incomplete.
+    // Accepted and observed, but without a feed: the whole valuation is incomplete.
     let accepted = later(&mode(&[DOLLAR.to_owned(), address(0xd1)]), 57);
     test.ingest(&[coin(SEEN, "XCOIN", 2), accepted].concat()).await;
     assert_eq!(debts(&test).await, json!([0.0, 6_000_000.0, 1, 0]));
 }
 
-/// A coin's reserve in that market, at the vault of this number.
+/// A reserve of the coin in that market, represented by the vault with this number.
 fn coin(observed_at: &str, symbol: &str, vault: usize) -> String {
     let fields = json!({"chain_id": 1, "market_address": address(0xc0), "reserve": "COIN", "asset_symbol": symbol, "asset_address": address(0xd1),
         "token_address": VAULTS[vault].address()});
     line("market_reserve", observed_at, fields)
 }
 
-/// The same lines, seen at this minute.
+/// The same lines, observed at this minute.
 fn later(lines: &str, minute: u32) -> String {
     lines.replace(SEEN, &format!("2026-11-20T23:{minute}:00Z"))
 }
 
-/// Of the next snapshot's first protocol: debt that is priced, and that is not; markets whose debt was read whole, and that are priced.
+/// The first protocol of the next snapshot: priced and unpriced debt, markets with complete debt, and priced markets.
 async fn debts(test: &TestApp) -> Value {
     build(test).await;
     let entry = preview(test).await["protocols"][0].clone();
@@ -82,7 +82,7 @@ async fn debts(test: &TestApp) -> Value {
 #[tokio::test]
 async fn whatever_is_supplied_may_stand_against_debt_whether_or_not_a_mode_says_so() {
     let test = built().await;
-    // The third vault: two millions of coins, all of them lent out, and pledged by nobody knows whom at which threshold.
+    // The third vault: two million of coins, all borrowed, with unknown collateral and threshold.
     test.ingest(&[mode(&[DOLLAR.to_owned()]), coin(SEEN, "COIN", 2)].concat()).await;
     assert_eq!(debts(&test).await, json!([6_000_000.0, 0.0, 1, 1]));
     let in_no_mode = preview(&test).await["protocols"][0].clone();
@@ -101,7 +101,7 @@ async fn whatever_is_supplied_may_stand_against_debt_whether_or_not_a_mode_says_
     assert_eq!((&market["collateralUsd"], &market["liquidationThreshold"]), (&json!(7_000_000.0), &json!(0.9)));
     test.ingest(&later(&mode(&[DOLLAR.to_owned(), address(0xd1), address(0xd9)]), 58)).await;
     assert_eq!(debts(&test).await, json!([0.0, 6_000_000.0, 1, 0]), "an asset that is accepted and no reserve");
-    // Nothing is supplied to a reserve in no mode: there is nothing to pledge.
+    // A reserve without supply and without a mode offers no collateral.
     test.ingest(&[VAULTS[2].state(SEEN, json!({"tvl_usd": 0})), later(&mode(&[DOLLAR.to_owned()]), 59)].concat()).await;
     assert_eq!(debts(&test).await, json!([4_000_000.0, 0.0, 1, 1]));
 }
@@ -109,7 +109,7 @@ async fn whatever_is_supplied_may_stand_against_debt_whether_or_not_a_mode_says_
 #[tokio::test]
 async fn debt_that_was_read_in_part_is_in_no_bound() {
     let test = built().await;
-    // Six millions of coins of which nobody read how much is lent out; then the place of a vault that is gone.
+    // Six million of coins with unknown borrows; then the place of a vault that is gone.
     for (minute, vault) in [(57, 8), (58, 11)] {
         let lines = [mode(&[DOLLAR.to_owned(), address(0xd1)]), coin(SEEN, "COIN", vault)].concat();
         test.ingest(&later(&lines, minute)).await;

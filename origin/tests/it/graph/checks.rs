@@ -1,4 +1,4 @@
-//! Checks as a customer sees them: what a portfolio is exposed to, the verdict, and what is refused.
+//! Checks from a customer's point of view: exposures of a portfolio, the verdict, and rejected requests.
 
 use crate::graph::decisions_world::{World, portfolio};
 use crate::graph::world::{self, key};

@@ -1,4 +1,4 @@
-//! What strangers are given to verify decisions alone: the record under an id, and the registry of signers.
+//! What third parties need to verify decisions: the record under an id, and the registry of signers.
 
 use crate::graph::decisions_world::{OTHER_SIGNER, SIGNER, World, activate};
 use crate::support::testapp::{TestApp, signed};

@@ -1,4 +1,4 @@
-//! What becomes of decisions when their signer is retired: none that was good is lost, and none that is void is given again.
+//! Decisions after the retirement of their signer: valid ones stay valid, and void ones are not returned again.
 
 use crate::graph::decisions_world::{OTHER_SECRET, OTHER_SIGNER, SECRET, SIGNER, World, activate, signing_with};
 use crate::support::testapp::TestApp;
@@ -108,7 +108,7 @@ async fn a_decision_that_is_being_signed_while_its_key_is_retired_now_is_good() 
     let snapshot_id = ContentHash::parse(&snapshot_id).unwrap();
     let org: i64 = sqlx::query_scalar("select id from organisation").fetch_one(&db.pool).await.unwrap();
 
-    // Somebody signs: it holds the key, and has not committed.
+    // A transaction that is signing holds the key and has not committed.
     let mut signing = db.pool.begin().await.unwrap();
     let key_id = signers::hold_active(&mut signing, SIGNER, world.now()).await.unwrap().unwrap();
     let from = now(&world);

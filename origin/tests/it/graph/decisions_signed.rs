@@ -1,4 +1,4 @@
-//! Signed decisions: one a check whoever is asked, verifiable by their evidence alone, and signed by whom the registry lets.
+//! Signed decisions: one per check, verifiable from their evidence alone, and signed only by active signers.
 
 use crate::graph::decisions_world::{
     OTHER_SECRET, OTHER_SIGNER, SECRET, SIGNER, World, activate, minted, portfolio, signing_with,
@@ -193,7 +193,7 @@ async fn the_registry_forgets_nobody_and_brings_nobody_back() {
     }
 }
 
-/// Runs the program with only what an operator's shell would have.
+/// Runs the program with an operator's environment only.
 async fn program(env: Vec<(&'static str, String)>, words: &'static [&'static str]) -> Output {
     let run =
         move || Command::new(env!("CARGO_BIN_EXE_rds-origin")).env_clear().envs(env).args(words).output().unwrap();
@@ -237,7 +237,7 @@ async fn an_operator_activates_lists_and_retires_and_sees_no_secret() {
     assert_eq!((ok, serde_json::from_str::<Value>(said.trim()).unwrap().as_array().unwrap().len()), (true, 1));
     assert!(!say(&["signers", "activate", "--key-id", "no/name"]).await.0);
 
-    // A key of which the registry says that it signs later.
+    // A key that is registered to sign from a later instant on.
     assert!(say(&["signers", "activate", "--key-id", "next", "--address", OTHER_SIGNER, "--at", "2099-01-01"]).await.0);
     let early = program(env(OTHER_SECRET), &["doctor"]).await;
     let line = signing((false, String::from_utf8_lossy(&early.stdout).into_owned()));

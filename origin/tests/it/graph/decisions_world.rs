@@ -1,4 +1,4 @@
-//! The service with a graph, a key that signs, and an organisation that has portfolios checked.
+//! A service with a graph and a signing key, and an organisation that checks portfolios.
 
 use crate::support::db::TestDb;
 use crate::graph::world::{self, batches};
@@ -16,23 +16,22 @@ use rds_shared::model::ids::{Address, Namespace};
 use rds_shared::wire::Timestamp;
 use serde_json::{Value, json};
 
-/// What the service signs with, and where its signatures lead.
+/// The service's signing key, and below the address of its signatures.
 pub const SECRET: &str = "1111111111111111111111111111111111111111111111111111111111111111";
 pub const SIGNER: &str = "0x19e7e376e7c213b7e7e7e46cc70a5dd086daff2a";
-/// The same of another process.
+/// The same for another process.
 pub const OTHER_SECRET: &str = "2222222222222222222222222222222222222222222222222222222222222222";
 pub const OTHER_SIGNER: &str = "0x1563915e194d8cfba1943570603f7606a3115508";
 
-/// The world.
+/// The service and its caller.
 pub struct World {
-    /// The service.
     pub test: TestApp,
     /// The organisation's key.
     pub key: Principal,
 }
 
 impl World {
-    /// A market with a built graph, and a registry that knows the service's key.
+    /// A market with a graph, and a registry with the service's key.
     pub async fn new() -> Self {
         let test = TestApp::with(signing_with(SECRET)).await;
         for batch in batches() {
@@ -44,24 +43,24 @@ impl World {
         World { test, key }
     }
 
-    /// Another process over the same database, with another key or none.
+    /// Another process with the same database, with another key or none.
     pub async fn another_process(&self, options: TestOptions) -> Self {
         let test = TestApp::over(TestDb::guest(&self.test.facts).await, options).await;
         follow::refresh(&test.app).await.unwrap();
         World { test, key: self.key.clone() }
     }
 
-    /// A check, whatever comes of it.
+    /// Sends a check; returns the response.
     pub async fn ask(&self, body: &Value) -> Reply {
         self.ask_as(&self.key, body).await
     }
 
-    /// The same of another caller.
+    /// The same as another caller.
     pub async fn ask_as(&self, caller: &Principal, body: &Value) -> Reply {
         self.test.ask(signed_as(&caller.to_json(), "POST", "/v1/graph/check", &body.to_string())).await
     }
 
-    /// A check that must succeed; its `data`.
+    /// Sends a check that must succeed; returns `data`.
     pub async fn check(&self, body: &Value) -> Value {
         let reply = self.ask(body).await;
         assert_eq!(reply.status, StatusCode::OK, "{}", reply.text());
@@ -69,17 +68,17 @@ impl World {
         reply.json()["data"].clone()
     }
 
-    /// The decision of a check of this name.
+    /// The decision of a check with this name.
     pub async fn issued(&self, name: &str) -> Value {
         self.check(&portfolio(name, true)).await["decision"].clone()
     }
 
-    /// What the edge is told about a decision.
+    /// The evidence of a decision as the edge gets it.
     pub async fn evidence(&self, id: &str) -> Reply {
         self.test.get(&format!("/v1/graph/decision/{id}/verify")).await
     }
 
-    /// What follows from that.
+    /// The verification of that evidence.
     pub async fn verified(&self, id: &str) -> Verification {
         let reply = self.evidence(id).await;
         Evidence::parse(&reply.body).unwrap().verify(ContentHash::parse(id).unwrap())
@@ -90,18 +89,18 @@ impl World {
         assert!(self.test.app.clock.advance(seconds));
     }
 
-    /// What the service's clock shows.
+    /// The service's time.
     pub fn now(&self) -> Timestamp {
         self.test.app.clock.now()
     }
 }
 
-/// A service that offers the graph and signs with this key.
+/// Options for a service with the graph and this signing key.
 pub fn signing_with(secret: &'static str) -> TestOptions {
     TestOptions { env: vec![("RDS_GRAPH", "1"), ("RDS_SIGNING_KEY", secret)], ..TestOptions::default() }
 }
 
-/// A thousand dollars in the market's first vault, under this name.
+/// A portfolio with this name and a thousand dollars in the market's first vault.
 pub fn portfolio(name: &str, issue: bool) -> Value {
     json!({
         "portfolioRef": name,
@@ -111,14 +110,14 @@ pub fn portfolio(name: &str, issue: bool) -> Value {
     })
 }
 
-/// Lets a key sign, from long ago on.
+/// Activates a key as of long ago.
 pub async fn activate(test: &TestApp, name: &str, address: &str) {
     let address = Address::parse(Namespace::Evm, address).unwrap();
     let changed = registry::activate(&test.app.db, name, &address, Timestamp::from_seconds(0)).await.unwrap();
     assert!(matches!(changed, Changed::Done(_)), "{changed:?}");
 }
 
-/// A key of an organisation that is in the database.
+/// A new key of an organisation.
 pub async fn minted(test: &TestApp, org: &str) -> Principal {
     let plan = Plan::Decisioning;
     let minted = keys::mint(&test.app.db, &test.app.clock, &options(org, plan)).await.unwrap();

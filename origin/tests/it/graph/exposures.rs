@@ -1,4 +1,4 @@
-//! What an exposure itself says of the way to an asset: wrappers, feeds and bridges, from a line to the verdict.
+//! Wrappers, feeds and bridges that exposures state, from ingest to the verdict.
 
 use crate::graph::decisions_world::World;
 use crate::graph::world::{SEEN, build, built, key, opened};
@@ -11,7 +11,7 @@ fn contract(number: u32) -> String {
     format!("1:{}", address(number))
 }
 
-/// What a vault that stands in no market holds.
+/// The exposures of a vault outside every market.
 fn holding(place: usize, parts: Value) -> String {
     line("exposure", SEEN, json!({"vault_id": VAULTS[place].id(), "status": "observed", "parts": parts}))
 }
@@ -51,7 +51,7 @@ async fn a_vault_outside_every_market_says_what_prices_wraps_and_carried_what_it
             "assetKey": "coin", "symbol": "COIN", "share": 0.6, "usdExposure": "3600000",
             "wrappers": [{"id": contract(0xab), "share": 0.6}],
             "oracles": [{"id": contract(0xfc), "vendor": "said", "share": 0.6}],
-            // A mapping that the registry has of the same bridge counts where it is better founded.
+            // A registered mapping of the same bridge counts if it is more certain.
             "bridges": [{"id": "ferry/coin", "verified": false, "confidence": 0.5, "share": 0.6},
                         {"id": "ferry/deep", "verified": true, "confidence": 0.9, "share": 0.6}],
         })
@@ -123,7 +123,7 @@ async fn an_exposure_that_makes_no_sense_is_refused_by_field() {
     test.ingest(&holding(8, crowd(1_000))).await;
 }
 
-/// A market by this name with a reserve of the dollar, at which the eighth vault stands where it is said to.
+/// A market with this name and a reserve of the dollar, represented by the eighth vault at `token`.
 fn market(chain_id: u32, number: u32, name: &str, token: Option<usize>) -> String {
     let market = json!({"protocol_id": "harbor", "protocol_version": "v4", "chain_id": chain_id, "address": address(number), "name": name,
         "shape": "spoke", "discovered_by": "onchain_rpc"});
@@ -138,7 +138,7 @@ async fn a_feed_of_a_market_whose_name_another_has_too_prices_nothing() {
     let oracles = async || opened(&world.test, &key(0)).await["assets"][1]["oracles"].clone();
     let ask = async || world.check(&limited(0, "maxSharePerOracle", 1.0)).await["unresolvedVaults"].clone();
     let known = json!([{"id": contract(0xfe), "vendor": "lamp", "share": 0.7}]);
-    // One of the name on another chain is another market.
+    // A market of the same name on another chain is a different market.
     world.test.ingest(&market(8453, 0xc5, "Prime Pool", None)).await;
     build(&world.test).await;
     assert_eq!(oracles().await, known);
@@ -150,7 +150,7 @@ async fn a_feed_of_a_market_whose_name_another_has_too_prices_nothing() {
     assert_eq!(ask().await, json!([key(0)]));
     assert_eq!(opened(&world.test, &key(8)).await["assets"][0]["oracles"], json!([]), "nor does the other have it");
 
-    // What the exposure itself says holds all the same.
+    // Feeds that the exposure itself states still count.
     let parts = json!([{"asset_id": "dollar", "share": 1, "oracles": [contract(0xfe)]}]);
     world
         .test
@@ -168,7 +168,7 @@ async fn a_feed_of_a_market_whose_name_another_has_too_prices_nothing() {
 #[tokio::test]
 async fn half_of_what_prices_a_holding_does_not_pass_for_all_of_it() {
     let world = World::new().await;
-    // The first vault stands in another market too, which nobody mistakes.
+    // The first vault also belongs to another market, with a unique name.
     let used = json!({"chain_id": 1, "address": address(0xf9), "feed_kind": "price", "used_by": ["Clear"], "reserve_symbols": ["USDXe"]});
     world.test.ingest(&[market(1, 0xc8, "Clear", Some(0)), line("oracle_feed", SEEN, used)].concat()).await;
     build(&world.test).await;

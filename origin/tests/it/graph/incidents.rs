@@ -1,4 +1,4 @@
-//! Incident exposure: holders bear their part, history and what is resolved bear nothing, and issuers add up to the total.
+//! Incident exposure: holders are exposed in proportion, resolved and old incidents count nothing, and issuers add up to the total.
 
 use crate::graph::world::{build, built, get, key};
 use crate::support::market::{VAULTS, line};
@@ -16,7 +16,7 @@ fn incident(event_key: &str, occurred_at: &str, changed: Value) -> String {
     line("incident_link", SEEN, fields)
 }
 
-/// The market with a drained vault, a protocol whose key leaked, an old story and a warning that counts against nobody.
+/// The market with a drained vault, a protocol with a leaked key, an old incident, and a warning that does not count.
 async fn shaken() -> TestApp {
     let test = built().await;
     let lines = [
@@ -62,7 +62,7 @@ async fn a_vault_that_was_hit_is_exposed_whole_and_its_holders_in_proportion() {
     assert_eq!(brief(0), (1.0, "5000000".to_owned(), 1));
     // Half in the first vault; the quarter in the third leads back and is followed once.
     assert_eq!(brief(1), (0.5, "2500000".to_owned(), 1));
-    // Half in the second, of which half is in the first.
+    // Half in the second, which is half in the first.
     assert_eq!(brief(2), (0.25, "500000".to_owned(), 1));
     assert_eq!(brief(3), (0.0, "0".to_owned(), 0));
     let hit = &results[key(0)]["incidents"][0];
@@ -77,7 +77,7 @@ async fn a_vault_that_was_hit_is_exposed_whole_and_its_holders_in_proportion() {
         )
     );
     assert_eq!(results[key(1)]["incidents"][0]["isDirect"], false);
-    // The number is the event's.
+    // The id is the event's.
     let event = test.json(&format!("/v1/events/{}", hit["eventId"])).await;
     assert_eq!(event["data"]["title"], "Incident drain");
 }

@@ -1,4 +1,4 @@
-//! `GET /v1/graph/look-through`: every vault opened, in proportion, and nothing lost on the way.
+//! `GET /v1/graph/look-through`: nested vaults are expanded in proportion, and the parts add up to the whole.
 
 use crate::graph::world::{SEEN, build, built, exposure, get, key, opened};
 use crate::support::market::{BASE58, VAULTS, address};
@@ -29,7 +29,7 @@ async fn a_vault_shows_its_assets_and_all_that_stands_between() {
             "assets": [
                 {"assetKey": "coin", "symbol": "COIN", "share": 0.3, "usdExposure": "1500000", "wrappers": [], "oracles": [],
                  "bridges": [{"id": "ferry/coin", "verified": false, "confidence": 0.5, "share": 0.3}]},
-                // What is in no part is held in the deposit asset: a tenth more. The feed of the coin prices no reserve here.
+                // The remainder, a tenth, is held in the deposit asset. The coin's feed prices no reserve here.
                 {"assetKey": "dollar", "symbol": "USDX", "share": 0.7, "usdExposure": "3500000",
                  "wrappers": [{"id": id_of(0xaa), "share": 0.7}], "oracles": [{"id": id_of(0xfe), "vendor": "lamp", "share": 0.7}],
                  "bridges": []},
@@ -44,7 +44,7 @@ async fn a_vault_shows_its_assets_and_all_that_stands_between() {
 async fn vaults_that_hold_each_other_are_told_and_followed_once() {
     let test = built().await;
     let holder = opened(&test, &key(1)).await;
-    // Half of it in the first vault, a quarter in the third, of which half leads back; the rest idle in its bridged dollar.
+    // Half in the first vault; a quarter in the third, of which half leads back; the rest idle in the bridged dollar.
     assert_eq!(holder["unattributed"], json!([{"reason": "cycle", "share": 0.125, "usdExposure": "625000"}]));
     let assets: Vec<(&str, f64)> = holder["assets"]
         .as_array()
@@ -82,7 +82,7 @@ async fn shares_of_every_vault_are_one_within_the_last_digit_and_dollars_its_val
 #[tokio::test]
 async fn what_is_not_known_is_said_and_never_made_up() {
     let test = built().await;
-    // No exposures were read of the fourth vault; of the fifth nobody says what its deposits are.
+    // The exposures of the fourth vault were not read; the deposit asset of the fifth is unknown.
     test.ingest(&exposure(4, SEEN, &[("asset:coin", 0.4)])).await;
     build(&test).await;
     let unread = opened(&test, &key(3)).await;
@@ -91,7 +91,7 @@ async fn what_is_not_known_is_said_and_never_made_up() {
     assert_eq!(opened(&test, &stranger).await, Value::Null);
     let idle = opened(&test, &key(4)).await;
     assert_eq!(idle["unattributed"], json!([{"reason": "idle", "share": 0.6, "usdExposure": "450000"}]));
-    // A vault that is gone is opened still, and is worth nobody knows what.
+    // A vault that is gone is still expanded, but its value is unknown.
     let gone = opened(&test, &key(11)).await;
     assert_eq!((&gone["protocol"], &gone["unattributed"][0]["usdExposure"]), (&json!("harbor"), &Value::Null));
 }

@@ -1,5 +1,5 @@
-//! Mappings at work: whatever ingest takes is behind a vault, each limit is breached by facts that came in, and no doubtful mapping
-//! ever rejects.
+//! Mappings: every mapping that ingest accepts appears behind a vault, each limit can be breached by ingested facts, and an uncertain mapping
+//! never rejects a portfolio.
 
 use crate::graph::decisions_world::World;
 use crate::graph::world::{SEEN, build, key, mapping, opened};
@@ -10,8 +10,8 @@ fn contract(number: u32) -> String {
     format!("1:{}", address(number))
 }
 
-/// All that stands behind the first vault and can be mapped, as `type:id`: seven tenths of it are dollars, its deposit asset, and
-/// three are coins; the feed prices the dollars.
+/// Every subject of mappings behind the first vault, as `type:id`: seven tenths of the vault are dollars, its deposit asset, and
+/// three tenths coins; the feed prices the dollars.
 fn subjects() -> [(&'static str, String); 6] {
     [
         ("vault", format!("vault:{}", VAULTS[0].id())),
@@ -23,7 +23,7 @@ fn subjects() -> [(&'static str, String); 6] {
     ]
 }
 
-/// One mapping of each type to each of them.
+/// One mapping of each type to each subject.
 fn everything(trust: (bool, f64)) -> String {
     let mut lines = String::new();
     for (name, subject) in subjects() {
@@ -39,12 +39,12 @@ fn everything(trust: (bool, f64)) -> String {
     lines
 }
 
-/// A thousand dollars in the first vault.
+/// A portfolio of a thousand dollars in the first vault, with these limits.
 fn limited(limits: &Value) -> Value {
     json!({"portfolioRef": "book", "positions": [{"vaultKey": key(0), "amountUsd": 1000}], "limits": limits})
 }
 
-/// The shares of a list by id, of those that [`everything`] made.
+/// The shares of a list by id, for the mappings of [`everything`].
 fn shares(list: &Value) -> Vec<(&str, f64)> {
     let shares = list.as_array().unwrap().iter();
     let shares = shares.map(|it| (it["id"].as_str().unwrap(), it["share"].as_f64().unwrap()));
@@ -69,7 +69,7 @@ async fn everything_that_can_be_mapped_stands_behind_the_part_that_depends_on_it
     assert_eq!(shares(&looked["assets"][1]["oracles"]), []);
     assert!(looked["assets"][1]["oracles"].to_string().contains("to-feed"), "{looked}");
 
-    // A limit sees the same: under it, and at it.
+    // A limit below the share and one equal to it.
     let fields = [("maxSharePerCluster", &expected[..]), ("maxSharePerSignerSet", &expected[..])];
     let bridges = [("asset", 0.3), ("deposit", 0.7), ("market", 1.0), ("protocol", 1.0), ("vault", 1.0)];
     for (field, expected) in fields.into_iter().chain([("maxSharePerBridge", &bridges[..])]) {
@@ -135,7 +135,7 @@ async fn no_mapping_that_is_not_sure_ever_makes_a_reject() {
     for (minute, trust) in [(1, (false, 1.0)), (2, (true, 0.79)), (3, (false, 0.0))] {
         let seen = format!("2026-11-20T23:55:0{minute}Z");
         let doubtful = everything(trust).replace(SEEN, &seen);
-        // The same bridge once by the exposure itself.
+        // The same bridge, also stated by the exposure itself.
         let bridge = json!({"id": "to-exposure", "verified": trust.0, "confidence": trust.1});
         let parts = json!([{"asset_id": "dollar", "share": 0.6, "bridges": [bridge]}, {"asset_id": "coin", "share": 0.3, "bridges": [bridge]}]);
         let exposure =

@@ -1,4 +1,4 @@
-//! The exposure graph over the real data sets: what is known is behind a vault, and what is not is said to be unknown.
+//! The exposure graph of the real data sets: known relations appear behind vaults, and everything else is reported as unknown.
 
 use crate::support::db::TestDb;
 use crate::ingest::market::ingest;
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Builds the graph of what was imported, and opens it.
+/// Builds the graph of the imported data and opens it.
 async fn built(test: &TestDb) -> Snapshot {
     let built = build::build(&test.db, clock().now()).await.unwrap().unwrap();
     follow::load(&test.db, &built.snapshot_id.to_hex()).await.unwrap()
@@ -24,8 +24,8 @@ fn many(snapshot: &Snapshot, which: impl Fn(&&VaultFacts) -> bool) -> usize {
     snapshot.graph.facts().vaults().iter().filter(which).count()
 }
 
-/// The shares of the pools in the address book, each a vault of its reserve: what they are and no figure of them. With each the
-/// feed that the book gives for it.
+/// The pool shares in the address book, each a vault for its reserve, with identity but without figures. With each, the
+/// feed that the book names for it.
 fn pool_shares(dir: &Path) -> (Vec<Value>, BTreeMap<VaultKey, Option<String>>) {
     let text = std::fs::read_to_string(dir.join("lending_reserves.jsonl")).unwrap();
     let (mut lines, mut feeds) = (Vec::new(), BTreeMap::new());
@@ -54,7 +54,7 @@ async fn the_real_vaults_are_a_graph_that_says_what_is_not_known_of_them() {
 
     let rows = snapshot.manifest.publications.iter().map(|it| (it.name, it.rows));
     assert_eq!(rows.collect::<Vec<_>>(), [("incidents", 1), ("lending", 47), ("vaults", 9_696)]);
-    // No list says what any vault holds; nearly all say what is deposited, twelve times a token that a bridge may have minted.
+    // No list states the holdings of a vault; nearly all state the deposit asset, which in twelve cases a bridge may have minted.
     assert_eq!(many(&snapshot, |vault| vault.parts.is_some()), 0);
     assert_eq!(many(&snapshot, |vault| vault.idle.is_some()), 9_685);
     assert_eq!(many(&snapshot, |vault| vault.idle.as_ref().is_some_and(|deposit| !deposit.bridges.is_empty())), 12);
@@ -68,7 +68,7 @@ async fn the_real_vaults_are_a_graph_that_says_what_is_not_known_of_them() {
     assert_eq!((deposit.symbol.as_str(), deposit.bridges[0].id.as_str()), ("ezETH", "hyperlane/EZETH/renzo-prod"));
     assert!(!deposit.bridges[0].trust.is_sure(), "one minter of several");
 
-    // A limit on what nobody knows is not approved; one on what the registry knows is judged.
+    // A limit on an unknown property is not approved; a limit on a registered property is judged.
     let verdict = |field: &str, limit: &str| {
         let mut limits = Limits::default();
         limits.set(field, limit).unwrap();
@@ -90,7 +90,7 @@ async fn the_shares_of_real_pools_have_the_feeds_of_the_address_book_behind_them
     ingest(&test, &clock(), &lines).await;
     let snapshot = built(&test).await;
 
-    // Feeds come by the names of markets and symbols; the book also gives each reserve's, and they must be the same.
+    // Feeds are assigned by the names of markets and symbols; the book names each reserve's feed, and the two must agree.
     let (mut priced, mut signed) = (0, 0);
     for (key, feed) in &feeds {
         let place = snapshot.graph.facts().position(key).unwrap();
@@ -102,7 +102,7 @@ async fn the_shares_of_real_pools_have_the_feeds_of_the_address_book_behind_them
     }
     assert_eq!((feeds.len(), priced, signed), (394, 390, 383));
 
-    // The dollar of the main pool: fifteen multisigs and timelocks can change something about the whole of it.
+    // The dollar reserve of the main pool: fifteen multisigs and timelocks control some part of it.
     let dollar = VaultKey::parse("1:0x98c23e9d8f34fefb1b7bd6a91b7ff122f4e16f5c").unwrap();
     let looked = serde_json::to_value(snapshot.graph.look_through(&dollar).unwrap()).unwrap();
     let sets = looked["signerSets"].as_array().unwrap();

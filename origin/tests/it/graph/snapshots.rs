@@ -1,4 +1,4 @@
-//! Snapshots of the exposure graph: named by their content, the same for everybody, gone while they must not be told.
+//! Snapshots of the exposure graph: named by their content, the same in every process, and unavailable while a chain in them is withheld.
 
 use crate::support::db::TestDb;
 use crate::graph::world::{SEEN, batches, build, built, exposure, get, key, offered, opened};
@@ -42,7 +42,7 @@ async fn before_the_first_build_the_graph_says_when_to_ask_again() {
         assert_eq!((reply.status.as_u16(), reply.code().as_str()), (503, "MATERIALIZATION_UNAVAILABLE"), "{target}");
         assert_eq!(reply.header("retry-after"), Some("600"), "{target}");
     }
-    // What is wrong with a request is wrong whatever there is to answer from.
+    // Invalid requests are rejected whether or not there is a snapshot.
     for target in ["look-through?vaults=1:0x12", "incident-exposure?vaults=1:0x12", "snapshot/0"] {
         let reply = get(&test, &format!("/v1/graph/{target}")).await;
         assert_eq!((reply.status.as_u16(), reply.code().as_str()), (400, "INVALID_PARAMETER"), "{target}");
@@ -53,7 +53,7 @@ async fn before_the_first_build_the_graph_says_when_to_ask_again() {
     );
 }
 
-/// A pair of one name with others, with debt.
+/// A pair with debt and with the same name as others.
 fn twin(number: u32) -> String {
     let pair = json!({"protocol_id": "lantern", "protocol_version": "v1", "chain_id": 8453, "address": address(number), "name": "Twin", "shape": "pair",
         "discovered_by": "protocol_api", "loan_asset_symbol": "USDX", "collateral_asset_symbol": "COIN", "lltv": 0.8, "is_protocol_listed": true});
@@ -77,14 +77,14 @@ async fn the_same_facts_are_the_same_snapshot_on_any_machine_in_any_order() {
     for batch in &batches {
         first.ingest(batch).await;
     }
-    // Registries stand before what refers to them; everything else may come in any order, more than once, and late.
+    // Registries come before the rows that refer to them; everything else may come in any order, repeatedly, and late.
     second.ingest(&batches[0]).await;
     second.ingest(&exposure(0, "2026-11-20T10:00:00Z", &[("vault:1", 1.0)])).await;
     for place in [3, 2, 1, 5, 4] {
         second.ingest(&batches[place]).await;
         second.ingest(&batches[place]).await;
     }
-    // Of two markets of one name the first to come has the plain id.
+    // Of two markets of one name, the first to arrive gets the plain id.
     for (test, order) in [(&first, [0xe8, 0xe9]), (&second, [0xe9, 0xe8])] {
         for number in order {
             test.ingest(&twin(number)).await;
@@ -122,7 +122,7 @@ async fn a_snapshots_id_is_what_anybody_computes_from_its_manifest() {
         .map(|it| (it["name"].as_str().unwrap(), it["rows"].as_u64().unwrap()));
     assert_eq!(bodies.collect::<Vec<_>>(), [("incidents", 0), ("lending", 1), ("vaults", 13)]);
 
-    // Keys sorted, nothing spaced, integers only: what serde_json prints of a map is RFC 8785 here.
+    // Sorted keys, no spaces, integers only: here serde_json's text of a map is RFC 8785.
     let covered = json!({"v": 1, "validTime": manifest["validTime"], "publications": manifest["publications"], "cursors": manifest["cursors"]});
     assert_eq!(hex(Sha256::digest(covered.to_string())), id);
     for publication in manifest["publications"].as_array().unwrap() {
@@ -163,7 +163,7 @@ async fn every_process_answers_from_the_snapshot_that_one_of_them_built() {
     assert!(!follow::refresh(&other.app).await.unwrap(), "it is loaded once");
     assert_eq!(opened(&other, &key(1)).await, opened(&test, &key(1)).await);
 
-    // Facts that came after it are in the next one only.
+    // Later facts are in the next snapshot only.
     test.ingest(&exposure(0, "2026-11-20T23:58:00Z", &[("asset:coin", 1.0)])).await;
     follow::refresh(&other.app).await.unwrap();
     assert_eq!(opened(&other, &key(0)).await["assets"].as_array().unwrap().len(), 2);
@@ -236,7 +236,7 @@ async fn a_snapshot_that_was_tampered_with_is_not_answered_from() {
 async fn a_snapshot_that_was_replaced_while_it_was_loaded_takes_nothing_away() {
     let test = built().await;
     let held = test.app.graph.current().unwrap().id();
-    // One that was current when it was asked for, and whose bodies are forgotten by now.
+    // A snapshot that was current a moment ago, and whose bodies have been deleted since.
     let forgotten = || Some("a".repeat(64));
     assert!(!follow::follow(&test.app, forgotten()).await.unwrap());
     assert_eq!(test.app.graph.current().unwrap().id(), held, "the good one is current again");
@@ -296,7 +296,7 @@ async fn a_snapshot_with_a_chain_that_is_withheld_now_is_not_told_until_another_
     );
     assert!(!holder.to_string().contains("8453"), "{holder}");
 
-    // Served again, it is in the next snapshot; the present one stays good.
+    // Once it is served again, the next snapshot contains it; the present one stays valid.
     test.ingest(&chain(true, "2026-11-20T23:59:30Z")).await;
     assert!(!follow::refresh(&test.app).await.unwrap());
     build(&test).await;

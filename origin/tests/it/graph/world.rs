@@ -1,4 +1,4 @@
-//! A market with something behind every dimension, and a service that looks through it.
+//! A market with facts for every dimension, and a service with the graph.
 
 use crate::support::market::{DOLLAR, VAULTS, address, line, lines};
 use crate::support::testapp::{Reply, TestApp, TestOptions, holder};
@@ -7,7 +7,7 @@ use rds_origin::graph::follow;
 use rds_shared::access::Plan;
 use serde_json::{Value, json};
 
-/// When what only the graph reads was observed.
+/// Observation time of facts that only the graph reads.
 pub const SEEN: &str = "2026-11-20T23:55:00Z";
 
 /// The key of the market's vault number `place`.
@@ -15,12 +15,12 @@ pub fn key(place: usize) -> String {
     format!("{}:{}", VAULTS[place].chain, VAULTS[place].address())
 }
 
-/// A service that offers the graph.
+/// Options for a service with the graph.
 pub fn offered() -> TestOptions {
     TestOptions { env: vec![("RDS_GRAPH", "1")], ..TestOptions::default() }
 }
 
-/// What a vault holds: `asset:id` or `vault:place`, with its share.
+/// A vault's exposures: `asset:id` or `vault:place`, with shares.
 pub fn exposure(place: usize, observed_at: &str, parts: &[(&str, f64)]) -> String {
     let part = |(what, share): &(&str, f64)| match what.split_once(':').unwrap() {
         ("vault", inner) => json!({"vault_id": VAULTS[inner.parse::<usize>().unwrap()].id(), "share": share}),
@@ -30,7 +30,7 @@ pub fn exposure(place: usize, observed_at: &str, parts: &[(&str, f64)]) -> Strin
     line("exposure", observed_at, json!({"vault_id": VAULTS[place].id(), "status": "observed", "parts": parts}))
 }
 
-/// A mapping to what its subjects name as `type:id`.
+/// A mapping of subjects, given as `type:id`.
 pub fn mapping(mapping_type: &str, id: &str, (verified, confidence): (bool, f64), subjects: &[String]) -> String {
     let subject = |text: &String| {
         let (subject_type, id) = text.split_once(':').unwrap();
@@ -41,7 +41,7 @@ pub fn mapping(mapping_type: &str, id: &str, (verified, confidence): (bool, f64)
     line("mapping", SEEN, fields)
 }
 
-/// One batch a family of facts. The first vault stands in a market that prices its dollar, holds a bridged coin, and the second and
+/// One batch per kind of facts. The first vault belongs to a market that prices its dollar, and holds a bridged coin; the second and
 /// third hold it and each other.
 pub fn batches() -> Vec<String> {
     let contract = |number: u32| format!("1:{}", address(number));
@@ -82,7 +82,7 @@ pub fn batches() -> Vec<String> {
     ]
 }
 
-/// The service with that market, its snapshot built and loaded.
+/// A service with that market, its snapshot built and loaded.
 pub async fn built() -> TestApp {
     let test = TestApp::with(offered()).await;
     for batch in batches() {
@@ -92,14 +92,14 @@ pub async fn built() -> TestApp {
     test
 }
 
-/// Builds a snapshot and has the service load it.
+/// Builds a snapshot and loads it.
 pub async fn build(test: &TestApp) -> Built {
     let built = build::build(&test.app.db, test.app.clock.now()).await.unwrap().expect("there are vaults");
     follow::refresh(&test.app).await.unwrap();
     built
 }
 
-/// A GET of the holder of a Decisioning key.
+/// A GET request with a Decisioning key.
 pub async fn get(test: &TestApp, target: &str) -> Reply {
     test.get_as(&holder(Plan::Decisioning), target).await
 }

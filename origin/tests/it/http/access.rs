@@ -1,4 +1,4 @@
-//! What a key opens: the gate at the origin, a key's own description, scores in bulk.
+//! Access of keys: the check at the origin, a key's own description, bulk scores.
 
 use crate::events::feed::event;
 use crate::vaults::lists::with_header;
@@ -11,7 +11,7 @@ use rds_shared::access::{Plan, Principal};
 use rds_shared::route::{Access, Method, ROUTES, Route, is_graph_path};
 use serde_json::{Value, json};
 
-/// A minted key's holder, as the edge names it.
+/// A minted key's principal, as the edge states it.
 async fn minted(test: &TestApp, options: KeyWish) -> (Principal, String) {
     let minted = keys::mint(&test.app.db, &test.app.clock, &options).await.unwrap();
     (Principal::Key { id: minted.id, org_id: 1, plan: options.plan }, minted.key)
@@ -26,7 +26,7 @@ fn data(reply: &Reply) -> Value {
 async fn the_origin_too_lets_nobody_through_to_what_needs_a_key() {
     let test = TestApp::with_market().await;
     let page = Principal::FirstParty { origin: "https://app.example".to_owned() };
-    // Where the graph is not offered its routes are not there.
+    // While the graph is disabled, its routes do not exist.
     let is_there = |route: &&Route| !is_graph_path(route.path) && route.access != Access::Public;
     for route in ROUTES.iter().filter(is_there).filter(|route| route.method == Method::Get) {
         for caller in [&Principal::Anonymous, &page] {

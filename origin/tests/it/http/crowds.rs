@@ -1,4 +1,4 @@
-//! Crowds at the listeners, over real sockets: whoever shows no credential costs little, and takes nothing from those who have shown one.
+//! Crowds of connections over real sockets: clients without credentials use few resources and displace no authenticated client.
 
 use crate::support::market::lines;
 use crate::support::streaming::{PATIENCE, Serving, eventually, key, service, service_as};
@@ -18,10 +18,10 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::timeout;
 
-/// Where known peers and strangers connect from.
+/// Address of known peers and of some strangers.
 const PROXY: [u8; 4] = [127, 0, 0, 1];
 const NEWCOMER: [u8; 4] = [127, 0, 0, 200];
-/// Addresses that a crowd has.
+/// Addresses of a crowd.
 const CROWD: [[u8; 4]; 8] = [
     [127, 0, 1, 1],
     [127, 0, 1, 2],
@@ -33,14 +33,14 @@ const CROWD: [[u8; 4]; 8] = [
     [127, 0, 1, 8],
 ];
 
-/// Connects to a listener from one of this machine's addresses.
+/// Connects to a listener from a loopback address.
 async fn connect(source: [u8; 4], listener: SocketAddr) -> TcpStream {
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind(SocketAddr::from((source, 0))).unwrap();
     socket.connect(listener).await.unwrap()
 }
 
-/// A request as bytes, its body left out.
+/// A request's head, for a body of this size.
 fn head_of(request: &Request, body_bytes: usize) -> String {
     let mut text = format!("{} {} HTTP/1.1\r\nhost: test\r\n", request.method(), request.uri());
     for (name, value) in request.headers() {
@@ -52,7 +52,7 @@ fn head_of(request: &Request, body_bytes: usize) -> String {
     text + "\r\n"
 }
 
-/// Sends a request on a connection; the status of the answer, which is read to its end.
+/// Sends a request and reads the whole response; returns its status.
 async fn ask(stream: &mut TcpStream, request: Request) -> u16 {
     let (head, body) = request.into_parts();
     let body = to_bytes(body, usize::MAX).await.unwrap();
@@ -61,7 +61,7 @@ async fn ask(stream: &mut TcpStream, request: Request) -> u16 {
     answer(stream).await
 }
 
-/// Reads one answer; its status.
+/// Reads one response; returns its status.
 async fn answer(stream: &mut TcpStream) -> u16 {
     let mut got = Vec::new();
     let reading = async {
@@ -82,7 +82,7 @@ async fn answer(stream: &mut TcpStream) -> u16 {
     timeout(PATIENCE, reading).await.expect("an answer")
 }
 
-/// Opens `count` connections that say nothing, and keeps those that are not hung up on.
+/// Opens `count` silent connections and returns those that the listener has not closed.
 async fn silent(listener: SocketAddr, count: usize, mut meanwhile: impl AsyncFnMut()) -> VecDeque<TcpStream> {
     let mut open: VecDeque<TcpStream> = VecDeque::new();
     for number in 0..count {
@@ -97,12 +97,12 @@ async fn silent(listener: SocketAddr, count: usize, mut meanwhile: impl AsyncFnM
     open
 }
 
-/// Whether the other side hung up.
+/// Whether the listener closed the connection.
 fn is_over(stream: &TcpStream) -> bool {
     !matches!(stream.try_read(&mut [0]), Err(error) if error.kind() == std::io::ErrorKind::WouldBlock)
 }
 
-/// A request that is proved by its head, as the Worker sends it.
+/// A request with a signed head, as the Worker sends it.
 fn proved(method: &str, target: &str, body: &str) -> Request {
     let (key, principal) = (AssertionKey::parse(EDGE_KEY).unwrap(), Principal::Anonymous.to_json());
     let head = SignedHead {
@@ -170,7 +170,7 @@ async fn silent_connections_at_the_other_doors_shut_out_neither_keys_nor_operato
     serving.stop().await;
 }
 
-/// A request for a check, with this assertion and half a megabyte to come.
+/// A check with this assertion and a body of half a megabyte.
 fn large(assertion: &str) -> String {
     let mut request = signed("POST", "/v1/graph/check", "");
     request.headers_mut().insert(headers::ASSERTION, assertion.parse().unwrap());
@@ -193,7 +193,7 @@ async fn a_request_with_a_bad_assertion_is_refused_before_its_body_is_read() {
     for number in 0..300 {
         let mut client = connect(CROWD[number % 8], serving.listeners.edge).await;
         client.write_all(large(&bad[number % bad.len()]).as_bytes()).await.unwrap();
-        // Nothing of the body was sent, and the answer is there.
+        // The response arrives although no byte of the body was sent.
         assert_eq!(answer(&mut client).await, 401, "{}", bad[number % bad.len()]);
         let _ = client.try_write(&vec![b'x'; 512 << 10]);
         clients.push(client);
@@ -215,14 +215,14 @@ async fn bodies_that_only_a_signature_of_the_release_before_would_prove_hold_a_m
         let (now, nonce) = (Clock::system().wall().as_seconds(), format!("{number:032x}"));
         let forged = large(&format!("v1;k1;{now};{nonce};{}", "0".repeat(64)));
         client.write_all(forged.as_bytes()).await.unwrap();
-        // Whoever finds no room is hung up on while it sends.
+        // The listener closes the connection of a client that exceeds the limit while it sends.
         let _ = timeout(Duration::from_secs(1), client.write_all(&vec![b'x'; (512 << 10) - 1])).await;
         clients.push(client);
     }
     let bodies = &test.server.limits.strange_bodies;
     eventually("some find no room", async || bodies.refused() > 0).await;
     assert!(bodies.most() <= 1 << 20, "{}", bodies.most());
-    // What is proved has room of its own, whoever sends it.
+    // Authenticated requests have a separate share, whichever address sends them.
     let batch = proved("POST", "/v1/vaults/batch", r#"{"ids":["x"]}"#);
     let status = ask(&mut connect(NEWCOMER, serving.listeners.edge).await, batch).await;
     assert!(status == 200 || status == 400, "{status}");

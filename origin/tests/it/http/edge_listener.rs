@@ -1,4 +1,4 @@
-//! The link to the edge: what is judged before a body is read, and what the origin signs.
+//! The edge listener: checks before a body is read, and the origin's signature on answers.
 
 use crate::support::testapp::{EDGE_KEY, TestApp};
 use axum::body::{Body, Bytes};
@@ -16,7 +16,7 @@ fn wall() -> i64 {
     Clock::system().wall().as_seconds()
 }
 
-/// A request of the edge's in format v2, with the nonce that its answer has to repeat.
+/// A signed request of the edge, with the nonce that the answer must repeat.
 struct Sent {
     request: Request,
     nonce: String,
@@ -48,7 +48,7 @@ fn read(target: &str) -> Sent {
     sent(&Principal::Anonymous.to_json(), ("GET", target), b"", &[("accept", headers::JSON)], wall())
 }
 
-/// What the edge finds of an answer, and the answer's status.
+/// The answer's status, and the result of the edge's verification.
 async fn verified(test: &TestApp, sent: Sent) -> (StatusCode, Result<(), AnswerError>) {
     let reply = test.ask(sent.request).await;
     let key = AssertionKey::parse(EDGE_KEY).unwrap();
@@ -116,7 +116,7 @@ async fn a_head_is_judged_before_a_byte_of_its_body_is_read() {
     let test = TestApp::with_market().await;
     let mut sent = sent(&Principal::Anonymous.to_json(), ("POST", "/v1/vaults/batch"), b"{}", &[], wall());
     sent.request.headers_mut().insert(headers::IDEMPOTENCY_KEY, "added".parse().unwrap());
-    // A body that never comes: whoever waits for it never answers.
+    // A body that never arrives: a handler that waits for it never answers.
     *sent.request.body_mut() = Body::new(EventBody::new(|_| std::future::pending()));
     let reply = test.ask(sent.request).await;
     assert_eq!(reply.status, StatusCode::UNAUTHORIZED, "an added header is not the edge's");

@@ -1,4 +1,4 @@
-//! The edge's own messages: which key is it, and what was counted.
+//! The edge's messages to the origin: key look-ups and counted requests.
 
 use crate::keys::operators::options;
 use crate::support::testapp::{EDGE_KEY, TestApp, TestOptions, sign, signed, signed_as, signed_at};
@@ -16,7 +16,7 @@ use rds_shared::wire::time::Day;
 use serde_json::{Value, json};
 
 const OLD_KEY: &str = "pk_live_0123456789abcdef0123456789abcdef";
-/// Begins like it.
+/// A text with the same prefix.
 const LIKE_IT: &str = "pk_live_0123000000000000000000000000dead";
 
 fn question(key: &str, text: Option<&str>) -> KeyLookup {
@@ -33,7 +33,7 @@ async fn mint(test: &TestApp, options: KeyWish) -> Minted {
     keys::mint(&test.app.db, &test.app.clock, &options).await.unwrap()
 }
 
-/// A row older than the digests; its number.
+/// A row from before keys were stored as digests; returns its id.
 async fn old_row(test: &TestApp, text: &str) -> i64 {
     let sql = "WITH org AS (INSERT INTO organisation (name, plan, created_at) VALUES ('Old', 'data', now()) \
                             ON CONFLICT (name) DO UPDATE SET name = excluded.name RETURNING id) \
@@ -180,7 +180,7 @@ async fn while_keys_are_replaced_both_are_believed_and_then_only_the_next() {
     }
 }
 
-/// A batch about the days around today: on whichever of them a test runs, that day's count is `served`.
+/// A batch for the days around today, with the same count for each, so that the test may run on any day.
 fn batch(key: &str, source: &str, sequence: u64, served: u64) -> UsageBatch {
     let now = Clock::system().wall();
     let today = Day::of(now).number();
@@ -210,7 +210,7 @@ async fn usage(test: &TestApp, id: i64) -> Value {
     reply.json()["data"]["usage"].clone()
 }
 
-/// Served and throttled, as the key reads them.
+/// Served and throttled requests, as the key's holder sees them.
 async fn totals(test: &TestApp, id: i64) -> (u64, u64) {
     let usage = usage(test, id).await;
     (usage["total_count"].as_u64().unwrap(), usage["throttled_count"].as_u64().unwrap())
@@ -246,7 +246,7 @@ async fn a_batch_counts_once_however_often_late_or_side_by_side_it_comes() {
     let third = batch(&minted.key, "aa", 3, 5);
     tokio::join!(sent(&test, &third), sent(&test, &third), sent(&test, &third), sent(&test, &third));
     assert_eq!(totals(&test, minted.id).await, (33, 9));
-    // The object was made anew: it counts from 1 under another name.
+    // After the Durable Object was recreated, it counts from 1 under another name.
     sent(&test, &batch(&minted.key, "bb", 1, 5)).await;
     assert_eq!(totals(&test, minted.id).await, (44, 12));
     let scrape = test.admin("GET", "/metrics", "").await.text();

@@ -1,4 +1,4 @@
-//! What callers are told of a query that means nothing, and `limit` on lists that are answered whole.
+//! Headers about parameters without effect, and `limit` on lists that are otherwise returned whole.
 
 use crate::support::testapp::{PEER, TestApp};
 use axum::body::Body;
@@ -28,7 +28,7 @@ async fn names_in_filters_that_no_registry_has_are_told_with_the_answer_and_out_
             assert_eq!((reply.status, reply.header(UNKNOWN)), (StatusCode::OK, told), "{target}, time {time}");
         }
     }
-    // What is known changes what a copy is, though no row does.
+    // Newly known names change the response headers, so the ETag changes although no row does.
     let etag = |reply: &crate::support::testapp::Reply| reply.header("etag").map(str::to_owned);
     let (one, other) = (test.get("/v1/vaults?chain=mars").await, test.get("/v1/vaults?chain=devnet").await);
     assert_eq!((one.header(UNKNOWN), other.header(UNKNOWN)), (Some("chain=mars"), None));

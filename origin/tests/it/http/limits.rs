@@ -1,4 +1,4 @@
-//! Who gets in: the edge's assertion, the relay's few routes, the operators' token.
+//! Access to the listeners: the edge assertion, the relay's routes, the operators' token.
 
 use crate::support::market::{VAULTS, lines};
 use crate::support::testapp::{ADMIN_TOKEN, EDGE_KEY, Reply, TestApp, signed, signed_at};
@@ -15,18 +15,18 @@ fn wall() -> i64 {
     Clock::system().wall().as_seconds()
 }
 
-/// A request that nobody has signed.
+/// An unsigned request.
 pub fn bare(method: &str, target: &str) -> Request {
     Request::builder().method(method).uri(target).body(Body::empty()).unwrap()
 }
 
-/// The request with the headers of another one.
+/// The request with another request's headers.
 fn with_headers_of(mut request: Request, other: &Request) -> Request {
     *request.headers_mut() = other.headers().clone();
     request
 }
 
-/// A stranger learns nothing: the same words for every path.
+/// An unauthenticated caller gets the same response for every path.
 fn is_refused(reply: &Reply) {
     assert_eq!((reply.status, reply.code()), (StatusCode::UNAUTHORIZED, "UNAUTHORIZED".to_owned()));
     assert_eq!(reply.message(), "only the edge may call this listener");

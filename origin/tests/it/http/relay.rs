@@ -1,4 +1,4 @@
-//! The relay's listener: keys judged by the database, allowances by the address that connects.
+//! The relay listener: keys are checked in the database, and limits apply to the connecting address.
 
 use crate::support::chaos::ChaosProxy;
 use crate::support::db::TestDb;
@@ -37,7 +37,7 @@ async fn health_has_an_allowance_of_its_own_an_address() {
     let test = TestApp::new().await;
     let first = get(&test, PEER, "/v1/health", None).await;
     assert_eq!((first.status, remaining(&first)), (StatusCode::OK, ("60", "59")));
-    // The tests' clock stands at the start of a minute.
+    // The tests' clock is at the start of a minute.
     let midnight = test.app.clock.now().as_seconds();
     assert_eq!(first.header("x-ratelimit-reset"), Some((midnight + 60).to_string().as_str()));
     assert_eq!(first.header("x-ratelimit-window"), Some("60s"));
@@ -107,7 +107,7 @@ async fn a_revoked_key_is_refused_from_its_next_request_on() {
     assert_eq!((refused.status, remaining(&refused)), (StatusCode::UNAUTHORIZED, ("10", "9")));
 }
 
-/// A live key as releases before the digests stored it.
+/// An active key as releases before the digests stored it.
 async fn older_key(test: &TestApp, text: &str) {
     let sql = "WITH org AS (INSERT INTO organisation (name, plan, created_at) VALUES ('Old', 'data', now()) RETURNING id) \
                INSERT INTO api_key (org_id, prefix, bcrypt_hash, plan, is_shared, created_at) \
@@ -152,7 +152,7 @@ async fn keys_guessed_at_the_same_time_wait_for_each_other_and_a_good_one_passes
     }
     let minted = keys::mint(&test.app.db, &test.app.clock, &options("Acme", Plan::Data)).await.unwrap();
     let good = format!("Bearer {}", minted.key);
-    // More at a time than there are places for such look-ups.
+    // More concurrent look-ups than allowed.
     let guessing = async |from: u32| {
         for number in from..from + 15 {
             let guess = get(&test, PEER, "/ready", Some(&format!("Bearer pk_live_{number:032x}"))).await;

@@ -1,4 +1,4 @@
-//! A captured request shown again: at another process, after a restart, and where the database cannot be asked.
+//! Replays of a captured request: at another process, after a restart, and while the database is unavailable.
 
 use crate::support::chaos::ChaosProxy;
 use crate::support::db::TestDb;
@@ -14,7 +14,7 @@ use rds_shared::access::Plan;
 
 const BODY: &str = r#"{"url":"https://127.0.0.1:4443/hook","families":["event.published"]}"#;
 
-/// The request, and what somebody on the way kept of it.
+/// The request, and a copy for the attacker.
 async fn captured(request: Request) -> (Request, Request) {
     let (head, body) = request.into_parts();
     let body = to_bytes(body, usize::MAX).await.unwrap();
@@ -22,7 +22,7 @@ async fn captured(request: Request) -> (Request, Request) {
     (Request::from_parts(head, Body::from(body)), copy)
 }
 
-/// Another process over the same database, or the same one after a restart: either remembers nothing of the first.
+/// Another process with the same database, or the same one after a restart; it does not share memory with the first.
 async fn another(test: &TestApp) -> TestApp {
     let env = vec![
         ("RDS_MASTER_KEY", MASTER_KEY),
@@ -60,7 +60,7 @@ async fn a_captured_write_is_refused_by_every_other_process() {
 async fn a_captured_opening_of_a_stream_is_refused_by_every_other_process() {
     let world = World::new().await;
     let other = another(&world.test).await;
-    // One that ends at once: a HEAD is answered, and opens nothing.
+    // A request that ends at once: a HEAD of the stream.
     let request = || signed_as(&world.key.to_json(), "HEAD", "/v1/events/stream", "");
     let (open, copy) = captured(request()).await;
     assert_eq!(world.test.ask(open).await.status, StatusCode::OK);
@@ -81,7 +81,7 @@ async fn a_captured_order_for_a_decision_is_refused_and_a_check_is_not() {
     }
 }
 
-/// What is read is answered to whoever holds the bytes of the request: he has seen the answer. `once.rs` says why.
+/// A replayed read gets an answer from another process, because the attacker has seen that answer already; see `once.rs`.
 #[tokio::test]
 async fn a_captured_read_is_refused_by_the_process_that_answered_it_and_needs_no_database() {
     let facts = TestDb::new().await;

@@ -1,4 +1,4 @@
-//! Pages that are asked for again within a second: the same bytes, and never those of other facts, other callers or another mode.
+//! The response cache of one second: identical bytes, and never those for other facts, other callers or another mode.
 
 use crate::vaults::lists::with_header;
 use crate::support::market::VAULTS;
@@ -11,13 +11,13 @@ use serde_json::{Value, json};
 
 const LIST: &str = "/v1/vaults?limit=5";
 
-/// The question behind the list, asked now.
+/// The cache key of the list, now.
 fn question(test: &TestApp) -> CacheKey<'static> {
     let (generation, now) = (test.app.catalog.generation(), test.app.clock.now());
     CacheKey { target: LIST, class: "public", generation, now }
 }
 
-/// Asks until the page is kept, and gives it.
+/// Requests the page until it is cached, and returns it.
 async fn kept(test: &TestApp) -> String {
     for _ in 0..2 {
         test.json(LIST).await;

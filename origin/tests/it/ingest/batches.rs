@@ -1,4 +1,4 @@
-//! One truth: whatever order, repetition or accident, a set of observations leaves the same facts.
+//! Ingest is deterministic: a set of observations leaves the same facts in any order, with any repetition and after any failure.
 
 use crate::support::db::TestDb;
 use crate::ingest::market::{
@@ -39,7 +39,7 @@ async fn repeating_a_batch_changes_not_a_byte() {
     assert_eq!(dump(&test, &[&FACTS[..], &PUBLISHED[..]].concat()).await, before);
 }
 
-/// Two batches that disagree about one instant and about the order of two.
+/// Two batches that contradict each other about one instant, and about the order of two instants.
 fn rivals() -> (Vec<serde_json::Value>, Vec<serde_json::Value>) {
     let reward = |hours, apr| {
         observed(
@@ -77,7 +77,7 @@ async fn two_writers_leave_the_same_facts_in_either_order() {
         }
         let scores = published(&test, VAULT).await;
         let mut facts = dump(&test, &FACTS).await;
-        // What was told of changes depends on what was known when, by its nature.
+        // Derived change events depend on the order of arrival, so they are left out.
         facts.retain(|row| !row.contains("rating-change") && !row.contains("observed-change"));
         outcomes.push((facts, scores));
     }
@@ -106,7 +106,7 @@ async fn two_writers_at_once_take_turns() {
 async fn a_connection_that_dies_before_the_commit_leaves_nothing() {
     let test = TestDb::new().await;
     let before = dump(&test, &[&FACTS[..], &PUBLISHED[..]].concat()).await;
-    // Whoever holds the version row stops the batch at its last statement, with everything else written.
+    // While the version row is locked, the batch stops at its last statement, with everything else written.
     let mut blocker = test.db.pool.begin().await.unwrap();
     sqlx::query("SELECT version FROM data_version FOR UPDATE").execute(&mut *blocker).await.unwrap();
     let clock = clock(1);
@@ -212,9 +212,9 @@ async fn whoever_is_passed_over_is_told_with_the_line_and_the_reason() {
     };
     let kept = |kind: &str| usize::try_from(told.changed.get(kind).copied().unwrap_or(0)).unwrap();
     assert_eq!(reasons("curator", Why::Superseded), 1, "{told:?}");
-    // Of two names of one instant one wins, whichever comes second, and the other is told of.
+    // Of two names at one instant one is stored, in either order, and the other is reported.
     assert_eq!(reasons("curator", Why::SameInstant) + kept("curator"), 1, "{told:?}");
-    // Of the three readings of one instant one is kept; the late one becomes part of the history.
+    // Of the three observations of one instant one is stored; the late one becomes part of the history.
     assert!(matches!(reasons("vault_state", Why::SameInstant), 1 | 2), "{told:?}");
     assert_eq!(reasons("vault_state", Why::Superseded), 0);
     assert_eq!(told.ignored.by_kind.values().sum::<u64>(), told.ignored.lines.len() as u64);

@@ -1,4 +1,4 @@
-//! Bad batches: every bad line is named with its field and a reason, and nothing is kept.
+//! Invalid batches: every invalid line is reported with its field and a reason, and nothing is stored.
 
 use crate::support::db::TestDb;
 use crate::ingest::market::{

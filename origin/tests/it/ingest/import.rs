@@ -1,4 +1,4 @@
-//! Data sets: what each file becomes, what its rows are joined with, and what happens when they are not what they should be.
+//! Data sets: the result of each file, how its rows are joined with others, and invalid rows.
 
 use crate::support::db::TestDb;
 use crate::ingest::sets::{DOLLAR, Sets, VAULT, count, import};
@@ -43,7 +43,7 @@ async fn history_and_incidents_reach_the_vault_at_their_address() {
     assert_eq!(count(&test, links).await, 1);
     let points = "SELECT count(*) FROM vault_snapshot WHERE tvl_usd IS NULL AND price_per_share IN (1, 1.01)";
     assert_eq!(count(&test, points).await, 2);
-    // The newest reading is the vault's state, although older ones were read after it.
+    // The newest observation is the vault's state, although older ones were read later.
     assert_eq!(count(&test, "SELECT count(*) FROM vault_state WHERE tvl_usd = 10").await, 2);
     assert_eq!(count(&test, "SELECT count(*) FROM vault WHERE is_stablecoin AND flags = '{illiquid}'").await, 2);
     assert_eq!(report.files.len(), 15);
@@ -76,7 +76,7 @@ async fn a_vault_that_only_the_history_knows_comes_with_it_and_a_listed_one_may_
                   AND performance_fee = 0.1 AND flags = '{illiquid,retired}'";
     assert_eq!(count(&test, listed).await, 1, "it stays as it is listed but for that");
 
-    // By itself, with what the other files say of it, and again without a change.
+    // Alone, with the other files, and again without a change.
     for file in ["vault_history_vaults", "vault_history", "vaults"] {
         let again = import(&test, &sets.dir, Some(file)).await.unwrap();
         assert_eq!((again.ingest.lines > 0, again.ingest.changed.len()), (true, 0), "{file}");
@@ -132,7 +132,7 @@ async fn a_pool_of_the_address_book_is_a_market_over_the_vaults_at_its_tokens() 
         "SELECT count(*) FROM market_reserve r JOIN vault v ON v.chain_id = r.chain_id AND v.address = r.token_address";
     assert_eq!(count(&test, linked).await, 1);
 
-    // By itself, with what the other files say of it, and again without a change.
+    // Alone, with the other files, and again without a change.
     let again = import(&test, &sets.dir, Some("lending_reserves")).await.unwrap();
     assert_eq!((again.ingest.observations["market"], again.ingest.changed.len()), (1, 0));
 }
@@ -168,7 +168,7 @@ async fn who_administers_a_pool_is_mapped_to_it_and_a_token_to_the_bridge_that_m
                        WHERE mapping_type = 'bridge' AND (it->>'verified')::boolean = false AND (it->>'confidence')::float8 = 0.5";
     assert_eq!(count(&test, provisional).await, 3, "others may mint the token too");
 
-    // By itself, with what the other files say of it, and again without a change.
+    // Alone, with the other files, and again without a change.
     for file in ["signer_sets", "timelocks", "bridges"] {
         let again = import(&test, &sets.dir, Some(file)).await.unwrap();
         assert_eq!((again.ingest.observations["mapping"] > 0, again.ingest.changed.len()), (true, 0), "{file}");
@@ -181,7 +181,7 @@ async fn one_file_is_imported_with_what_the_others_say_of_it() {
     for file in ["chains.jsonl", "protocols.jsonl", "vaults"] {
         import(&test, &sets.dir, Some(file)).await.unwrap();
     }
-    // The asset is not imported, but known to be a stablecoin.
+    // The asset is not imported, but known as a stablecoin.
     assert_eq!(count(&test, "SELECT count(*) FROM asset").await, 0);
     assert_eq!(count(&test, "SELECT count(*) FROM vault WHERE is_stablecoin").await, 2);
     let report = import(&test, &sets.dir, Some("vault_history")).await.unwrap();

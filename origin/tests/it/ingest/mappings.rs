@@ -1,4 +1,4 @@
-//! Mappings and hubs: what ingest takes and refuses of them, and what a market's detail shows.
+//! Mappings and hubs: what ingest accepts and rejects, and what a market's detail shows.
 
 use crate::support::market::{VAULTS, address, line};
 use crate::support::testapp::TestApp;
@@ -18,7 +18,7 @@ fn contract(number: u32) -> String {
     format!("1:{}", address(number))
 }
 
-/// A spoke over two hubs, of which one is known, and a feed.
+/// A spoke with two hubs, one of which is known, and a feed.
 fn spoke() -> String {
     let market = json!({"protocol_id": "harbor", "protocol_version": "v4", "chain_id": 1, "address": address(0xc0), "name": "Prime",
         "shape": "spoke", "discovered_by": "onchain_rpc"});
@@ -95,7 +95,7 @@ async fn a_market_shows_its_hubs_and_who_administers_it() {
     );
     assert_eq!(page["signer_sets"].as_array().unwrap().len(), 2);
 
-    // A later observation replaces a mapping whole, with all that was mapped; one that is gone is not shown.
+    // A later observation replaces a mapping with all its subjects; a subject that is gone is not shown.
     test.ingest(&mapping(LATER, "signer_set", "council", signers(json!({})))).await;
     test.ingest(&mapping(LATER, "signer_set", "delay", with(signers(json!({})), json!({"is_active": false})))).await;
     assert_eq!(detail(&test).await["signer_sets"], json!([]));

@@ -1,4 +1,4 @@
-//! A small market for the facts' tests: one chain, two protocols, three assets, one lending vault that scores.
+//! A small market for tests of ingest: one chain, two protocols, three assets, one lending vault with a score.
 
 use crate::support::db::TestDb;
 use rds_origin::clock::Clock;
@@ -9,12 +9,12 @@ use sqlx::Row;
 
 pub const VAULT: &str = "harbor-31337-0x00000000000000000000000000000000000000a1";
 
-/// The instant the market is observed at.
+/// Observation time of the market.
 pub fn start() -> Timestamp {
     Timestamp::parse("2026-06-01T00:00:00Z").unwrap()
 }
 
-/// An observation of `kind` at `hours` after the start, with `fields` beside the header.
+/// An observation of `kind` at `hours` after the start, with `fields` in addition to the header.
 pub fn observed(kind: &str, hours: i64, fields: Value) -> Value {
     let mut line = json!({"kind": kind, "observed_at": start().plus_seconds(hours * 3_600), "source": "fixture"});
     line.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
@@ -25,7 +25,7 @@ pub fn text(lines: &[Value]) -> String {
     lines.iter().map(|line| format!("{line}\n")).collect()
 }
 
-/// Every dimension of a fiat-backed stablecoin at one value.
+/// Every dimension of a fiat-backed stablecoin with the same value.
 pub fn evenly(points: f64) -> Value {
     let names = [
         "issuer_custody",
@@ -39,7 +39,7 @@ pub fn evenly(points: f64) -> Value {
     names.into_iter().map(|name| (name.to_owned(), json!(points))).collect::<serde_json::Map<_, _>>().into()
 }
 
-/// Everything the vault of the market depends on.
+/// All facts that the market's vault depends on.
 pub fn registry() -> Vec<Value> {
     let dimensions = json!({
         "issuer_custody": 9, "reserve_transparency": 9, "redeemability": 9, "peg_stability": 9, "liquidity": 10,
@@ -94,7 +94,7 @@ pub fn state(hours: i64, fields: Value) -> Value {
     line
 }
 
-/// The whole market. The collateral is worth 7.60, so the vault scores 8.60: Prime, and bounded by what it lends against.
+/// The whole market. The collateral scores 7.60, so the vault scores 8.60: Prime, and bounded by its collateral.
 pub fn market() -> Vec<Value> {
     let mut lines = registry();
     lines.extend([
@@ -105,7 +105,7 @@ pub fn market() -> Vec<Value> {
     lines
 }
 
-/// A clock that stands `hours` after the start.
+/// A clock at `hours` after the start.
 pub fn clock(hours: i64) -> Clock {
     Clock::held(start().plus_seconds(hours * 3_600))
 }
@@ -121,7 +121,7 @@ pub async fn faults(test: &TestDb, clock: &Clock, text: &str) -> Vec<Fault> {
     }
 }
 
-/// Tables of observed facts, and of what follows from them.
+/// Tables of observed facts and of rows derived from them.
 pub const FACTS: [&str; 29] = [
     "chain",
     "protocol",
@@ -164,7 +164,7 @@ pub const PUBLISHED: [&str; 8] = [
     "rwa_aum_snapshot",
 ];
 
-/// Every row of `tables` as text, in one order.
+/// Every row of `tables` as text, sorted.
 pub async fn dump(test: &TestDb, tables: &[&str]) -> Vec<String> {
     let mut dump = Vec::new();
     for table in tables {
@@ -178,7 +178,7 @@ pub async fn dump(test: &TestDb, tables: &[&str]) -> Vec<String> {
     dump
 }
 
-/// A vault's published score and tier, and the raw score behind them.
+/// A vault's published score and tier, and its raw score.
 pub async fn published(test: &TestDb, vault: &str) -> (Option<i32>, Option<String>, Option<i32>) {
     let row = sqlx::query("SELECT score, tier, raw FROM vault_score WHERE vault_id = $1")
         .bind(vault)

@@ -1,4 +1,4 @@
-//! What is published: tiers during a dwell, small moves, confirming runs, provenance.
+//! Publication of scores: tiers during a dwell, small changes, confirming runs, provenance.
 
 use crate::support::db::TestDb;
 use crate::ingest::market::{
@@ -32,7 +32,7 @@ async fn provenance(test: &TestDb) -> Value {
 async fn a_fall_dwells_for_a_day_and_a_rise_for_six_hours_and_the_tier_is_always_that_of_the_score() {
     let test = TestDb::new().await;
     ingest(&test, &clock(0), &market()).await;
-    // A small vault is capped at 7.40: under Prime's floor, but not a full point.
+    // A small vault is capped at 7.40: below the minimum of Prime, but by less than a full point.
     ingest(&test, &clock(10), &[state(10, json!({"tvl_usd": 50_000}))]).await;
     let mut tiers = Vec::new();
     for hour in 11..70 {
@@ -94,7 +94,7 @@ async fn an_unresolved_incident_demotes_at_once() {
     let events = detail::events(&test.db.pool, VAULT, 10).await.unwrap();
     let titles: Vec<&str> = events.iter().map(|event| event.title.as_str()).collect();
     assert_eq!(titles, ["Harbor USDX is rated 3.90 (Edge), previously 8.60 (Prime)", "Drain"]);
-    // Resolved, it caps for another half year.
+    // After its resolution it caps the score for another half year.
     ingest(&test, &clock(31 * 24), &[incident(31 * 24, "resolved")]).await;
     assert_eq!(published(&test, VAULT).await.2, Some(6500));
 }
@@ -104,7 +104,7 @@ async fn a_move_under_five_hundredths_is_not_published() {
     let test = TestDb::new().await;
     ingest(&test, &clock(0), &market()).await;
     let before = published(&test, VAULT).await;
-    // The collateral a hair lower: the raw score moves by 0.02.
+    // A slightly lower collateral score: the raw score changes by 0.02.
     let mut dimensions = evenly(7.6);
     dimensions["issuer_custody"] = json!(7.5);
     ingest(
@@ -194,7 +194,7 @@ async fn a_vault_of_vaults_follows_the_vault_inside_it() {
             .await
             .unwrap();
     assert_eq!(vectors, "7.6 7.6");
-    // The inner vault's collateral loses its peg: one observation, two vaults.
+    // The inner vault's collateral loses its peg: one observation affects two vaults.
     let depeg = json!([{"flag": "depeg_active", "transition": "triggered", "at": clock(1).now()}]);
     let review = json!({"asset_id": "usdy", "review_status": "reviewed", "dimensions": registry()[6]["dimensions"], "hard_fail_events": depeg});
     let report = ingest(&test, &clock(1), &[observed("asset_review", 1, review)]).await;

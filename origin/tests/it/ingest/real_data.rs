@@ -1,4 +1,4 @@
-//! The real data sets: what they become, with nothing invented.
+//! Import of the real data sets: nothing is invented.
 
 use crate::support::db::TestDb;
 use crate::ingest::market::{FACTS, PUBLISHED, dump};
@@ -6,7 +6,7 @@ use crate::ingest::sets::{clock, count, import};
 use rds_origin::security::auto_publish;
 use std::path::{Path, PathBuf};
 
-/// The real data lies beside the repository where there is any, or where `RDS_DATA` says; a clone alone does not have it.
+/// The folder of real data: `RDS_DATA`, or the folder beside the repository if it exists. A clone alone has none.
 pub fn real_data() -> Option<PathBuf> {
     let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data");
     let dir = std::env::var_os("RDS_DATA").map_or_else(beside, PathBuf::from);
@@ -26,23 +26,23 @@ async fn the_real_vaults_come_out_with_nothing_invented() {
     assert_eq!((report.ingest.vaults_scored, report.ingest.score_changes), (9_696, 803));
     assert_eq!(count(&test, "SELECT count(DISTINCT chain_id) FROM vault WHERE is_active").await, 19);
     assert_eq!(count(&test, "SELECT count(*) FROM vault WHERE is_active").await, 6_238);
-    // Answers of reviewers and exposures that rules derive have no importer yet.
+    // Reviewers' answers and derived exposures have no importer yet.
     let has_no_importer = |file: &&String| file.contains("evidence") || file.starts_with("vault_exposures");
     let not_used: Vec<&String> = report.not_used.iter().filter(|file| !has_no_importer(file)).collect();
     assert!(not_used.is_empty(), "{not_used:?}");
-    // Daily prices of 1 100 vaults, three in four of which no list with figures has.
+    // Daily prices of 1 100 vaults, three quarters of which are in no list with figures.
     let priced = "FROM vault_snapshot WHERE price_per_share IS NOT NULL";
     assert_eq!(count(&test, &format!("SELECT count(*) {priced}")).await, 116_097);
     assert_eq!(count(&test, "SELECT count(*) FROM vault WHERE source = 'yearn-ydaemon'").await, 873);
     let wound_up = "SELECT count(*) FROM vault WHERE source = 'web3-ethereum-defi' AND NOT is_active";
     assert_eq!(count(&test, wound_up).await, 39);
-    // 29 pools and 18 spokes, six of which draw from one hub only.
+    // 29 pools and 18 spokes, six of which have a single hub.
     assert_eq!(count(&test, "SELECT count(*) FROM market_key").await, 47);
     assert_eq!(count(&test, "SELECT count(*) FROM market WHERE shape = 'spoke' AND hub_address IS NOT NULL").await, 6);
     assert_eq!(count(&test, "SELECT count(*) FROM market_reserve").await, 486);
     assert_eq!(count(&test, "SELECT count(*) FROM oracle_feed").await, 1_808);
     assert_eq!(count(&test, "SELECT count(*) FROM hub_asset").await, 48);
-    // 161 multisigs and 25 contracts that delay; 252 routes.
+    // 161 multisigs and 25 timelocks; 252 routes.
     assert_eq!(count(&test, "SELECT count(*) FROM mapping WHERE mapping_type = 'signer_set'").await, 186);
     assert_eq!(count(&test, "SELECT count(*) FROM mapping WHERE mapping_type = 'bridge'").await, 252);
 
@@ -107,7 +107,7 @@ async fn the_real_incidents_are_registry_rows_and_cases_and_what_is_doubtful_sta
         count(&test, touching).await,
         count(&test, "SELECT count(*) FROM security_event WHERE affects_tracked_universe").await
     );
-    // Of six that touch something tracked, three are incidents of a vault and three become events of the registry's own.
+    // Six affect tracked protocols: three are incidents of a vault, and three become events of the registry.
     let figures = [
         count(&test, "SELECT count(*) FROM security_event WHERE affects_tracked_universe").await,
         count(&test, "SELECT count(*) FROM security_event WHERE state = 'published'").await,

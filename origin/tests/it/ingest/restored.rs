@@ -1,4 +1,4 @@
-//! A database that is put back to an earlier state behind a running process: from then on nothing of what is gone is served.
+//! A database that is restored behind a running process: afterwards nothing of the lost state is served.
 
 use crate::support::market;
 use crate::support::streaming::{draw, eventually};
@@ -14,12 +14,12 @@ use sqlx::{Connection, PgConnection};
 
 const VAULT: usize = 0;
 
-/// The vault's state at a minute after the market's own, with so many dollars in it.
+/// The vault's state with this value, some minutes after the market's own.
 fn state(minute: u32, tvl: f64) -> String {
     market::VAULTS[VAULT].state(&format!("2026-11-20T23:{minute}:00Z"), json!({ "tvl_usd": tvl }))
 }
 
-/// What the list and the vault's page say that is in it, and its latest readings.
+/// The value in the list and in the vault's detail, and its latest readings.
 async fn shown(test: &TestApp) -> (f64, f64, Vec<f64>) {
     let id = market::VAULTS[VAULT].id();
     let list = test.json("/v1/vaults?limit=100").await;
@@ -30,7 +30,7 @@ async fn shown(test: &TestApp) -> (f64, f64, Vec<f64>) {
     (tvl(&row), tvl(&page["data"]["vault"]), readings)
 }
 
-/// A look at the database, once connections are made anew.
+/// A refresh with new connections.
 async fn refreshed(test: &TestApp) {
     eventually("the database is read again", async || refresh::refresh(&test.app).await.is_ok()).await;
 }
@@ -60,7 +60,7 @@ async fn versions_that_are_given_again_are_not_taken_for_those_that_are_gone() {
     assert_eq!(shown(&test).await.0, 7e6);
     let lost = test.app.catalog.current().unwrap().version;
 
-    // Before this process looks, another writer has come as far as the lost past had.
+    // Before this process refreshes, another writer has issued as many versions as the lost past had.
     backup.restore().await;
     let mut other = PgConnection::connect(&test.facts.url).await.unwrap();
     journal::step(&mut other, Cause::Told("a test"), test.app.clock.now(), draw()).await.unwrap().unwrap();

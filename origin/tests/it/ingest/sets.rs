@@ -1,4 +1,4 @@
-//! A folder of small data sets in the shape of the real ones, and how a folder is imported.
+//! A folder of small data sets in the shape of the real ones, and its import.
 
 use crate::support::db::TestDb;
 use rds_origin::clock::Clock;
@@ -7,7 +7,7 @@ use rds_shared::wire::Timestamp;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-/// When the imports run.
+/// Time of the imports.
 pub fn clock() -> Clock {
     Clock::held(Timestamp::parse("2026-11-21T12:00:00Z").unwrap())
 }
@@ -17,19 +17,19 @@ pub async fn import(test: &TestDb, dir: &Path, only: Option<&str>) -> Result<Imp
     importers::import(&test.db, &clock(), dir, only, &mut |_: &str| ()).await
 }
 
-/// What a statement counts.
+/// The count that a statement returns.
 pub async fn count(test: &TestDb, sql: &str) -> i64 {
     sqlx::query_scalar(sql).fetch_one(&test.db.pool).await.unwrap()
 }
 
 /// A listed vault.
 pub const VAULT: &str = "0x00000000000000000000000000000000000000a1";
-/// The stablecoin that it takes.
+/// The stablecoin that it accepts.
 pub const DOLLAR: &str = "0x00000000000000000000000000000000000000c1";
 
 /// A folder of small data sets in the shape of the real ones.
 pub struct Sets {
-    /// Where it is; gone with it.
+    /// Its path; the folder is deleted with this value.
     pub dir: PathBuf,
 }
 
@@ -139,7 +139,7 @@ impl Sets {
         self.write("bridges.jsonl", &[route("USDX/locks", "EvmHypCollateral"), route("USDX/mints", "EvmHypXERC20")]);
     }
 
-    /// Writes a file anew.
+    /// Overwrites a file.
     pub fn write(&self, file: &str, rows: &[Value]) {
         let text: String = rows.iter().map(|row| format!("{row}\n")).collect();
         let bytes = if file.ends_with(".gz") { compressed(&text) } else { text.into_bytes() };

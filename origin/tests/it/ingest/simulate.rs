@@ -1,4 +1,4 @@
-//! The simulated market: the same every time, and with every case that a client has to handle.
+//! The simulated market: deterministic, and with every case that a client has to handle.
 
 use crate::support::db::TestDb;
 use crate::ingest::market::{FACTS, PUBLISHED, dump};
@@ -8,7 +8,7 @@ use rds_shared::rules::liquidity::liquidity;
 use rds_shared::wire::Timestamp;
 use std::collections::BTreeSet;
 
-/// What `up` shows.
+/// The demo market of `up`.
 const DEMO: Options = Options { seed: 1, vaults: 60, hours: 72 };
 
 async fn simulate(test: &TestDb, options: Options) -> SimulationReport {

@@ -1,4 +1,4 @@
-//! The simulated markets, feeds and holders: every state that no data set holds.
+//! The simulated markets, feeds and holders: every state that no data set contains.
 
 use crate::support::testapp::{TestApp, TestOptions};
 use rds_origin::catalog::refresh;
@@ -8,7 +8,7 @@ use rds_shared::wire::Timestamp;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// A service with the demo of half a day, an hour into the next one.
+/// A service with twelve hours of the demo, one hour later.
 async fn demo() -> TestApp {
     let test = TestApp::with(TestOptions::default()).await;
     let clock = Clock::held(Timestamp::parse("2026-11-21T02:10:00Z").unwrap());
@@ -103,7 +103,7 @@ async fn the_demo_has_days_that_were_observed_and_days_that_are_derived() {
 #[tokio::test]
 async fn the_demo_has_holders() {
     let test = demo().await;
-    // Who holds shares of several vaults, by what is known of all their holders and by what was read of these alone.
+    // Overlapping holders: computed from vaults whose holders are all known, and from vaults that were only partly read.
     let several =
         "SELECT holder FROM vault_position WHERE balance_raw <> '0' GROUP BY 1 HAVING count(*) > 1 ORDER BY 1";
     let holders: Vec<String> = sqlx::query_scalar(several).fetch_all(&test.app.db.pool).await.unwrap();
@@ -112,7 +112,7 @@ async fn the_demo_has_holders() {
         let held = test.json(&format!("/v1/portfolio/{holder}")).await["data"].clone();
         assert!(held["positions"].as_array().unwrap().len() == 3 && !held["weighted_risk_score"].is_null(), "{held}");
     }
-    // The largest holder of any vault has a portfolio with it.
+    // The portfolio of any vault's largest holder contains that vault.
     let vaults = test.json("/v1/vaults?limit=30").await["data"].clone();
     let mut complete = 0;
     for vault in vaults.as_array().unwrap() {

@@ -1,4 +1,4 @@
-//! Feeds: their age and status move with the clock, their ETags only with what is said of them.
+//! Feeds: age and status follow the clock, but an ETag changes only with the published values.
 
 use crate::support::market::{BASE58, address, line};
 use crate::support::testapp::{NOW, TestApp, signed};

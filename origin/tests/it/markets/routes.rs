@@ -1,4 +1,4 @@
-//! Lending markets: totals, reserves, gates, keys, filters, and what ingest refuses.
+//! Lending markets: totals, reserves, gates, keys, filters, and rejected facts.
 
 use crate::service::fail_safe::say;
 use crate::support::market::{BASE58, VAULTS, address, line};
@@ -58,7 +58,7 @@ async fn detail(test: &TestApp, id: &str) -> Value {
     test.json(&format!("/v1/markets/{id}")).await["data"].clone()
 }
 
-/// `line 3, lltv` of each fault.
+/// Each fault as `line 3, lltv`.
 fn faults(reply: &Reply) -> Vec<String> {
     let details = reply.json()["error"]["details"].clone();
     details.as_array().unwrap().iter().map(|fault| fault["name"].as_str().unwrap().to_owned()).collect()
@@ -70,7 +70,7 @@ async fn a_pool_sums_its_active_reserves_and_lists_those_that_were_shut_down() {
     test.ingest(&pool()).await;
     let page = detail(&test, "harbor-v3-ethereum-core").await;
     let market = &page["market"];
-    // The vaults of 5, 5 and 2 million at utilizations of 0.8, 1.25 and 1; one that was not read, and one shut down.
+    // Vaults of 5, 5 and 2 million with utilizations of 0.8, 1.25 and 1; one that was not read, and one shut down.
     assert_eq!((&market["reserve_count"], &market["borrow_observed_count"]), (&json!(4), &json!(3)));
     assert_eq!((&market["total_supplied_usd"], &market["total_borrowed_usd"]), (&json!(12e6), &json!(12.25e6)));
     assert_eq!(market["utilization"], json!(1.020_833_333_333), "to twelve decimals");
@@ -158,7 +158,7 @@ async fn both_gates_decide_about_a_spokes_reserve_and_its_vault_row_says_the_sam
     assert_eq!(said(&page, "unread"), (json!("unknown"), Value::Null, Value::Null));
     assert_eq!(said(&page, "refused").0, "disabled");
 
-    // The vault's own reading said that deposits are closed; the gates are the better evidence, for list and detail alike.
+    // The vault's own observation says that deposits are closed; the gates take precedence, in list and detail.
     let row = async || test.json(&format!("/v1/vaults/{}", VAULTS[1].id())).await["data"]["vault"].clone();
     assert_eq!((&row().await["borrow_status"], &row().await["deposit_status"]), (&json!("open"), &json!("open")));
     let halted = (open().0, with(hub, json!({"halted": true})));
@@ -182,7 +182,7 @@ async fn a_spokes_reserve_is_open_only_by_its_gates_and_one_that_is_gone_has_non
     };
     let own = (json!("open"), json!("open"), Value::Null);
     assert_eq!(row().await, own);
-    // The observer of the reserve read neither gate, and so nobody knows, whatever the vault's own reading says.
+    // The reserve's source states neither gate, so both are unknown, whatever the vault's own observation says.
     test.ingest(&[spoke, of(SEEN, json!({}))].concat()).await;
     assert_eq!(row().await, (json!("unknown"), json!("unknown"), Value::Null));
     let page = detail(&test, "harbor-v4-ethereum-spoke").await;
@@ -246,7 +246,7 @@ async fn a_pair_reports_its_own_totals_has_no_reserves_and_is_served_only_while_
 #[tokio::test]
 async fn a_market_keeps_its_key_whatever_is_observed_of_it_later() {
     let test = TestApp::with_market().await;
-    // Two contracts of one name in one batch, the later in byte order first.
+    // Two contracts of one name in one batch, the one that sorts later first.
     test.ingest(&[market(SEEN, 0xc2, "Twin", json!({})), market(SEEN, 0xc1, "Twin", json!({}))].concat()).await;
     let address_of = async |id: &str| detail(&test, id).await["market"]["address"].clone();
     assert_eq!(address_of("harbor-v3-ethereum-twin").await, address(0xc1));

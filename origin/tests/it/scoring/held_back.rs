@@ -7,11 +7,11 @@ use std::io;
 use std::sync::Once;
 
 thread_local! {
-    /// What was logged on this thread, which a test has for itself.
+    /// Log output of this thread; each test has its own thread.
     static LOGGED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Writes to whoever is logging.
+/// Writes to the thread's log output.
 struct Log;
 
 impl io::Write for Log {
@@ -25,7 +25,7 @@ impl io::Write for Log {
     }
 }
 
-/// Logs warnings, in this whole program: which of them a program wants at all is decided once for each place that logs.
+/// Enables warnings for the whole program: tracing decides once per call site whether it is enabled.
 fn listen() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -34,7 +34,7 @@ fn listen() {
     });
 }
 
-/// The one line about a run that was held back, after so many vaults had an incident at once.
+/// The log line about a run that was held back because this many vaults had an incident at once.
 async fn logged(vaults: usize) -> Value {
     listen();
     let test = world().await;

@@ -1,4 +1,4 @@
-//! `/v1/methodology` together with a vault's detail is all that a third party needs to recompute the scores. The third party here is
+//! `/v1/methodology` and a vault's detail suffice for a third party to recompute the scores. The third party here is
 //! written in another language and shares no code with the service.
 
 use crate::support::db::TestDb;
@@ -15,7 +15,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Has Node recompute, from the published answers, the scores of all vaults that the query `ids` selects and of all assets.
+/// Recomputes in Node, from the published responses, the scores of the vaults that the query `ids` selects and of all assets.
 async fn recomputed(test: &TestApp, ids: &str) -> Value {
     let mut lines = test.get("/v1/methodology").await.text();
     let ids: Vec<String> = sqlx::query_scalar(ids).fetch_all(&test.facts.db.pool).await.unwrap();
@@ -49,7 +49,7 @@ async fn recomputed(test: &TestApp, ids: &str) -> Value {
     assert!(said.status.success());
     let found: Value = serde_json::from_slice(&said.stdout).unwrap();
     assert_eq!(found["assets"]["differences"], json!([]));
-    // Vectors of an independent evaluator, for vaults and for assets. They cover more cases than the facts of this test.
+    // Golden vectors of an independent evaluator, for vaults and for assets. They cover more cases than the facts of this test.
     for kind in found["golden"].as_array().unwrap() {
         assert_eq!(kind["differences"], json!([]));
         assert!(kind["checked"].as_u64().unwrap() > 100);

@@ -1,4 +1,4 @@
-//! The handbook names every variable and command, and every path that a document names exists.
+//! The handbook documents every variable and command, and every path in a document exists.
 
 use clap::CommandFactory;
 use rds_origin::cli::Cli;
@@ -56,7 +56,7 @@ fn the_handbook_names_every_command() {
     }
 }
 
-/// Paths of the repository that a text names in backquotes: they begin with one of its folders.
+/// Paths of the repository that a text mentions in backquotes: those that begin with one of its folders.
 fn paths(text: &str) -> BTreeSet<&str> {
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let quoted = text.split('`').skip(1).step_by(2).flat_map(str::split_whitespace);
@@ -64,12 +64,12 @@ fn paths(text: &str) -> BTreeSet<&str> {
     let ours = |word: &&str| {
         word.split_once('/').is_some_and(|(folder, _)| !folder.is_empty() && repository.join(folder).is_dir())
     };
-    // What a build leaves is there once it was built, and reasons for a break are there while one is under way.
+    // These paths exist only after a build, or while a breaking change is prepared.
     let made = |word: &&str| word.starts_with("target/") || word.ends_with("/build") || *word == "openapi/breaks.json";
     quoted.filter(|word| plain(word) && ours(word) && !word.starts_with('.') && !made(word)).collect()
 }
 
-/// Files that a text links to, relative to its own folder.
+/// Link targets relative to the text's folder.
 fn links(text: &str) -> impl Iterator<Item = &str> {
     let targets = text.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next());
     targets.filter(|target| !target.is_empty() && !target.contains("://"))

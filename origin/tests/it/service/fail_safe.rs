@@ -1,5 +1,5 @@
-//! The fail-safe mode: what the guard of score runs holds back, what operators say, and what callers see of both. What a closure closes is
-//! `fail_safe_closed` and `fail_safe_routes`.
+//! The fail-safe mode: score runs that are held back, modes that operators set, and their effects on callers. `fail_safe_closed` and
+//! `fail_safe_routes` test what fail-closed mode withholds.
 
 use crate::support::db::TestDb;
 use crate::ingest::market::{evenly, observed, registry, start, text};
@@ -14,7 +14,7 @@ use rds_origin::store::scoring::fail_safe::Stored;
 use rds_shared::model::health::FailSafeMode::{self, Degraded, FailClosed, Normal};
 use serde_json::{Value, json};
 
-/// Five of them are more than a fifth, four are not.
+/// Five vaults are more than a fifth, four are not.
 const VAULTS: usize = 24;
 
 fn address(number: usize) -> String {
@@ -26,7 +26,7 @@ pub fn id(number: usize) -> String {
     format!("harbor-31337-{}", address(number))
 }
 
-/// A reading of a vault.
+/// An observation of a vault.
 fn state(hours: i64, number: usize) -> Value {
     let fields = json!({"vault_id": id(number), "tvl_usd": 5_000_000, "price_per_share": 1.5, "base_apr": 0.04,
         "utilization": 0.8, "borrow_apr": 0.05});
@@ -41,7 +41,7 @@ pub fn incident(hours: i64, number: usize) -> Value {
     observed("incident_link", hours, fields)
 }
 
-/// Vaults that are all of tier Prime.
+/// Vaults of tier Prime.
 pub fn market() -> String {
     let mut lines = registry();
     for number in 0..VAULTS {
@@ -60,7 +60,7 @@ pub fn market() -> String {
     text(&lines)
 }
 
-/// Vaults that are all of tier Prime, read and scored.
+/// A service with vaults of tier Prime, observed and scored.
 pub async fn world() -> TestApp {
     let test = TestApp::new().await;
     test.app.clock.set(start());
@@ -68,14 +68,14 @@ pub async fn world() -> TestApp {
     test
 }
 
-/// Takes in incidents of the first `count` vaults.
+/// Ingests incidents of the first `count` vaults.
 pub async fn demote(test: &TestApp, hours: i64, count: usize) -> Value {
     let lines: Vec<Value> = (0..count).map(|number| incident(hours, number)).collect();
     test.app.clock.set(start().plus_seconds(hours * 3_600));
     took(test, &lines).await
 }
 
-/// What a batch left behind.
+/// Ingests a batch, and returns the report.
 pub async fn took(test: &TestApp, lines: &[Value]) -> Value {
     test.ingest(&text(lines)).await.json()["data"].clone()
 }
@@ -103,7 +103,7 @@ pub async fn word(test: &TestApp, mode: FailSafeMode) -> Said {
     said
 }
 
-/// How many vaults are served in tier Edge, and in which mode.
+/// The number of vaults served in tier Edge, and the mode.
 pub async fn served(test: &TestApp) -> (u64, Option<String>) {
     let reply = test.get("/v1/vaults?riskTier=edge").await;
     assert_eq!(reply.status, StatusCode::OK);
@@ -183,7 +183,7 @@ async fn an_operators_normal_lets_what_was_held_back_pass_at_once() {
     assert!(due().await.is_none());
     let changes = table::changes(&test.app.db.pool, 10).await.unwrap();
     assert_eq!((changes[0].said_by.as_str(), changes[0].reason.as_str()), ("ada", "looked at it"));
-    // Looked at was what stood then, and nothing that comes later.
+    // The operator accepted what was held back then, and nothing that arrives later.
     let lines: Vec<Value> = (5..12).map(|number| incident(2, number)).collect();
     test.app.clock.set(start().plus_seconds(2 * 3_600));
     assert_eq!(took(&test, &lines).await["scores_withheld"], "mass_move");

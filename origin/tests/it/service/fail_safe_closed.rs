@@ -1,4 +1,4 @@
-//! Closed: no score of the present leaves, by whichever listener, and what was held back is told when an operator opens.
+//! Fail-closed mode: no listener serves a current score, and changes that were held back are published when an operator ends the mode.
 
 use crate::baskets::world::{self, MEMBERS, rebalanced};
 use crate::ingest::market::start;
@@ -15,12 +15,12 @@ use rds_shared::rules::baskets::refresh::Trigger;
 use rds_shared::scoring::run::Withheld;
 use serde_json::{Value, json};
 
-/// The ratings that the feed tells of.
+/// The rating changes in the feed.
 async fn ratings(test: &TestApp) -> Vec<Value> {
     test.json("/v1/events?eventType=RatingChange").await["data"].as_array().unwrap().clone()
 }
 
-/// What the journal holds for streams and webhooks, of one family.
+/// The journal's operations of one event type.
 async fn captured(test: &TestApp, family: &str) -> i64 {
     let sql = "select count(*) from push_operation where family = $1";
     sqlx::query_scalar(sql).bind(family).fetch_one(&test.app.db.pool).await.unwrap()
@@ -78,7 +78,7 @@ async fn what_was_told_before_stays_told() {
 async fn it_is_opened_with_scores_made_for_that_and_never_onto_those_that_were_closed() {
     let test = world().await;
     say(&test, FailClosed).await;
-    // More than a fifth: whoever opens has looked at it.
+    // More than a fifth: an operator must accept it.
     demote(&test, 1, 7).await;
     let Said::Holds(standing) = word(&test, Normal).await else { panic!("it stays closed") };
     assert_eq!((standing.in_force(), standing.held, standing.accepted), (Normal, None, false));
@@ -122,7 +122,7 @@ async fn an_operator_may_open_onto_the_scores_from_before_by_saying_degraded() {
 #[tokio::test]
 async fn whoever_closes_waits_for_no_run_and_one_that_is_under_way_publishes_nothing() {
     let test = world().await;
-    // A run stands where it reads rewards, long after it has read the mode.
+    // A run waits where it reads rewards, after it has read the mode.
     let mut blocker = test.app.db.pool.begin().await.unwrap();
     sqlx::query("lock table reward in access exclusive mode").execute(&mut *blocker).await.unwrap();
     let running = tokio::spawn({

@@ -1,4 +1,4 @@
-//! Which routes a closure closes, against the schemas of their answers: where a score can be read now it is withheld, and nothing else is.
+//! Routes that fail-closed mode closes, checked against the response schemas: routes with current scores are closed, and no others.
 
 use rds_shared::route::{ROUTES, Route};
 use serde_json::Value;
@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 const DOCUMENT: &str = include_str!("../../../../openapi/openapi.json");
 
-/// Fields of open routes with a score or a tier in their name that hold none of a vault's or an asset's, each with what it is.
+/// Fields of open routes with a score or tier in their name that are not scores of vaults or assets, each with its meaning.
 const NO_SCORES: [(&str, &str); 6] = [
     ("ChainRow.scored_vault_count", "how many have a score, whatever it is"),
     ("Health.lastScoreRun", "when, and no score"),
@@ -16,14 +16,14 @@ const NO_SCORES: [(&str, &str); 6] = [
     ("Universe.unscored", "how many have none"),
 ];
 
-/// Routes that stay open all the same, each with why.
+/// Open routes with scores, each with the reason.
 const OPEN: [(&str, &str); 3] = [
     ("Backtests", "what scores of the past were worth"),
     ("BasketVersion", "a version by its id: what was published then, under a hash, and never changes"),
     ("Methodology", "the rules, and nothing that came of them"),
 ];
 
-/// The fields below `schema` whose names speak of scores, as `Type.field`.
+/// The fields below `schema` whose names contain score or tier, as `Type.field`.
 fn scores(document: &Value, schema: &Value, owner: &str, seen: &mut BTreeSet<String>, found: &mut BTreeSet<String>) {
     if let Some(target) = schema["$ref"].as_str() {
         if seen.insert(target.to_owned()) {
@@ -51,7 +51,7 @@ fn scores(document: &Value, schema: &Value, owner: &str, seen: &mut BTreeSet<Str
     }
 }
 
-/// The fields of a route's success that speak of scores.
+/// Such fields in the success response of a route.
 fn told(document: &Value, route: &Route) -> BTreeSet<String> {
     let operation = &document["paths"][route.path][route.method.as_str().to_lowercase()];
     let mut found = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! The service in trouble: database down and back, deadlines, shutdown.
+//! Faults of the service: database down and back, deadlines, shutdown.
 
 use crate::support::chaos::ChaosProxy;
 use crate::support::db::TestDb;
@@ -93,7 +93,7 @@ async fn lists_outlive_the_database_and_everything_recovers_with_it() {
     test.ingest(&VAULTS[0].state("2026-11-20T23:58:00Z", json!({ "tvl_usd": 1 }))).await;
 }
 
-/// A connection that holds a table, so that whoever reads it waits.
+/// A connection that locks a table, so that its readers wait.
 async fn holding(test: &TestApp, table: &str) -> PgConnection {
     let mut other = PgConnection::connect(&test.facts.url).await.unwrap();
     sqlx::query("BEGIN").execute(&mut other).await.unwrap();
@@ -114,7 +114,7 @@ async fn a_read_past_its_deadline_is_a_504() {
     drop(held);
 }
 
-/// Readiness as a load balancer asks for it: once connections from before are found out.
+/// Readiness as a load balancer sees it, after broken connections have been detected.
 async fn readiness(test: &TestApp) -> Reply {
     for _ in 0..20 {
         let ready = test.admin("GET", "/ready", "").await;
@@ -175,7 +175,7 @@ async fn a_service_without_a_catalog_is_not_ready_and_says_so() {
     assert_eq!(ask("/v1/vaults").await, StatusCode::OK);
 }
 
-/// Sends a request over a socket and reads the answer to its end.
+/// Sends a request over a socket and reads the whole response.
 async fn over_tcp(target: std::net::SocketAddr, request: axum::extract::Request) -> std::io::Result<String> {
     let mut stream = TcpStream::connect(target).await?;
     let mut text = format!("{} {} HTTP/1.1\r\nhost: test\r\nconnection: close\r\n", request.method(), request.uri());

@@ -1,4 +1,4 @@
-//! A wire between the service and its database that a test can cut and mend.
+//! A TCP proxy between the service and its database that a test can interrupt.
 
 use std::sync::Arc;
 use tokio::net::{TcpListener, TcpStream};
@@ -11,14 +11,14 @@ enum State {
     Dead,
 }
 
-/// A TCP proxy before the database.
+/// The proxy.
 pub struct ChaosProxy {
     url: String,
     state: Arc<watch::Sender<State>>,
 }
 
 impl ChaosProxy {
-    /// A whole wire to the database at `url`.
+    /// A proxy in front of the database at `url`.
     pub async fn before(url: &str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let (scheme, rest) = url.split_once("://").unwrap();
@@ -31,7 +31,7 @@ impl ChaosProxy {
         ChaosProxy { url, state }
     }
 
-    /// The database's address through the wire.
+    /// The database's URL through the proxy.
     pub fn url(&self) -> String {
         self.url.clone()
     }
@@ -41,12 +41,12 @@ impl ChaosProxy {
         self.state.send_replace(State::Cut);
     }
 
-    /// Nothing that is sent arrives any more, and nobody is told: not even later, when new connections are let through.
+    /// Drops everything sent on open connections, permanently, without closing them; new connections may be allowed later.
     pub fn deaden(&self) {
         self.state.send_replace(State::Dead);
     }
 
-    /// Lets new connections through.
+    /// Allows new connections.
     pub fn mend(&self) {
         self.state.send_replace(State::Whole);
     }
@@ -66,7 +66,7 @@ async fn forward(listener: TcpListener, target: String, state: Arc<watch::Sender
                 ended => ended,
             };
             if ended == State::Dead {
-                // Both ends stay open, and neither hears of the other.
+                // Both ends stay open without data.
                 let _ = state.wait_for(|state| *state == State::Cut).await;
             }
         });

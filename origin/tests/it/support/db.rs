@@ -1,4 +1,4 @@
-//! A database a test: cloned from a migrated template, dropped afterwards.
+//! A database for each test: cloned from a migrated template, dropped afterwards.
 
 use rds_origin::store::{self, Db};
 use sha2::{Digest, Sha256};
@@ -7,14 +7,14 @@ use sqlx::{Connection, PgConnection};
 use std::str::FromStr;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Clones are made one at a time: Postgres copies a template only while nobody uses it.
+/// Clones are made one at a time, because Postgres copies a template only while no one is connected to it.
 const TEMPLATE_LOCK: i64 = 0x7264_735f_7465_6d70;
 
-/// A test's own database.
+/// A test's database.
 pub struct TestDb {
-    /// The pool of the code under test.
+    /// The pool for the code under test.
     pub db: Db,
-    /// Its address, for second processes.
+    /// Its URL, for second processes.
     pub url: String,
     name: String,
     is_guest: bool,
@@ -33,20 +33,20 @@ impl TestDb {
         admin.close().await.unwrap();
         let url = url_of(&name);
         let db = Db::connect(&url, 5).await.unwrap();
-        // A copy of the template is another database than the one that was migrated, and this one begins with a past of its own.
+        // The clone is a different database from the template, so it gets an incarnation of its own.
         let sql = "UPDATE journal_state SET incarnation = journal_incarnation()";
         sqlx::query(sql).execute(&db.pool).await.unwrap();
         TestDb { db, url, name, is_guest: false }
     }
 
-    /// The database of another, for a second process; it stays when this goes.
+    /// Another test's database, for a second process; it is not dropped with this value.
     pub async fn guest(of: &TestDb) -> TestDb {
         let db = Db::connect(&of.url, 5).await.unwrap();
         TestDb { db, url: of.url.clone(), name: of.name.clone(), is_guest: true }
     }
 }
 
-/// A copy of a test's database as it was at one moment.
+/// A copy of a test's database at one instant.
 #[derive(Debug)]
 pub struct Backup {
     name: String,
@@ -54,7 +54,7 @@ pub struct Backup {
 }
 
 impl TestDb {
-    /// Copies it, with every connection to it cut: Postgres copies only what nobody uses.
+    /// Copies the database, with all its connections cut, because Postgres requires that.
     pub async fn back_up(&self) -> Backup {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -63,7 +63,7 @@ impl TestDb {
         backup
     }
 
-    /// Has everybody who connects from now on find the database's clock ahead by `seconds`, and everybody connect anew.
+    /// Shifts the database's clock by `seconds` for later connections, and cuts the present ones.
     pub async fn set_databases_clock(&self, seconds: i64) {
         let mut one = PgConnection::connect(&self.url).await.unwrap();
         for sql in [
@@ -82,34 +82,34 @@ impl TestDb {
 }
 
 impl Backup {
-    /// Puts it in the place of what it was copied from, behind the back of whoever is connected to that.
+    /// Replaces the original database by the backup, behind the back of connected processes.
     pub async fn restore(self) {
         let Backup { name, of } = self;
         exchange(Some(&of), &format!("DROP DATABASE {of} WITH (FORCE)")).await;
         exchange(None, &format!("ALTER DATABASE {name} RENAME TO {of}")).await;
     }
 
-    /// The same with a copy of the backup, so that it may be restored again.
+    /// The same with a copy of the backup, so that it can be restored again.
     pub async fn restore_a_copy(&self) {
         let Backup { name, of } = self;
         exchange(Some(of), &format!("DROP DATABASE {of} WITH (FORCE)")).await;
         exchange(None, &format!("CREATE DATABASE {of} TEMPLATE {name}")).await;
     }
 
-    /// Drops it.
+    /// Drops the backup.
     pub async fn forget(self) {
         exchange(None, &format!("DROP DATABASE {} WITH (FORCE)", self.name)).await;
     }
 }
 
-/// Has a restored database look like the one that it replaces: what a disk that is set back does, where neither cluster nor timeline nor
-/// database tells.
+/// Makes a restored database look like the one it replaces, as when a disk is reset: cluster, timeline and database
+/// are the same.
 pub async fn as_a_disk_set_back(connection: &mut PgConnection) {
     let sql = "UPDATE journal_state SET incarnation = journal_incarnation()";
     sqlx::query(sql).execute(connection).await.unwrap();
 }
 
-/// Cuts connections, and does what needs that, before anybody connects again.
+/// Runs `sql` while no one can connect to the database `cut`.
 async fn exchange(cut: Option<&str>, sql: &str) {
     let mut admin = admin().await;
     if let Some(name) = cut {
@@ -120,14 +120,14 @@ async fn exchange(cut: Option<&str>, sql: &str) {
     sqlx::query(sql).execute(&mut admin).await.unwrap();
     if let Some(name) = cut {
         let open = format!("ALTER DATABASE {name} ALLOW_CONNECTIONS true");
-        // One that was dropped needs none.
+        // A dropped database needs no such step.
         let _ = sqlx::query(&open).execute(&mut admin).await;
     }
     admin.close().await.unwrap();
 }
 
-/// Rows of the journal's partitions that were read so far, by anybody, as the database counts them. `connection` is the one that
-/// read last.
+/// Number of rows of the journal's partitions that all connections have read so far, by the database's statistics. `connection` is the one
+/// that read last.
 pub async fn rows_read(connection: &mut PgConnection) -> i64 {
     sqlx::query("SELECT pg_stat_force_next_flush()").execute(&mut *connection).await.unwrap();
     let sql = "SELECT coalesce(sum(seq_tup_read + coalesce(idx_tup_fetch, 0)), 0)::bigint FROM pg_stat_user_tables \
@@ -135,7 +135,7 @@ pub async fn rows_read(connection: &mut PgConnection) -> i64 {
     sqlx::query_scalar(sql).fetch_one(connection).await.unwrap()
 }
 
-/// The same of the transaction that `connection` is in, whatever others read meanwhile.
+/// The same for the current transaction of `connection` only.
 pub async fn rows_read_in(connection: &mut PgConnection) -> i64 {
     let sql = "SELECT coalesce(sum(seq_tup_read + coalesce(idx_tup_fetch, 0)), 0)::bigint FROM pg_stat_xact_user_tables \
                WHERE relname ~ '^(journal|push_operation)_([0-9]+|other)$'";
@@ -143,7 +143,7 @@ pub async fn rows_read_in(connection: &mut PgConnection) -> i64 {
 }
 
 impl Drop for TestDb {
-    /// `WITH (FORCE)` ends whatever is still connected, so that nothing a test leaves open keeps its database.
+    /// `WITH (FORCE)` ends remaining connections, so that nothing left open keeps the database.
     fn drop(&mut self) {
         if self.is_guest {
             return;
@@ -182,7 +182,7 @@ fn url_of(name: &str) -> String {
     format!("{server}/{name}{query}")
 }
 
-/// The template of this schema, migrated by whichever test comes first; another schema has another template.
+/// The template for this schema, migrated by the first test that needs it. Another schema has another template.
 async fn template() -> String {
     let mut digest = Sha256::new();
     for migration in store::MIGRATIONS.iter() {
@@ -198,7 +198,7 @@ async fn template() -> String {
         .await
         .unwrap();
     if !ready {
-        // Migrated under another name first: a template that exists is a finished one.
+        // Migrated under another name first, so that a template with the final name is complete.
         let unfinished = format!("{name}_new");
         sqlx::query(&format!("DROP DATABASE IF EXISTS {unfinished} WITH (FORCE)")).execute(&mut admin).await.unwrap();
         sqlx::query(&format!("CREATE DATABASE {unfinished}")).execute(&mut admin).await.unwrap();

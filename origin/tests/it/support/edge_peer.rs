@@ -1,5 +1,5 @@
-//! An edge that a test can break: it hears the origin's news of keys and facts, believes only what is signed, and answers as
-//! told.
+//! A test edge: receives the origin's key updates and tag invalidations, verifies their signatures, and responds as the test
+//! requires.
 
 use axum::Router;
 use axum::body::to_bytes;
@@ -18,18 +18,18 @@ use std::sync::{Arc, Mutex};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
-/// How it answers news that it believes.
+/// The response to a verified message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mood {
-    /// With 204.
+    /// 204.
     Acknowledges,
-    /// With 503.
+    /// 503.
     Fails,
-    /// Not at all.
+    /// No response.
     Hangs,
 }
 
-/// A running edge.
+/// A running test edge.
 pub struct EdgePeer {
     address: SocketAddr,
     inside: Arc<Inside>,
@@ -38,23 +38,23 @@ pub struct EdgePeer {
 struct Inside {
     keys: Vec<AssertionKey>,
     mood: watch::Sender<Mood>,
-    /// Counts the news of keys that were believed, however they were answered.
+    /// Number of verified key updates.
     asked: watch::Sender<usize>,
-    /// The same of facts.
+    /// Number of verified tag invalidations.
     asked_tags: watch::Sender<usize>,
     acknowledged: Mutex<Vec<KeyUpdate>>,
     acknowledged_tags: Mutex<Vec<TagVersions>>,
-    /// What it ever heard of facts: no restore of a database takes that back.
+    /// The highest tag versions ever received; a restore of the database does not reduce them.
     known: Mutex<TagVersions>,
 }
 
 impl EdgePeer {
-    /// An edge that acknowledges news signed with one of `keys`.
+    /// A test edge that acknowledges messages signed with one of `keys`.
     pub async fn knowing(keys: &str) -> Self {
         Self::at(TcpListener::bind("127.0.0.1:0").await.unwrap(), keys).await
     }
 
-    /// The same on a socket that is bound already.
+    /// The same on a bound socket.
     pub async fn at(listener: TcpListener, keys: &str) -> Self {
         let address = listener.local_addr().unwrap();
         let inside = Arc::new(Inside {
@@ -71,48 +71,48 @@ impl EdgePeer {
         EdgePeer { address, inside }
     }
 
-    /// Where it is.
+    /// Its URL.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// From now on it answers like this.
+    /// Sets the response to later messages.
     pub fn is(&self, mood: Mood) {
         self.inside.mood.send_replace(mood);
     }
 
-    /// Waits until it was told of keys `times` times in all.
+    /// Waits until `times` key updates have arrived in total.
     pub async fn until_asked(&self, times: usize) {
         self.inside.asked.subscribe().wait_for(|asked| *asked >= times).await.unwrap();
     }
 
-    /// Waits until it was told of facts `times` times in all.
+    /// Waits until `times` tag invalidations have arrived in total.
     pub async fn until_told_of_tags(&self, times: usize) {
         self.inside.asked_tags.subscribe().wait_for(|asked| *asked >= times).await.unwrap();
     }
 
-    /// What it acknowledged, in order.
+    /// The acknowledged key updates, in order.
     pub fn acknowledged(&self) -> Vec<KeyUpdate> {
         self.inside.acknowledged.lock().unwrap().clone()
     }
 
-    /// Has it know these versions of facts, as if it had been told of them or had seen them in answers.
+    /// Raises the known tag versions, as if they had been received in messages or responses.
     pub fn knows(&self, versions: &TagVersions) {
         self.inside.known.lock().unwrap().raise_to(versions);
     }
 
-    /// What it acknowledged of facts, in order.
+    /// The acknowledged tag versions, in order.
     pub fn acknowledged_tags(&self) -> Vec<TagVersions> {
         self.inside.acknowledged_tags.lock().unwrap().clone()
     }
 
-    /// The origin's way to it.
+    /// The origin's link to this edge.
     pub fn link(&self, keys: &str) -> Arc<EdgeLink> {
         Arc::new(link(&self.url(), keys))
     }
 }
 
-/// The origin's way to an edge at `url`.
+/// The origin's link to an edge at `url`.
 pub fn link(url: &str, keys: &str) -> EdgeLink {
     let config = LinkConfig { url: url.to_owned(), keys: AssertionKey::parse_list(keys).unwrap() };
     EdgeLink::new(&config, Clock::system()).unwrap()
@@ -140,7 +140,7 @@ async fn answer(State(edge): State<Arc<Inside>>, request: Request) -> (StatusCod
     if !holds || covered.method != "POST" || !has_door || covered.principal != ORIGIN {
         return (StatusCode::NOT_FOUND, HeaderMap::new());
     }
-    // Who only asks what is known tells nothing.
+    // A message without versions only asks for the known ones.
     let is_question = is_of_tags && read::<TagInvalidation>(&body).versions.is_empty();
     let asked = if is_of_tags { &edge.asked_tags } else { &edge.asked };
     asked.send_modify(|asked| *asked += usize::from(!is_question));

@@ -1,4 +1,4 @@
-//! The change feed: nothing is skipped, whoever writes what, whenever, with whichever instants.
+//! The change feed skips nothing, in whatever order and with whatever instants facts are written.
 
 use crate::support::market::{VAULTS, address, line};
 use crate::support::testapp::{Reply, TestApp, TestOptions, holder};
@@ -9,7 +9,7 @@ use rds_shared::access::Plan;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// Before every reading of the market.
+/// Earlier than every observation of the market.
 pub const BEGINNING: &str = "2026-11-01T00:00:00Z";
 
 async fn ask(test: &TestApp, query: &str) -> Reply {
@@ -39,7 +39,7 @@ pub struct Page {
     pub has_more: bool,
 }
 
-/// `(id, instant)` of each row, on the clock that is followed.
+/// `(id, instant)` of each row, for this clock.
 pub fn keys(rows: &[Value], clock: &str) -> Vec<(String, String)> {
     rows.iter().map(|row| (text(&row["id"]), text(&row[clock]))).collect()
 }
@@ -107,7 +107,7 @@ async fn an_instant_is_inclusive_and_only_keeps_out_what_was_there_when_it_was_g
     {
         assert_eq!(page(&test, &format!("since={since}")).await.rows.len(), found, "{since}");
     }
-    // Nobody has read vault 8 before; its first reading arrives late and says that it is older than the reader's instant.
+    // The first observation of vault 8 arrives late, with an instant before the reader's position.
     let reader = page(&test, "since=2026-11-20T23:55:00.000002Z").await;
     test.ingest(&format!("{}{}", late_vault(), late_state("2026-11-20T23:00:00Z"))).await;
     let next = page(&test, &format!("since={}", reader.cursor)).await;
@@ -137,13 +137,13 @@ async fn the_score_clock_follows_published_changes_and_nothing_else() {
     let scored: BTreeSet<String> = rows.iter().map(|row| text(&row["id"])).collect();
     assert!(rows.iter().all(|row| row["score_updated_at"].is_string()) && scored.len() == rows.len());
 
-    // A run that confirms moves score_computed_at only; a reading that changes no score moves last_synced_at only.
+    // A confirming run changes score_computed_at only; an observation that changes no score changes last_synced_at only.
     test.app.clock.advance(60);
     scoring_run::run_all(&test.app.db, &test.app.clock).await.unwrap();
     test.ingest(&VAULTS[8].state("2026-11-20T23:51:00Z", json!({ "tvl_usd": 6_000_001 }))).await;
     assert_eq!(page(&test, &format!("changed=score&since={end}")).await.rows, [] as [Value; 0]);
 
-    // Twice within one instant of a clock that stands: the second change is not lost behind the first.
+    // Two changes at one instant of a clock that stands still: the feed has both.
     let unavailable = json!({ "vault_id": VAULTS[0].id(), "status": "unavailable" });
     test.ingest(&line("exposure", "2026-11-20T23:58:00Z", unavailable)).await;
     let first = page(&test, &format!("changed=score&since={end}")).await;
@@ -160,7 +160,7 @@ async fn the_score_clock_follows_published_changes_and_nothing_else() {
     assert_ne!(first.rows[0]["total_score"], second.rows[0]["total_score"]);
 }
 
-/// A chain's line, and where the readers of both clocks are after it.
+/// Serves or withholds a chain; returns what readers of both clocks get next, and their new positions.
 async fn chain_served(test: &TestApp, is_served: bool, at: &str, since: [&str; 2]) -> ([Vec<Value>; 2], [String; 2]) {
     let fields = json!({"chain_id": 8453, "slug": "base", "name": "Base", "namespace": "evm", "is_settlement": true,
         "is_served": is_served});

@@ -1,4 +1,4 @@
-//! The change feed beside writers: late ones, many at a time, and two processes that serve.
+//! The change feed with concurrent writers: late ones, many at once, and two serving processes.
 
 use crate::vaults::changes::{BEGINNING, drain, keys, late_id, late_state, late_vault, page};
 use crate::support::market::{SYNCED, VAULTS, line};
@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 async fn a_writer_that_commits_late_with_older_instants_is_not_overtaken() {
     let test = TestApp::with_market().await;
     let other = TestApp::with(TestOptions { database: Some(test.facts.url.clone()), ..TestOptions::default() }).await;
-    // The writer has written its rows, and is held up at the record of its run.
+    // The writer has written its rows and waits before the record of its run.
     let mut gate = test.facts.db.pool.begin().await.unwrap();
     sqlx::query("LOCK TABLE score_run IN EXCLUSIVE MODE").execute(&mut *gate).await.unwrap();
     let (db, clock) = (test.facts.db.clone(), Clock::held(test.app.clock.now()));
@@ -37,8 +37,8 @@ async fn a_writer_that_commits_late_with_older_instants_is_not_overtaken() {
     }
 }
 
-/// What one writer writes in one round: states of vaults of the market, with instants that jump to and fro around the other
-/// writers', and vaults that nobody has told of before and nobody will again.
+/// The observations of one writer in one round: states of the market's vaults with instants before and after those of the other
+/// writers, and vaults that occur only here.
 fn round_of(writer: usize, round: usize) -> String {
     let mut lines = String::new();
     for (number, vault) in VAULTS.iter().enumerate().filter(|(number, _)| (number + writer + round).is_multiple_of(3)) {
@@ -63,12 +63,12 @@ fn once(writer: usize, round: usize) -> String {
     crate::support::market::address(u32::try_from(5_000 + writer * 100 + round).unwrap())
 }
 
-/// Reads to the end again and again, at two processes by turns, until `done` is set and nothing is left.
+/// Reads to the end repeatedly, at the two processes in turn, until `done` is set and nothing is left.
 async fn follow(readers: [&TestApp; 2], clock: &str, more: &str, done: &AtomicBool) -> BTreeSet<(String, String)> {
     let (mut seen, mut since, mut turn) = (BTreeSet::new(), BEGINNING.to_owned(), 0_usize);
     loop {
         let over = done.load(Ordering::SeqCst);
-        // Each process is brought up to date only now and then.
+        // Each process refreshes only sometimes.
         let reader = readers[turn % 2];
         if over || turn.is_multiple_of(3) {
             refresh::refresh(&reader.app).await.unwrap();
@@ -94,7 +94,7 @@ async fn readers_beside_many_writers_and_two_processes_see_everything_on_both_cl
             let (db, now) = (first.facts.db.clone(), first.app.clock.now());
             tokio::spawn(async move {
                 for round in 0..rounds {
-                    // Published scores share one instant: the clock stands.
+                    // All published scores have the same instant, because the clock stands still.
                     let clock = Clock::held(now);
                     ingest::from_reader(&db, &clock, round_of(writer, round).as_bytes()).await.unwrap();
                 }

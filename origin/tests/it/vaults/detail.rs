@@ -1,4 +1,4 @@
-//! One vault: its page, snapshots, score history and events.
+//! One vault: its detail, snapshots, score history and events.
 
 use crate::vaults::lists::with_header;
 use crate::support::market::{BASE58, VAULTS, address, line};
@@ -89,7 +89,7 @@ async fn a_wrong_address_is_told_apart_from_an_unknown_one() {
     }
 }
 
-/// Hourly readings of the first vault, with one crash among them.
+/// Hourly observations of the first vault, one of them with a fall.
 async fn with_history(test: &TestApp, hours: i64) {
     let start = Timestamp::parse("2026-11-10T00:00:00Z").unwrap();
     let lines: String = (0..hours)
@@ -124,7 +124,7 @@ async fn snapshots_are_thinned_without_losing_the_ends_or_the_crash() {
     for field in fields.split_whitespace() {
         assert!(whole[0].as_object().unwrap().contains_key(field), "{field}");
     }
-    // The campaigns began later: what a reading was worth then does not change.
+    // Campaigns that began later do not change earlier points.
     assert_eq!((&whole[0]["apr_net"], &whole[0]["borrow_reward_apr"]), (&json!(0.04), &json!(0.0)));
     assert_eq!(test.json(&format!("{}?points=20", path(0))).await["data"]["snapshots"].as_array().unwrap().len(), 20);
     assert_eq!(
@@ -145,7 +145,7 @@ async fn snapshots_are_thinned_without_losing_the_ends_or_the_crash() {
 async fn score_history_is_told_oldest_first_between_two_inclusive_instants() {
     let test = TestApp::with_market().await;
     test.app.clock.advance(3_600);
-    // Its exposures are not known any more: the score falls at once.
+    // Its exposures become unknown: the score falls at once.
     let lost = json!({ "vault_id": VAULTS[0].id(), "status": "unavailable" });
     test.ingest(&line("exposure", "2026-11-21T01:00:00Z", lost)).await;
     test.app.clock.advance(25 * 3_600);
@@ -236,7 +236,7 @@ async fn a_page_keeps_its_etag_until_something_in_it_changes() {
     assert_eq!(changed.json()["data"]["vault"]["tvl_usd"], 1.0);
 }
 
-/// A page is made of several statements: what is committed between two of them shows in all of the page or in none of it.
+/// A response is built from several statements, and a commit between two of them is visible in all of it or in none of it.
 #[tokio::test]
 async fn a_page_is_of_one_instant_whatever_is_committed_while_it_is_read() {
     let test = TestApp::with_market().await;
@@ -244,7 +244,7 @@ async fn a_page_is_of_one_instant_whatever_is_committed_while_it_is_read() {
     let before = told(&test.json(&path(0)).await["data"]);
     let mut other = sqlx::PgConnection::connect(&test.facts.url).await.unwrap();
     let mut tx = other.begin().await.unwrap();
-    // The page's second statement waits here.
+    // The second statement waits here.
     sqlx::query("LOCK TABLE reward").execute(&mut *tx).await.unwrap();
     let target = path(0);
     let (page, ()) = tokio::join!(test.json(&target), async {

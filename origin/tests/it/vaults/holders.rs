@@ -1,4 +1,4 @@
-//! Who holds a vault's shares: figures from balances of any size, provisional while indexing, and through time.
+//! Holders of a vault's shares: exact figures for balances of any size, provisional while indexing, and their history.
 
 use crate::vaults::lists::with_header;
 use crate::support::market::{BASE58, VAULTS, address, line};
@@ -17,7 +17,7 @@ fn path(number: usize) -> String {
     format!("/v1/vault/{}/{}/holders", VAULTS[number].chain, VAULTS[number].address())
 }
 
-/// Four holders of 40, 30, 20 and 10 percent, the second of which the protocol manages.
+/// Four holders with 40, 30, 20 and 10 percent, the second of which the protocol manages.
 fn holders() -> Value {
     let category = ["account", "protocol_managed", "vault", "unknown"];
     let label = [Value::Null, json!("Treasury"), Value::Null, Value::Null];
@@ -78,7 +78,7 @@ async fn concentration_is_exact_and_told_with_and_without_what_the_protocol_mana
 #[tokio::test]
 async fn provisional_figures_can_be_kept_out() {
     let test = TestApp::with_market().await;
-    // Balances that do not add up to the supply are not all of them, whatever the indexer thinks.
+    // If balances do not add up to the supply, they are incomplete, whatever the indexer states.
     test.ingest(&snapshot("2026-11-20T23:00:00Z", json!({ "total_supply_raw": "1000000000000000000000000000001" })))
         .await;
     let open = test.json(&path(0)).await["data"].clone();
@@ -127,7 +127,7 @@ async fn provisional_figures_can_be_kept_out() {
 async fn history_is_told_oldest_first_with_the_newest_that_fit() {
     let test = TestApp::with_market().await;
     let hours = ["20", "21", "22"];
-    // They arrive in another order than they were seen in.
+    // They arrive out of order.
     for hour in ["21", "22", "20"] {
         test.ingest(&snapshot(
             &format!("2026-11-20T{hour}:00:00Z"),

@@ -52,21 +52,21 @@ async fn derived_fields_follow_the_rules() {
     let close = |found: &Value, wanted: f64| {
         assert!((found.as_f64().unwrap() - wanted).abs() < 1e-6, "{found} is not {wanted}")
     };
-    // 5 000 000 at 0.8: a fifth is left.
+    // 5 000 000 at a utilization of 0.8: a fifth is available.
     close(&row(0)["available_liquidity_usd"], 1e6);
     assert_eq!((&row(0)["liquidity_deficit_usd"], &row(0)["liquidity_status"]), (&json!(0.0), &json!("available")));
-    // Utilization is not clamped, and only above 1 there is a deficit.
+    // Utilization is not clamped; above 1 the status is a deficit.
     assert_eq!((&row(1)["utilization"], &row(1)["liquidity_status"]), (&json!(1.25), &json!("deficit")));
     close(&row(1)["liquidity_deficit_usd"], 1.25e6);
     assert_eq!(row(2)["liquidity_status"], "exhausted");
     assert_eq!((&row(4)["liquidity_status"], &row(4)["available_liquidity_usd"]), (&json!("unknown"), &Value::Null));
-    // Priced incentives lower the cost, below zero too; points do not; an unanswered source is no answer.
+    // Incentives with a price lower the cost, even below zero; points do not; an unread source leaves it unknown.
     close(&row(0)["borrow_apr_net"], -0.02);
     assert_eq!((&row(0)["borrow_incentive_status"], &row(0)["has_borrow_rewards"]), (&json!("observed"), &json!(true)));
     assert_eq!((&row(1)["borrow_apr_net"], &row(1)["has_borrow_rewards"]), (&json!(0.2), &json!(true)));
     assert_eq!((&row(2)["borrow_incentive_status"], &row(2)["borrow_apr_net"]), (&json!("unavailable"), &Value::Null));
     assert_eq!(row(3)["borrow_incentive_status"], "not_applicable");
-    // Only covered money markets have a gross interest.
+    // Only supported money markets have a gross interest.
     close(&row(0)["gross_interest_apy"], 0.048);
     assert_eq!(row(8)["gross_interest_apy"], Value::Null);
     close(&row(0)["apr_net"], 0.05);
@@ -150,7 +150,7 @@ async fn rows_without_a_value_come_last_in_both_directions_and_ties_stand_by_id(
         for (order, sign) in [("asc", 1.0), ("desc", -1.0)] {
             let found = rows(&test, &format!("sortBy={field}&sortOrder={order}")).await;
             assert_eq!(found.len(), VAULTS.len() - 1);
-            // Unknown is greater than every value once the direction is folded into the sign.
+            // Nulls come last in both directions, so they count as the greatest value.
             let key = |row: &Value| match &row[field] {
                 Value::Null => f64::INFINITY,
                 Value::String(instant) => sign * instant.len() as f64,
@@ -246,7 +246,7 @@ async fn freshness_moves_with_the_clock_and_the_etag_does_not() {
     assert_eq!(later.header("etag"), Some(etag.as_str()));
     assert_eq!(later.json()["data"][0]["freshness_seconds"], 660);
     assert_ne!(test.get("/v1/vaults?page=2").await.header("etag"), Some(etag.as_str()));
-    // The same question in other words has the same tag.
+    // An equivalent query has the same ETag.
     assert_eq!(test.get("/v1/vaults?sortOrder=desc&page=1&limit=20&x=y").await.header("etag"), Some(etag.as_str()));
 
     for held in [etag.clone(), etag.replace("W/", ""), format!("\"other\", {etag}"), "*".to_owned()] {
@@ -289,7 +289,7 @@ async fn only_what_changed_is_built_again() {
     assert!(!rds_origin::catalog::refresh::refresh(&test.app).await.unwrap(), "nothing changed, nothing is built");
 }
 
-/// The request with one more header; the assertion does not cover it.
+/// The request with one more header, which the assertion does not cover.
 pub fn with_header(mut request: axum::extract::Request, name: &'static str, value: &str) -> axum::extract::Request {
     request.headers_mut().insert(name, value.parse().unwrap());
     request

@@ -1,4 +1,4 @@
-//! What an address holds, and the protocol with a route of its own.
+//! Positions of an address, and the protocol with a separate list of vaults.
 
 use crate::support::market::{BASE58, VAULTS, address, line};
 use crate::support::testapp::TestApp;
@@ -19,7 +19,7 @@ async fn positions_are_worth_their_share_of_the_vault_and_weigh_by_it() {
     let lines = [
         position(0, "100000000000000000000000000000000000000", Some(0.01)),
         position(2, "5", Some(0.5)),
-        // No score, no value, no share; and one that was left.
+        // A position without score, value and share; and a closed one.
         position(8, "7", Some(0.1)),
         position(7, "7", Some(0.1)),
         position(9, "7", None),
@@ -54,7 +54,7 @@ async fn positions_are_worth_their_share_of_the_vault_and_weigh_by_it() {
     );
 }
 
-/// A look at the holders of a vault: by number, with their balances.
+/// A snapshot of a vault's holders: number and balance of each.
 fn look(vault: usize, at: &str, backfill_complete: bool, holders: &[(u32, u64)]) -> String {
     let holders: Vec<Value> = holders
         .iter()
@@ -64,7 +64,7 @@ fn look(vault: usize, at: &str, backfill_complete: bool, holders: &[(u32, u64)])
     line("holder_snapshot", at, fields)
 }
 
-/// What an address holds: (vault's id, balance, share).
+/// The positions of an address: (vault's id, balance, share).
 async fn held(test: &TestApp, holder: u32) -> Vec<(String, String, Option<f64>)> {
     let positions = test.json(&format!("/v1/portfolio/{}", address(holder))).await["data"]["positions"].clone();
     let text = |it: &Value| it.as_str().unwrap().to_owned();
@@ -82,16 +82,16 @@ async fn whoever_is_among_a_vaults_holders_has_a_position_of_it_until_they_are_n
         test.json(&format!("/v1/vault/1/{}/holders", VAULTS[0].address())).await["data"]["top_holders"][0].clone();
     assert_eq!((&top["address"], &top["balance_raw"]), (&json!(address(HOLDER)), &json!("30")));
 
-    // Not all were found: who is missing may still be there. Without the supply nobody's share is known.
+    // The snapshot is incomplete, so a missing holder may still have a position. Shares are unknown without the supply.
     test.ingest(&look(0, "2026-11-20T11:00:00Z", false, &[(7, 20)])).await;
     assert_eq!((held(&test, HOLDER).await, held(&test, 7).await), (is(0, "30", Some(0.75)), is(0, "20", None)));
-    // All were found, and one who was there is not. That an older balance of theirs comes in late changes nothing.
+    // The snapshot is complete, so a missing holder has no position. An older balance that arrives late changes nothing.
     test.ingest(&look(0, "2026-11-20T13:00:00Z", true, &[(7, 40)])).await;
     assert_eq!((held(&test, HOLDER).await, held(&test, 7).await), (vec![], is(0, "40", Some(1.0))));
     test.ingest(&position(0, "5", Some(0.5))).await;
     test.ingest(&look(0, "2026-11-20T12:30:00Z", true, &[(HOLDER, 1), (7, 1)])).await;
     assert_eq!((held(&test, HOLDER).await, held(&test, 7).await), (vec![], is(0, "40", Some(1.0))));
-    // Back again.
+    // The holder has a position again.
     test.ingest(&look(0, "2026-11-20T14:00:00Z", true, &[(HOLDER, 60), (7, 40)])).await;
     assert_eq!(held(&test, HOLDER).await, is(0, "60", Some(0.6)));
 }
@@ -104,7 +104,7 @@ async fn of_very_many_positions_the_most_valuable_are_listed_and_all_are_added_u
         let id = format!("harbor-1-{contract}");
         let vault = json!({"protocol_id": "harbor", "chain_id": 1, "address": contract, "name": "One of many", "asset_mode": "holdings"});
         let held = json!({"holder": address(HOLDER), "vault_id": id, "balance_raw": "1", "share": 0.5});
-        // The later in the order of ids, the more it is worth.
+        // Values grow with the ids.
         [line("vault", SEEN, vault), line("vault_state", SEEN, json!({"vault_id": id, "tvl_usd": 2 * (number + 1)})), line("position", SEEN, held)].concat()
     });
     test.ingest(&lines.collect::<String>()).await;

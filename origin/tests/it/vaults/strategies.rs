@@ -1,4 +1,4 @@
-//! What vaults do with deposits: lending markets, several strategies, or one — each for the protocols it belongs to.
+//! Strategies of vaults: lending markets, several strategies, or a single one, depending on the protocol.
 
 use crate::support::market::{VAULTS, address, line};
 use crate::support::testapp::{TestApp, holder};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 const SEEN: &str = "2026-11-20T23:50:00Z";
 
-/// A protocol of the market again, with the route that shows what its vaults do.
+/// A protocol of the market, with the route that shows its vaults' strategies.
 fn protocol(id: &str, breakdown: Value) -> String {
     let fields = json!({ "id": id, "name": id, "dependencies": [], "audits": 1, "strategy": "curated_lending", "breakdown": breakdown });
     line("protocol", SEEN, fields)
@@ -151,7 +151,7 @@ async fn strategies_are_told_largest_first_and_what_is_left_is_idle() {
         (&json!(375_000.0), &json!(address(700)), &source)
     );
 
-    // What one strategy holds is not known any more: neither is the sum.
+    // The allocation of one strategy becomes unknown, and so does the sum.
     test.ingest(&strategy(4, "b", json!({ "observed_at": "2026-11-20T23:59:00Z" }))).await;
     let data = ask(&test, &vault(4, "strategies")).await;
     assert_eq!((&data["allocated_share"], &data["idle_usd"]), (&Value::Null, &Value::Null));

@@ -84,7 +84,7 @@ fn detail() -> String {
 }
 
 #[tokio::test]
-async fn without_a_key_the_score_is_told_and_the_evidence_withheld() {
+async fn without_a_key_the_score_is_shown_and_the_evidence_is_not() {
     let test = attested().await;
     let open = &test.json(&detail()).await["data"];
     assert_eq!((&open["risk_score"], &open["risk_tier"]), (&json!(9.22), &json!("Prime")));
@@ -309,7 +309,7 @@ async fn a_chains_own_coin_has_a_detail_without_an_address() {
 }
 
 #[tokio::test]
-async fn facets_count_all_assets_whatever_is_asked() {
+async fn facets_count_all_assets_regardless_of_filters() {
     let test = attested().await;
     let plain = line("asset", SIGNED, json!({ "id": "plain", "chain_id": 8453, "address": DOLLAR, "symbol": "PLN" }));
     test.ingest(&plain).await;

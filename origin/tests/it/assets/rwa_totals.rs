@@ -84,7 +84,7 @@ async fn month(test: &TestApp) -> Vec<(String, Value, Value)> {
 }
 
 #[tokio::test]
-async fn a_late_figure_restates_only_the_days_it_covers_whatever_was_mapped_since() {
+async fn a_late_observation_restates_only_the_days_it_covers() {
     let test = demo().await;
     let before = month(&test).await;
     // The product's mapping becomes invalid, as it would with its chain. Then a figure of ten days ago arrives.

@@ -102,7 +102,7 @@ async fn rates_are_weighted_by_value_and_count_rewards_as_they_ran_then() {
 }
 
 #[tokio::test]
-async fn a_day_that_was_kept_stays_as_it_was_whoever_is_eligible_later() {
+async fn a_stored_day_does_not_change_with_later_eligibility() {
     let test = TestApp::with_market().await;
     let now = at(&test, "2026-11-21T00:30:00Z");
     assert_eq!(days(&test, "xETH/history").await[0].1, "derived");
@@ -215,7 +215,7 @@ async fn a_symbol_with_a_slash_has_a_history_like_any_other() {
 }
 
 #[tokio::test]
-async fn kept_days_in_the_middle_are_told_as_they_were_kept_and_the_rest_is_derived() {
+async fn stored_days_are_shown_as_stored_and_days_between_them_are_derived() {
     let test = TestApp::with_market().await;
     let reading = |day: u32, tvl: f64| close(&VAULTS[4], &format!("2026-11-{day}T12:00:00Z"), json!({"tvl_usd": tvl}));
     test.ingest(&[reading(16, 16.0), reading(17, 17.0), reading(18, 18.0)].concat()).await;
@@ -238,7 +238,7 @@ async fn kept_days_in_the_middle_are_told_as_they_were_kept_and_the_rest_is_deri
 }
 
 #[tokio::test]
-async fn an_unknown_symbol_or_range_is_told() {
+async fn an_unknown_symbol_or_range_is_an_error() {
     let test = TestApp::with_market().await;
     assert_eq!(test.get("/v1/assets/USD/history").await.code(), "NOT_FOUND", "no variants");
     assert_eq!(test.get("/v1/assets/USDX/history?range=2d").await.code(), "INVALID_PARAMETER");

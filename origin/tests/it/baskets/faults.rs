@@ -18,7 +18,7 @@ fn names(faults: &[String], field: &str) -> bool {
 }
 
 #[tokio::test]
-async fn rules_that_bound_nothing_or_belong_to_nobody_are_refused_by_field() {
+async fn unbounded_rules_and_rules_without_a_basket_are_rejected_by_field() {
     let world = World::new().await;
     let changed = |field: &str, value: Value| rules("m9", "2026-11-20T00:00:00Z", json!({ field: value }));
     for (field, value) in [
@@ -75,7 +75,7 @@ async fn rules_under_a_known_name_never_say_anything_else() {
 }
 
 #[tokio::test]
-async fn a_basket_that_cannot_be_read_keeps_no_other_from_being_rebalanced_and_is_told() {
+async fn an_unreadable_basket_is_reported_and_does_not_stop_the_others() {
     let world = World::new().await;
     let db = &world.test.app.db;
     // A basket with rules of an unknown form; its id sorts first.

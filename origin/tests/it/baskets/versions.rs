@@ -128,7 +128,7 @@ async fn of_rebalances_at_once_one_makes_the_version() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_built_honestly_is_not_built_and_told_once() {
+async fn a_halted_rebalance_creates_no_version_and_one_event() {
     let world = World::begun().await;
     let events = async || world.test.json("/v1/events?eventType=BasketHalted").await["data"].as_array().unwrap().len();
     // By then every review is older than two of its cadences, and the quarter has ended.
@@ -208,7 +208,7 @@ async fn a_version_is_never_changed_by_anybody() {
 }
 
 #[tokio::test]
-async fn support_ends_step_by_step_and_is_told_once() {
+async fn deprecation_and_retirement_each_send_one_event() {
     let world = World::begun().await;
     world.next_version("amber", 8.0).await;
     let next = || Some("dollars-v2".to_owned());

@@ -201,7 +201,7 @@ async fn what_is_not_there_what_is_retired_and_what_is_no_target_is_refused() {
 }
 
 #[tokio::test]
-async fn followers_are_told_of_rebalances_and_the_pinned_of_what_becomes_of_their_version() {
+async fn followers_get_rebalances_and_pinned_subscribers_get_changes_of_their_version() {
     let world = world().await;
     let [every, first, second, generic] = [
         Receiver::new(Manner::status(200)).await,
@@ -257,7 +257,7 @@ async fn followers_are_told_of_rebalances_and_the_pinned_of_what_becomes_of_thei
 }
 
 #[tokio::test]
-async fn nobody_is_told_of_a_name_whose_chain_is_withheld_by_now() {
+async fn an_event_that_names_a_withheld_chain_is_not_delivered() {
     let world = world().await;
     let receiver = Receiver::new(Manner::status(500)).await;
     follow(&world, &receiver, None).await;

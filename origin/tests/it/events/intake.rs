@@ -40,7 +40,7 @@ async fn state(test: &TestDb, key: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_draft_stays_one_whoever_tells_of_it_again() {
+async fn a_draft_stays_a_draft_when_another_source_repeats_it() {
     let test = with_market().await;
     let link = observed(
         "incident_link",
@@ -65,7 +65,7 @@ async fn a_draft_stays_one_whoever_tells_of_it_again() {
 }
 
 #[tokio::test]
-async fn a_word_about_publication_alone_is_nothing_new() {
+async fn a_change_of_publication_alone_is_no_new_observation() {
     let test = with_market().await;
     let told = |publication: &str| -> Vec<Value> {
         (0..6).map(|number| event(&format!("drain-{number}"), json!({"publication": publication}))).collect()
@@ -77,7 +77,7 @@ async fn a_word_about_publication_alone_is_nothing_new() {
 }
 
 #[tokio::test]
-async fn of_two_words_in_one_batch_the_draft_counts() {
+async fn of_two_records_in_one_batch_the_draft_counts() {
     for lines in [[draft(), public()], [public(), draft()]] {
         let test = with_market().await;
         ingest(&test, &clock(1), &lines).await;
@@ -161,7 +161,7 @@ async fn an_observation_may_not_come_from_the_future() {
 }
 
 #[tokio::test]
-async fn of_many_events_at_once_each_is_told_once_and_in_order() {
+async fn many_events_in_one_batch_are_published_once_each_and_in_order() {
     let test = with_market().await;
     let lines: Vec<Value> =
         (0..120).map(|number| event(&format!("event-{number}"), json!({"event_type": "Note"}))).collect();

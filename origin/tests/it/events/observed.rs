@@ -57,7 +57,7 @@ async fn a_gate_moves_between_confirmed_states_only() {
 }
 
 #[tokio::test]
-async fn moves_within_one_batch_are_told_in_order_and_late_readings_tell_nothing() {
+async fn changes_in_one_batch_make_events_in_order_and_late_observations_make_none() {
     let test = with_market().await;
     let gates = |all: &[(i64, &str)]| -> Vec<Value> {
         all.iter().map(|(hours, status)| state(*hours, json!({"deposit_status": status}))).collect()
@@ -95,7 +95,7 @@ async fn a_rating_change_is_its_own_family_and_source() {
 }
 
 #[tokio::test]
-async fn an_allocation_is_told_when_a_tenth_of_it_sits_elsewhere() {
+async fn an_allocation_change_of_a_tenth_makes_an_event() {
     let test = with_market().await;
     let parts = |hours: i64, usdx: f64| {
         let part =
@@ -128,7 +128,7 @@ async fn an_allocation_is_told_when_a_tenth_of_it_sits_elsewhere() {
 }
 
 #[tokio::test]
-async fn one_move_of_a_vault_that_is_read_in_two_ways_is_told_once() {
+async fn one_change_observed_by_two_sources_makes_one_event() {
     let test = with_market().await;
     let read = |hours: i64, share: f64| {
         let part = |asset: &str, share: f64| json!({"asset_id": asset, "share": share, "oracle": "push_feed"});
@@ -170,7 +170,7 @@ async fn strategies_that_arrive_one_by_one_are_one_reading() {
 }
 
 #[tokio::test]
-async fn of_two_states_of_one_instant_the_one_that_is_served_is_told() {
+async fn of_two_states_of_one_instant_the_served_one_makes_the_event() {
     let test = with_market().await;
     read(&test, 1, json!({"deposit_status": "open"})).await;
     // The digest decides which of the two is kept; both cases occur among these pairs.
@@ -197,7 +197,7 @@ async fn of_two_states_of_one_instant_the_one_that_is_served_is_told() {
 }
 
 #[tokio::test]
-async fn bad_debt_is_told_when_it_is_gained() {
+async fn new_bad_debt_makes_an_event() {
     let test = with_market().await;
     for (hours, bad_debt) in [
         (1, json!(0)),

@@ -91,7 +91,7 @@ async fn a_draft_is_published_retracted_and_published_again_with_the_body_of_eac
 }
 
 #[tokio::test]
-async fn what_is_so_already_changes_nothing_and_is_told_to_nobody() {
+async fn a_repeated_transition_changes_nothing_and_captures_nothing() {
     let test = with_draft().await;
     run(&test, 2, "drain", Verb::Publish).await;
     let version = versions::version(&test.db).await.unwrap();
@@ -150,7 +150,7 @@ async fn without_the_writers_turn_a_second_publisher_still_finds_it_done() {
 }
 
 #[tokio::test]
-async fn a_transaction_that_fails_has_told_nothing() {
+async fn a_failed_transaction_captures_nothing() {
     let test = with_draft().await;
     let failed: Result<(), StoreError> = test
         .db
@@ -238,7 +238,7 @@ fn chain(served: bool, hours: i64) -> Value {
 }
 
 #[tokio::test]
-async fn nothing_of_a_withheld_chain_is_told() {
+async fn an_event_of_a_withheld_chain_captures_nothing() {
     let test = with_draft().await;
     ingest(&test, &clock(2), &[chain(false, 2)]).await;
     assert_eq!(run(&test, 3, "drain", Verb::Publish).await, PublicationResult::Moved);
@@ -258,7 +258,7 @@ async fn nothing_of_a_withheld_chain_is_told() {
 }
 
 #[tokio::test]
-async fn what_was_told_and_withdrawn_on_a_withheld_chain_is_taken_back_when_the_chain_is_served_again() {
+async fn an_event_retracted_on_a_withheld_chain_is_retracted_when_the_chain_is_served_again() {
     let test = with_draft().await;
     ingest(&test, &clock(1), &[event("unheard", json!({"publication": "draft"}))]).await;
     run(&test, 2, "drain", Verb::Publish).await;

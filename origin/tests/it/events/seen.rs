@@ -53,7 +53,7 @@ async fn critical_incidents_reach_their_vaults() {
 }
 
 #[tokio::test]
-async fn without_a_key_fifty_critical_vaults_are_told() {
+async fn without_a_key_the_first_fifty_critical_vaults_are_shown() {
     let test = TestApp::with_market().await;
     let vaults: String = (100..160)
         .map(|number| {

@@ -76,7 +76,7 @@ async fn a_markets_bad_debt_names_a_vault_of_it_that_is_served() {
 }
 
 #[tokio::test]
-async fn what_was_told_of_a_whole_protocol_is_told_no_more_once_a_vault_of_it_is_withheld() {
+async fn an_event_about_a_whole_protocol_disappears_once_one_of_its_vaults_is_withheld() {
     let test = TestApp::with_market().await;
     let mut one = test.app.db.pool.acquire().await.unwrap();
     let told = async |one: &mut sqlx::PgConnection| -> Vec<String> {

@@ -78,7 +78,7 @@ async fn a_check_is_decided_as_often_as_its_signers_turn_out_to_have_been_retire
 }
 
 #[tokio::test]
-async fn a_key_that_is_retired_now_loses_no_decision_whatever_the_clocks_show() {
+async fn retiring_a_key_now_voids_no_decision_even_if_clocks_differ() {
     let world = World::new().await;
     let ahead = world.another_process(signing_with(SECRET)).await;
     ahead.advance(5);

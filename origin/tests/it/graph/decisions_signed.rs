@@ -159,7 +159,7 @@ async fn evidence_is_what_lies_there_and_is_kept_until_the_registry_changes() {
 }
 
 #[tokio::test]
-async fn the_registry_forgets_nobody_and_brings_nobody_back() {
+async fn registered_signers_are_never_removed_and_retired_ones_never_reactivated() {
     let test = TestApp::new().await;
     let (db, at) = (&test.app.db, Timestamp::from_seconds);
     let [ours, theirs] = [SIGNER, OTHER_SIGNER].map(|text| Address::parse(Namespace::Evm, text).unwrap());

@@ -100,7 +100,7 @@ async fn the_summary_adds_up_by_issuer_and_says_what_it_could_not_price() {
 }
 
 #[tokio::test]
-async fn what_is_resolved_or_long_ago_bears_on_nobody_from_the_next_snapshot_on() {
+async fn resolved_and_old_incidents_leave_the_next_snapshot() {
     let test = shaken().await;
     assert_eq!(of(&test, &[8]).await["results"][key(8)]["incidents"], json!([]));
     let over = json!({"vault_id": VAULTS[0].id(), "remediation_status": "resolved"});

@@ -41,7 +41,7 @@ async fn a_vault_shows_its_assets_and_all_that_stands_between() {
 }
 
 #[tokio::test]
-async fn vaults_that_hold_each_other_are_told_and_followed_once() {
+async fn a_cycle_of_vaults_is_reported_and_followed_once() {
     let test = built().await;
     let holder = opened(&test, &key(1)).await;
     // Half in the first vault; a quarter in the third, of which half leads back; the rest idle in the bridged dollar.

@@ -82,7 +82,7 @@ async fn the_real_vaults_are_a_graph_that_says_what_is_not_known_of_them() {
 }
 
 #[tokio::test]
-async fn the_shares_of_real_pools_have_the_feeds_of_the_address_book_behind_them_and_whoever_signs() {
+async fn real_pool_shares_have_the_feeds_and_signers_of_the_address_book() {
     let Some(dir) = real_data() else { return };
     let test = TestDb::new().await;
     import(&test, &dir, None).await.unwrap();

@@ -145,7 +145,7 @@ fn hex(bytes: impl AsRef<[u8]>) -> String {
 }
 
 #[tokio::test]
-async fn an_id_that_is_none_is_told_from_one_that_nothing_was_frozen_under() {
+async fn an_invalid_snapshot_id_is_400_and_an_unknown_one_404() {
     let test = built().await;
     for bad in ["1", "zz", &"g".repeat(64), &"0".repeat(65)] {
         let reply = test.get(&format!("/v1/graph/snapshot/{bad}")).await;
@@ -268,7 +268,7 @@ async fn only_the_latest_bodies_are_kept_and_every_manifest() {
 }
 
 #[tokio::test]
-async fn a_snapshot_with_a_chain_that_is_withheld_now_is_not_told_until_another_is_built() {
+async fn a_snapshot_with_a_withheld_chain_is_not_served() {
     let test = built().await;
     let chain = |is_served: bool, at: &str| {
         let fields = json!({"chain_id": 8453, "slug": "base", "name": "Base", "namespace": "evm", "is_settlement": true, "is_served": is_served});

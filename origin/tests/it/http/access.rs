@@ -23,7 +23,7 @@ fn data(reply: &Reply) -> Value {
 }
 
 #[tokio::test]
-async fn the_origin_too_lets_nobody_through_to_what_needs_a_key() {
+async fn the_origin_itself_refuses_keyed_routes_without_a_key() {
     let test = TestApp::with_market().await;
     let page = Principal::FirstParty { origin: "https://app.example".to_owned() };
     // While the graph is disabled, its routes do not exist.

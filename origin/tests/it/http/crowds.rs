@@ -146,7 +146,7 @@ async fn sixteen_thousand_silent_connections_take_no_room_of_a_known_peers() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn silent_connections_at_the_other_doors_shut_out_neither_keys_nor_operators() {
+async fn silent_connections_at_the_other_listeners_shut_out_neither_keys_nor_operators() {
     let (test, serving) = service().await;
     let key = key(&test).await;
     let bare = |target: &str, credential: &str| {
@@ -247,7 +247,7 @@ async fn a_worker_of_the_release_before_is_believed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn with_an_allow_list_nobody_else_gets_an_answer_at_the_edges_door() {
+async fn with_an_allow_list_other_addresses_get_no_answer_at_the_edge_listener() {
     let (test, serving) = service_as(vec![("RDS_EDGE_ALLOW", "127.0.0.1, 10.1.0.0/16")]).await;
     test.ingest(&lines()).await;
     assert_eq!(ask(&mut connect(PROXY, serving.listeners.edge).await, list()).await, 200);

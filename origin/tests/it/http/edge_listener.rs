@@ -62,7 +62,7 @@ async fn verified(test: &TestApp, sent: Sent) -> (StatusCode, Result<(), AnswerE
 }
 
 #[tokio::test]
-async fn every_answer_to_the_edge_is_signed_whatever_it_says() {
+async fn every_answer_to_the_edge_is_signed_including_errors() {
     let test = TestApp::with_market().await;
     for (target, status) in [
         ("/v1/vaults", 200),

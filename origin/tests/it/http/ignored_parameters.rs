@@ -11,7 +11,7 @@ const IGNORED: &str = "x-service-ignored-parameters";
 const UNKNOWN: &str = "x-service-unknown-values";
 
 #[tokio::test]
-async fn names_in_filters_that_no_registry_has_are_told_with_the_answer_and_out_of_what_is_kept() {
+async fn unknown_names_in_filters_are_reported_in_a_header_and_not_cached() {
     let test = TestApp::with_market().await;
     for (target, told) in [
         ("/v1/vaults?chain=mars,base", Some("chain=mars")),
@@ -36,7 +36,7 @@ async fn names_in_filters_that_no_registry_has_are_told_with_the_answer_and_out_
 }
 
 #[tokio::test]
-async fn the_relays_door_tells_what_it_ignored_and_refuses_it_where_that_is_wanted() {
+async fn the_relay_reports_ignored_parameters_and_strict_rejects_them() {
     let test = TestApp::new().await;
     let get = async |target: &str| {
         let request = Request::builder().uri(target).body(Body::empty()).unwrap();

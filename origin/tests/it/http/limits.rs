@@ -34,7 +34,7 @@ fn is_refused(reply: &Reply) {
 }
 
 #[tokio::test]
-async fn without_an_assertion_no_path_is_told_from_another() {
+async fn without_an_assertion_every_path_gets_the_same_response() {
     let test = TestApp::with_market().await;
     for (method, target) in [
         ("GET", "/v1/vaults"),
@@ -112,7 +112,7 @@ async fn a_body_is_read_up_to_its_cap_and_no_further() {
 }
 
 #[tokio::test]
-async fn the_edges_request_id_is_kept_and_routing_errors_are_told_to_the_edge() {
+async fn the_edges_request_id_is_used_and_routing_errors_reach_the_edge() {
     let test = TestApp::with_market().await;
     let id = "0123456789abcdef0123456789abcdef";
     let mut request = signed("GET", "/v1/nothing", "");

@@ -69,7 +69,7 @@ async fn an_address_is_where_the_connection_comes_from_and_not_what_a_header_say
 }
 
 #[tokio::test]
-async fn a_rejected_key_costs_its_address_and_never_becomes_nobody() {
+async fn a_rejected_key_is_charged_to_its_address_and_never_treated_as_anonymous() {
     let test = TestApp::new().await;
     let rejected = ["Bearer", "Basic eA==", UNKNOWN, "Bearer ix_live_0123456789abcdef0123456789abcdef", "\u{e9}"];
     for (place, authorization) in rejected.iter().cycle().take(10).enumerate() {

@@ -83,7 +83,7 @@ async fn platform_statistics_name_the_tags_of_everything_they_count() {
 }
 
 #[tokio::test]
-async fn the_first_batch_of_a_day_raises_the_tag_of_the_days_total_whatever_it_contains() {
+async fn the_first_batch_of_a_day_raises_the_tag_of_the_days_total() {
     let facts = TestDb::new().await;
     let clock = Clock::held(Timestamp::parse(NOW).unwrap());
     simulate::run(&facts.db, &clock, Options { seed: 1, vaults: 1, hours: 1 }, None, &mut |_: &str| ()).await.unwrap();

@@ -193,7 +193,7 @@ async fn only_what_changed_since_a_version_comes_back() {
 }
 
 #[tokio::test]
-async fn whoever_is_passed_over_is_told_with_the_line_and_the_reason() {
+async fn observations_that_are_not_stored_are_reported_with_line_and_reason() {
     let test = TestDb::new().await;
     ingest(&test, &clock(1), &market()).await;
     let curator = |hours, name: &str| observed("curator", hours, json!({"id": "keel", "name": name}));
@@ -223,7 +223,7 @@ async fn whoever_is_passed_over_is_told_with_the_line_and_the_reason() {
 }
 
 #[tokio::test]
-async fn of_many_faults_the_first_are_told_and_all_are_counted() {
+async fn of_many_faults_the_first_are_listed_and_all_are_counted() {
     let test = TestDb::new().await;
     let text = "{}\n".repeat(200_000);
     let Err(IngestError::Faults(faults)) = code::from_reader(&test.db, &clock(1), text.as_bytes()).await else {

@@ -244,7 +244,7 @@ async fn a_pair_reports_its_own_totals_has_no_reserves_and_is_served_only_while_
 }
 
 #[tokio::test]
-async fn a_market_keeps_its_key_whatever_is_observed_of_it_later() {
+async fn a_market_keeps_its_key_after_later_observations() {
     let test = TestApp::with_market().await;
     // Two contracts of one name in one batch, the one that sorts later first.
     test.ingest(&[market(SEEN, 0xc2, "Twin", json!({})), market(SEEN, 0xc1, "Twin", json!({}))].concat()).await;

@@ -32,7 +32,7 @@ async fn chains_with_active_vaults_are_listed_largest_first() {
 }
 
 #[tokio::test]
-async fn protocols_are_listed_and_told_with_vaults_versions_and_incidents() {
+async fn protocols_are_listed_and_described_with_vaults_versions_and_incidents() {
     let test = TestApp::with_market().await;
     let list = test.json("/v1/protocols").await;
     assert_eq!(column(&list["data"], "id"), ["harbor", "driftwood", "lantern"]);
@@ -90,7 +90,7 @@ async fn curators_are_sorted_by_what_was_asked_with_the_unknown_last() {
 }
 
 #[tokio::test]
-async fn a_curator_is_told_with_vaults_chains_and_events() {
+async fn a_curator_is_described_with_vaults_chains_and_events() {
     let test = TestApp::with_market().await;
     let tide = &test.json("/v1/curators/tide?vaultLimit=2").await["data"];
     assert_eq!((&tide["curator"]["name"], &tide["vaultTotal"]), (&json!("Tidewater"), &json!(3)));

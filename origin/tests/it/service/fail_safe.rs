@@ -253,7 +253,7 @@ async fn a_run_over_nothing_but_old_readings_is_held_back_until_there_is_a_fresh
 }
 
 #[tokio::test]
-async fn a_figure_that_is_no_number_is_held_back_whatever_an_operator_lets_pass() {
+async fn a_value_that_is_not_finite_is_held_back_even_if_an_operator_accepts() {
     let test = world().await;
     sqlx::query("update vault_state set bad_debt_usd = 'NaN' where vault_id = $1")
         .bind(id(3))

@@ -32,7 +32,7 @@ async fn runs(test: &TestApp) -> i64 {
 }
 
 #[tokio::test]
-async fn a_rating_that_moves_meanwhile_is_told_by_no_door_and_by_all_of_them_afterwards() {
+async fn a_rating_that_changes_in_fail_closed_mode_is_published_everywhere_afterwards() {
     let subscribers = webhooks_world::World::new().await;
     let test = &subscribers.test;
     test.app.clock.set(start());
@@ -64,7 +64,7 @@ async fn a_rating_that_moves_meanwhile_is_told_by_no_door_and_by_all_of_them_aft
 }
 
 #[tokio::test]
-async fn what_was_told_before_stays_told() {
+async fn events_published_before_the_closure_stay_visible() {
     let test = world().await;
     demote(&test, 1, 1).await;
     let before = ratings(&test).await;

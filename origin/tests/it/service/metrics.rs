@@ -186,7 +186,7 @@ async fn the_age_of_a_score_run_that_never_ran_counts_from_the_first_scores() {
 }
 
 #[tokio::test]
-async fn labels_come_from_closed_sets_whatever_is_requested() {
+async fn labels_come_from_closed_sets_for_any_request() {
     let test = TestApp::with_market().await;
     let series = async || Page::read(&test.admin("GET", "/metrics", "").await.text()).samples.len();
     test.get("/v1/nothing/0").await;

@@ -175,7 +175,7 @@ fn on_base(rows: &[Value]) -> BTreeSet<String> {
 }
 
 #[tokio::test]
-async fn what_a_reader_passed_while_its_chain_was_withheld_is_told_when_it_is_shown_again() {
+async fn a_vault_whose_chain_was_withheld_appears_in_the_feed_when_it_is_served_again() {
     let test = TestApp::with_market().await;
     let parts = json!([{ "asset_id": "dollar", "share": 1.0, "oracle": "attested_push", "same_peg": true }]);
     let scored = VAULTS.iter().find(|vault| vault.chain == 8453 && vault.protocol == "harbor").unwrap();
@@ -201,7 +201,7 @@ async fn what_a_reader_passed_while_its_chain_was_withheld_is_told_when_it_is_sh
 }
 
 #[tokio::test]
-async fn a_vault_that_is_shut_down_is_told_as_gone_on_both_clocks() {
+async fn a_vault_that_is_shut_down_appears_as_removed_on_both_clocks() {
     let test = TestApp::with_market().await;
     let (_, synced) = drain(&test, BEGINNING, "").await;
     let (_, scored) = drain(&test, BEGINNING, "&changed=score").await;
@@ -270,7 +270,7 @@ async fn a_process_that_is_behind_waits_and_one_that_never_was_there_says_so() {
 }
 
 #[tokio::test]
-async fn a_vault_that_nobody_has_read_yet_is_told_of_once_and_again_with_its_first_reading() {
+async fn a_vault_without_an_observation_appears_once_and_again_with_its_first_observation() {
     let test = TestApp::with_market().await;
     let (_, cursor) = drain(&test, BEGINNING, "").await;
     let known = |text: String| text.replace(&VAULTS[0].address(), &address(153));

@@ -66,7 +66,7 @@ async fn an_unscored_vault_says_what_is_missing() {
 }
 
 #[tokio::test]
-async fn a_wrong_address_is_told_apart_from_an_unknown_one() {
+async fn a_malformed_address_is_400_and_an_unknown_one_404() {
     let test = TestApp::with_market().await;
     for tail in ["", "/snapshots", "/score-history", "/events"] {
         for (network, text, status, code) in [
@@ -142,7 +142,7 @@ async fn snapshots_are_thinned_without_losing_the_ends_or_the_crash() {
 }
 
 #[tokio::test]
-async fn score_history_is_told_oldest_first_between_two_inclusive_instants() {
+async fn score_history_is_oldest_first_between_two_inclusive_instants() {
     let test = TestApp::with_market().await;
     test.app.clock.advance(3_600);
     // Its exposures become unknown: the score falls at once.
@@ -238,7 +238,7 @@ async fn a_page_keeps_its_etag_until_something_in_it_changes() {
 
 /// A response is built from several statements, and a commit between two of them is visible in all of it or in none of it.
 #[tokio::test]
-async fn a_page_is_of_one_instant_whatever_is_committed_while_it_is_read() {
+async fn a_response_shows_one_instant_despite_concurrent_commits() {
     let test = TestApp::with_market().await;
     let told = |page: &Value| (page["vault"]["name"].clone(), page["vault"]["is_immutable"].clone());
     let before = told(&test.json(&path(0)).await["data"]);

@@ -121,7 +121,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_written_is_read(seconds in 0i64..4_102_444_800) {
+        fn written_values_are_read_back(seconds in 0i64..4_102_444_800) {
             let text = write(Timestamp::from_seconds(seconds));
             prop_assert_eq!(read(&text), Some(seconds));
         }

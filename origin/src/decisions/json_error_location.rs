@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn of_what_is_otherwise_no_json_no_field_is_told() {
+    fn other_syntax_errors_name_no_field() {
         for body in [
             "",
             "NaN",
@@ -193,7 +193,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_is_too_odd_to_be_looked_at(text in r#"[\[\]{}",:\\ aN1.é-]{0,40}"#) {
+        fn valid_json_has_no_misspelt_value(text in r#"[\[\]{}",:\\ aN1.é-]{0,40}"#) {
             if let Some(found) = Misspelt::find(text.as_bytes()) {
                 prop_assert!(serde_json::from_str::<IgnoredAny>(&text).is_err(), "{text}: {found:?}");
             }

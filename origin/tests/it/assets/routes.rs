@@ -158,7 +158,7 @@ async fn an_attestation_is_served_with_what_anybody_needs_to_check_it() {
 }
 
 #[tokio::test]
-async fn what_was_altered_since_it_was_signed_is_no_longer_served() {
+async fn content_altered_after_signing_is_not_served() {
     for sql in [
         "UPDATE asset_version SET dimensions = jsonb_set(dimensions, '{liquidity}', '9990')",
         "UPDATE asset_version SET review_status = 'provisional'",
@@ -241,7 +241,7 @@ async fn every_version_keeps_the_score_that_was_published_under_it() {
 }
 
 #[tokio::test]
-async fn what_does_not_apply_to_the_category_is_null_even_when_the_category_changed_after_the_review() {
+async fn dimensions_outside_the_category_are_null_even_if_the_category_changed_after_the_review() {
     let test = attested().await;
     let review = json!({ "asset_id": "dollar", "review_status": "reviewed", "dimensions": { "peg_stability": 9.5, "liquidity": 9,
         "governance_controls": 9, "protocol_security": 9, "issuer_custody": 1 },

@@ -270,7 +270,7 @@ async fn a_retired_version_is_gone_and_names_its_successor() {
 }
 
 #[tokio::test]
-async fn what_stands_on_a_withheld_chain_keeps_its_weight_and_loses_its_name() {
+async fn a_constituent_on_a_withheld_chain_keeps_its_weight_and_loses_its_name() {
     let world = World::begun().await;
     let before = world.get("").await;
     let base = |is_served: bool, at: &str| {

@@ -65,7 +65,7 @@ async fn a_version_waits_for_no_key() {
 }
 
 #[tokio::test]
-async fn what_was_signed_stays_signed_once_its_key_is_retired() {
+async fn signatures_stay_valid_after_their_key_is_retired() {
     let world = World::with(signing_with(SECRET)).await;
     activate(&world.test, "first", SIGNER).await;
     world.refresh().await;

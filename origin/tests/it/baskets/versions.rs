@@ -19,7 +19,7 @@ use rds_shared::wire::Timestamp;
 use serde_json::{Value, json};
 
 #[tokio::test]
-async fn only_what_the_rules_name_asks_for_a_version() {
+async fn only_changes_that_the_rules_name_create_a_version() {
     let world = World::begun().await;
     world.pass(3600);
     world.review("amber", 8.8).await;
@@ -102,7 +102,7 @@ async fn a_basket_that_is_renamed_is_another_copy_and_its_versions_stay_what_the
 }
 
 #[tokio::test]
-async fn of_rebalances_at_once_one_makes_the_version() {
+async fn of_concurrent_rebalances_one_creates_the_version() {
     let world = World::begun().await;
     world.pass(3600);
     world.review("amber", 8.0).await;

@@ -167,7 +167,7 @@ async fn a_subscription_shows_its_secret_once_and_is_its_organisations_and_its_b
 }
 
 #[tokio::test]
-async fn what_is_not_there_what_is_retired_and_what_is_no_target_is_refused() {
+async fn missing_retired_and_invalid_targets_are_rejected() {
     let world = world().await;
     let unpublished = json!({"id": "later", "name": "Later", "constituent_type": "asset"});
     world.test.ingest(&line("basket", "2026-01-01T00:00:00Z", unpublished)).await;
@@ -279,7 +279,7 @@ async fn an_event_that_names_a_withheld_chain_is_not_delivered() {
 }
 
 #[tokio::test]
-async fn what_was_given_up_is_replayed_under_its_id_and_a_revoked_key_gives_way_to_another() {
+async fn an_abandoned_delivery_is_replayed_under_its_id_and_a_revoked_key_can_be_replaced() {
     let world = world().await;
     let receiver = Receiver::new(Manner::status(500)).await;
     let (id, _) = follow(&world, &receiver, None).await;

@@ -51,7 +51,7 @@ fn number(row: &Value) -> i64 {
 }
 
 #[tokio::test]
-async fn what_lies_far_back_is_found_and_every_row_once() {
+async fn old_events_are_found_and_every_row_appears_once() {
     let test = long_feed().await;
     for (query, count) in [
         ("limit=25&search=wreck", 60),

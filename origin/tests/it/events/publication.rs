@@ -116,7 +116,7 @@ async fn a_promotion_is_for_the_stream_and_once() {
 }
 
 #[tokio::test]
-async fn of_many_publishers_at_once_one_moves_it() {
+async fn of_concurrent_publishers_one_makes_the_transition() {
     let test = with_draft().await;
     let asked: Vec<_> = (0..8)
         .map(|_| {

@@ -31,7 +31,7 @@ fn again(vault: &Vault, at: &str) -> String {
 }
 
 #[tokio::test]
-async fn what_is_observed_again_without_a_difference_rewrites_no_row() {
+async fn an_unchanged_observation_rewrites_no_row() {
     let test = with_events().await;
     let before = written(&test).await;
     assert!(before.len() >= 3);

@@ -80,7 +80,7 @@ async fn debts(test: &TestApp) -> Value {
 }
 
 #[tokio::test]
-async fn whatever_is_supplied_may_stand_against_debt_whether_or_not_a_mode_says_so() {
+async fn every_supply_may_be_collateral_with_or_without_a_mode() {
     let test = built().await;
     // The third vault: two million of coins, all borrowed, with unknown collateral and threshold.
     test.ingest(&[mode(&[DOLLAR.to_owned()]), coin(SEEN, "COIN", 2)].concat()).await;

@@ -12,7 +12,7 @@ fn text(value: &Value) -> String {
 }
 
 #[tokio::test]
-async fn whoever_has_the_id_is_given_what_its_holder_was_given() {
+async fn a_decision_id_gives_anyone_the_full_record() {
     let world = World::new().await;
     let issued = world.issued("book").await;
     let id = text(&issued["decisionId"]);
@@ -48,7 +48,7 @@ async fn the_registry_is_public_with_everybody_who_ever_signed() {
 }
 
 #[tokio::test]
-async fn where_the_graph_is_off_neither_is_there() {
+async fn without_the_graph_neither_route_exists() {
     let test = TestApp::new().await;
     for path in ["/v1/graph/signers".to_owned(), format!("/v1/graph/decision/{}", "0".repeat(64))] {
         assert_eq!(test.get(&path).await.status, StatusCode::NOT_FOUND, "{path}");

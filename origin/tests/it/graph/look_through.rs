@@ -80,7 +80,7 @@ async fn shares_of_every_vault_are_one_within_the_last_digit_and_dollars_its_val
 }
 
 #[tokio::test]
-async fn what_is_not_known_is_said_and_never_made_up() {
+async fn unknown_values_are_reported_as_unknown() {
     let test = built().await;
     // The exposures of the fourth vault were not read; the deposit asset of the fifth is unknown.
     test.ingest(&exposure(4, SEEN, &[("asset:coin", 0.4)])).await;

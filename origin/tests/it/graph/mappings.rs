@@ -118,7 +118,7 @@ async fn each_of_the_nine_limits_is_breached_by_facts_that_came_in() {
 }
 
 #[tokio::test]
-async fn no_mapping_that_is_not_sure_ever_makes_a_reject() {
+async fn an_uncertain_mapping_never_rejects() {
     let world = World::new().await;
     let fields = ["maxSharePerBridge", "maxSharePerSignerSet", "maxSharePerCluster", "maxSharePerOracleVendor"];
     let verdicts = async |limit: f64| {

@@ -92,7 +92,7 @@ async fn an_unchanged_page_is_signed_with_its_headers() {
 }
 
 #[tokio::test]
-async fn who_cannot_sign_is_not_signed_for_and_the_connection_ends() {
+async fn a_request_with_a_forged_signature_gets_no_signed_answer_and_the_connection_ends() {
     let test = TestApp::with_market().await;
     let forged = {
         let mut sent = read("/v1/vaults");

@@ -217,7 +217,7 @@ async fn totals(test: &TestApp, id: i64) -> (u64, u64) {
 }
 
 #[tokio::test]
-async fn what_the_edge_counted_is_what_the_key_reads() {
+async fn a_keys_usage_is_what_the_edge_counted() {
     let test = TestApp::new().await;
     let minted = mint(&test, options("Acme", Plan::Data)).await;
     let counted = batch(&minted.key, "aa", 1, 5);

@@ -11,7 +11,7 @@ const IGNORED: &str = "x-service-ignored-parameters";
 const UNKNOWN: &str = "x-service-unknown-values";
 
 #[tokio::test]
-async fn unknown_names_in_filters_are_reported_in_a_header_and_not_cached() {
+async fn unknown_names_in_filters_are_reported_in_a_header_also_from_the_response_cache() {
     let test = TestApp::with_market().await;
     for (target, told) in [
         ("/v1/vaults?chain=mars,base", Some("chain=mars")),

@@ -73,7 +73,7 @@ async fn an_assertion_is_good_for_one_request_and_half_a_minute() {
 }
 
 #[tokio::test]
-async fn nothing_that_was_signed_can_be_changed() {
+async fn a_changed_request_is_refused() {
     let test = TestApp::with_market().await;
     let get = || signed("GET", "/v1/vaults", "");
     is_refused(&test.ask(with_headers_of(bare("GET", "/v1/vaults?page=2"), &get())).await);

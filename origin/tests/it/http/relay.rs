@@ -274,7 +274,7 @@ async fn without_the_database_a_key_is_not_judged_and_public_routes_answer_for_e
 }
 
 #[tokio::test]
-async fn what_it_serves_of_the_documentation_is_taken_for_nothing_else() {
+async fn documentation_at_the_relay_has_headers_against_sniffing_and_embedding() {
     let test = TestApp::new().await;
     for target in ["/v1/docs", "/v1/docs/site.js", "/v1/docs/site.css", "/v1/docs/llms.txt"] {
         let page = get(&test, PEER, target, None).await;

@@ -27,7 +27,7 @@ async fn kept(test: &TestApp) -> String {
 }
 
 #[tokio::test]
-async fn what_is_kept_is_what_is_given() {
+async fn a_cached_page_is_served_for_one_second() {
     let test = TestApp::with_market().await;
     kept(&test).await;
     let other = Page {

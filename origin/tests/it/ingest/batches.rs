@@ -177,7 +177,7 @@ async fn a_readings_rates_are_those_of_the_campaigns_that_ran_then() {
 }
 
 #[tokio::test]
-async fn only_what_changed_since_a_version_comes_back() {
+async fn only_rows_changed_since_a_version_are_read() {
     let test = TestDb::new().await;
     let mut lines = registry();
     lines.extend([vault(), state(0, json!({}))]);

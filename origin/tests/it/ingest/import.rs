@@ -138,7 +138,7 @@ async fn a_pool_of_the_address_book_is_a_market_over_the_vaults_at_its_tokens() 
 }
 
 #[tokio::test]
-async fn who_administers_a_pool_is_mapped_to_it_and_a_token_to_the_bridge_that_may_mint_it() {
+async fn administrators_are_mapped_to_their_pools_and_tokens_to_bridges_that_may_mint_them() {
     let (test, sets) = (TestDb::new().await, Sets::new("administration"));
     import(&test, &sets.dir, None).await.unwrap();
     let subjects: Vec<(String, String, String)> = sqlx::query_as(
@@ -189,7 +189,7 @@ async fn one_file_is_imported_with_what_the_others_say_of_it() {
 }
 
 #[tokio::test]
-async fn what_is_missing_or_wrong_is_named_and_nothing_is_kept() {
+async fn missing_and_invalid_fields_are_named_and_nothing_is_stored() {
     let (test, sets) = (TestDb::new().await, Sets::new("wrong"));
     let message = async |only: Option<&str>| import(&test, &sets.dir, only).await.unwrap_err().to_string();
 

@@ -128,7 +128,7 @@ async fn repeated_prices_and_broken_series_are_not_used_and_are_counted_separate
 }
 
 #[tokio::test]
-async fn nothing_that_came_later_changes_what_was_known() {
+async fn later_facts_do_not_change_earlier_samples() {
     // The same vaults seen a week apart. Only the later database has the incident of that week.
     let (early, late) = (research_world::test_app(8).await, research_world::test_app(1).await);
     let incident = json!({"event_type": "Incident", "vault_ids": [id(1)], "severity": "Critical", "incident_severity": "major", "title": "Drained"});

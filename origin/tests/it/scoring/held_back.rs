@@ -56,7 +56,7 @@ async fn the_log_names_the_vaults_that_a_run_is_held_back_for() {
 }
 
 #[tokio::test]
-async fn of_many_it_names_a_few_and_counts_the_rest() {
+async fn a_few_are_named_and_the_rest_are_counted() {
     let line = logged(20).await;
     let told = line["vaults"].as_str().unwrap();
     assert!(told.ends_with(" and 10 more") && told.matches("harbor-").count() == 10, "{told}");

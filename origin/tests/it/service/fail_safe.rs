@@ -143,7 +143,7 @@ async fn a_fifth_of_the_tiers_at_once_is_held_back_and_less_is_not() {
 }
 
 #[tokio::test]
-async fn what_is_held_back_does_not_slip_past_in_pieces_and_a_good_run_ends_it() {
+async fn a_held_back_run_is_not_published_in_parts_and_a_good_run_ends_the_mode() {
     let test = world().await;
     demote(&test, 1, 5).await;
     test.app.clock.set(start().plus_seconds(2 * 3_600));
@@ -303,7 +303,7 @@ async fn a_vault_that_is_new_while_scores_stand_still_is_there_without_one() {
 }
 
 #[tokio::test]
-async fn what_was_said_is_kept_for_ever() {
+async fn changes_of_the_mode_are_recorded_permanently() {
     let test = world().await;
     say(&test, FailClosed).await;
     say(&test, FailClosed).await;

@@ -120,7 +120,7 @@ async fn an_operator_may_open_onto_the_scores_from_before_by_saying_degraded() {
 }
 
 #[tokio::test]
-async fn whoever_closes_waits_for_no_run_and_one_that_is_under_way_publishes_nothing() {
+async fn closing_does_not_wait_for_a_run_and_a_run_in_progress_publishes_nothing() {
     let test = world().await;
     // A run waits where it reads rewards, after it has read the mode.
     let mut blocker = test.app.db.pool.begin().await.unwrap();

@@ -82,7 +82,7 @@ fn a_route_is_closed_where_its_answer_has_a_score_of_the_present_and_only_there(
 }
 
 #[test]
-fn what_stays_open_cannot_be_asked_by_score() {
+fn open_routes_cannot_be_filtered_or_sorted_by_score() {
     for route in ROUTES.iter().filter(|route| !route.scores) {
         let asks = |name: &str| name.to_lowercase().contains("score") || name.to_lowercase().contains("tier");
         let asked: Vec<_> = route.query.iter().map(|param| param.name).filter(|name| asks(name)).collect();

@@ -141,7 +141,7 @@ async fn a_process_whose_clock_is_off_is_not_ready_and_says_why() {
 }
 
 #[tokio::test]
-async fn where_the_edge_is_believed_it_is_the_databases_clock_that_is_off() {
+async fn if_the_edge_agrees_the_databases_clock_is_wrong() {
     let test = TestApp::new().await;
     test.facts.set_databases_clock(600).await;
     assert_eq!(readiness(&test).await.status, StatusCode::SERVICE_UNAVAILABLE);

@@ -217,7 +217,7 @@ async fn a_vault_that_is_shut_down_appears_as_removed_on_both_clocks() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_a_place_in_the_feed_is_refused_by_name() {
+async fn an_invalid_cursor_of_the_feed_is_rejected_by_name() {
     let test = TestApp::with_market().await;
     let cursor = page(&test, &format!("since={BEGINNING}&limit=2")).await.cursor;
     for (query, code) in [

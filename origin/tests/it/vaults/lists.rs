@@ -275,7 +275,7 @@ async fn head_is_get_without_the_body() {
 }
 
 #[tokio::test]
-async fn only_what_changed_is_built_again() {
+async fn only_changed_rows_are_rebuilt() {
     let test = TestApp::with_market().await;
     let before = test.app.catalog.current().unwrap();
     test.ingest(&VAULTS[0].state("2026-11-20T23:59:00Z", json!({ "tvl_usd": 4_000_000 }))).await;

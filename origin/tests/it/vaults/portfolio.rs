@@ -73,7 +73,7 @@ async fn held(test: &TestApp, holder: u32) -> Vec<(String, String, Option<f64>)>
 }
 
 #[tokio::test]
-async fn whoever_is_among_a_vaults_holders_has_a_position_of_it_until_they_are_not() {
+async fn a_holder_of_a_vault_has_a_position_until_a_complete_snapshot_lacks_it() {
     let test = TestApp::with_market().await;
     let is = |vault: usize, balance: &str, share: Option<f64>| vec![(VAULTS[vault].id(), balance.to_owned(), share)];
     test.ingest(&look(0, "2026-11-20T10:00:00Z", true, &[(HOLDER, 30), (7, 10)])).await;

@@ -8,12 +8,15 @@ const ROOT_FOLDERS: [&str; 5] = ["tests", "benches", "examples", "bin", "fuzz_ta
 /// Every orphan among the Rust files of the clone, as `path:line: rule`.
 pub fn breaches(sources: &[(&Path, &str)]) -> Vec<String> {
     let orphans = sources.iter().filter(|(path, _)| !is_root(path) && !is_declared(path, sources));
-    orphans.map(|(path, _)| format!("{}:1: no module declares this file, so it is not compiled", path.display())).collect()
+    orphans
+        .map(|(path, _)| format!("{}:1: no module declares this file, so it is not compiled", path.display()))
+        .collect()
 }
 
 fn is_root(path: &Path) -> bool {
     let folder = path.parent().and_then(Path::file_name).and_then(|name| name.to_str());
-    let is_named = path.file_name().is_some_and(|name| ["lib.rs", "main.rs", "build.rs"].iter().any(|root| name == *root));
+    let is_named =
+        path.file_name().is_some_and(|name| ["lib.rs", "main.rs", "build.rs"].iter().any(|root| name == *root));
     is_named || folder.is_some_and(|folder| ROOT_FOLDERS.contains(&folder))
 }
 
@@ -82,6 +85,9 @@ mod tests {
             ("a/tests/it/statements.rs", "mod statements;\n"),
             ("b/src/lib.rs", "mod statements;\n"),
         ];
-        assert_eq!(orphans(&files), ["a/tests/it/statements.rs:1: no module declares this file, so it is not compiled"]);
+        assert_eq!(
+            orphans(&files),
+            ["a/tests/it/statements.rs:1: no module declares this file, so it is not compiled"]
+        );
     }
 }

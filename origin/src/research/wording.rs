@@ -60,12 +60,18 @@ pub fn weaknesses(found: &Backtest, instants: usize) -> Vec<String> {
     }
     if found.broken_series > 0 {
         let count = found.broken_series;
-        said.push(format!("{count} vaults are left out because their price series are broken; some of them may have had losses."));
+        said.push(format!(
+            "{count} vaults are left out because their price series are broken; some of them may have had losses."
+        ));
     }
     match found.signal {
-        Signal::PublishedScore => said.push("Scores exist only for the time since this service has published them.".to_owned()),
+        Signal::PublishedScore => {
+            said.push("Scores exist only for the time since this service has published them.".to_owned())
+        }
         Signal::HistoryVector => {
-            said.push("The history vector is 15 percent of a score; the other three vectors are not tested.".to_owned());
+            said.push(
+                "The history vector is 15 percent of a score; the other three vectors are not tested.".to_owned(),
+            );
             said.push("Later knowledge is used: a vault's age is counted from the deployment or first observation known today, incidents count from before they became known, and whether they are resolved is as of today. Halved deposits are left out.".to_owned());
             said.push(
                 "A fall before the instant lowers the vector, so continuing falls count as predicted.".to_owned(),

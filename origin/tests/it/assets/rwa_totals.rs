@@ -1,8 +1,8 @@
 //! Daily totals of real-world assets: what they consist of, and which days a late figure restates.
 
 use crate::assets::routes::keyed;
-use crate::support::market::line;
 use crate::assets::rwa::demo;
+use crate::support::market::line;
 use crate::support::testapp::TestApp;
 use axum::http::StatusCode;
 use serde_json::{Value, json};

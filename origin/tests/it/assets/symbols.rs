@@ -1,7 +1,7 @@
 //! Symbols of deposit assets, their days, and the platform's figures.
 
-use crate::support::market::{VAULTS, Vault};
 use crate::http::tags::{newest, raised};
+use crate::support::market::{VAULTS, Vault};
 use crate::support::testapp::{NOW, TestApp};
 use rds_origin::catalog::refresh;
 use rds_origin::symbol_days;

@@ -1,8 +1,8 @@
 //! Reads of baskets: the version in force, the version at an instant, the histories, and a retired version.
 
 use crate::baskets::world::{BASKET, ELSEWHERE, MEMBERS, World, definition};
-use crate::support::market::line;
 use crate::http::tags::{newest, raised};
+use crate::support::market::line;
 use crate::support::testapp::{TestApp, holder, signed};
 use axum::http::HeaderValue;
 use rds_origin::baskets::candidates;

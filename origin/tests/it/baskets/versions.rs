@@ -2,8 +2,8 @@
 
 use crate::baskets::routes::fields;
 use crate::baskets::world::{BASKET, MEMBERS, World, definition, rebalanced, rules};
-use crate::support::db::TestDb;
 use crate::http::tags::{newest, raised};
+use crate::support::db::TestDb;
 use crate::support::testapp::NOW;
 use rds_origin::baskets::support::{SupportChange, Verb};
 use rds_origin::baskets::{self, Refreshed};

@@ -21,7 +21,7 @@ const HOOKS: &str = "/v1/baskets/dollars/webhooks";
 /// Subscribers of the dollar basket, which has its first version.
 async fn world() -> World {
     let world = World::new().await;
-    baskets_world::populate(&world.test).await;
+    world::populate(&world.test).await;
     assert_eq!(refreshed(&world).await, "dollars-v1");
     // Later subscribers do not get this event.
     world.number().await;

@@ -1,8 +1,8 @@
 //! The types of delivered events: one enumeration, which the database, the end-to-end tests and intake agree with.
 
-use crate::support::db::TestDb;
 use crate::events::publication::{event, operations};
 use crate::ingest::market::{clock, faults, ingest, market, text};
+use crate::support::db::TestDb;
 use rds_origin::publication::RATING_CHANGE_SOURCE;
 use rds_shared::push::webhook::EventType;
 use serde_json::json;

@@ -1,8 +1,8 @@
 //! Ingest of events: which are public at once, their links and types, and how far in the future they may be.
 
-use crate::support::db::TestDb;
 use crate::events::publication::{event, operations};
 use crate::ingest::market::{VAULT, clock, faults, ingest, market, observed, published, start, text};
+use crate::support::db::TestDb;
 use rds_origin::facts::event_id;
 use rds_origin::publication::PublicationResult;
 use rds_origin::publication::commands::{self, Verb};

@@ -1,7 +1,7 @@
 //! Events that the service derives: one for each change, however often its observations are repeated.
 
-use crate::support::db::TestDb;
 use crate::ingest::market::{VAULT, clock, ingest, market, observed, state};
+use crate::support::db::TestDb;
 use rds_origin::scoring_run;
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! States of events: every transition captures one operation, however often it is requested.
 
-use crate::support::db::TestDb;
 use crate::ingest::market::{VAULT, clock, ingest, market, observed, published};
+use crate::support::db::TestDb;
 use rds_origin::facts::event_id;
 use rds_origin::publication::commands::{self, Verb};
 use rds_origin::publication::{self, How, PublicationResult};

@@ -2,8 +2,8 @@
 
 use crate::graph::decisions_world::{World, portfolio};
 use crate::graph::world::{self, key};
-use crate::vaults::lists::with_header;
 use crate::support::testapp::{TestApp, holder, signed_as};
+use crate::vaults::lists::with_header;
 use axum::http::StatusCode;
 use rds_shared::access::{Plan, Principal};
 use serde_json::{Value, json};
@@ -23,7 +23,7 @@ async fn a_check_without_the_feature_without_a_snapshot_and_without_a_key() {
     assert_eq!(off.ask(check(&decisioning)).await.code(), "NOT_FOUND");
     assert_eq!(off.get(&format!("/v1/graph/decision/{}/verify", "0".repeat(64))).await.code(), "NOT_FOUND");
 
-    let empty = TestApp::with(graph_world::offered()).await;
+    let empty = TestApp::with(world::offered()).await;
     let reply = empty.ask(check(&decisioning)).await;
     assert_eq!(
         (reply.status, reply.code().as_str(), reply.header("retry-after")),

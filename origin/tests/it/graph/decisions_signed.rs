@@ -53,7 +53,8 @@ async fn the_same_check_has_one_decision_for_each_organisation() {
     world.advance(3_600);
     let mut again = portfolio("book", true);
     again["loss"] = json!({ "shockPct": 50 });
-    again["positions"] = json!([{ "amountUsd": 250.5, "vaultKey": graph_world::key(0) }, { "vaultKey": graph_world::key(0), "amountUsd": 749.5 }]);
+    again["positions"] =
+        json!([{ "amountUsd": 250.5, "vaultKey": world::key(0) }, { "vaultKey": world::key(0), "amountUsd": 749.5 }]);
     let mut expected = first.clone();
     expected["inserted"] = json!(false);
     assert_eq!(world.check(&again).await["decision"], expected);
@@ -100,7 +101,7 @@ async fn processes_with_keys_of_their_own_agree_on_one_decision() {
 async fn without_a_key_that_the_registry_lets_sign_a_check_is_answered_and_nothing_is_signed() {
     let world = World::new().await;
     let first = world.issued("book").await;
-    let unsigned = world.another_process(graph_world::offered()).await;
+    let unsigned = world.another_process(world::offered()).await;
     let unknown = world.another_process(signing_with(OTHER_SECRET)).await;
     for process in [&unsigned, &unknown] {
         let checked = process.check(&portfolio("another", true)).await;
@@ -142,8 +143,9 @@ async fn evidence_is_what_lies_there_and_is_kept_until_the_registry_changes() {
     refresh::refresh(&world.test.app).await.unwrap();
     let before = world.evidence(&id(&decision)).await;
     assert_eq!(before.header("cdn-cache-control"), Some("max-age=60, stale-if-error=86400"));
-    let version =
-        |reply: &crate::support::testapp::Reply| TagVersions::parse(reply.header("x-service-tags").unwrap()).of(Tag::Signers);
+    let version = |reply: &crate::support::testapp::Reply| {
+        TagVersions::parse(reply.header("x-service-tags").unwrap()).of(Tag::Signers)
+    };
     activate(&world.test, "second", OTHER_SIGNER).await;
     refresh::refresh(&world.test.app).await.unwrap();
     let after = world.evidence(&id(&decision)).await;

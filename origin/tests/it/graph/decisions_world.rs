@@ -1,8 +1,8 @@
 //! A service with a graph and a signing key, and an organisation that checks portfolios.
 
-use crate::support::db::TestDb;
 use crate::graph::world::{self, batches};
 use crate::keys::operators::options;
+use crate::support::db::TestDb;
 use crate::support::testapp::{Reply, TestApp, TestOptions, signed_as};
 use axum::http::StatusCode;
 use rds_origin::decisions::registry::{self, Changed};
@@ -37,7 +37,7 @@ impl World {
         for batch in batches() {
             test.ingest(&batch).await;
         }
-        graph_world::build(&test).await;
+        world::build(&test).await;
         activate(&test, "first", SIGNER).await;
         let key = minted(&test, "Acme").await;
         World { test, key }
@@ -104,7 +104,7 @@ pub fn signing_with(secret: &'static str) -> TestOptions {
 pub fn portfolio(name: &str, issue: bool) -> Value {
     json!({
         "portfolioRef": name,
-        "positions": [{ "vaultKey": graph_world::key(0), "amountUsd": 1000 }],
+        "positions": [{ "vaultKey": world::key(0), "amountUsd": 1000 }],
         "limits": { "maxSharePerCurator": 1 },
         "issue": issue,
     })

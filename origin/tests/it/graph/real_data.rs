@@ -1,9 +1,9 @@
 //! The exposure graph of the real data sets: known relations appear behind vaults, and everything else is reported as unknown.
 
-use crate::support::db::TestDb;
 use crate::ingest::market::ingest;
 use crate::ingest::real_data::real_data;
 use crate::ingest::sets::{clock, import};
+use crate::support::db::TestDb;
 use rds_origin::graph::{Snapshot, build, follow};
 use rds_shared::graph::check::{Verdict, check};
 use rds_shared::graph::facts::VaultFacts;

@@ -1,7 +1,7 @@
 //! Snapshots of the exposure graph: named by their content, the same in every process, and unavailable while a chain in them is withheld.
 
-use crate::support::db::TestDb;
 use crate::graph::world::{SEEN, batches, build, built, exposure, get, key, offered, opened};
+use crate::support::db::TestDb;
 use crate::support::market::{address, line};
 use crate::support::testapp::{TestApp, TestOptions};
 use axum::http::StatusCode;

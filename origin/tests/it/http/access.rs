@@ -1,10 +1,10 @@
 //! Access of keys: the check at the origin, a key's own description, bulk scores.
 
 use crate::events::feed::event;
-use crate::vaults::lists::with_header;
 use crate::keys::operators::options;
 use crate::support::market::{VAULTS, line};
 use crate::support::testapp::{NOW, Reply, TestApp, holder, signed_as};
+use crate::vaults::lists::with_header;
 use axum::http::StatusCode;
 use rds_origin::keys::{self, KeyWish};
 use rds_shared::access::{Plan, Principal};

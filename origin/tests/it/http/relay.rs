@@ -1,8 +1,8 @@
 //! The relay listener: keys are checked in the database, and limits apply to the connecting address.
 
+use crate::keys::operators::options;
 use crate::support::chaos::ChaosProxy;
 use crate::support::db::TestDb;
-use crate::keys::operators::options;
 use crate::support::testapp::{PEER, Reply, TestApp, TestOptions};
 use axum::body::Body;
 use axum::extract::Request;

@@ -1,8 +1,8 @@
 //! Replays of a captured request: at another process, after a restart, and while the database is unavailable.
 
+use crate::graph::decisions_world;
 use crate::support::chaos::ChaosProxy;
 use crate::support::db::TestDb;
-use crate::graph::decisions_world;
 use crate::support::receiver::authority_file;
 use crate::support::testapp::{TestApp, TestOptions, holder, signed, signed_as};
 use crate::webhooks::world::{MASTER_KEY, World};

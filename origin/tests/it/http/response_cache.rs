@@ -1,8 +1,8 @@
 //! The response cache of one second: identical bytes, and never those for other facts, other callers or another mode.
 
-use crate::vaults::lists::with_header;
 use crate::support::market::VAULTS;
 use crate::support::testapp::{TestApp, holder, signed};
+use crate::vaults::lists::with_header;
 use axum::http::StatusCode;
 use rds_origin::http::exchange::response_cache::{CacheKey, Page};
 use rds_shared::access::Plan;

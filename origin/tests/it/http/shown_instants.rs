@@ -1,10 +1,10 @@
 //! Instants are stored in microseconds and mostly shown in milliseconds. A shown instant used as an upper bound includes the row that showed it.
 
 use crate::baskets::world::World as Baskets;
-use crate::vaults::holders::snapshot;
 use crate::support::market::{VAULTS, line};
 use crate::support::receiver::{Manner, Receiver};
 use crate::support::testapp::TestApp;
+use crate::vaults::holders::snapshot;
 use crate::webhooks::world::World as Webhooks;
 use rds_shared::wire::Timestamp;
 use serde_json::json;

@@ -1,9 +1,9 @@
 //! Tag versions on their way to the edge: one message at a time, acknowledged before a command answers, whichever process sends them.
 
+use crate::http::tags::{newest, touch};
 use crate::support::chaos::ChaosProxy;
 use crate::support::edge_peer::{EdgePeer, Mood, link};
 use crate::support::streaming::eventually;
-use crate::http::tags::{newest, touch};
 use crate::support::testapp::{EDGE_KEY, TestApp};
 use rds_origin::edge_link::tags::{PATIENCE, Round, Shown, tell_due, until_shown};
 use rds_origin::jobs::Jobs;

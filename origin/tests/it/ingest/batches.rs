@@ -1,9 +1,9 @@
 //! Ingest is deterministic: a set of observations leaves the same facts in any order, with any repetition and after any failure.
 
-use crate::support::db::TestDb;
 use crate::ingest::market::{
     FACTS, PUBLISHED, VAULT, clock, dump, exposure, ingest, market, observed, published, registry, state, text, vault,
 };
+use crate::support::db::TestDb;
 use rds_origin::ingest::{self as code, Batch, IngestError, Why};
 use rds_origin::store::StoreError;
 use rds_origin::store::registry::catalog;

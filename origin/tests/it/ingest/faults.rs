@@ -1,9 +1,9 @@
 //! Invalid batches: every invalid line is reported with its field and a reason, and nothing is stored.
 
-use crate::support::db::TestDb;
 use crate::ingest::market::{
     FACTS, PUBLISHED, VAULT, clock, dump, exposure, faults, ingest, market, observed, registry, state, text, vault,
 };
+use crate::support::db::TestDb;
 use serde_json::{Value, json};
 
 fn with(mut line: Value, field: &str, value: Value) -> Value {

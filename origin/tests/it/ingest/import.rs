@@ -1,7 +1,7 @@
 //! Data sets: the result of each file, how its rows are joined with others, and invalid rows.
 
-use crate::support::db::TestDb;
 use crate::ingest::sets::{DOLLAR, Sets, VAULT, count, import};
+use crate::support::db::TestDb;
 use rds_origin::importers::ImportError;
 use serde_json::{Value, json};
 

@@ -1,10 +1,10 @@
 //! Publication of scores: tiers during a dwell, small changes, confirming runs, provenance.
 
-use crate::support::db::TestDb;
 use crate::ingest::market::{
     VAULT, clock, dump, evenly, exposure, faults, ingest, market, observed, published, registry, start, state, text,
     vault,
 };
+use crate::support::db::TestDb;
 use rds_origin::scoring_run::{self, Run};
 use rds_origin::store::vaults::detail;
 use rds_shared::rules::dwell::ChangeType;

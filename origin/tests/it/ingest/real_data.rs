@@ -1,8 +1,8 @@
 //! Import of the real data sets: nothing is invented.
 
-use crate::support::db::TestDb;
 use crate::ingest::market::{FACTS, PUBLISHED, dump};
 use crate::ingest::sets::{clock, count, import};
+use crate::support::db::TestDb;
 use rds_origin::security::auto_publish;
 use std::path::{Path, PathBuf};
 

@@ -1,8 +1,8 @@
 //! A database that is restored behind a running process: afterwards nothing of the lost state is served.
 
+use crate::http::tags::{newest, raised};
 use crate::support::market;
 use crate::support::streaming::{draw, eventually};
-use crate::http::tags::{newest, raised};
 use crate::support::testapp::TestApp;
 use rds_origin::catalog::refresh;
 use rds_origin::fail_safe;
@@ -64,8 +64,11 @@ async fn versions_that_are_given_again_are_not_taken_for_those_that_are_gone() {
     backup.restore().await;
     let mut other = PgConnection::connect(&test.facts.url).await.unwrap();
     journal::step(&mut other, Cause::Told("a test"), test.app.clock.now(), draw()).await.unwrap().unwrap();
-    let elsewhere =
-        TestApp::over(crate::support::db::TestDb::guest(&test.facts).await, crate::support::testapp::TestOptions::default()).await;
+    let elsewhere = TestApp::over(
+        crate::support::db::TestDb::guest(&test.facts).await,
+        crate::support::testapp::TestOptions::default(),
+    )
+    .await;
     elsewhere.ingest(&state(52, 9e6)).await;
     assert!(elsewhere.app.catalog.current().unwrap().version > lost, "no version is given in two pasts");
     refreshed(&test).await;

@@ -1,7 +1,7 @@
 //! The simulated market: deterministic, and with every case that a client has to handle.
 
-use crate::support::db::TestDb;
 use crate::ingest::market::{FACTS, PUBLISHED, dump};
+use crate::support::db::TestDb;
 use rds_origin::clock::Clock;
 use rds_origin::simulate::{self, Options, SimulationReport};
 use rds_shared::rules::liquidity::liquidity;

@@ -1,9 +1,9 @@
 //! Changes of keys on their way to the edge: a command answers only after the edge acknowledged them, whichever process sends them and
 //! whatever fails meanwhile.
 
+use crate::keys::operators::options;
 use crate::support::chaos::ChaosProxy;
 use crate::support::edge_peer::{EdgePeer, Mood, link};
-use crate::keys::operators::options;
 use crate::support::streaming::eventually;
 use crate::support::testapp::{EDGE_KEY, TestApp};
 use rds_origin::edge_link::outbox::{LEASE, Settled, settle, tell_due};

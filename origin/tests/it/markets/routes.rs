@@ -1,8 +1,8 @@
 //! Lending markets: totals, reserves, gates, keys, filters, and rejected facts.
 
+use crate::http::tags::{newest, raised};
 use crate::service::fail_safe::say;
 use crate::support::market::{BASE58, VAULTS, address, line};
-use crate::http::tags::{newest, raised};
 use crate::support::testapp::{Reply, TestApp};
 use axum::http::StatusCode;
 use rds_shared::model::health::FailSafeMode;

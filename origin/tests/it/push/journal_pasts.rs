@@ -1,8 +1,8 @@
 //! Chains of restores, promotions and steps: a cursor from a lost timeline is never mistaken for one of the present timeline.
 
+use crate::keys::operators::options;
 use crate::support::db::{Backup, TestDb, as_a_disk_set_back};
 use crate::support::edge_peer::EdgePeer;
-use crate::keys::operators::options;
 use crate::support::market;
 use crate::support::stream_client::Ask;
 use crate::support::streaming::{Serving, again, draw, eventually, head, key, published, service};

@@ -3,7 +3,9 @@
 //! The cases S16 and F13 of the fault list, and `replay_failed`.
 
 use crate::support::stream_client::{Ask, a_thousand};
-use crate::support::streaming::{eventually, key, operation, publish, publish_rows, published, service, service_over_a_wire};
+use crate::support::streaming::{
+    eventually, key, operation, publish, publish_rows, published, service, service_over_a_wire,
+};
 use crate::support::testapp::{ADMIN_TOKEN, TestApp};
 use rds_origin::store::Db;
 use rds_shared::push::gap::GapReason;

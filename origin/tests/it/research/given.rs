@@ -1,7 +1,7 @@
 //! External research: findings and predictions that come from an operator's sources.
 
-use crate::support::market::line;
 use crate::research::world::{self, days_ago, id, reading, rows};
+use crate::support::market::line;
 use crate::support::testapp::TestApp;
 use rds_origin::ingest::{self, Fault, IngestError, IngestReport};
 use rds_origin::research;
@@ -73,7 +73,7 @@ async fn given(test: &TestApp, target: &str) -> Vec<Value> {
 
 #[tokio::test]
 async fn external_findings_are_listed_beside_the_services_own_and_name_their_provider() {
-    let test = research_world::test_app(1).await;
+    let test = world::test_app(1).await;
     research::run(&test.facts.db, &test.app.clock).await.unwrap();
     let lists = [
         ("validation-reports", "validation_report", report()),
@@ -134,7 +134,7 @@ async fn external_findings_are_listed_beside_the_services_own_and_name_their_pro
 
 #[tokio::test]
 async fn a_repeated_finding_changes_nothing_and_a_later_one_replaces_it() {
-    let test = research_world::test_app(1).await;
+    let test = world::test_app(1).await;
     let first = record("claim", "names", &claim(0));
     taken(&test, &first).await;
     let shown = given(&test, "claims").await;
@@ -166,7 +166,7 @@ async fn a_repeated_finding_changes_nothing_and_a_later_one_replaces_it() {
 
 #[tokio::test]
 async fn external_findings_pass_the_same_gates_and_operators_can_hide_them() {
-    let test = research_world::test_app(1).await;
+    let test = world::test_app(1).await;
     let mut few = backtest();
     few["loss_groups"] = json!(9);
     taken(&test, &[record("claim", "names", &claim(1)), record("backtest", "few", &few)].concat()).await;
@@ -190,7 +190,7 @@ async fn external_findings_pass_the_same_gates_and_operators_can_hide_them() {
 
 #[tokio::test]
 async fn a_contradictory_finding_is_refused_and_the_field_is_named() {
-    let test = research_world::test_app(1).await;
+    let test = world::test_app(1).await;
     let with = |body: Value, field: &str, value: Value| {
         let mut body = body;
         match field.split_once('.') {
@@ -234,7 +234,7 @@ async fn a_contradictory_finding_is_refused_and_the_field_is_named() {
 
 #[tokio::test]
 async fn an_external_prediction_is_accepted_within_an_hour_and_settled_by_the_services_prices() {
-    let test = research_world::test_app(1).await;
+    let test = world::test_app(1).await;
     let (db, clock) = (&test.facts.db, &test.app.clock);
     let made = "2026-11-20T23:30:00.5Z";
     let lines = prediction(3, made, 6.25);
@@ -277,8 +277,8 @@ async fn an_external_prediction_is_accepted_within_an_hour_and_settled_by_the_se
     assert_eq!(field(&prediction(5, made, 1.0).replace("\"7d\"", "\"8d\"")).await, "horizon");
     assert_eq!(field(&prediction(5, made, 11.0)).await, "score");
     assert_eq!(field(&prediction(999, made, 1.0)).await, "vault_id", "unknown vault");
-    let still = research_world::VAULTS + research_world::ELSEWHERE;
-    let prices = [research_world::vault(still), reading(still, 2, 1.0), reading(still, 1, 1.0)].concat();
+    let still = world::VAULTS + world::ELSEWHERE;
+    let prices = [world::vault(still), reading(still, 2, 1.0), reading(still, 1, 1.0)].concat();
     let unread = [prices.clone(), prediction(still, made, 1.0)].concat();
     assert_eq!(field(&unread).await, "vault_id", "a price that only repeats is no evidence");
     // A price in the same batch counts.

@@ -1,7 +1,7 @@
 //! The loss board: which cases it lists, what filters match, and that its sums are exact.
 
-use crate::support::market::line;
 use crate::security::world::{SEEN, edit, report};
+use crate::support::market::line;
 use crate::support::testapp::TestApp;
 use axum::http::StatusCode;
 use rds_shared::model::security::RegistryState::*;

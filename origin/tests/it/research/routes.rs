@@ -1,7 +1,7 @@
 //! Research lists: fields, limits, publication gates, bad input, hidden records and withheld chains.
 
-use crate::support::market::line;
 use crate::research::world::{self, id, rows};
+use crate::support::market::line;
 use crate::support::testapp::TestApp;
 use axum::http::StatusCode;
 use rds_origin::research;
@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 const LISTS: [&str; 6] = ["validation-reports", "claims", "sources", "predictions", "backtests", "model-health"];
 
 async fn researched() -> TestApp {
-    let test = research_world::test_app(1).await;
+    let test = world::test_app(1).await;
     research::run(&test.facts.db, &test.app.clock).await.unwrap();
     test
 }
@@ -148,7 +148,7 @@ async fn a_list_that_is_empty_because_of_its_filters_says_so() {
 
 #[tokio::test]
 async fn the_claim_about_caps_covers_published_scores_and_allows_for_the_dwell_and_the_minimum_step() {
-    let test = research_world::test_app(1).await;
+    let test = world::test_app(1).await;
     let statement = "No vault's raw score is above its weighted sum";
     let violations = async |set: &str| {
         let sql = format!("UPDATE vault_score SET {set} WHERE vault_id = $1");
@@ -226,7 +226,7 @@ async fn a_hidden_record_is_gone_and_stays_so_in_later_runs_until_it_is_shown() 
     set(Some("under review")).await;
     assert!(!rows(&test, "backtests").await.iter().any(is_named));
     // New prices produce another record with the same key, which is hidden too.
-    test.ingest(&research_world::reading(0, 0, 0.5)).await;
+    test.ingest(&world::reading(0, 0, 0.5)).await;
     test.app.clock.advance(86_400);
     research::run(db, &test.app.clock).await.unwrap();
     assert!(!rows(&test, "backtests").await.iter().any(is_named));

@@ -1,10 +1,10 @@
 //! Research runs: every figure follows from stored rows, later readings change nothing, and predictions are made before their window.
 
-use crate::support::db::TestDb;
 use crate::events::feed::event;
 use crate::ingest::real_data::real_data;
 use crate::ingest::sets::import;
 use crate::research::world::{self, DAYS, VAULTS, days_ago, falls, id, reading, rows};
+use crate::support::db::TestDb;
 use crate::support::testapp::{NOW, TestApp, TestOptions};
 use rds_origin::clock::Clock;
 use rds_origin::research;
@@ -48,7 +48,7 @@ async fn backtest(test: &TestApp, horizon: &str) -> Value {
 }
 
 async fn researched(until: i64) -> TestApp {
-    let test = research_world::test_app(until).await;
+    let test = world::test_app(until).await;
     research::run(&test.facts.db, &test.app.clock).await.unwrap();
     test
 }
@@ -67,7 +67,7 @@ async fn the_losses_found_are_those_in_the_generated_prices() {
     assert!(instants.is_subset(&expected) && instants.len() >= 13, "{instants:?}");
     for row in &stored {
         let ago = days_ago(0).seconds_since(Timestamp::from_seconds(row.at)) / DAY;
-        let number = (0..VAULTS + research_world::ELSEWHERE).find(|number| id(*number) == row.vault).unwrap();
+        let number = (0..VAULTS + world::ELSEWHERE).find(|number| id(*number) == row.vault).unwrap();
         let fell = (ago - 7..ago).any(|day| falls(number, day));
         assert_eq!(row.lost, Some(fell), "{} at {ago} days ago", row.vault);
     }
@@ -101,9 +101,9 @@ async fn a_backtest_s_figures_follow_from_its_samples() {
 
 #[tokio::test]
 async fn repeated_prices_and_broken_series_are_not_used_and_are_counted_separately() {
-    let test = research_world::test_app(1).await;
-    let (still, leaping) = (VAULTS + research_world::ELSEWHERE, 3);
-    let mut lines = research_world::vault(still);
+    let test = world::test_app(1).await;
+    let (still, leaping) = (VAULTS + world::ELSEWHERE, 3);
+    let mut lines = world::vault(still);
     (1..=DAYS).rev().for_each(|day| lines.push_str(&reading(still, day, 1.02)));
     // A share price that multiplies overnight makes the series broken.
     lines.push_str(&reading(leaping, 0, 9.5));
@@ -130,7 +130,7 @@ async fn repeated_prices_and_broken_series_are_not_used_and_are_counted_separate
 #[tokio::test]
 async fn later_facts_do_not_change_earlier_samples() {
     // The same vaults seen a week apart. Only the later database has the incident of that week.
-    let (early, late) = (research_world::test_app(8).await, research_world::test_app(1).await);
+    let (early, late) = (world::test_app(8).await, world::test_app(1).await);
     let incident = json!({"event_type": "Incident", "vault_ids": [id(1)], "severity": "Critical", "incident_severity": "major", "title": "Drained"});
     late.ingest(&event("drained", 3, incident)).await;
     for test in [&early, &late] {

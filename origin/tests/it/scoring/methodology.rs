@@ -1,9 +1,9 @@
 //! `/v1/methodology` and a vault's detail suffice for a third party to recompute the scores. The third party here is
 //! written in another language and shares no code with the service.
 
-use crate::support::db::TestDb;
 use crate::ingest::real_data::real_data;
 use crate::ingest::sets::import;
+use crate::support::db::TestDb;
 use crate::support::testapp::{NOW, TestApp, TestOptions, holder};
 use axum::http::StatusCode;
 use rds_origin::clock::Clock;

@@ -1,9 +1,9 @@
 //! Events made from the security registry: they follow the rows at once, and are retracted when a row no longer touches anything tracked.
 
 use crate::events::feed::{feed, titles};
-use crate::support::market::{VAULTS, address, line};
-use crate::security::world::{SEEN, edit, id, listed, on_vault, report};
 use crate::http::tags::{newest, raised};
+use crate::security::world::{SEEN, edit, id, listed, on_vault, report};
+use crate::support::market::{VAULTS, address, line};
 use crate::support::testapp::TestApp;
 use axum::http::StatusCode;
 use rds_origin::facts::event_id;

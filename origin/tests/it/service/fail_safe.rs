@@ -1,10 +1,10 @@
 //! The fail-safe mode: score runs that are held back, modes that operators set, and their effects on callers. `fail_safe_closed` and
 //! `fail_safe_routes` test what fail-closed mode withholds.
 
-use crate::support::db::TestDb;
 use crate::ingest::market::{evenly, observed, registry, start, text};
-use crate::vaults::lists::with_header;
+use crate::support::db::TestDb;
 use crate::support::testapp::{TestApp, TestOptions, signed};
+use crate::vaults::lists::with_header;
 use axum::http::StatusCode;
 use rds_origin::fail_safe::{self, GUARD, Said};
 use rds_origin::publication::commands::{self, Verb};

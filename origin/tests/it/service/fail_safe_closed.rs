@@ -1,11 +1,11 @@
 //! Fail-closed mode: no listener serves a current score, and changes that were held back are published when an operator ends the mode.
 
-use crate::baskets::world::{self, MEMBERS, rebalanced};
+use crate::baskets::world::{MEMBERS, World as Baskets, rebalanced};
 use crate::ingest::market::start;
 use crate::service::fail_safe::{demote, id, market, mode, refresh, run, say, served, word, world};
 use crate::support::receiver::{Manner, Receiver};
 use crate::support::testapp::TestApp;
-use crate::webhooks::world;
+use crate::webhooks::world::World as Subscribers;
 use axum::http::StatusCode;
 use rds_origin::baskets::Refreshed;
 use rds_origin::fail_safe::Said;
@@ -33,7 +33,7 @@ async fn runs(test: &TestApp) -> i64 {
 
 #[tokio::test]
 async fn a_rating_that_changes_in_fail_closed_mode_is_published_everywhere_afterwards() {
-    let subscribers = webhooks_world::World::new().await;
+    let subscribers = Subscribers::new().await;
     let test = &subscribers.test;
     test.app.clock.set(start());
     test.ingest(&market()).await;
@@ -143,7 +143,7 @@ async fn closing_does_not_wait_for_a_run_and_a_run_in_progress_publishes_nothing
 
 #[tokio::test]
 async fn baskets_of_the_present_are_closed_versions_stay_and_none_is_made() {
-    let world = baskets_world::World::begun().await;
+    let world = Baskets::begun().await;
     let version = world.data("/version/dollars-v1").await;
     world.pass(3600);
     let (gone, _) = MEMBERS[0];

@@ -2,9 +2,9 @@
 
 use crate::support::chaos::ChaosProxy;
 use crate::support::db::TestDb;
-use crate::vaults::lists::with_header;
 use crate::support::market::{VAULTS, address, lines};
 use crate::support::testapp::{PEER, Reply, TestApp, TestOptions, signed};
+use crate::vaults::lists::with_header;
 use axum::http::StatusCode;
 use rds_origin::catalog::refresh::refresh;
 use rds_origin::http::exchange::pipeline;

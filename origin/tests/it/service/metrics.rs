@@ -1,8 +1,8 @@
 //! What operators see: a metrics page that Prometheus accepts, complete documentation of it, and alerts that use only existing metrics.
 
+use crate::http::limits::bare;
 use crate::support::chaos::ChaosProxy;
 use crate::support::db::TestDb;
-use crate::http::limits::bare;
 use crate::support::market::lines;
 use crate::support::testapp::{PEER, TestApp, TestOptions, signed};
 use rds_origin::listener::Listener;

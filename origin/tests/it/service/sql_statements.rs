@@ -20,11 +20,25 @@ const BUILT: [(&str, &str); 6] = [
 ];
 
 /// The first word of a statement, after comments. A fragment begins with another word, or is part of a statement that is checked as a whole.
-const VERBS: [&str; 9] = ["SELECT ", "INSERT ", "UPDATE ", "DELETE ", "WITH ", "LOCK ", "LISTEN ", "TRUNCATE ", "DROP "];
+const VERBS: [&str; 9] =
+    ["SELECT ", "INSERT ", "UPDATE ", "DELETE ", "WITH ", "LOCK ", "LISTEN ", "TRUNCATE ", "DROP "];
 
 /// SQL keywords that are not also names of tables, columns or functions.
 const KEYWORDS: [&str; 15] = [
-    "select", "from", "where", "join", "insert", "into", "update", "delete", "returning", "values", "order", "group", "exists", "distinct",
+    "select",
+    "from",
+    "where",
+    "join",
+    "insert",
+    "into",
+    "update",
+    "delete",
+    "returning",
+    "values",
+    "order",
+    "group",
+    "exists",
+    "distinct",
     "null",
 ];
 
@@ -80,9 +94,7 @@ fn literals(source: &str) -> Vec<Literal> {
     let mut chars = source.chars().peekable();
     while let Some(char) = chars.next() {
         match char {
-            '/' if chars.peek() == Some(&'/') => {
-                while chars.next_if(|char| *char != '\n').is_some() {}
-            }
+            '/' if chars.peek() == Some(&'/') => while chars.next_if(|char| *char != '\n').is_some() {},
             '\'' => {
                 // A character such as '"', or a lifetime.
                 before.push(char);
@@ -101,7 +113,11 @@ fn literals(source: &str) -> Vec<Literal> {
                     line += usize::from(char == '\n');
                     match (char, chars.peek()) {
                         ('\\', Some('\n')) => {
-                            while chars.next_if(|char| char.is_whitespace()).inspect(|char| line += usize::from(*char == '\n')).is_some() {}
+                            while chars
+                                .next_if(|char| char.is_whitespace())
+                                .inspect(|char| line += usize::from(*char == '\n'))
+                                .is_some()
+                            {}
                         }
                         ('\\', Some(_)) => text.extend(chars.next().map(|char| if char == 'n' { '\n' } else { char })),
                         _ => text.push(char),

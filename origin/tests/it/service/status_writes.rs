@@ -1,8 +1,8 @@
 //! A database that refuses writes: detected by a test write and reported everywhere, while reads continue.
 
+use crate::service::status::{component, status_of};
 use crate::support::chaos::ChaosProxy;
 use crate::support::db::TestDb;
-use crate::service::status::{component, status_of};
 use crate::support::testapp::{TestApp, TestOptions};
 use axum::http::StatusCode;
 use rds_origin::status::writes;

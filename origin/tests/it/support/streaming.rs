@@ -1,8 +1,8 @@
 //! A running service with open listeners and jobs, and operations that are published in it.
 
+use crate::keys::operators::options;
 use crate::support::chaos::ChaosProxy;
 use crate::support::db::TestDb;
-use crate::keys::operators::options;
 use crate::support::testapp::{TestApp, TestOptions};
 use rds_origin::app::App;
 use rds_origin::clock::Clock;

@@ -1,8 +1,8 @@
 //! The change feed with concurrent writers: late ones, many at once, and two serving processes.
 
-use crate::vaults::changes::{BEGINNING, drain, keys, late_id, late_state, late_vault, page};
 use crate::support::market::{SYNCED, VAULTS, line};
 use crate::support::testapp::{TestApp, TestOptions};
+use crate::vaults::changes::{BEGINNING, drain, keys, late_id, late_state, late_vault, page};
 use rds_origin::catalog::refresh;
 use rds_origin::clock::Clock;
 use rds_origin::ingest;

@@ -1,7 +1,7 @@
 //! Daily sums always agree with the stored readings, whoever writes these and in whatever order, and a run reads only what changed.
 
-use crate::support::db::TestDb;
 use crate::ingest::market::{VAULT, clock, dump, evenly, ingest, market, observed, registry, start, state};
+use crate::support::db::TestDb;
 use rds_origin::scoring_run;
 use rds_origin::store::ingest::publication;
 use rds_origin::store::research::samples::{broken_series, windows};

@@ -1,8 +1,8 @@
 //! Rows that a score run reads from the histories, and findings of research, with daily sums and without.
 
-use crate::support::db::TestDb;
 use crate::ingest::market::{dump, start};
 use crate::research::world;
+use crate::support::db::TestDb;
 use crate::support::testapp::TestApp;
 use crate::vaults::days::{DAY, EVERY, HOUR, Reading, sum, vaults, write};
 use rds_origin::research;
@@ -72,7 +72,7 @@ async fn a_run_reads_only_what_changed_and_not_the_whole_history() {
 async fn research_finds_the_same_with_daily_sums_and_without() {
     let found = async |with_sums: bool| {
         let test = TestApp::new().await;
-        test.ingest(&research_world::lines(1)).await;
+        test.ingest(&world::lines(1)).await;
         if with_sums {
             assert!(sum(&test.facts.db, EVERY).await > 0);
         }

@@ -1,9 +1,9 @@
 //! One vault: its detail, snapshots, score history and events.
 
-use crate::vaults::lists::with_header;
 use crate::support::market::{BASE58, VAULTS, address, line};
 use crate::support::streaming::eventually;
 use crate::support::testapp::{TestApp, signed};
+use crate::vaults::lists::with_header;
 use axum::http::StatusCode;
 use rds_shared::wire::Timestamp;
 use serde_json::{Value, json};

@@ -1,8 +1,8 @@
 //! Holders of a vault's shares: exact figures for balances of any size, provisional while indexing, and their history.
 
-use crate::vaults::lists::with_header;
 use crate::support::market::{BASE58, VAULTS, address, line};
 use crate::support::testapp::{TestApp, signed};
+use crate::vaults::lists::with_header;
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 

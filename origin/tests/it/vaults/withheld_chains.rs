@@ -1,9 +1,9 @@
 //! A withheld chain is not shown anywhere: every public read, with the names of existing rows, is searched for anything of the chain.
 
 use crate::assets::routes::keyed;
-use crate::support::db::TestDb;
 use crate::events::feed::event;
 use crate::graph::world;
+use crate::support::db::TestDb;
 use crate::support::market::{VAULTS, address, line};
 use crate::support::testapp::{NOW, TestApp, holder};
 use axum::http::StatusCode;
@@ -161,15 +161,15 @@ async fn nothing_of_a_withheld_chain_is_served_on_any_route() {
     let clock = Clock::held(Timestamp::parse(NOW).unwrap());
     simulate::run(&facts.db, &clock, Options { seed: 1, vaults: 45, hours: 4 }, None, &mut |_: &str| ()).await.unwrap();
     research::run(&facts.db, &clock).await.unwrap();
-    let test = TestApp::over(facts, graph_world::offered()).await;
-    graph_world::build(&test).await;
+    let test = TestApp::over(facts, world::offered()).await;
+    world::build(&test).await;
     let chain = Chain { id: 31337, slug: "devnet", name: "Devnet" };
     let targets = every_read(&test).await;
     let before = naming(&chain.find_traces(&test, &targets).await);
     assert!(before.len() > 60, "too few responses name the chain while it is served: {before:?}");
 
     test.ingest(&chain.served(false, "2026-11-21T00:00:00Z")).await;
-    graph_world::build(&test).await;
+    world::build(&test).await;
     assert_eq!(chain.find_traces(&test, &targets).await, Vec::<String>::new());
     for empty in
         ["/v1/vaults", "/v1/assets", "/v1/assets/enriched", "/v1/rwa", "/v1/oracle", "/v1/markets", "/v1/chains"]
@@ -198,7 +198,7 @@ async fn nothing_of_a_withheld_chain_is_served_on_any_route() {
     assert_eq!(test.post("/v1/vaults/batch", &ids).await.json()["data"], json!([]));
 
     test.ingest(&chain.served(true, "2026-11-21T00:00:01Z")).await;
-    graph_world::build(&test).await;
+    world::build(&test).await;
     let again = naming(&chain.find_traces(&test, &targets).await);
     assert!(before.is_subset(&again), "not shown again: {:?}", before.difference(&again));
 }

@@ -1,8 +1,8 @@
 //! Webhooks as their owner manages them: access, refused requests, and what is shown or never shown.
 
-use crate::vaults::lists::with_header;
 use crate::support::receiver::{Manner, Receiver};
 use crate::support::testapp::{TestApp, holder, signed_as};
+use crate::vaults::lists::with_header;
 use crate::webhooks::world::{MASTER_KEY, World};
 use axum::http::StatusCode;
 use rds_origin::http::exchange::pipeline;

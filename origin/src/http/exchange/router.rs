@@ -131,7 +131,7 @@ fn refuse_while_closed(app: &App, route: &Route) -> Result<(), ApiError> {
 async fn tags(app: &App, route: &Route, head: &Parts) -> TagVersions {
     let wanted = head.headers.get(headers::TAGS).and_then(|text| text.to_str().ok()).map(TagVersions::parse);
     let known = match wanted {
-        Some(wanted) => app.catalog.tags_since(&of(&wanted, route), CATCH_UP_TIMEOUT).await,
+        Some(wanted) => Box::pin(app.catalog.tags_since(&of(&wanted, route), CATCH_UP_TIMEOUT)).await,
         None => app.catalog.tags(),
     };
     of(&known, route)

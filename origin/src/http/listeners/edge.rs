@@ -65,7 +65,7 @@ pub async fn handle(server: &Server, request: Request, trace: &mut Trace) -> Res
         admit(server, &vouched, &speaker, &matching, trace, now).await?;
         body::read(body, cap(&matching), &server.limits.edge_bodies).await?
     } else {
-        read_unverified(server, trace, body, cap(&matching)).await?
+        Box::pin(read_unverified(server, trace, body, cap(&matching))).await?
     };
     if let Err(fault) = vouched.check_body(&held.bytes) {
         return Err(refused(server, trace, Refusal::Assertion(fault)));
@@ -98,7 +98,7 @@ async fn admit(
     trace.through.nonce = unhex_array(nonce);
     if let (RequestOrigin::Caller(_), Matching::Found(found)) = (speaker, matching)
         && replays::is_spent_everywhere(found.route)
-        && !replays::spend(&server.app.db, &trace.through).await?
+        && !Box::pin(replays::spend(&server.app.db, &trace.through)).await?
     {
         return Err(refused(server, trace, Refusal::Replayed));
     }

@@ -16,7 +16,7 @@ pub async fn publish(
     first_only: bool,
 ) -> Result<Vec<i64>, StoreError> {
     let moved = sqlx::query_scalar(
-        "UPDATE event SET state = 'published', published_at = $2, promoted_at = CASE WHEN $3 THEN $2 END, \
+        "UPDATE event SET state = 'published', published_at = $2::timestamptz, promoted_at = CASE WHEN $3 THEN $2 END, \
                           retracted_at = NULL, retracted_reason = NULL \
          WHERE id = ANY($1) AND (state = 'draft' OR state = 'retracted' AND NOT $4) RETURNING id",
     );

@@ -152,7 +152,7 @@ pub async fn of_day(db: &Db, key: i64, day: Day) -> Result<Vec<EndpointUsage>, S
     let sql = "
         -- usage_of_day
         SELECT endpoint, served, last_seen FROM key_usage
-        WHERE key_id = $1 AND day = date '1970-01-01' + $2 AND served > 0
+        WHERE key_id = $1 AND day = date '1970-01-01' + $2::int AND served > 0
         ORDER BY served DESC, endpoint";
     let day = i32::try_from(day.number()).unwrap_or(i32::MAX);
     let rows: Vec<(String, i64, At)> = sqlx::query_as(sql).bind(key).bind(day).fetch_all(&db.pool).await?;

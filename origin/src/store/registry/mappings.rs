@@ -26,7 +26,7 @@ pub async fn signer_sets_of_market(db: &Db, contract: &str) -> Result<Vec<Market
         "SELECT mapping_id, name, verified, to_jsonb(confidence) AS confidence, source, signers, subject \
          FROM mapping CROSS JOIN jsonb_array_elements(applies_to) AS subject \
          WHERE mapping_type = 'signer_set' AND is_active AND signers IS NOT NULL \
-           AND applies_to @> jsonb_build_array(jsonb_build_object('type', $1, 'id', $2)) \
+           AND applies_to @> jsonb_build_array(jsonb_build_object('type', $1::text, 'id', $2::text)) \
            AND subject->>'type' = $1 AND subject->>'id' = $2 \
            AND NOT EXISTS (SELECT FROM chain c WHERE c.chain_id = (signers->>'chain_id')::bigint AND NOT c.is_served) \
          ORDER BY mapping_id COLLATE \"C\"",

@@ -101,7 +101,7 @@ pub async fn keep(
     sqlx::query(
         "INSERT INTO research_record (id, kind, record_key, run_id, model_version, level, surface, outcome, body, content_hash, \
                                       made_at, chain_ids, unmet, promoted_at, is_client_visible, provided_by) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, CASE WHEN $13::text[] = '{}' THEN $11 END, $14, $15)",
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, CASE WHEN $13::text[] = '{}' THEN $11::timestamptz END, $14, $15)",
     )
     .bind(&record.id)
     .bind(record.kind.as_str())

@@ -231,15 +231,15 @@ async fn read_signals(tx: &mut Tx<'_>, ids: &[String], now: At) -> Result<Vec<Si
                  SELECT observed_at, price_per_share::numeric AS pps, \
                         max(price_per_share::numeric) OVER (ORDER BY observed_at) AS peak \
                  FROM vault_snapshot h WHERE h.vault_id = asked.vault_id AND price_per_share > 0 \
-                     AND observed_at > $2 - interval '365 days' AND observed_at <= $2) AS readings \
+                     AND observed_at > $2::timestamptz - interval '365 days' AND observed_at <= $2::timestamptz) AS readings \
              HAVING count(*) > 1) AS price ON true \
          LEFT JOIN LATERAL ( \
-             SELECT bool_and(utilization > 0.95) AND min(observed_at) <= $2 - interval '71 hours' AS high \
+             SELECT bool_and(utilization > 0.95) AND min(observed_at) <= $2::timestamptz - interval '71 hours' AS high \
              FROM vault_snapshot h WHERE h.vault_id = asked.vault_id AND utilization IS NOT NULL \
-                 AND observed_at BETWEEN $2 - interval '72 hours' AND $2) AS busy ON true \
+                 AND observed_at BETWEEN $2::timestamptz - interval '72 hours' AND $2::timestamptz) AS busy ON true \
          LEFT JOIN LATERAL ( \
              SELECT tvl_usd FROM vault_snapshot h WHERE h.vault_id = asked.vault_id AND tvl_usd IS NOT NULL \
-                 AND observed_at BETWEEN $2 - interval '8 days' AND $2 - interval '7 days' \
+                 AND observed_at BETWEEN $2::timestamptz - interval '8 days' AND $2::timestamptz - interval '7 days' \
              ORDER BY observed_at DESC LIMIT 1) AS past ON true",
     )
     .bind(ids)

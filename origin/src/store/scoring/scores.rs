@@ -49,7 +49,7 @@ pub async fn write_scores(tx: &mut Tx<'_>, run: RunStamp<'_>, rows: &[ScoreRow])
                                   published_version, synced_version, synced_at) \
          SELECT r.vault_id, r.score, r.tier, r.anchor, r.core_above, r.core_since, r.prime_above, r.prime_since, r.raw, \
                 r.updated_at, r.vectors::json, r.provenance::json, r.document_hash, $14, $15, $16, $17, \
-                CASE WHEN r.published THEN $17 END, $17, s.observed_at \
+                CASE WHEN r.published THEN $17::bigint END, $17, s.observed_at \
          FROM unnest($1::text[], $2::int[], $3::text[], $4::int[], $5::bool[], $6::timestamptz[], $7::bool[], $8::timestamptz[], \
                      $9::int[], $10::timestamptz[], $11::text[], $12::text[], $13::bytea[], $18::bool[]) \
               AS r (vault_id, score, tier, anchor, core_above, core_since, prime_above, prime_since, raw, updated_at, \
@@ -151,7 +151,7 @@ pub async fn renew_places(tx: &mut Tx<'_>, version: i64, chains: &[i64], vaults:
     }
     sqlx::query(
         "UPDATE vault_score p SET changed_version = $1, synced_version = $1, \
-             published_version = CASE WHEN p.published_version IS NOT NULL THEN $1 END \
+             published_version = CASE WHEN p.published_version IS NOT NULL THEN $1::bigint END \
          FROM vault v WHERE v.id = p.vault_id AND (v.chain_id = ANY($2) OR v.id = ANY($3))",
     )
     .bind(version)

@@ -81,12 +81,12 @@ pub async fn claim(tx: &mut Tx<'_>, now: Timestamp, room: Room) -> Result<Vec<Cl
         SELECT s.id FROM waiting w JOIN webhook_subscription s ON s.id = w.id
         WHERE (s.status = 'active' OR s.status = 'paused' AND s.paused_until <= $1)
           AND (SELECT count(*) FROM webhook_lease l WHERE l.subscription_id = s.id AND l.until > clock_timestamp())
-              < CASE WHEN s.failure_count = 0 THEN $2 ELSE $3 END
+              < CASE WHEN s.failure_count = 0 THEN $2::bigint ELSE $3::bigint END
           AND EXISTS (SELECT FROM generate_series(1, 6) AS a (n) WHERE EXISTS (
                   SELECT FROM webhook_delivery d
                   WHERE d.subscription_id = s.id AND d.state = 'pending' AND d.attempt = a.n AND d.due <= $1))
         ORDER BY random() LIMIT $4
-        FOR NO KEY UPDATE of s SKIP LOCKED";
+        FOR NO KEY UPDATE OF s SKIP LOCKED";
     let ready: Vec<i64> = sqlx::query_scalar(ready)
         .bind(At(now))
         .bind(room.each)
@@ -101,7 +101,7 @@ pub async fn claim(tx: &mut Tx<'_>, now: Timestamp, room: Room) -> Result<Vec<Cl
         -- claim_webhook_deliveries
         WITH ready AS (
             SELECT s.id, s.url, s.secret, s.previous_secret, s.previous_until, s.failure_count > 0 AS is_failing,
-                   greatest(0, CASE WHEN s.failure_count = 0 THEN $2 ELSE $3 END - (
+                   greatest(0, CASE WHEN s.failure_count = 0 THEN $2::bigint ELSE $3::bigint END - (
                        SELECT count(*) FROM webhook_lease l WHERE l.subscription_id = s.id AND l.until > clock_timestamp())) AS room
             FROM webhook_subscription s WHERE s.id = ANY($1)
         ), picked AS (
@@ -241,7 +241,7 @@ pub async fn write_down(tx: &mut Tx<'_>, made: &[Made], now: Timestamp) -> Resul
     let sql = "
         -- end_webhook_deliveries
         UPDATE webhook_delivery d
-        SET state = n.state, attempt = n.attempt, due = coalesce(n.due, d.due), finished_at = CASE WHEN n.due IS NULL THEN $5 END
+        SET state = n.state, attempt = n.attempt, due = coalesce(n.due, d.due), finished_at = CASE WHEN n.due IS NULL THEN $5::timestamptz END
         FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::timestamptz[]) AS n (id, state, attempt, due) WHERE d.id = n.id";
     sqlx::query(sql).bind(&ids).bind(states).bind(next).bind(due).bind(At(now)).execute(&mut **tx).await?;
     let failures: Vec<Option<&str>> = made.iter().map(|made| made.failure.map(Failure::as_str)).collect();

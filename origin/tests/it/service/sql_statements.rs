@@ -10,13 +10,32 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Files whose remaining placeholders are built by functions, and the tests that run the statements they make.
-const BUILT: [(&str, &str); 6] = [
+const BUILT: [(&str, &str); 12] = [
     ("store/events/places.rs", "events::feed"),
     ("store/ingest/facts.rs", "ingest::batches, with every kind of fact"),
     ("store/push/journal/retention.rs", "push::journal_retention"),
-    ("store/research/samples.rs", "vaults::days_costs"),
+    ("store/push/journal/step.rs", "push::journal_restores"),
+    ("store/research/facts.rs", "research::runs"),
+    ("store/research/predictions.rs", "research::runs"),
+    ("store/research/samples.rs", "research::runs"),
+    ("store/security/signals.rs", "security::signals"),
     ("store/vaults/days/mod.rs", "vaults::days"),
     ("store/vaults/days/signals.rs", "vaults::days"),
+    ("store/vaults/days/sql.rs", "vaults::days"),
+    ("store/vaults/rewards.rs", "vaults::detail"),
+];
+
+/// Texts that begin like a statement and are parts of others, by file and beginning. The statements that contain them are checked, or are in [`BUILT`].
+const FRAGMENTS: [(&str, &str); 9] = [
+    ("store/events/feed.rs", "SELECT e.id, e.event_type"),
+    ("store/events/pages.rs", "SELECT f.occurred_at FROM ("),
+    ("store/push/journal/mod.rs", "SELECT o.id, o.recorded_at"),
+    ("store/research/samples.rs", "SELECT max(greatest(drawdown_bp"),
+    ("store/research/samples.rs", "SELECT max(div((peak - pps)"),
+    ("store/security/mod.rs", "SELECT s.*, (s.loss_usd * 100)"),
+    ("store/vaults/days/signals.rs", "SELECT '-infinity'::date AS day, {PART_COLUMNS} FROM"),
+    ("store/vaults/days/signals.rs", "SELECT '-infinity'::date AS day, used_at"),
+    ("store/vaults/days/signals.rs", "SELECT {first} AS day"),
 ];
 
 /// The first word of a statement, after comments. A fragment begins with another word, or is part of a statement that is checked as a whole.
@@ -53,9 +72,13 @@ fn without_comments(text: &str) -> &str {
     behind.map_or(text, without_comments)
 }
 
-/// The keywords of a statement that are in lower case. Quoted texts are not checked.
+/// The keywords of a statement that are in lower case. Quoted texts, comments and placeholders are not checked.
 fn lower_case_keywords(sql: &str) -> BTreeSet<&str> {
-    let plain = without_comments(sql).split('\'').step_by(2);
+    let code = sql.lines().map(|line| line.split_once("--").map_or(line, |(code, _)| code));
+    let plain = code.flat_map(|line| line.split('\'').step_by(2)).flat_map(|part| {
+        let (first, rest) = part.split_once('{').unwrap_or((part, ""));
+        [first].into_iter().chain(rest.split('{').map(|piece| piece.split_once('}').map_or(piece, |(_, after)| after)))
+    });
     let words = plain.flat_map(|part| part.split(|char: char| !char.is_alphanumeric() && char != '_'));
     words.filter(|word| KEYWORDS.contains(word)).collect()
 }
@@ -81,7 +104,10 @@ impl Literal {
 
     /// The name of the constant or variable that it is assigned to.
     fn name(&self) -> Option<&str> {
-        let (name, _) = self.before.rsplit_once('=')?;
+        let (name, between) = self.before.rsplit_once('=')?;
+        if !between.trim().is_empty() {
+            return None;
+        }
         let name = name.split(": &").next()?.trim_end();
         name.rsplit(|char: char| !char.is_alphanumeric() && char != '_').next().filter(|name| !name.is_empty())
     }
@@ -144,11 +170,20 @@ fn placeholders(text: &str) -> BTreeSet<String> {
 }
 
 /// Statements of one file with their lines, and the placeholders that no literal resolves.
-fn statements(file: &[Literal], elsewhere: &BTreeMap<String, String>) -> (Vec<(usize, String)>, BTreeSet<String>) {
+fn statements(
+    name: &str,
+    file: &[Literal],
+    elsewhere: &BTreeMap<String, String>,
+) -> (Vec<(usize, String)>, BTreeSet<String>) {
+    let is_fragment =
+        |text: &str| FRAGMENTS.iter().any(|(of, start)| *of == name && text.trim_start().starts_with(start));
     let here: BTreeMap<&str, &str> =
         file.iter().filter(|one| !one.is_format()).filter_map(|one| Some((one.name()?, one.text.as_str()))).collect();
     let (mut whole, mut open) = (Vec::new(), BTreeSet::new());
     for literal in file.iter().filter(|one| VERBS.iter().any(|verb| without_comments(&one.text).starts_with(verb))) {
+        if is_fragment(&literal.text) {
+            continue;
+        }
         let mut text = literal.text.clone();
         if literal.is_format() {
             // A fragment may have placeholders of its own.
@@ -205,7 +240,7 @@ async fn every_statement_fits_the_migrated_schema() {
     let mut connection = test.db.pool.acquire().await.unwrap();
     let (mut prepared, mut faults, mut built) = (0, Vec::new(), BTreeMap::new());
     for (name, file) in &files {
-        let (whole, open) = statements(file, &shared);
+        let (whole, open) = statements(name, file, &shared);
         for statement in file.iter().filter(|one| name.starts_with("store/") && is_statement(&one.text)) {
             let lower = lower_case_keywords(&statement.text);
             if !lower.is_empty() {
@@ -223,14 +258,14 @@ async fn every_statement_fits_the_migrated_schema() {
         }
     }
     assert!(faults.is_empty(), "{} of them:\n{}", faults.len(), faults.join("\n"));
-    assert!(prepared > 400, "{prepared}");
+    assert!(prepared > 380, "only {prepared} statements were found");
     let known: BTreeSet<&str> = BUILT.iter().map(|(file, _)| *file).collect();
     assert_eq!(built.keys().copied().collect::<BTreeSet<_>>(), known, "{built:?}");
 }
 
 #[test]
 fn a_keyword_in_lower_case_is_noticed() {
-    let sql = "\n  -- name\n  select a FROM t where b = 'from' AND c.values_at = 1";
+    let sql = "\n  -- from\n  select a, {values} FROM {from} where b = 'from' AND c.values_at = 1 -- order";
     assert!(is_statement(sql));
     assert_eq!(lower_case_keywords(sql), BTreeSet::from(["select", "where"]));
     assert!(!is_statement("the update was refused"));
@@ -242,7 +277,7 @@ fn a_literal_is_read_as_the_compiler_reads_it() {
     let file = literals(source);
     assert_eq!(file.len(), 2);
     assert_eq!((file[0].name(), file[0].text.as_str()), (Some("COLUMNS"), "a, b"));
-    let (whole, open) = statements(&file, &BTreeMap::new());
+    let (whole, open) = statements("", &file, &BTreeMap::new());
     assert_eq!(whole, [(5, "SELECT a, b FROM t WHERE \"x\" = 1".to_owned())]);
     assert!(open.is_empty());
 }

@@ -119,7 +119,7 @@ async fn repeated_prices_and_broken_series_are_not_used_and_are_counted_separate
         assert_eq!((&row["repeated"], &row["broken_series"]), (&json!(repeated.len()), &json!(1)), "{horizon}");
         assert_eq!((&row["vaults"], &row["protocols"], &row["loss_groups"]), (&json!(44), &json!(1), &json!(20)));
         let said = row["weaknesses"].as_array().unwrap();
-        for part in ["of one protocol", "1 vaults are left out", "prices that only repeat"] {
+        for part in ["belong to one protocol", "1 vaults are left out", "only repeated prices"] {
             assert!(said.iter().any(|line| line.as_str().unwrap().contains(part)), "{part}: {said:?}");
         }
     }

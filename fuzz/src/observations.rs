@@ -1,6 +1,6 @@
 //! Observations as sent by sources.
 
-use rds_origin::ingest::{Batch, IngestError};
+use rds_engine::ingest::{Batch, IngestError};
 
 /// Only an oversized body is refused as a whole, and parsing is deterministic.
 pub fn holds(data: &[u8]) {

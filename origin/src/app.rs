@@ -2,7 +2,6 @@
 
 use crate::catalog::LiveCatalog;
 use crate::catalog::histories::Histories;
-use crate::clock::Clock;
 use crate::config::Config;
 use crate::edge_link::outbox::EdgeSeen;
 use crate::graph::Graph;
@@ -12,16 +11,17 @@ use crate::metrics::{Gauges, Metrics};
 use crate::status::heartbeat::Heartbeat;
 use crate::status::traffic::Traffic;
 use crate::status::writes::Writes;
-use crate::store::Db;
-use crate::store::service::health::HealthFacts;
 use crate::stream::Streams;
 use crate::stream::delivery::StreamSources;
 use crate::telemetry::AccessLog;
 use crate::webhooks::{Egress, Webhooks};
 use anyhow::Context;
 use arc_swap::ArcSwapOption;
+use rds_engine::clock::Clock;
 use rds_shared::graph::signature::DecisionKey;
 use rds_shared::wire::Timestamp;
+use rds_store::Db;
+use rds_store::service::health::HealthFacts;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 

@@ -1,8 +1,8 @@
 //! Detects a clock that went back: the newest facts are later than the present.
 
-use crate::store::service::test_clock;
-use crate::store::{Db, StoreError};
 use rds_shared::wire::Timestamp;
+use rds_store::service::test_clock;
+use rds_store::{Db, StoreError};
 
 /// Difference between the clocks of processes that is tolerated, in seconds.
 const MAX_SKEW_SECONDS: i64 = 300;

@@ -3,26 +3,26 @@
 //! facts for the edge, and operators' metrics.
 
 use crate::app::App;
-use crate::baskets;
+use crate::basket_refresh;
 use crate::catalog::refresh;
 use crate::edge_link::{self, EdgeLink, outbox};
 use crate::graph::follow;
 use crate::journal::{retention, sequence, tail};
 use crate::metrics::{RunOutcome, process, standing};
 use crate::panics::{caught, panic_text};
-use crate::research;
-use crate::scoring_run;
 use crate::status::{sampler, writes};
-use crate::store::StoreError;
-use crate::store::graph::snapshots;
-use crate::store::ingest::publication;
-use crate::store::keys::{edge_outbox, spent_assertions};
-use crate::store::push::journal;
-use crate::store::service::tags;
-use crate::store::vaults::days;
 use crate::stream::maintenance;
-use crate::symbol_days;
 use crate::webhooks::{fanout, upkeep};
+use rds_engine::research;
+use rds_engine::scoring_run;
+use rds_engine::symbol_days;
+use rds_store::StoreError;
+use rds_store::graph::snapshots;
+use rds_store::ingest::publication;
+use rds_store::keys::{edge_outbox, spent_assertions};
+use rds_store::push::journal;
+use rds_store::service::tags;
+use rds_store::vaults::days;
 use sqlx::postgres::{PgListener, PgNotification};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -76,7 +76,7 @@ const JOBS: [(&str, Job); 24] = [
     ("writes", |app, _| Box::pin(writes::keep_probing(&app.db, &app.writes))),
     ("research", |app, _| Box::pin(keep_researched(app))),
     ("graph", |app, _| Box::pin(follow::keep_current(app))),
-    ("baskets", |app, _| Box::pin(baskets::timer::keep_current(app))),
+    ("baskets", |app, _| Box::pin(basket_refresh::keep_current(app))),
     ("fan-out", |app, _| Box::pin(fanout::keep_fanned_out(app))),
     ("webhooks", |app, _| Box::pin(upkeep::keep_up(app))),
     ("sequencer", |app, link| {

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail, ensure};
-use rds_origin::store::StoreError;
-use rds_origin::store::push::journal::read;
+use rds_store::StoreError;
+use rds_store::push::journal::read;
 use tokio::task::JoinSet;
 
 use super::ours::{self, CONNECTIONS, Ours};

@@ -5,13 +5,13 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use rds_origin::clock::Clock;
+use rds_engine::clock::Clock;
 use rds_origin::keys::{self, KeyWish, Minted};
-use rds_origin::store::push::operations::{self, OperationRow};
-use rds_origin::store::{At, Db, StoreError};
 use rds_shared::access::{Plan, Principal};
 use rds_shared::push::STREAMS_PER_KEY;
 use rds_shared::push::webhook::EventType;
+use rds_store::push::operations::{self, OperationRow};
+use rds_store::{At, Db, StoreError};
 use tokio::runtime::Runtime;
 use xtask::measure;
 use xtask::up::{Edge, Options};

@@ -5,20 +5,20 @@ use super::changes::ChangeFeeds;
 use super::rollup::Rollup;
 use super::vault::Vault;
 use super::{Catalog, Feeds, Markets, Security, SecurityFacts, Symbols, stats};
-use crate::store::assets::registry::AssetRegistry;
-use crate::store::markets::MarketFacts;
-use crate::store::markets::oracles::FeedRecord;
-use crate::store::push::journal::Past;
-use crate::store::registry::catalog::{Registry, VaultFacts};
 use rds_shared::model::ids::{Address, ChainId};
 use rds_shared::select::vaults::{VaultIndex, VaultRecord};
+use rds_store::assets::registry::AssetRegistry;
+use rds_store::markets::MarketFacts;
+use rds_store::markets::oracles::FeedRecord;
+use rds_store::push::journal::Past;
+use rds_store::registry::catalog::{Registry, VaultFacts};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// The facts read by a refresh.
 #[derive(Debug)]
 pub struct Changes {
-    /// The past of the database that the facts belong to ([`crate::store::push::journal::past`]).
+    /// The past of the database that the facts belong to ([`rds_store::push::journal::past`]).
     pub past: Past,
     /// The data version that was read.
     pub version: i64,

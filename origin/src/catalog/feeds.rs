@@ -1,6 +1,5 @@
 //! Price feeds, encoded once except for the fields that depend on the clock.
 
-use crate::store::markets::oracles::FeedRecord;
 use rds_shared::model::ids::{Address, ChainId};
 use rds_shared::model::oracle::EncodedFeed;
 use rds_shared::route::{RowQuery, routes};
@@ -8,6 +7,7 @@ use rds_shared::select::Selection;
 use rds_shared::select::feeds::FeedIndex;
 use rds_shared::wire::Timestamp;
 use rds_shared::wire::page::PageRequest;
+use rds_store::markets::oracles::FeedRecord;
 use std::collections::HashMap;
 
 #[derive(Debug)]

@@ -4,11 +4,11 @@
 //! gives it a new version.
 
 use super::Vault;
-use crate::store::vaults::detail;
-use crate::store::{Db, StoreError};
 use rds_shared::model::ids::VaultId;
 use rds_shared::model::vault_history::SnapshotPoint;
 use rds_shared::wire::Timestamp;
+use rds_store::vaults::detail;
+use rds_store::{Db, StoreError};
 use sqlx::PgConnection;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

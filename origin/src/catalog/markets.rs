@@ -1,7 +1,6 @@
 //! Lending markets with their reserves: identity from the market's facts, figures from its member vaults.
 
 use super::Vault;
-use crate::store::markets::{MarketFacts, MarketRecord, ReserveRecord};
 use rds_shared::model::EncodedRow;
 use rds_shared::model::ids::{Address, ChainId};
 use rds_shared::model::market::{Market, MarketReserve, MarketShape, TotalsSource};
@@ -12,6 +11,7 @@ use rds_shared::select::Selection;
 use rds_shared::select::markets::MarketIndex;
 use rds_shared::wire::Timestamp;
 use rds_shared::wire::page::PageRequest;
+use rds_store::markets::{MarketFacts, MarketRecord, ReserveRecord};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

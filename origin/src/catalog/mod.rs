@@ -34,7 +34,6 @@ pub use security::{Security, SecurityFacts};
 pub use symbols::Symbols;
 pub use vault::{REWARDED_PROTOCOL, Vault, row_of};
 
-use crate::store::push::journal::Past;
 use arc_swap::ArcSwapOption;
 use changes::ChangeFeeds;
 use rds_shared::model::EncodedRow;
@@ -46,6 +45,7 @@ use rds_shared::select::vault_query::{VaultFilter, VaultSort};
 use rds_shared::select::vaults::VaultIndex;
 use rds_shared::wire::page::PageRequest;
 use rds_shared::wire::{ApiError, ErrorCode, Timestamp};
+use rds_store::push::journal::Past;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};

@@ -4,15 +4,15 @@
 
 use super::{Catalog, Changes, SecurityFacts};
 use crate::app::App;
-use crate::clock::Stopwatch;
-use crate::store::StoreError;
-use crate::store::assets::registry;
-use crate::store::ingest::publication;
-use crate::store::markets::{self, oracles};
-use crate::store::push::journal;
-use crate::store::registry::catalog as table;
-use crate::store::security::{self, losses};
+use rds_engine::clock::Stopwatch;
 use rds_shared::route::TagVersions;
+use rds_store::StoreError;
+use rds_store::assets::registry;
+use rds_store::ingest::publication;
+use rds_store::markets::{self, oracles};
+use rds_store::push::journal;
+use rds_store::registry::catalog as table;
+use rds_store::security::{self, losses};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use tokio::time::timeout;

@@ -1,7 +1,6 @@
 //! Chains, protocols and curators, with the totals of their active vaults.
 
 use super::{PreencodedBody, Vault};
-use crate::store::registry::catalog::{ChainFacts, CuratorFacts, ProtocolFacts, Registry};
 use rds_shared::model::EncodedRow;
 use rds_shared::model::chain::ChainRow;
 use rds_shared::model::curator::{ChainShare, CuratorRow};
@@ -11,6 +10,7 @@ use rds_shared::route::{RowQuery, params, routes};
 use rds_shared::select::{Index, Selection, Sort, SortColumn};
 use rds_shared::wire::Timestamp;
 use rds_shared::wire::page::PageRequest;
+use rds_store::registry::catalog::{ChainFacts, CuratorFacts, ProtocolFacts, Registry};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 

@@ -1,6 +1,5 @@
 //! A vault of the catalog: the row with every derived field, its encoded bytes, and further fields for filters.
 
-use crate::store::registry::catalog::VaultFacts;
 use rds_shared::model::EncodedRow;
 use rds_shared::model::money::{rounded_rate, rounded_usd};
 use rds_shared::model::vault::{RewardedVault, VaultRow};
@@ -10,6 +9,7 @@ use rds_shared::rules::liquidity::liquidity;
 use rds_shared::rules::yields::real_yield_share;
 use rds_shared::select::vaults::{VaultRecord, VaultTraits};
 use rds_shared::wire::{ChangeClock, Timestamp};
+use rds_store::registry::catalog::VaultFacts;
 
 /// The protocol with a separate list of vaults and their rewards.
 pub const REWARDED_PROTOCOL: &str = "royco";

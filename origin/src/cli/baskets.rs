@@ -2,15 +2,15 @@
 
 use super::Output;
 use super::edge::Edge;
-use crate::baskets::support::{self, SupportChange, Verb};
-use crate::baskets::{self, Refreshed, SHOWN_IN};
-use crate::clock::Clock;
 use crate::config;
-use crate::store::Db;
-use crate::store::baskets::{self as table, Overview};
-use crate::store::graph::signers;
 use clap::Subcommand;
+use rds_engine::baskets::support::{self, SupportChange, Verb};
+use rds_engine::baskets::{self, Refreshed, SHOWN_IN};
+use rds_engine::clock::Clock;
 use rds_shared::graph::signature::DecisionKey;
+use rds_store::Db;
+use rds_store::baskets::{self as table, Overview};
+use rds_store::graph::signers;
 use serde_json::{Value, json};
 use std::process::ExitCode;
 

@@ -1,15 +1,15 @@
 //! `keys` and `index-tokens`: creates, revokes and lists credentials.
 
 use super::{IndexTokens, Keys, Output};
-use crate::clock::Clock;
 use crate::config::{self, LinkConfig};
 use crate::edge_link::EdgeLink;
 use crate::edge_link::outbox::{LEASE, Settled, settle};
 use crate::edge_link::tokens;
 use crate::keys::{self, Alignment, KeyRow, KeyWish, Minted, Revocation, TokenRow};
-use crate::store::Db;
 use anyhow::bail;
+use rds_engine::clock::Clock;
 use rds_shared::access::Plan;
+use rds_store::Db;
 use serde_json::json;
 use std::process::ExitCode;
 use std::sync::Arc;

@@ -1,20 +1,20 @@
 //! `doctor`: checks whether everything that `serve` needs is present, one line a check.
 
 use super::Output;
-use crate::clock::Clock;
 use crate::clock_check;
 use crate::config::{self, Config, DatabaseConfig, Fault, LinkConfig, Unknown};
 use crate::metrics::process::most_files;
 use crate::status::{clocks, writes};
-use crate::store::graph::signers;
-use crate::store::push::journal as table;
-use crate::store::push::journal::JournalState;
-use crate::store::service::health;
-use crate::store::service::test_clock;
-use crate::store::{self, Db};
+use rds_engine::clock::Clock;
 use rds_shared::graph::evidence::Signer;
 use rds_shared::graph::signature::DecisionKey;
 use rds_shared::push::address::covers_public_internet;
+use rds_store::graph::signers;
+use rds_store::push::journal as table;
+use rds_store::push::journal::JournalState;
+use rds_store::service::health;
+use rds_store::service::test_clock;
+use rds_store::{self as store, Db};
 use serde::Serialize;
 use std::process::ExitCode;
 use std::time::Duration;

@@ -1,12 +1,12 @@
 //! The edge, for commands that change facts: they return once their change is visible.
 
 use super::Output;
-use crate::clock::Clock;
 use crate::config::{self, LinkConfig};
 use crate::edge_link::EdgeLink;
 use crate::edge_link::tags::{PATIENCE, Shown, until_shown};
-use crate::store::Db;
+use rds_engine::clock::Clock;
 use rds_shared::route::Tag;
+use rds_store::Db;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::fmt::Display;

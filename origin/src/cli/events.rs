@@ -2,13 +2,13 @@
 
 use super::edge::Edge;
 use super::{Events, Output};
-use crate::clock::Clock;
-use crate::facts::event_id;
-use crate::ingest::{self, Batch, IngestError};
-use crate::publication::PublicationResult;
-use crate::publication::commands::{self, SHOWN_IN, Verb};
-use crate::store::Db;
 use anyhow::{Context, bail};
+use rds_engine::clock::Clock;
+use rds_engine::ingest::{self, Batch, IngestError};
+use rds_engine::publication::PublicationResult;
+use rds_engine::publication::commands::{self, SHOWN_IN, Verb};
+use rds_facts::event_id;
+use rds_store::Db;
 use serde_json::json;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};

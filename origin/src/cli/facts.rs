@@ -4,13 +4,14 @@
 
 use super::Output;
 use super::edge::Edge;
-use crate::clock::Clock;
 use crate::config;
-use crate::ingest::{self, IngestError, IngestReport, PassedOver, Why};
-use crate::simulate::{self, Options};
-use crate::store::{self, Db};
-use crate::{importers, research, scoring_run};
 use anyhow::Context;
+use rds_engine::clock::Clock;
+use rds_engine::ingest::{self, IngestError, IngestReport, PassedOver, Why};
+use rds_engine::{research, scoring_run};
+use rds_importers as importers;
+use rds_simulate::{self as simulate, Options};
+use rds_store::{self as store, Db};
 use serde_json::json;
 use std::fs::File;
 use std::io::{self, BufReader};

@@ -2,16 +2,16 @@
 
 use super::Output;
 use super::edge::Edge;
-use crate::clock::Clock;
 use crate::config;
-use crate::fail_safe::{OPENED_IN, SHOWN_IN, Said as Became, say};
-use crate::store::Db;
-use crate::store::scoring::fail_safe as table;
-use crate::store::scoring::fail_safe::{Change, Stored};
 use clap::{Args, Subcommand};
+use rds_engine::clock::Clock;
+use rds_engine::fail_safe::{OPENED_IN, SHOWN_IN, Said as Became, say};
 use rds_shared::model::health::FailSafeMode;
 use rds_shared::route::Tag;
 use rds_shared::scoring::run::Withheld;
+use rds_store::Db;
+use rds_store::scoring::fail_safe as table;
+use rds_store::scoring::fail_safe::{Change, Stored};
 use serde_json::{Value, json};
 use std::process::ExitCode;
 

@@ -1,9 +1,9 @@
 //! `graph build`: snapshots of the exposure graph.
 
 use super::Output;
-use crate::clock::Clock;
 use crate::graph::build;
-use crate::store::Db;
+use rds_engine::clock::Clock;
+use rds_store::Db;
 use serde_json::json;
 
 /// Builds a snapshot of the facts; a running service uses it within about a second.

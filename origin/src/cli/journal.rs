@@ -1,11 +1,11 @@
 //! `journal step`: moves the journal's sequence numbers past a restore.
 
 use super::Output;
-use crate::clock::Clock;
 use crate::journal::draw;
-use crate::store::Db;
-use crate::store::push::journal as table;
-use crate::store::push::journal::Cause;
+use rds_engine::clock::Clock;
+use rds_store::Db;
+use rds_store::push::journal as table;
+use rds_store::push::journal::Cause;
 use serde_json::json;
 
 /// Steps over every sequence number that may have been assigned before the database was set back.

@@ -2,11 +2,11 @@
 
 use super::Output;
 use super::edge::Edge;
-use crate::clock::Clock;
-use crate::research::{self, SHOWN_IN};
-use crate::store::Db;
-use crate::store::research::{self as records, RecordState};
 use clap::Subcommand;
+use rds_engine::clock::Clock;
+use rds_engine::research::{self, SHOWN_IN};
+use rds_store::Db;
+use rds_store::research::{self as records, RecordState};
 use serde_json::json;
 use std::process::ExitCode;
 

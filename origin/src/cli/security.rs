@@ -2,13 +2,13 @@
 
 use super::Output;
 use super::edge::Edge;
-use crate::clock::Clock;
-use crate::security::SHOWN_IN;
-use crate::security::auto_publish::{self, Pass};
-use crate::security::editing::{self, Edited};
-use crate::store::{Db, security};
 use clap::Subcommand;
+use rds_engine::clock::Clock;
+use rds_engine::security::SHOWN_IN;
+use rds_engine::security::auto_publish::{self, Pass};
+use rds_engine::security::editing::{self, Edited};
 use rds_shared::model::security::RegistryState;
+use rds_store::{Db, security};
 use serde_json::json;
 use std::process::ExitCode;
 

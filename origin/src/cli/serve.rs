@@ -1,7 +1,6 @@
 //! `serve`: reads the configuration, serves on three listeners, and stops in order.
 
 use crate::app::App;
-use crate::clock::Clock;
 use crate::clock_check;
 use crate::config::{self, Config, LogLevel};
 use crate::edge_link::EdgeLink;
@@ -9,11 +8,12 @@ use crate::http::listeners::Listeners;
 use crate::http::server::Server;
 use crate::jobs::Jobs;
 use crate::status::heartbeat::Heartbeat;
-use crate::store::service::test_clock;
-use crate::store::{self, Db, StoreError};
 use crate::telemetry::{self, AccessLog};
 use crate::webhooks::deliver::Deliveries;
 use anyhow::bail;
+use rds_engine::clock::Clock;
+use rds_store::service::test_clock;
+use rds_store::{self as store, Db, StoreError};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;

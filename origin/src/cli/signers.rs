@@ -2,16 +2,16 @@
 
 use super::Output;
 use super::edge::Edge;
-use crate::clock::Clock;
 use crate::config;
 use crate::decisions::registry::{self, Changed, Retirement, SHOWN_IN};
-use crate::store::Db;
-use crate::store::graph::signers;
 use anyhow::Context;
 use clap::Subcommand;
+use rds_engine::clock::Clock;
 use rds_shared::graph::evidence::Signer;
 use rds_shared::model::ids::{Address, Namespace};
 use rds_shared::wire::Timestamp;
+use rds_store::Db;
+use rds_store::graph::signers;
 use serde_json::json;
 use std::process::ExitCode;
 

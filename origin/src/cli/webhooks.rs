@@ -1,13 +1,13 @@
 //! `webhooks rotate` and `reseal`: signing secrets.
 
 use super::{Output, Webhooks};
-use crate::clock::Clock;
 use crate::config::{self, MasterKeyConfig};
-use crate::store::Db;
 use crate::webhooks::reseal::{Resealed, reseal};
 use crate::webhooks::seal::Sealer;
 use crate::webhooks::subscriptions;
 use anyhow::{Context, bail};
+use rds_engine::clock::Clock;
+use rds_store::Db;
 use serde_json::json;
 use std::sync::Arc;
 

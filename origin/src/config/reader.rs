@@ -1,12 +1,12 @@
 //! Reads the variables one by one; a fault does not prevent finding later ones.
 
 use super::{Config, ConfigError, DatabaseConfig, Fault, LogLevel, Secret};
-use crate::store;
 use axum::http::Uri;
 use rds_shared::access::{AssertionKey, FirstParty, TrustedProxies};
 use rds_shared::graph::signature::DecisionKey;
 use rds_shared::push::address::Cidr;
 use rds_shared::push::target::Policy;
+use rds_store as store;
 use std::net::SocketAddr;
 use std::time::Duration;
 use tokio_rustls::rustls::pki_types::CertificateDer;

@@ -1,14 +1,14 @@
 //! Signs the result of a check. A check has one decision in force, however many processes evaluate it at once.
 
-use crate::store::graph::decisions as table;
-use crate::store::graph::decisions::{Kept, Signed};
-use crate::store::graph::signers;
-use crate::store::{Db, StoreError};
 use rds_shared::graph::decision::{Envelope, Subject};
 use rds_shared::graph::signature::DecisionKey;
 use rds_shared::model::decision::IssuedDecision;
 use rds_shared::scoring::canonical::Canonicalize;
 use rds_shared::wire::Timestamp;
+use rds_store::graph::decisions as table;
+use rds_store::graph::decisions::{Kept, Signed};
+use rds_store::graph::signers;
+use rds_store::{Db, StoreError};
 
 /// Why a decision was not signed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

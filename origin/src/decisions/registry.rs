@@ -2,14 +2,14 @@
 //!
 //! The edge learns of a change through its tag, as with facts, before the next request.
 
-use crate::clock::Clock;
-use crate::store::graph::signers as table;
-use crate::store::service::tags;
-use crate::store::{Db, StoreError};
+use rds_engine::clock::Clock;
 use rds_shared::graph::evidence::{MAX_SIGNERS, Signer};
 use rds_shared::model::ids::Address;
 use rds_shared::route::Tag;
 use rds_shared::wire::Timestamp;
+use rds_store::graph::signers as table;
+use rds_store::service::tags;
+use rds_store::{Db, StoreError};
 
 /// Tags that a change of the registry touches.
 pub const SHOWN_IN: [Tag; 1] = [Tag::Signers];

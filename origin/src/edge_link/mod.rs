@@ -16,12 +16,12 @@ pub mod outbox;
 pub mod tags;
 pub mod tokens;
 
-use crate::clock::Clock;
 use crate::config::LinkConfig;
-use crate::entropy;
 use crate::outbound::{Client, OutboundError};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
+use rds_engine::clock::Clock;
+use rds_engine::entropy;
 use rds_shared::access::link::{KEY_UPDATE_PATH, KeyUpdate, ORIGIN, TAG_INVALIDATION_PATH, TagInvalidation};
 use rds_shared::access::{Assertion, AssertionKey, SignedRequest};
 use rds_shared::route::TagVersions;

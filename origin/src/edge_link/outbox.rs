@@ -4,12 +4,12 @@
 //! Sending one twice is harmless, because records carry versions.
 
 use super::EdgeLink;
-use crate::clock::Stopwatch;
 use crate::metrics::Metrics;
-use crate::store::keys::edge_outbox as table;
-use crate::store::keys::edge_outbox::Claimed;
-use crate::store::{Db, StoreError};
+use rds_engine::clock::Stopwatch;
 use rds_shared::access::link::{RECORD_FALLBACK_SECONDS, RECORD_LEASE_SECONDS};
+use rds_store::keys::edge_outbox as table;
+use rds_store::keys::edge_outbox::Claimed;
+use rds_store::{Db, StoreError};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;

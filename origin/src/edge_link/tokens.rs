@@ -5,10 +5,10 @@
 
 use super::EdgeLink;
 use super::outbox::{EDGE_SECONDS, LOOK, Settled};
-use crate::clock::Stopwatch;
-use crate::store::keys::edge_outbox;
-use crate::store::{Db, StoreError};
+use rds_engine::clock::Stopwatch;
 use rds_shared::access::link::KeyUpdate;
+use rds_store::keys::edge_outbox;
+use rds_store::{Db, StoreError};
 use std::time::Duration;
 use tokio::time::sleep;
 

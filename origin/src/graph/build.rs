@@ -2,13 +2,13 @@
 
 use super::facts::{self, Registry};
 use super::{frozen, incidents, lending};
-use crate::store::graph::facts as graph_facts;
-use crate::store::graph::facts::GraphRows;
-use crate::store::graph::snapshots::{self, Frozen, Kept};
-use crate::store::{Db, StoreError};
 use rds_shared::graph::snapshot::Manifest;
 use rds_shared::model::content_hash::ContentHash;
 use rds_shared::wire::Timestamp;
+use rds_store::graph::facts as graph_facts;
+use rds_store::graph::facts::GraphRows;
+use rds_store::graph::snapshots::{self, Frozen, Kept};
+use rds_store::{Db, StoreError};
 use std::sync::Arc;
 
 /// The result of a build.

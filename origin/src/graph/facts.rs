@@ -12,10 +12,7 @@
 
 use super::feeds::Feeds;
 use super::mappings::{Mappings, Subject};
-use crate::facts::{ExposurePart, PartBridge};
-use crate::store::graph::facts::{AssetRow, GraphRows, ReserveRow, VaultRow};
-use crate::store::registry::catalog::address;
-use crate::store::{At, StoreError, decode_optional_enum};
+use rds_facts::{ExposurePart, PartBridge};
 use rds_shared::graph::amount::Usd;
 use rds_shared::graph::facts::{AssetRoute, Facts, Holding, Part, Reference, Trust, VaultFacts};
 use rds_shared::model::ids::{ChainId, VaultKey};
@@ -23,6 +20,9 @@ use rds_shared::model::mapping::{MappingType, SubjectType};
 use rds_shared::scoring::Ppm;
 use rds_shared::scoring::vault::ExposuresStatus;
 use rds_shared::wire::Timestamp;
+use rds_store::graph::facts::{AssetRow, GraphRows, ReserveRow, VaultRow};
+use rds_store::registry::catalog::address;
+use rds_store::{At, StoreError, decode_optional_enum};
 use std::collections::{BTreeSet, HashMap};
 
 /// The facts, and the latest observation time of their rows.

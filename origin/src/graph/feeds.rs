@@ -4,9 +4,9 @@
 //! share, or a symbol that two tokens of a market share, is ambiguous: then no feed is used, and the token's feeds are unknown.
 
 use super::mappings::Mappings;
-use crate::store::graph::facts::{FeedRow, GraphRows, ReserveRow};
 use rds_shared::graph::facts::OracleFeed;
 use rds_shared::model::mapping::{MappingType, SubjectType};
+use rds_store::graph::facts::{FeedRow, GraphRows, ReserveRow};
 use std::collections::{BTreeSet, HashMap};
 
 /// Indexes of all feeds.

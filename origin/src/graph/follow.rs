@@ -2,14 +2,14 @@
 
 use super::{Snapshot, answers, build, frozen};
 use crate::app::App;
-use crate::clock::Stopwatch;
-use crate::store::graph::{facts, snapshots};
-use crate::store::{Db, StoreError};
+use rds_engine::clock::Stopwatch;
 use rds_shared::graph::breach::MarketIds;
 use rds_shared::graph::incidents::IncidentMap;
 use rds_shared::graph::lending::LendingMarket;
 use rds_shared::graph::look_through::ExposureGraph;
 use rds_shared::graph::snapshot::Manifest;
+use rds_store::graph::{facts, snapshots};
+use rds_store::{Db, StoreError};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;

@@ -2,7 +2,6 @@
 //!
 //! A body is loaded only if its hash is the one in the manifest, and a manifest only if its hash is its id.
 
-use crate::store::{At, StoreError};
 use rds_shared::graph::amount::Usd;
 use rds_shared::graph::facts::{AssetRoute, Facts, Holding, OracleFeed, Part, Reference, Trust, VaultFacts};
 use rds_shared::graph::snapshot::{Manifest, Publication};
@@ -11,6 +10,7 @@ use rds_shared::model::ids::VaultKey;
 use rds_shared::scoring::Ppm;
 use rds_shared::scoring::canonical::Canonicalize;
 use rds_shared::wire::Timestamp;
+use rds_store::{At, StoreError};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;

@@ -1,10 +1,10 @@
 //! Converts events to the incidents of a snapshot.
 
-use crate::store::At;
-use crate::store::graph::facts::{GraphRows, IncidentRow};
 use rds_shared::graph::incidents::{Incident, WINDOW_DAYS};
 use rds_shared::model::ids::VaultKey;
 use rds_shared::wire::Timestamp;
+use rds_store::At;
+use rds_store::graph::facts::{GraphRows, IncidentRow};
 
 /// Unresolved incidents of the last year, by id, and the latest observation time among them.
 ///

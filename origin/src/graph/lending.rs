@@ -7,14 +7,14 @@
 //! borrows but never the collateral, so the pair's debt stays unpriced.
 
 use super::facts::Registry;
-use crate::store::graph::facts::{EmodeRow, GraphRows, MarketRow, ReserveRow};
-use crate::store::registry::catalog::address;
-use crate::store::{At, StoreError, decode_enum};
 use rds_shared::graph::lending::{Collateral, LendingMarket, LendingVault};
 use rds_shared::model::ids::{ChainId, VaultKey};
 use rds_shared::model::market::MarketShape;
 use rds_shared::scoring::decimal::from_float;
 use rds_shared::wire::Timestamp;
+use rds_store::graph::facts::{EmodeRow, GraphRows, MarketRow, ReserveRow};
+use rds_store::registry::catalog::address;
+use rds_store::{At, StoreError, decode_enum};
 use std::collections::{BTreeSet, HashMap};
 
 /// The largest integer that a double represents exactly, in cents: ninety trillion dollars.

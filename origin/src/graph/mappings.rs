@@ -1,10 +1,10 @@
 //! Mappings of subjects to bridges, sets of signers, vendors and clusters.
 
-use crate::store::graph::facts::MappingRow;
-use crate::store::{StoreError, decode_enum};
 use rds_shared::graph::facts::{Reference, Trust};
 use rds_shared::model::mapping::{MappingType, SubjectType};
 use rds_shared::scoring::Ppm;
+use rds_store::graph::facts::MappingRow;
+use rds_store::{StoreError, decode_enum};
 use std::collections::HashMap;
 
 /// A subject of mappings: its type and id.

@@ -23,13 +23,13 @@ pub mod ring;
 pub mod sequence;
 pub mod tail;
 
-use crate::clock::Clock;
-use crate::entropy;
-use crate::store::{Db, StoreError};
 use meters::JournalMeters;
+use rds_engine::clock::Clock;
+use rds_engine::entropy;
 use rds_shared::push::Cursor;
 use rds_shared::push::cursor::Jump;
 use rds_shared::push::past::Draw;
+use rds_store::{Db, StoreError};
 use ring::Ring;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection, PgConnection};

@@ -1,12 +1,12 @@
 //! Maintains the journal's partitions: creates them some hours ahead and drops them once they have left the window.
 
 use super::{connect, in_time};
-use crate::clock::Clock;
 use crate::journal::Journal;
-use crate::store::Db;
-use crate::store::StoreError;
-use crate::store::push::journal::retention as table;
-use crate::store::push::journal::retention::{HOUR, Round};
+use rds_engine::clock::Clock;
+use rds_store::Db;
+use rds_store::StoreError;
+use rds_store::push::journal::retention as table;
+use rds_store::push::journal::retention::{HOUR, Round};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use tokio::time::sleep;

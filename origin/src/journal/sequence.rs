@@ -4,13 +4,13 @@
 //! If a tick exceeds its time limit, for example after a long outage, the limit is doubled until a tick succeeds.
 
 use super::{connect, in_time};
-use crate::clock::Clock;
 use crate::edge_link::EdgeLink;
 use crate::journal::Journal;
-use crate::store::Db;
-use crate::store::StoreError;
-use crate::store::push::journal as table;
-use crate::store::push::journal::{Cause, Tick};
+use rds_engine::clock::Clock;
+use rds_store::Db;
+use rds_store::StoreError;
+use rds_store::push::journal as table;
+use rds_store::push::journal::{Cause, Tick};
 use sqlx::PgConnection;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;

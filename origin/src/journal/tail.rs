@@ -5,16 +5,16 @@
 
 use super::ring::Slot;
 use super::{connect, in_time, successor};
-use crate::clock::Clock;
-use crate::clock::Stopwatch;
 use crate::journal::Journal;
-use crate::store::Db;
-use crate::store::StoreError;
-use crate::store::push::journal::read as table;
-use crate::store::push::journal::read::{Entry, ReadLimits, Stretch};
 use axum::body::Bytes;
+use rds_engine::clock::Clock;
+use rds_engine::clock::Stopwatch;
 use rds_shared::push::cursor::Jump;
 use rds_shared::push::{Cursor, frames};
+use rds_store::Db;
+use rds_store::StoreError;
+use rds_store::push::journal::read as table;
+use rds_store::push::journal::read::{Entry, ReadLimits, Stretch};
 use sqlx::PgConnection;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;

@@ -1,12 +1,12 @@
 //! Look-up of an API key or index token: by its digest, or by its text if the row has no digest yet.
 
 use super::bcrypt_rows::{Busy, CANDIDATES, LegacyKeyVerifier};
-use crate::store::keys::index_tokens;
-use crate::store::keys::{self as table, Candidates};
-use crate::store::{Db, StoreError};
 use rds_shared::access::KeyDigest;
 use rds_shared::access::credential::CredentialText;
 use rds_shared::access::link::KeyLookupResult;
+use rds_store::keys::index_tokens;
+use rds_store::keys::{self as table, Candidates};
+use rds_store::{Db, StoreError};
 
 /// Why a look-up failed.
 #[derive(Debug, thiserror::Error)]

@@ -18,18 +18,18 @@ pub mod bcrypt_rows;
 pub mod known;
 pub mod usage;
 
-pub use crate::store::keys::index_tokens::TokenRow;
-pub use crate::store::keys::{KeyRow, KeyWish, Revocation};
+pub use rds_store::keys::index_tokens::TokenRow;
+pub use rds_store::keys::{KeyRow, KeyWish, Revocation};
 
-use crate::clock::Clock;
-use crate::entropy;
-use crate::store::keys::{edge_outbox, index_tokens};
-use crate::store::{Db, StoreError, keys as table};
 use crate::webhooks::subscriptions;
+use rds_engine::clock::Clock;
+use rds_engine::entropy;
 use rds_shared::access::credential::{CredentialText, Kind};
 use rds_shared::access::link::KeyUpdate;
 use rds_shared::access::{KeyDigest, Plan};
 use rds_shared::wire::hex;
+use rds_store::keys::{edge_outbox, index_tokens};
+use rds_store::{Db, StoreError, keys as table};
 use serde::Serialize;
 
 /// A new credential. Its text is never shown again.

@@ -1,13 +1,13 @@
 //! Usage counted by the edge: every batch is applied once and completely, however often it is sent.
 
-use crate::store::keys::index_tokens;
-use crate::store::keys::usage as table;
-use crate::store::keys::usage::{Counted, Source};
-use crate::store::{Db, StoreError};
 use rds_shared::access::link::{RESERVATION, UsageBatch, UsageRow};
 use rds_shared::wire::Timestamp;
 use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::time::Day;
+use rds_store::keys::index_tokens;
+use rds_store::keys::usage as table;
+use rds_store::keys::usage::{Counted, Source};
+use rds_store::{Db, StoreError};
 
 /// Maximum length of the name of a source or an endpoint, in bytes.
 const NAME_BYTES: usize = 128;

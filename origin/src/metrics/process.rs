@@ -4,8 +4,8 @@
 //! the kernel does not provide them (outside Linux), they are left out.
 
 use super::{head, metric};
-use crate::clock::Stopwatch;
 use crate::metrics::Metrics;
+use rds_engine::clock::Stopwatch;
 use rds_shared::VERSION;
 use rds_shared::scoring::METHODOLOGY_VERSION;
 use rds_shared::wire::Timestamp;

@@ -4,12 +4,12 @@
 //! from instants.
 
 use super::{head, metric};
-use crate::clock::Stopwatch;
 use crate::metrics::Metrics;
-use crate::store::Db;
-use crate::store::service::standing as table;
-use crate::store::service::standing::ServiceState;
 use arc_swap::ArcSwapOption;
+use rds_engine::clock::Stopwatch;
+use rds_store::Db;
+use rds_store::service::standing as table;
+use rds_store::service::standing::ServiceState;
 use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

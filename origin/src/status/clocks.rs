@@ -1,7 +1,7 @@
 //! Checks this process's clock against the database's clock and the edge's signatures.
 
-use crate::clock::Clock;
 use crate::metrics::Metrics;
+use rds_engine::clock::Clock;
 use rds_shared::access::assertion::MAX_SKEW_SECONDS;
 use rds_shared::wire::Timestamp;
 use std::sync::atomic::Ordering::Relaxed;

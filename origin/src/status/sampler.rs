@@ -6,10 +6,10 @@
 use super::traffic::{Tally, minute_of};
 use crate::app::App;
 use crate::edge_link::EdgeLink;
-use crate::store::StoreError;
-use crate::store::service::status as table;
 use rds_shared::model::status_feed::ComponentStatus;
 use rds_shared::wire::Timestamp;
+use rds_store::StoreError;
+use rds_store::service::status as table;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::sleep;

@@ -2,8 +2,8 @@
 //!
 //! A cell holds minute and count in one number, so that counting takes no lock and loses nothing when a new minute begins.
 
-pub use crate::store::service::status::Tally;
 use rds_shared::wire::Timestamp;
+pub use rds_store::service::status::Tally;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Minutes that are kept: one more than the feed covers.

@@ -3,9 +3,9 @@
 //! Every few seconds the first process to check makes a write; the others read that it did. While writes are refused, every process
 //! tries to write itself.
 
-use crate::entropy;
-use crate::store::service::write_probe as table;
-use crate::store::{Db, StoreError};
+use rds_engine::entropy;
+use rds_store::service::write_probe as table;
+use rds_store::{Db, StoreError};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 use tokio::time::{sleep, timeout};

@@ -4,10 +4,10 @@
 //! released if the database's response was lost.
 
 use super::meters::StreamMeters;
-use crate::entropy;
-use crate::store::push::stream_leases as table;
-use crate::store::push::stream_leases::{LeaseRequest, Verdict};
-use crate::store::{Db, StoreError};
+use rds_engine::entropy;
+use rds_store::push::stream_leases as table;
+use rds_store::push::stream_leases::{LeaseRequest, Verdict};
+use rds_store::{Db, StoreError};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,6 +1,6 @@
 //! The timer of a stream. Every frame postpones its deadline, so postponing must be cheap.
 
-use crate::clock::Stopwatch;
+use rds_engine::clock::Stopwatch;
 use std::pin::Pin;
 use std::time::Duration;
 use tokio::time::{Sleep, sleep};

@@ -1,9 +1,9 @@
 //! A delivery as an HTTP body: it produces the next frame once the last one was taken, and buffers no other. After the response has begun,
 //! the connection takes the frames directly (see [`wire`](crate::http::transport::http1)).
 
-use crate::clock::Stopwatch;
 use axum::body::{Bytes, HttpBody};
 use hyper::body::Frame;
+use rds_engine::clock::Stopwatch;
 use std::convert::Infallible;
 use std::fmt;
 use std::future::poll_fn;

@@ -1,14 +1,14 @@
 //! Background tasks for open streams: release of leases, liveness of this process, detection of revoked keys, and heartbeats that follow a
 //! moved test clock.
 
-use crate::clock::Clock;
 use crate::journal::Journal;
 use crate::journal::in_time;
-use crate::store::Db;
-use crate::store::StoreError;
-use crate::store::push::stream_leases as table;
 use crate::stream::Streams;
+use rds_engine::clock::Clock;
 use rds_shared::wire::Timestamp;
+use rds_store::Db;
+use rds_store::StoreError;
+use rds_store::push::stream_leases as table;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use tokio::time::{sleep, timeout};

@@ -1,14 +1,14 @@
 //! Operations that the ring no longer contains, read from the journal page by page, each after the previous one was sent.
 
-use crate::clock::Clock;
 use crate::journal::ring::Batch;
 use crate::journal::tail::{is_dense, slot};
 use crate::journal::{in_time, successor};
-use crate::store::Db;
-use crate::store::StoreError;
-use crate::store::push::journal::read as table;
-use crate::store::push::journal::read::{Extent, ReadLimits, Stretch};
 use crate::stream::Streams;
+use rds_engine::clock::Clock;
+use rds_store::Db;
+use rds_store::StoreError;
+use rds_store::push::journal::read as table;
+use rds_store::push::journal::read::{Extent, ReadLimits, Stretch};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 

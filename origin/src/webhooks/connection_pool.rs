@@ -3,9 +3,9 @@
 //! Reuse does not weaken the address check: an attempt takes a connection only if its own look-up has just returned the address at
 //! the other end, and the guard has permitted that address.
 
-use crate::clock::Stopwatch;
 use axum::body::Body;
 use hyper::client::conn::http1::SendRequest;
+use rds_engine::clock::Stopwatch;
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};

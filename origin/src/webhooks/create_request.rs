@@ -1,11 +1,11 @@
 //! The request that creates a subscription, parsed from body and headers; all faults are reported at once.
 
-use crate::store::webhooks::ToBasket;
 use axum::http::HeaderValue;
 use rds_shared::push::webhook::EventType;
 use rds_shared::route::bounds::{IDEMPOTENCY_KEY_BYTES, VERSION_ID_CHARS, WEBHOOK_DESCRIPTION_CHARS};
 use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::{ApiError, ErrorCode, headers};
+use rds_store::webhooks::ToBasket;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 

@@ -4,13 +4,13 @@
 //! nothing. Any number of processes may try; a process that does not get the lock gives up at once.
 
 use crate::app::App;
-use crate::store::push::journal::read;
-use crate::store::webhooks::fanout as table;
-use crate::store::webhooks::fanout::{OfVersion, Operation, OutboundEvent, Wanted};
-use crate::store::{Db, StoreError};
 use rds_shared::push::webhook::{Envelope, EventId, EventType};
 use rds_shared::wire::Timestamp;
 use rds_shared::wire::time::Micros;
+use rds_store::push::journal::read;
+use rds_store::webhooks::fanout as table;
+use rds_store::webhooks::fanout::{OfVersion, Operation, OutboundEvent, Wanted};
+use rds_store::{Db, StoreError};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};

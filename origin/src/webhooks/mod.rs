@@ -42,11 +42,11 @@ pub mod subscriptions;
 pub mod upkeep;
 
 use crate::config::Config;
-use crate::store::webhooks::SealedSecrets;
 use egress_filter::{EgressFilter, NameServers, Resolve};
 use rds_shared::push::schedule::TIMEOUT_SECONDS;
 use rds_shared::push::signature::SigningSecrets;
 use rds_shared::wire::Timestamp;
+use rds_store::webhooks::SealedSecrets;
 use seal::{Sealer, Unopenable};
 use send::Sender;
 use std::sync::Arc;

@@ -3,9 +3,9 @@
 //! Each transaction covers a few rows, so that deliveries do not wait long. If the command is stopped, the next run continues.
 
 use super::seal::{Sealer, Unopenable};
-use crate::store::webhooks::secrets as table;
-use crate::store::webhooks::secrets::Sealed;
-use crate::store::{Db, StoreError};
+use rds_store::webhooks::secrets as table;
+use rds_store::webhooks::secrets::Sealed;
+use rds_store::{Db, StoreError};
 use serde::Serialize;
 use std::sync::Arc;
 

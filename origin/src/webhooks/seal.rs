@@ -4,7 +4,7 @@
 //! there are several master keys, the first encrypts and all decrypt, so that the master key can be changed.
 
 use crate::config;
-use crate::entropy;
+use rds_engine::entropy;
 use rds_shared::push::signature::Secret;
 use rds_shared::wire::unhex;
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};

@@ -9,7 +9,6 @@
 
 use super::connection_pool::{ConnectionPool, Line, Place};
 use super::egress_filter::{EgressFilter, NoWay};
-use crate::clock::Stopwatch;
 use crate::outbound;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::header::HOST;
@@ -17,6 +16,7 @@ use axum::http::{HeaderName, HeaderValue, Method, Request, Response, Uri};
 use hyper::body::Incoming;
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
+use rds_engine::clock::Stopwatch;
 use rds_shared::push::schedule::{AttemptOutcome, Failure};
 use rds_shared::push::target::{Host, Target};
 use std::future::poll_fn;

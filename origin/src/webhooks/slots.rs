@@ -3,7 +3,7 @@
 //! Most attempts end within a second. One that takes longer moves from a prompt slot to a slow slot; an attempt at an endpoint whose
 //! latest attempt failed takes a slow slot from the start. While the slow slots fill up, each subscription is limited to one attempt.
 
-use crate::store::webhooks::deliveries::Room;
+use rds_store::webhooks::deliveries::Room;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;

@@ -4,11 +4,7 @@ use super::Webhooks;
 use super::create_request::CreateSubscription;
 use super::egress_filter::NoWay;
 use super::seal::Sealer;
-use crate::entropy;
-use crate::store::baskets::{self, Availability};
-use crate::store::webhooks::{self as table, CreatedAs, NewSubscription, Subscription, ToBasket};
-use crate::store::webhooks::{deliveries, secrets};
-use crate::store::{AsStoreError, Db, StoreError, Tx};
+use rds_engine::entropy;
 use rds_shared::push::breaker::{Breaker, Event, KeyId, Transition};
 use rds_shared::push::signature::Secret;
 use rds_shared::push::target::Refusal;
@@ -16,6 +12,10 @@ use rds_shared::push::webhook::{Envelope, EventId, EventType, TestData};
 use rds_shared::wire::error::Successor;
 use rds_shared::wire::time::Micros;
 use rds_shared::wire::{ApiError, ErrorCode, Timestamp};
+use rds_store::baskets::{self, Availability};
+use rds_store::webhooks::{self as table, CreatedAs, NewSubscription, Subscription, ToBasket};
+use rds_store::webhooks::{deliveries, secrets};
+use rds_store::{AsStoreError, Db, StoreError, Tx};
 use std::sync::Arc;
 
 /// Maximum subscriptions of one organisation.

@@ -1,14 +1,14 @@
 //! Periodic upkeep of webhooks: ends pauses and overlaps, removes old rows and idle connections, reads gauges.
 
 use crate::app::App;
-use crate::store::webhooks as subscriptions;
-use crate::store::webhooks::secrets;
-use crate::store::webhooks::upkeep as table;
-use crate::store::webhooks::upkeep::WebhookBacklog;
-use crate::store::{Db, StoreError};
 use crate::webhooks::subscriptions::NAMED_SECONDS;
 use rds_shared::push::breaker::Event;
 use rds_shared::wire::Timestamp;
+use rds_store::webhooks as subscriptions;
+use rds_store::webhooks::secrets;
+use rds_store::webhooks::upkeep as table;
+use rds_store::webhooks::upkeep::WebhookBacklog;
+use rds_store::{Db, StoreError};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 

@@ -1,9 +1,6 @@
 //! Coverage of real-world assets: `data` of `GET /v1/rwa/coverage`.
 
 use super::Assets;
-use crate::store::StoreError;
-use crate::store::assets::rwa::SourceRow;
-use crate::store::{At, decode_enum};
 use rds_shared::model::asset::Institutional;
 use rds_shared::model::ids::{Address, ChainId};
 use rds_shared::model::rwa::{
@@ -14,6 +11,9 @@ use rds_shared::rules::canonical_aum::{DAY, Exclusion, IdentityStatus};
 use rds_shared::rules::rwa_sources::{CandidateState, Census, SourceRecord, SourceState, SourceType};
 use rds_shared::scoring::number::Decimal;
 use rds_shared::wire::time::{Micros, Timestamp};
+use rds_store::StoreError;
+use rds_store::assets::rwa::SourceRow;
+use rds_store::{At, decode_enum};
 use std::collections::BTreeMap;
 
 /// Maximum number of candidates shown, oldest first.

@@ -7,11 +7,7 @@ mod reviewers;
 mod row;
 
 use crate::catalog::PreencodedBody;
-use crate::rwa::{identity, totals};
-use crate::store::StoreError;
-use crate::store::assets::AssetFacts;
-use crate::store::assets::registry::AssetRegistry;
-use crate::store::assets::rwa::{CandidateRow, ObservationRow, SourceRow};
+use rds_engine::rwa::{identity, totals};
 use rds_shared::model::EncodedAsset;
 use rds_shared::model::asset::{AssetRow, Discovery, Renewal};
 use rds_shared::model::ids::{Address, ChainId};
@@ -22,6 +18,10 @@ use rds_shared::select::Selection;
 use rds_shared::select::assets::{AssetFilter, AssetIndex, AssetRecord, facets};
 use rds_shared::wire::page::PageRequest;
 use rds_shared::wire::time::{Micros, Timestamp};
+use rds_store::StoreError;
+use rds_store::assets::AssetFacts;
+use rds_store::assets::registry::AssetRegistry;
+use rds_store::assets::rwa::{CandidateRow, ObservationRow, SourceRow};
 use reviewers::Reviewer;
 use std::collections::{BTreeMap, HashMap};
 

@@ -1,12 +1,12 @@
 //! Reviewers of the catalog, encoded twice: with an active key and without one.
 
-use crate::facts;
-use crate::store::At;
-use crate::store::assets::attestations::ReviewerFacts;
+use rds_facts as facts;
 use rds_shared::model::EncodedRow;
 use rds_shared::model::attestation::{ALGORITHM, ReviewerKey, ReviewerRow};
 use rds_shared::wire::Timestamp;
 use rds_shared::wire::time::Micros;
+use rds_store::At;
+use rds_store::assets::attestations::ReviewerFacts;
 
 /// An encoded reviewer.
 #[derive(Debug)]

@@ -1,10 +1,8 @@
 //! Converts stored facts to the served row.
 
 use super::corrupt;
-use crate::facts;
-use crate::ingest::references::stored_dimensions;
-use crate::store::assets::AssetFacts;
-use crate::store::{At, StoreError, decode_enum};
+use rds_engine::ingest::references::stored_dimensions;
+use rds_facts as facts;
 use rds_shared::model::asset::{
     AssetLink, AssetRow, BackingProfile, Institutional, Issuer, Provenance, Quality, Renewal,
 };
@@ -19,6 +17,8 @@ use rds_shared::scoring::number::Decimal;
 use rds_shared::scoring::tables;
 use rds_shared::select::assets::is_rwa;
 use rds_shared::wire::time::{Micros, Timestamp};
+use rds_store::assets::AssetFacts;
+use rds_store::{At, StoreError, decode_enum};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::collections::HashMap;

@@ -6,15 +6,12 @@
 pub mod reviewers;
 pub mod rwa;
 
-use crate::attestation::proven;
 use crate::catalog::LiveCatalog;
 use crate::catalog::assets::{Asset, FoundAssets};
 use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::call::{Call, RouteCall};
 use crate::http::exchange::encoded;
-use crate::store::Db;
-use crate::store::assets::{self, attestations};
-use crate::store::{StoreError, decode_enum};
+use rds_engine::attestation::proven;
 use rds_shared::model::EncodedAsset;
 use rds_shared::model::asset::{
     AssetDetail, AssetHistory, AssetRow, Freshness, RESTRICTED_IN_DETAIL, Renewal, VersionPoint,
@@ -26,6 +23,9 @@ use rds_shared::select::assets::AssetFilter;
 use rds_shared::wire::page::PageRequest;
 use rds_shared::wire::time::{Micros, Timestamp};
 use rds_shared::wire::{ApiError, Data, PageMeta};
+use rds_store::Db;
+use rds_store::assets::{self, attestations};
+use rds_store::{StoreError, decode_enum};
 use serde::Serialize;
 use serde_json::value::RawValue;
 

@@ -6,10 +6,7 @@ use crate::http::assets::{DetailRow, detail, rows};
 use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::call::{Call, RouteCall};
 use crate::http::exchange::encoded;
-use crate::rwa::totals::day_of;
-use crate::store::At;
-use crate::store::Db;
-use crate::store::assets::rwa::{self, SnapshotRow};
+use rds_engine::rwa::totals::day_of;
 use rds_shared::model::asset::{AssetRow, Freshness, RESTRICTED_IN_DETAIL, age_hours};
 use rds_shared::model::ids::ChainId;
 use rds_shared::model::rwa::{Cents, Coverage, Day, RwaRow};
@@ -20,6 +17,9 @@ use rds_shared::scoring::number::Decimal;
 use rds_shared::select::assets::AssetFilter;
 use rds_shared::wire::ApiError;
 use rds_shared::wire::time::{Micros, Timestamp};
+use rds_store::At;
+use rds_store::Db;
+use rds_store::assets::rwa::{self, SnapshotRow};
 
 /// `GET /v1/rwa`.
 pub fn list(live: &LiveCatalog, call: RouteCall<'_, routes::RwaList>) -> Result<Answer, Failure> {

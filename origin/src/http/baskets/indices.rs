@@ -7,15 +7,15 @@ use crate::catalog::LiveCatalog;
 use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::call::{Call, RouteCall};
 use crate::http::exchange::encoded;
-use crate::store::Db;
-use crate::store::baskets::indices as table;
-use crate::store::baskets::indices::StoredIndex;
-use crate::store::{StoreError, baskets};
 use rds_shared::model::index::{IndexDetail, IndexLevel, IndexLink, IndexMethod, IndexRow, LatestLevel};
 use rds_shared::route::{params, routes};
 use rds_shared::rules::indices::{Chain, IndexVersion, chain};
 use rds_shared::wire::time::{Day, Micros};
 use rds_shared::wire::{ApiError, Timestamp};
+use rds_store::Db;
+use rds_store::baskets::indices as table;
+use rds_store::baskets::indices::StoredIndex;
+use rds_store::{StoreError, baskets};
 
 /// Every index, by id.
 pub async fn list(live: &LiveCatalog, db: &Db, call: RouteCall<'_, routes::IndexList>) -> Result<Answer, Failure> {

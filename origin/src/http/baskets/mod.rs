@@ -12,8 +12,6 @@ use crate::catalog::LiveCatalog;
 use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::call::{Call, RouteCall};
 use crate::http::exchange::encoded;
-use crate::store::Db;
-use crate::store::baskets::{self as table, Members, StoredVersion};
 use rds_shared::access::paging;
 use rds_shared::model::basket::{BasketChangeRow, BasketDetail, BasketRow, Shown, ShownChanges, SupportStatus};
 use rds_shared::route::{params, routes};
@@ -23,6 +21,8 @@ use rds_shared::wire::error::Successor;
 use rds_shared::wire::etag::EtagBuilder;
 use rds_shared::wire::page::PageRequest;
 use rds_shared::wire::{ApiError, Data, PageMeta, Paged};
+use rds_store::Db;
+use rds_store::baskets::{self as table, Members, StoredVersion};
 
 /// Maximum versions per page for a caller without a key.
 const MAX_ROWS_WITHOUT_KEY: u64 = 100;

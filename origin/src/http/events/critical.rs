@@ -4,10 +4,10 @@ use crate::catalog::LiveCatalog;
 use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::call::RouteCall;
 use crate::http::exchange::encoded;
-use crate::store::Db;
-use crate::store::events;
 use rds_shared::route::{params, routes};
 use rds_shared::wire::Data;
+use rds_store::Db;
+use rds_store::events;
 
 /// Maximum rows for a caller without a key.
 const MAX_ROWS_WITHOUT_KEY: u32 = 50;

@@ -7,15 +7,15 @@ use crate::catalog::LiveCatalog;
 use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::call::{Call, RouteCall};
 use crate::http::exchange::encoded;
-use crate::store::Db;
-use crate::store::events::pages::{FeedFilter, FeedOrder};
-use crate::store::events::{self, detail, feed, pages};
-use crate::store::{At, StoreError};
 use rds_shared::model::event::{Feed, FeedMeta, PublicationState};
 use rds_shared::route::table::MAX_FEED_DAYS;
 use rds_shared::route::{params, routes};
 use rds_shared::wire::page::PageRequest;
 use rds_shared::wire::{ApiError, Data, Timestamp};
+use rds_store::Db;
+use rds_store::events::pages::{FeedFilter, FeedOrder};
+use rds_store::events::{self, detail, feed, pages};
+use rds_store::{At, StoreError};
 
 /// Default periods, in days, for orders other than newest first: the shortest one that fills a page is used.
 const WINDOWS: [i64; 5] = [7, 30, 90, 365, MAX_FEED_DAYS];

@@ -3,7 +3,6 @@
 use crate::http::exchange::response_cache::Page;
 use crate::http::exchange::signing::{HashedBody, Unsigned};
 use crate::metrics::Label;
-use crate::store::StoreError;
 use crate::stream::body::EventBody;
 use axum::body::{Body, Bytes};
 use axum::http::header::{
@@ -18,6 +17,7 @@ use rds_shared::access::gate::rate_limit_headers;
 use rds_shared::model::health::FailSafeMode;
 use rds_shared::route::{ROUTES, TagVersions};
 use rds_shared::wire::{ApiError, ErrorCode, RequestId, headers};
+use rds_store::StoreError;
 use serde::Serialize;
 use std::sync::LazyLock;
 

@@ -3,7 +3,6 @@
 use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::signing::HashedBody;
 use crate::http::exchange::trace::Ingress;
-use crate::store::registry::catalog::ChainFacts;
 use axum::body::Bytes;
 use axum::http::HeaderValue;
 use rds_shared::access::{Principal, paging};
@@ -15,6 +14,7 @@ use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::etag::{self, EtagBuilder};
 use rds_shared::wire::page::PageRequest;
 use rds_shared::wire::{ApiError, ErrorCode, Timestamp, headers};
+use rds_store::registry::catalog::ChainFacts;
 use std::marker::PhantomData;
 use std::ops::Deref;
 

@@ -2,8 +2,6 @@
 //!
 //! Listener → handler → response → metrics and access log. A panic becomes an error response like every other failure.
 
-use crate::clock::Stopwatch;
-use crate::entropy;
 use crate::http::exchange::answer::{Answer, Failure, respond, tell_allowance, tell_fail_safe, tell_ignored};
 use crate::http::exchange::signing::Unsigned;
 use crate::http::exchange::trace::{Ingress, Trace};
@@ -18,6 +16,8 @@ use axum::extract::Request;
 use axum::http::header::CONNECTION;
 use axum::http::{HeaderValue, Method};
 use axum::response::Response;
+use rds_engine::clock::Stopwatch;
+use rds_engine::entropy;
 use rds_shared::wire::{ApiError, ErrorCode, RequestId, TARGET_BYTES};
 use std::future::Future;
 

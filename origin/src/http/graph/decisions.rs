@@ -9,8 +9,6 @@ use crate::http::exchange::call::{Call, RouteCall};
 use crate::http::listeners::assertion::{Refusal, refusal_of};
 use crate::http::listeners::replays;
 use crate::metrics::Metrics;
-use crate::store::Db;
-use crate::store::graph::{decisions, signers};
 use rds_shared::access::Principal;
 use rds_shared::graph::check::check as run;
 use rds_shared::graph::decision::Subject;
@@ -21,6 +19,8 @@ use rds_shared::model::decision::{CheckResult, IssuedDecision, PublishedSigner, 
 use rds_shared::route::routes;
 use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::{ApiError, Data, ErrorCode};
+use rds_store::Db;
+use rds_store::graph::{decisions, signers};
 
 /// `POST /v1/graph/check`.
 pub async fn check(

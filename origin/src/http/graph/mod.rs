@@ -7,14 +7,14 @@ use crate::graph::Graph;
 use crate::graph::Snapshot;
 use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::call::{Call, RouteCall};
-use crate::store::Db;
-use crate::store::graph::snapshots;
 use rds_shared::model::content_hash::ContentHash;
 use rds_shared::model::graph::{ByKey, Incidents, LookedThrough};
 use rds_shared::model::ids::VaultKey;
 use rds_shared::route::{params, routes};
 use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::{ApiError, Data, ErrorCode};
+use rds_store::Db;
+use rds_store::graph::snapshots;
 use std::collections::BTreeSet;
 
 /// Maximum keys of one request. Incident exposure costs as much as a look-through, so both have the same limit.

@@ -10,11 +10,11 @@ use crate::http::listeners::ingest;
 use crate::http::server::Server;
 use crate::http::service::health;
 use crate::metrics::{Caller, Label};
-use crate::store::service::test_clock;
 use axum::extract::Request;
 use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::time::Micros;
 use rds_shared::wire::{ApiError, ErrorCode, Timestamp};
+use rds_store::service::test_clock;
 use serde::{Deserialize, Serialize};
 
 /// Largest body of a clock change, in bytes.

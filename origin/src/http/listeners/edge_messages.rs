@@ -9,8 +9,6 @@ use crate::http::exchange::trace::Trace;
 use crate::keys::known::{self, LookupError};
 use crate::keys::usage::{self, Applied, Batch};
 use crate::metrics::{Caller, Label};
-use crate::store::keys::edge_outbox;
-use crate::store::service::status::{self, Tally};
 use axum::http::Method;
 use axum::http::request::Parts;
 use rds_shared::access::credential::{CredentialText, Kind};
@@ -20,6 +18,8 @@ use rds_shared::access::link::{
 };
 use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::{ApiError, ErrorCode, Timestamp};
+use rds_store::keys::edge_outbox;
+use rds_store::service::status::{self, Tally};
 use serde::de::DeserializeOwned;
 use std::sync::atomic::Ordering::Relaxed;
 

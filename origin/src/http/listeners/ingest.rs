@@ -3,8 +3,8 @@
 use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::body;
 use crate::http::server::Server;
-use crate::ingest::{self, Batch, Fault, IngestError, IngestReport, MAX_BATCH_BYTES};
 use axum::body::Body;
+use rds_engine::ingest::{self, Batch, Fault, IngestError, IngestReport, MAX_BATCH_BYTES};
 use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::{ApiError, ErrorCode};
 use serde::Serialize;

@@ -7,10 +7,10 @@
 
 use crate::keys::bcrypt_rows::LegacyKeyVerifier;
 use crate::keys::known::{self, LookupError};
-use crate::store::Db;
 use rds_shared::access::credential::CredentialText;
 use rds_shared::access::link::KeyLookupResult;
 use rds_shared::access::{KeyRecord, Spray};
+use rds_store::Db;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::Semaphore;
 

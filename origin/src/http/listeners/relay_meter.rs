@@ -3,7 +3,7 @@
 //! The edge's counts are durable and common to all callers; here each process has its own counts and loses them at a restart. The
 //! budgets are the same: [`rds_shared::access::budget`].
 
-use crate::entropy;
+use rds_engine::entropy;
 use rds_shared::access::address_table::AddressTable;
 use rds_shared::access::budget::{
     AddressBudget, Charge, Count, Payer, Verdict, charge, charges_neighbourhood, either, take_key, window_of,

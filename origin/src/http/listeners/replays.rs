@@ -9,10 +9,10 @@
 //! batches have sequence numbers, and a key look-up changes nothing.
 
 use crate::http::exchange::trace::Ingress;
-use crate::store::Db;
-use crate::store::StoreError;
-use crate::store::keys::spent_assertions;
 use rds_shared::route::{Method, Route, RouteId};
+use rds_store::Db;
+use rds_store::StoreError;
+use rds_store::keys::spent_assertions;
 
 /// Whether a request of `route` spends its nonce in the database before it is answered. All methods but GET do, unless listed here.
 pub fn is_spent_everywhere(route: &Route) -> bool {

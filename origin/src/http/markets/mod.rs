@@ -6,12 +6,12 @@ use crate::catalog::LiveCatalog;
 use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::call::{Call, RouteCall};
 use crate::http::exchange::encoded::{self, EmbeddedRow};
-use crate::store::Db;
-use crate::store::markets::{self, hubs};
-use crate::store::registry::mappings;
 use rds_shared::model::market::MarketPage;
 use rds_shared::route::routes;
 use rds_shared::wire::{ApiError, Data};
+use rds_store::Db;
+use rds_store::markets::{self, hubs};
+use rds_store::registry::mappings;
 
 /// Every served market, filtered, sorted and paged.
 pub fn list(live: &LiveCatalog, call: RouteCall<'_, routes::MarketList>) -> Result<Answer, Failure> {

@@ -6,15 +6,15 @@
 use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::call::{Call, RouteCall};
 use crate::http::push::webhooks::{State, caller, number, replay_window};
-use crate::store::Db;
-use crate::store::baskets::{self, Availability};
-use crate::store::webhooks::{self as table, Subscription};
 use crate::webhooks::Webhooks;
 use crate::webhooks::create_request::{self, CreateSubscription};
 use crate::webhooks::subscriptions;
 use rds_shared::model::webhook::{BasketWebhook, WebhookDeleted, WebhookReplayed};
 use rds_shared::route::{Row, routes};
 use rds_shared::wire::{ApiError, Data, Timestamp};
+use rds_store::Db;
+use rds_store::baskets::{self, Availability};
+use rds_store::webhooks::{self as table, Subscription};
 
 /// `POST /v1/baskets/{id}/webhooks`.
 pub async fn create(db: &Db, webhooks: &Webhooks, call: &Call) -> Result<Answer, Failure> {

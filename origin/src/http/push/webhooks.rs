@@ -2,15 +2,12 @@
 //!
 //! A subscription belongs to the calling key's organisation; subscriptions of other organisations are 404.
 
-use crate::clock::Clock;
 use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::call::{Call, RouteCall};
-use crate::store::Db;
-use crate::store::webhooks::lists::{self, Listed};
-use crate::store::webhooks::{self as table, SealedSecrets, Subscription};
 use crate::webhooks::Webhooks;
 use crate::webhooks::create_request::{self, CreateSubscription};
 use crate::webhooks::subscriptions::{self, Caller, Fault};
+use rds_engine::clock::Clock;
 use rds_shared::access::Principal;
 use rds_shared::model::webhook::{
     WebhookDeleted, WebhookDelivery, WebhookReplayed, WebhookRequest, WebhookSubscription,
@@ -22,6 +19,9 @@ use rds_shared::push::webhook::attempt_headers;
 use rds_shared::route::{Row, params, routes};
 use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::{ApiError, Data, ErrorCode, Timestamp};
+use rds_store::Db;
+use rds_store::webhooks::lists::{self, Listed};
+use rds_store::webhooks::{self as table, SealedSecrets, Subscription};
 
 impl From<Fault> for Failure {
     fn from(fault: Fault) -> Self {

@@ -4,13 +4,13 @@ use crate::catalog::LiveCatalog;
 use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::call::RouteCall;
 use crate::http::exchange::encoded::{self, EmbeddedRow};
-use crate::store::Db;
-use crate::store::events::{feed, pages};
 use rds_shared::access::paging;
 use rds_shared::model::curator::{CuratorEvents, CuratorPage};
 use rds_shared::route::{params, routes};
 use rds_shared::select::vault_query::{VaultFilter, VaultSort};
 use rds_shared::wire::{ApiError, Data};
+use rds_store::Db;
+use rds_store::events::{feed, pages};
 
 /// Events in a curator's detail; its events route serves the others.
 const EVENTS_IN_DETAIL: u32 = 5;

@@ -4,12 +4,12 @@ use crate::catalog::LiveCatalog;
 use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::call::RouteCall;
 use crate::http::exchange::encoded::{self, EmbeddedRow};
-use crate::store::Db;
-use crate::store::events;
 use rds_shared::model::protocol::{ProtocolIdentity, ProtocolPage};
 use rds_shared::route::{params, routes};
 use rds_shared::select::vault_query::{VaultFilter, VaultSort};
 use rds_shared::wire::{ApiError, Data};
+use rds_store::Db;
+use rds_store::events;
 
 /// Maximum incidents in a protocol's detail, the newest first.
 const MAX_INCIDENTS: u32 = 100;

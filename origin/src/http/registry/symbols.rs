@@ -4,14 +4,14 @@ use crate::catalog::LiveCatalog;
 use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::call::RouteCall;
 use crate::http::exchange::encoded;
-use crate::store::Db;
-use crate::store::StoreError;
-use crate::store::registry::symbols;
 use rds_shared::model::symbol::{DaySource, SymbolDay, SymbolHistory, SymbolHistoryMeta, days_of};
 use rds_shared::route::{params, routes};
 use rds_shared::rules::symbol_history::{DayTotal, by_day};
 use rds_shared::wire::ApiError;
 use rds_shared::wire::time::Day;
+use rds_store::Db;
+use rds_store::StoreError;
+use rds_store::registry::symbols;
 use std::collections::BTreeMap;
 
 /// Every symbol of an active vault's deposit asset.

@@ -4,14 +4,14 @@ use crate::catalog::LiveCatalog;
 use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::call::{Call, RouteCall};
 use crate::http::exchange::{encoded, namespaces};
-use crate::store::Db;
-use crate::store::research::predictions::{self, PredictionFilter};
-use crate::store::research::{self, RecordFilter};
 use rds_shared::model::ids::VaultId;
 use rds_shared::model::research::{Level, RecordKind, ResearchMeta};
 use rds_shared::route::{params, routes};
 use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::{ApiError, ErrorCode, WithMeta};
+use rds_store::Db;
+use rds_store::research::predictions::{self, PredictionFilter};
+use rds_store::research::{self, RecordFilter};
 use serde::Serialize;
 
 /// `GET /v1/research/validation-reports`.

@@ -4,13 +4,13 @@ use crate::catalog::LiveCatalog;
 use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::call::{Call, RouteCall};
 use crate::http::exchange::{encoded, namespaces};
-use crate::store::Db;
-use crate::store::security::signals::{self, SignalFilter};
 use rds_shared::model::ids::VaultKey;
 use rds_shared::model::signal::SignalMeta;
 use rds_shared::route::{params, routes};
 use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::{ApiError, ErrorCode, WithMeta};
+use rds_store::Db;
+use rds_store::security::signals::{self, SignalFilter};
 
 /// Default period of the list, in seconds: 30 days.
 const LOOKBACK: i64 = 30 * 86_400;

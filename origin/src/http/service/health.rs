@@ -4,9 +4,6 @@ use crate::app::App;
 use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::call::Call;
 use crate::status::{clocks, in_time};
-use crate::store::StoreError;
-use crate::store::scoring::fail_safe;
-use crate::store::service::health::{HealthFacts, clock, facts};
 use rds_shared::VERSION;
 use rds_shared::graph::evidence::Signer;
 use rds_shared::graph::signature::DecisionKey;
@@ -17,6 +14,9 @@ use rds_shared::model::health::{
 };
 use rds_shared::model::ids::ChainId;
 use rds_shared::wire::Timestamp;
+use rds_store::StoreError;
+use rds_store::scoring::fail_safe;
+use rds_store::service::health::{HealthFacts, clock, facts};
 use std::sync::Arc;
 
 /// `Retry-After` of a failed probe, in seconds.

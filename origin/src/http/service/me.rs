@@ -1,16 +1,16 @@
 //! `GET /v1/me`: the identity, limits and usage of the calling key.
 
-use crate::clock::Clock;
 use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::call::Call;
-use crate::store::Db;
-use crate::store::keys::usage as table;
-use crate::store::keys::usage::Described;
+use rds_engine::clock::Clock;
 use rds_shared::access::Principal;
 use rds_shared::access::budget::subclient_limit;
 use rds_shared::model::key::{KeyIdentity, KeyLimits, KeyUsage, Me};
 use rds_shared::wire::time::Day;
 use rds_shared::wire::{ApiError, Data};
+use rds_store::Db;
+use rds_store::keys::usage as table;
+use rds_store::keys::usage::Described;
 
 /// Describes the key of the caller, and no other.
 ///

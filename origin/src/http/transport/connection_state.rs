@@ -1,8 +1,8 @@
 //! The state of a connection: progress of its latest request, whether it streams, and time limits for its client.
 
-use crate::clock::Stopwatch;
 use crate::http::transport::connections::{PeerClass, Place};
 use crate::stream::body::Source;
+use rds_engine::clock::Stopwatch;
 use std::future::pending;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};

@@ -14,9 +14,9 @@
 //! the share alone. If none waits, the new connection is refused. A peer that was never seen, such as a balancer after a restart,
 //! connects as a stranger. The newest connections are closed last, so it has time for its first request, which makes it known.
 
-use crate::clock::Stopwatch;
 use crate::http::transport::connection_state::ConnectionState;
 use crate::http::transport::listener_limits::{Bounds, Meters};
+use rds_engine::clock::Stopwatch;
 use rds_shared::access::ClientNet;
 use rds_shared::push::address::Cidr;
 use std::collections::{BTreeMap, HashMap};

@@ -195,10 +195,10 @@ fn chunk(frame: &[u8], out: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::Stopwatch;
     use crate::http::transport::listener_limits::Bounds;
     use crate::stream::body::EventBody;
     use axum::body::Bytes;
+    use rds_engine::clock::Stopwatch;
     use std::sync::atomic::Ordering::Relaxed;
     use tokio::io::AsyncReadExt;
     use tokio::sync::Notify;

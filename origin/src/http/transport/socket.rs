@@ -135,7 +135,7 @@ impl AsyncWrite for Socket {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::Stopwatch;
+    use rds_engine::clock::Stopwatch;
     use std::task::Waker;
     use tokio::io::AsyncWriteExt;
     use tokio::net::TcpListener;

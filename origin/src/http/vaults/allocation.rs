@@ -7,8 +7,6 @@ use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::call::Call;
 use crate::http::exchange::encoded;
 use crate::http::vaults::detail::{addressed, observed_tvl, of_breakdown};
-use crate::store::Db;
-use crate::store::vaults::allocation::{self, Allocation, Part};
 use rds_shared::model::allocation::{AllocatedMarket, MarketAllocation};
 use rds_shared::model::status::{Breakdown, EvidenceStatus};
 use rds_shared::model::vault::VaultRow;
@@ -16,6 +14,8 @@ use rds_shared::rules::collateral::{Backing, summary};
 use rds_shared::scoring::Ppm;
 use rds_shared::scoring::vault::ExposuresStatus;
 use rds_shared::wire::ApiError;
+use rds_store::Db;
+use rds_store::vaults::allocation::{self, Allocation, Part};
 
 /// The lending markets of one vault.
 pub async fn markets(live: &LiveCatalog, db: &Db, call: &Call) -> Result<Answer, Failure> {

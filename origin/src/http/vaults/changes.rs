@@ -2,20 +2,20 @@
 //!
 //! Answered from the catalog. Its feeds are ordered by data version, so a cursor is valid in every process: see
 //! [`rds_shared::select::changes`]. The data version also shows whether a cursor belongs to the history of this database (see
-//! [`crate::store::push::journal::step`]). A cursor of another history is refused, and its reader starts again from an instant.
+//! [`rds_store::push::journal::step`]). A cursor of another history is refused, and its reader starts again from an instant.
 
 use crate::catalog::LiveCatalog;
 use crate::catalog::Since;
 use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::call::RouteCall;
 use crate::http::exchange::encoded;
-use crate::store::Db;
-use crate::store::push::journal::{self, Past};
 use rds_shared::access::paging;
 use rds_shared::model::vault_changes::ChangesMeta;
 use rds_shared::route::{params, routes};
 use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::{ApiError, ChangeClock, ChangeCursor, CursorError, ErrorCode, Timestamp};
+use rds_store::Db;
+use rds_store::push::journal::{self, Past};
 
 /// `GET /v1/vaults/changes`.
 pub async fn list(live: &LiveCatalog, db: &Db, call: RouteCall<'_, routes::VaultChanges>) -> Result<Answer, Failure> {

@@ -8,8 +8,6 @@ use crate::catalog::{Catalog, Vault, row_of};
 use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::call::{Call, RouteCall};
 use crate::http::exchange::encoded;
-use crate::store::Db;
-use crate::store::vaults::detail::{self, DetailFacts};
 use rds_shared::model::EncodedRow;
 use rds_shared::model::ids::VaultId;
 use rds_shared::model::status::{AuditStatus, Breakdown, RewardSide, TvlStatus};
@@ -20,6 +18,8 @@ use rds_shared::rules::downsampling::downsample;
 use rds_shared::rules::yields::is_high_confidence;
 use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::{ApiError, ErrorCode, Timestamp};
+use rds_store::Db;
+use rds_store::vaults::detail::{self, DetailFacts};
 use serde::Serialize;
 use serde_json::value::RawValue;
 

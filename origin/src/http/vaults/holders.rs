@@ -5,10 +5,10 @@ use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::call::RouteCall;
 use crate::http::exchange::encoded;
 use crate::http::vaults::detail::{addressed, range};
-use crate::store::Db;
-use crate::store::vaults::holders;
 use rds_shared::model::holders::{HolderFacts, HolderSnapshot};
 use rds_shared::route::{params, routes};
+use rds_store::Db;
+use rds_store::vaults::holders;
 
 /// `GET /v1/vault/{network}/{address}/holders`.
 pub async fn latest(live: &LiveCatalog, db: &Db, call: RouteCall<'_, routes::VaultHolders>) -> Result<Answer, Failure> {

@@ -5,8 +5,6 @@ use crate::catalog::LiveCatalog;
 use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::call::Call;
 use crate::http::exchange::encoded;
-use crate::store::Db;
-use crate::store::vaults::positions::{self, PositionRecord};
 use rds_shared::model::ids::Address;
 use rds_shared::model::portfolio::{Portfolio, Position};
 use rds_shared::model::status::TvlStatus;
@@ -14,6 +12,8 @@ use rds_shared::rules::markets::by_supply;
 use rds_shared::rules::portfolio::weighted_score;
 use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::{ApiError, ErrorCode};
+use rds_store::Db;
+use rds_store::vaults::positions::{self, PositionRecord};
 
 /// Maximum positions listed, the most valuable ones; the sums include all.
 const MAX_POSITIONS: usize = 1_000;

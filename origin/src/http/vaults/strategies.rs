@@ -8,12 +8,12 @@ use crate::http::exchange::call::Call;
 use crate::http::exchange::encoded;
 use crate::http::vaults::allocation::in_usd;
 use crate::http::vaults::detail::{addressed, observed_tvl, of_breakdown};
-use crate::store::Db;
-use crate::store::vaults::strategies;
 use rds_shared::model::status::{Breakdown, EvidenceStatus};
 use rds_shared::model::strategy::{StrategyBreakdown, StrategyInfo, StrategyRow};
 use rds_shared::model::vault::VaultRow;
 use rds_shared::scoring::Ppm;
+use rds_store::Db;
+use rds_store::vaults::strategies;
 
 /// `GET /v1/vault/{network}/{address}/strategies`.
 pub async fn breakdown(live: &LiveCatalog, db: &Db, call: &Call) -> Result<Answer, Failure> {

@@ -4,7 +4,6 @@ use crate::support::market::{SYNCED, VAULTS, Vault, line, lines};
 use crate::support::testapp::{Reply, TestApp, signed_as};
 use axum::http::HeaderValue;
 use rds_origin::catalog::refresh;
-use rds_origin::store::baskets::versions;
 use rds_shared::access::Principal;
 use rds_shared::model::basket::BasketVersionRow;
 use rds_shared::rules::baskets::refresh::Trigger;
@@ -12,6 +11,7 @@ use rds_shared::rules::baskets::weights::Constituent;
 use rds_shared::scoring::{MilliPoints, Ppm};
 use rds_shared::wire::Timestamp;
 use rds_shared::wire::time::Micros;
+use rds_store::baskets::versions;
 use serde_json::{Value, json};
 
 const BASKET: &str = "sample";

@@ -5,11 +5,11 @@ use crate::support::db::TestDb;
 use crate::support::market::line;
 use crate::support::testapp::{NOW, TestApp, TestOptions, signed_as};
 use axum::http::StatusCode;
+use rds_engine::clock::Clock;
 use rds_origin::catalog::refresh;
-use rds_origin::clock::Clock;
-use rds_origin::simulate::{self, Options};
 use rds_shared::access::Principal;
 use rds_shared::wire::Timestamp;
+use rds_simulate::{self as simulate, Options};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -182,7 +182,7 @@ async fn sources_go_stale_with_time_and_a_figure_is_carried_forward_only_so_long
     let findings = words(coverage["data"]["findings"].as_array().unwrap(), "code");
     assert!(findings.contains("no_active_source") && findings.contains("source_stale"), "{findings:?}");
 
-    rds_origin::scoring_run::run_all(&test.facts.db, &test.app.clock).await.unwrap();
+    rds_engine::scoring_run::run_all(&test.facts.db, &test.app.clock).await.unwrap();
     refresh::refresh(&test.app).await.unwrap();
     let days = keyed(&test, "/v1/rwa/stats/history?range=30d").await.json();
     let last = days["data"].as_array().unwrap().last().unwrap();

@@ -3,8 +3,8 @@
 use crate::http::tags::{newest, raised};
 use crate::support::market::{VAULTS, Vault};
 use crate::support::testapp::{NOW, TestApp};
+use rds_engine::symbol_days;
 use rds_origin::catalog::refresh;
-use rds_origin::symbol_days;
 use rds_shared::route::Tag;
 use rds_shared::wire::Timestamp;
 use serde_json::{Value, json};

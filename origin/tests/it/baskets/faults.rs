@@ -2,7 +2,7 @@
 
 use crate::baskets::world::{World, definition, rules};
 use crate::support::market::line;
-use rds_origin::baskets;
+use rds_engine::baskets;
 use serde_json::{Value, json};
 
 /// The fields that ingest rejects in one batch.
@@ -106,7 +106,7 @@ async fn a_digest_that_is_none_is_no_row_of_zeros() {
         sqlx::query(sql).execute(&db.pool).await.unwrap();
     }
     let mut tx = db.pool.begin().await.unwrap();
-    let refused = rds_origin::store::baskets::rule_hashes(&mut tx).await.unwrap_err();
+    let refused = rds_store::baskets::rule_hashes(&mut tx).await.unwrap_err();
     assert_eq!(
         refused.to_string(),
         "the column basket_methodology.content_hash contains \"[00]\", which is not a valid value"

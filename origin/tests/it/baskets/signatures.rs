@@ -2,7 +2,7 @@
 
 use crate::baskets::world::{World, rebalanced};
 use crate::graph::decisions_world::{OTHER_SECRET, SECRET, SIGNER, activate, signing_with};
-use rds_origin::baskets;
+use rds_engine::baskets;
 use rds_origin::decisions::registry::{self, Retirement};
 use rds_shared::graph::signature::{DecisionKey, DecisionSignature};
 use rds_shared::model::content_hash::ContentHash;

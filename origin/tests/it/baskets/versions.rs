@@ -5,17 +5,17 @@ use crate::baskets::world::{BASKET, MEMBERS, World, definition, rebalanced, rule
 use crate::http::tags::{newest, raised};
 use crate::support::db::TestDb;
 use crate::support::testapp::NOW;
-use rds_origin::baskets::support::{SupportChange, Verb};
-use rds_origin::baskets::{self, Refreshed};
+use rds_engine::baskets::support::{SupportChange, Verb};
+use rds_engine::baskets::{self, Refreshed};
+use rds_engine::clock::Clock;
+use rds_engine::ingest::{self, Batch};
 use rds_origin::catalog::refresh;
-use rds_origin::clock::Clock;
-use rds_origin::ingest::{self, Batch};
-use rds_origin::simulate::{self, Options};
-use rds_origin::store::baskets as table;
-use rds_origin::store::ingest::publication;
 use rds_shared::route::Tag;
 use rds_shared::rules::baskets::refresh::Trigger;
 use rds_shared::wire::Timestamp;
+use rds_simulate::{self as simulate, Options};
+use rds_store::baskets as table;
+use rds_store::ingest::publication;
 use serde_json::{Value, json};
 
 #[tokio::test]

@@ -2,8 +2,8 @@
 
 use crate::support::market::{address, line, registries};
 use crate::support::testapp::{Reply, TestApp, TestOptions};
-use rds_origin::baskets::support::{self, SupportChange, Verb};
-use rds_origin::baskets::{self, Refreshed};
+use rds_engine::baskets::support::{self, SupportChange, Verb};
+use rds_engine::baskets::{self, Refreshed};
 use rds_origin::catalog::refresh;
 use rds_shared::rules::baskets::refresh::Trigger;
 use rds_shared::wire::Timestamp;

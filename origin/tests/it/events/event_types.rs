@@ -3,7 +3,7 @@
 use crate::events::publication::{event, operations};
 use crate::ingest::market::{clock, faults, ingest, market, text};
 use crate::support::db::TestDb;
-use rds_origin::publication::RATING_CHANGE_SOURCE;
+use rds_engine::publication::RATING_CHANGE_SOURCE;
 use rds_shared::push::webhook::EventType;
 use serde_json::json;
 use std::collections::BTreeSet;

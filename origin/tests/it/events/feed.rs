@@ -3,9 +3,9 @@
 use crate::support::market::{VAULTS, address, line};
 use crate::support::testapp::{NOW, TestApp, holder};
 use axum::http::StatusCode;
-use rds_origin::facts::event_id;
-use rds_origin::publication::PublicationResult;
-use rds_origin::publication::commands::{self, Verb};
+use rds_engine::publication::PublicationResult;
+use rds_engine::publication::commands::{self, Verb};
+use rds_facts::event_id;
 use rds_shared::access::Plan;
 use rds_shared::wire::Timestamp;
 use serde_json::{Value, json};

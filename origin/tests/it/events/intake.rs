@@ -3,9 +3,9 @@
 use crate::events::publication::{event, operations};
 use crate::ingest::market::{VAULT, clock, faults, ingest, market, observed, published, start, text};
 use crate::support::db::TestDb;
-use rds_origin::facts::event_id;
-use rds_origin::publication::PublicationResult;
-use rds_origin::publication::commands::{self, Verb};
+use rds_engine::publication::PublicationResult;
+use rds_engine::publication::commands::{self, Verb};
+use rds_facts::event_id;
 use serde_json::{Value, json};
 
 async fn with_market() -> TestDb {

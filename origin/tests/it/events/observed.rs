@@ -2,7 +2,7 @@
 
 use crate::ingest::market::{VAULT, clock, ingest, market, observed, state};
 use crate::support::db::TestDb;
-use rds_origin::scoring_run;
+use rds_engine::scoring_run;
 use serde_json::{Value, json};
 
 /// Type and title of every event, oldest first.

@@ -2,12 +2,12 @@
 
 use crate::ingest::market::{VAULT, clock, ingest, market, observed, published};
 use crate::support::db::TestDb;
-use rds_origin::facts::event_id;
-use rds_origin::publication::commands::{self, Verb};
-use rds_origin::publication::{self, How, PublicationResult};
-use rds_origin::store::StoreError;
-use rds_origin::store::ingest::publication as versions;
+use rds_engine::publication::commands::{self, Verb};
+use rds_engine::publication::{self, How, PublicationResult};
+use rds_facts::event_id;
 use rds_shared::model::event::PublicationState;
+use rds_store::StoreError;
+use rds_store::ingest::publication as versions;
 use serde_json::{Value, json};
 use sqlx::Row;
 
@@ -291,7 +291,7 @@ async fn an_event_retracted_on_a_withheld_chain_is_retracted_when_the_chain_is_s
 
 #[tokio::test]
 async fn an_event_made_by_the_service_comes_into_the_feed_promoted() {
-    use rds_origin::facts::EventRecord;
+    use rds_facts::EventRecord;
     let test = TestDb::new().await;
     ingest(&test, &clock(0), &market()).await;
     let now = clock(1).now();

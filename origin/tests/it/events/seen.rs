@@ -3,7 +3,7 @@
 use crate::events::feed::{event, retract, titles, with_events};
 use crate::support::market::{VAULTS, address, line};
 use crate::support::testapp::{NOW, TestApp, holder};
-use rds_origin::facts::event_id;
+use rds_facts::event_id;
 use rds_shared::access::Plan;
 use serde_json::{Value, json};
 

@@ -3,7 +3,7 @@
 use crate::events::feed::{event, titles};
 use crate::support::market::{VAULTS, Vault, lines};
 use crate::support::testapp::TestApp;
-use rds_origin::facts::event_id;
+use rds_facts::event_id;
 use serde_json::json;
 use std::collections::BTreeMap;
 

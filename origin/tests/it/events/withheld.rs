@@ -3,8 +3,8 @@
 use crate::events::feed::{event, titles};
 use crate::support::market::{VAULTS, address, line};
 use crate::support::testapp::{NOW, TestApp};
-use rds_origin::store::push::journal::read as journal;
-use rds_origin::store::push::journal::read::ReadLimits;
+use rds_store::push::journal::read as journal;
+use rds_store::push::journal::read::ReadLimits;
 use serde_json::{Value, json};
 
 /// Base, served or withheld from an instant on.
@@ -80,7 +80,7 @@ async fn an_event_about_a_whole_protocol_disappears_once_one_of_its_vaults_is_wi
     let test = TestApp::with_market().await;
     let mut one = test.app.db.pool.acquire().await.unwrap();
     let told = async |one: &mut sqlx::PgConnection| -> Vec<String> {
-        rds_origin::store::push::journal::tick(one, test.app.clock.now()).await.unwrap();
+        rds_store::push::journal::tick(one, test.app.clock.now()).await.unwrap();
         let found = journal::after(one, 0, ReadLimits { rows: 1_000, bytes: 1 << 24 }, None).await.unwrap();
         let rows = found.entries.into_iter().filter_map(|entry| entry.told).map(|told| told.row);
         rows.filter(|row| row.contains("whole-")).collect()

@@ -3,13 +3,13 @@
 use crate::graph::decisions_world::{OTHER_SECRET, OTHER_SIGNER, SECRET, SIGNER, World, activate, signing_with};
 use crate::support::testapp::TestApp;
 use rds_origin::decisions::registry::{self, Changed, Retirement};
-use rds_origin::store::Db;
-use rds_origin::store::graph::decisions::{self, Signed};
-use rds_origin::store::graph::signers;
 use rds_shared::graph::evidence::Signer;
 use rds_shared::model::content_hash::ContentHash;
 use rds_shared::model::decision::IssuedDecision;
 use rds_shared::wire::Timestamp;
+use rds_store::Db;
+use rds_store::graph::decisions::{self, Signed};
+use rds_store::graph::signers;
 use serde_json::{Value, json};
 
 fn id(decision: &Value) -> String {

@@ -156,7 +156,7 @@ async fn a_run_that_confirms_the_scores_moves_only_when_they_were_computed() {
     test.app.clock.advance(60);
     assert_eq!(test.ask(conditional()).await.status, StatusCode::NOT_MODIFIED, "freshness alone changes no tag");
 
-    rds_origin::scoring_run::run_due(&test.app.db, &test.app.clock, 60).await.unwrap().unwrap();
+    rds_engine::scoring_run::run_due(&test.app.db, &test.app.clock, 60).await.unwrap().unwrap();
     rds_origin::catalog::refresh::refresh(&test.app).await.unwrap();
     let after = data(&test.ask(conditional()).await);
     let (before, first) = (data(&before), VAULTS[0].id());

@@ -5,8 +5,8 @@ use crate::support::streaming::{PATIENCE, Serving, eventually, key, service, ser
 use crate::support::testapp::{ADMIN_TOKEN, EDGE_KEY, TestApp, signed};
 use axum::body::{Body, to_bytes};
 use axum::extract::Request;
-use rds_origin::clock::Clock;
-use rds_origin::entropy;
+use rds_engine::clock::Clock;
+use rds_engine::entropy;
 use rds_origin::listener::Listener;
 use rds_shared::access::{Assertion, AssertionKey, BodyDigest, Principal, SignedHead, SignedRequest};
 use rds_shared::wire::headers;

@@ -4,8 +4,8 @@ use crate::support::testapp::{EDGE_KEY, TestApp};
 use axum::body::{Body, Bytes};
 use axum::extract::Request;
 use axum::http::StatusCode;
-use rds_origin::clock::Clock;
-use rds_origin::entropy;
+use rds_engine::clock::Clock;
+use rds_engine::entropy;
 use rds_origin::stream::body::EventBody;
 use rds_shared::access::{
     AnswerError, AnswerHead, Assertion, AssertionKey, BodyDigest, Principal, SIGNED, SignedHead, link,

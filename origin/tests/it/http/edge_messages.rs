@@ -3,9 +3,8 @@
 use crate::keys::operators::options;
 use crate::support::testapp::{EDGE_KEY, TestApp, TestOptions, sign, signed, signed_as, signed_at};
 use axum::http::StatusCode;
-use rds_origin::clock::Clock;
+use rds_engine::clock::Clock;
 use rds_origin::keys::{self, KeyWish, Minted};
-use rds_origin::store::keys::edge_outbox;
 use rds_shared::access::link::{
     EDGE, KEY_LOOKUP_PATH, KeyLookup, KeyLookupResponse, KeyLookupResult, MESSAGE_BYTES, ORIGIN, USAGE, UsageBatch,
     UsageRow,
@@ -13,6 +12,7 @@ use rds_shared::access::link::{
 use rds_shared::access::{KeyDigest, KeyRecord, Plan, Principal};
 use rds_shared::wire::Timestamp;
 use rds_shared::wire::time::Day;
+use rds_store::keys::edge_outbox;
 use serde_json::{Value, json};
 
 const OLD_KEY: &str = "pk_live_0123456789abcdef0123456789abcdef";

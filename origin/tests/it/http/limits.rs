@@ -5,7 +5,7 @@ use crate::support::testapp::{ADMIN_TOKEN, EDGE_KEY, Reply, TestApp, signed, sig
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::StatusCode;
-use rds_origin::clock::Clock;
+use rds_engine::clock::Clock;
 use rds_origin::listener::Listener;
 use rds_shared::access::{Assertion, AssertionKey, SignedRequest};
 use rds_shared::wire::headers;

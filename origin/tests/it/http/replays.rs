@@ -9,8 +9,8 @@ use crate::webhooks::world::{MASTER_KEY, World};
 use axum::body::{Body, to_bytes};
 use axum::extract::Request;
 use axum::http::StatusCode;
-use rds_origin::store::keys::spent_assertions;
 use rds_shared::access::Plan;
+use rds_store::keys::spent_assertions;
 
 const BODY: &str = r#"{"url":"https://127.0.0.1:4443/hook","families":["event.published"]}"#;
 

@@ -4,14 +4,14 @@ use crate::support::db::TestDb;
 use crate::support::market::{self, line};
 use crate::support::testapp::{NOW, Reply, TestApp, TestOptions, signed};
 use axum::http::HeaderValue;
+use rds_engine::clock::Clock;
+use rds_engine::ingest::{self, Batch};
 use rds_origin::catalog::refresh;
-use rds_origin::clock::Clock;
-use rds_origin::ingest::{self, Batch};
-use rds_origin::simulate::{self, Options};
-use rds_origin::store::service::tags;
-use rds_origin::store::{Db, StoreError};
 use rds_shared::route::{Tag, TagVersions};
 use rds_shared::wire::{Timestamp, headers};
+use rds_simulate::{self as simulate, Options};
+use rds_store::service::tags;
+use rds_store::{Db, StoreError};
 use serde_json::json;
 use std::collections::BTreeSet;
 
@@ -150,7 +150,7 @@ async fn a_batch_raises_the_tags_of_what_it_changed_and_a_repeated_batch_raises_
     test.ingest(&renamed()).await;
     let after = newest(&test).await;
     assert_eq!(raised(&before, &after), [Tag::Vaults, Tag::Events], "the feed shows curators by name");
-    rds_origin::scoring_run::run_all(&test.app.db, &test.app.clock).await.unwrap();
+    rds_engine::scoring_run::run_all(&test.app.db, &test.app.clock).await.unwrap();
     assert_eq!(raised(&after, &newest(&test).await), [Tag::Vaults, Tag::Assets]);
 }
 

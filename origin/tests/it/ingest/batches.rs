@@ -4,11 +4,11 @@ use crate::ingest::market::{
     FACTS, PUBLISHED, VAULT, clock, dump, exposure, ingest, market, observed, published, registry, state, text, vault,
 };
 use crate::support::db::TestDb;
-use rds_origin::ingest::{self as code, Batch, IngestError, Why};
-use rds_origin::store::StoreError;
-use rds_origin::store::registry::catalog;
-use rds_origin::store::vaults::detail;
+use rds_engine::ingest::{self as code, Batch, IngestError, Why};
 use rds_shared::rules::tiers::Tier;
+use rds_store::StoreError;
+use rds_store::registry::catalog;
+use rds_store::vaults::detail;
 use serde_json::json;
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use crate::ingest::sets::{DOLLAR, Sets, VAULT, count, import};
 use crate::support::db::TestDb;
-use rds_origin::importers::ImportError;
+use rds_importers::ImportError;
 use serde_json::{Value, json};
 
 #[tokio::test]

@@ -1,8 +1,8 @@
 //! A small market for tests of ingest: one chain, two protocols, three assets, one lending vault with a score.
 
 use crate::support::db::TestDb;
-use rds_origin::clock::Clock;
-use rds_origin::ingest::{self, Fault, IngestError, IngestReport};
+use rds_engine::clock::Clock;
+use rds_engine::ingest::{self, Fault, IngestError, IngestReport};
 use rds_shared::wire::Timestamp;
 use serde_json::{Value, json};
 use sqlx::Row;

@@ -5,11 +5,11 @@ use crate::ingest::market::{
     vault,
 };
 use crate::support::db::TestDb;
-use rds_origin::scoring_run::{self, Run};
-use rds_origin::store::vaults::detail;
+use rds_engine::scoring_run::{self, Run};
 use rds_shared::rules::dwell::ChangeType;
 use rds_shared::rules::tiers::tier_of;
 use rds_shared::scoring::MilliPoints;
+use rds_store::vaults::detail;
 use serde_json::{Value, json};
 
 async fn run(test: &TestDb, hours: i64) -> Run {

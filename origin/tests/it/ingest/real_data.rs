@@ -3,7 +3,7 @@
 use crate::ingest::market::{FACTS, PUBLISHED, dump};
 use crate::ingest::sets::{clock, count, import};
 use crate::support::db::TestDb;
-use rds_origin::security::auto_publish;
+use rds_engine::security::auto_publish;
 use std::path::{Path, PathBuf};
 
 /// The folder of real data: `RDS_DATA`, or the folder beside the repository if it exists. A clone alone has none.

@@ -4,11 +4,11 @@ use crate::http::tags::{newest, raised};
 use crate::support::market;
 use crate::support::streaming::{draw, eventually};
 use crate::support::testapp::TestApp;
+use rds_engine::fail_safe;
 use rds_origin::catalog::refresh;
-use rds_origin::fail_safe;
-use rds_origin::store::push::journal::{self, Cause};
 use rds_shared::model::health::FailSafeMode;
 use rds_shared::route::Tag;
+use rds_store::push::journal::{self, Cause};
 use serde_json::{Value, json};
 use sqlx::{Connection, PgConnection};
 

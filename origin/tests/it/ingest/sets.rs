@@ -1,8 +1,8 @@
 //! A folder of small data sets in the shape of the real ones, and its import.
 
 use crate::support::db::TestDb;
-use rds_origin::clock::Clock;
-use rds_origin::importers::{self, ImportError, ImportReport};
+use rds_engine::clock::Clock;
+use rds_importers::{self as importers, ImportError, ImportReport};
 use rds_shared::wire::Timestamp;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};

@@ -2,10 +2,10 @@
 
 use crate::ingest::market::{FACTS, PUBLISHED, dump};
 use crate::support::db::TestDb;
-use rds_origin::clock::Clock;
-use rds_origin::simulate::{self, Options, SimulationReport};
+use rds_engine::clock::Clock;
 use rds_shared::rules::liquidity::liquidity;
 use rds_shared::wire::Timestamp;
+use rds_simulate::{self as simulate, Options, SimulationReport};
 use std::collections::BTreeSet;
 
 /// The demo market of `up`.

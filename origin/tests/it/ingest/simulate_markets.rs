@@ -1,10 +1,10 @@
 //! The simulated markets, feeds and holders: every state that no data set contains.
 
 use crate::support::testapp::{TestApp, TestOptions};
+use rds_engine::clock::Clock;
 use rds_origin::catalog::refresh;
-use rds_origin::clock::Clock;
-use rds_origin::simulate::{self, Options};
 use rds_shared::wire::Timestamp;
+use rds_simulate::{self as simulate, Options};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 

@@ -2,8 +2,8 @@
 
 use crate::support::testapp::TestApp;
 use rds_origin::keys::{self, KeyRow, KeyWish, Revocation};
-use rds_origin::store::keys as table;
 use rds_shared::access::{KeyDigest, Plan};
+use rds_store::keys as table;
 use serde_json::json;
 use std::collections::BTreeSet;
 

@@ -5,11 +5,11 @@
 use crate::support::db::{TestDb, rows_read};
 use crate::support::streaming::{PATIENCE, Serving, eventually, head, operation, service, service_over_a_wire};
 use crate::support::testapp::{TestApp, TestOptions};
-use rds_origin::clock::Stopwatch;
-use rds_origin::store::Db;
-use rds_origin::store::push::journal::{self, Tick};
-use rds_origin::store::push::operations;
+use rds_engine::clock::Stopwatch;
 use rds_shared::wire::Timestamp;
+use rds_store::Db;
+use rds_store::push::journal::{self, Tick};
+use rds_store::push::operations;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection, PgConnection, PgPool};
 use std::collections::BTreeSet;
@@ -28,7 +28,7 @@ async fn connect(facts: &TestDb) -> PgConnection {
 async fn append(connection: &mut PgConnection, text: &str) {
     let sql = "INSERT INTO push_operation (recorded_at, family, stream_op, event_id, vault_ids, chain_ids, body) \
                VALUES ($1, 'event.published', 'published', $2, '{}', '{1}', '{}')";
-    sqlx::query(sql).bind(rds_origin::store::At(NOW)).bind(text).execute(connection).await.unwrap();
+    sqlx::query(sql).bind(rds_store::At(NOW)).bind(text).execute(connection).await.unwrap();
 }
 
 async fn run(connection: &mut PgConnection, sql: &str) {
@@ -361,7 +361,7 @@ async fn f16_a_clock_that_goes_back_changes_neither_order_nor_window() {
         append(&mut one, name).await;
         journal::tick(&mut turn, NOW.plus_seconds(hours * 3_600)).await.unwrap();
     }
-    let instants: Vec<rds_origin::store::At> =
+    let instants: Vec<rds_store::At> =
         sqlx::query_scalar("SELECT at FROM journal ORDER BY seq").fetch_all(&facts.db.pool).await.unwrap();
     assert!(instants.is_sorted(), "{instants:?}");
     for (hours, floor) in [(-1, 1), (3, 1), (24, 1), (25, 2), (27, 5), (28, 6)] {

@@ -3,9 +3,9 @@
 use crate::support::stream_client::{Ask, Client};
 use crate::support::streaming::{eventually, key, operation, publish_rows, published, service, vault};
 use crate::support::testapp::TestApp;
-use rds_origin::clock::Stopwatch;
-use rds_origin::store::push::journal::read as journal;
-use rds_origin::store::push::journal::read::ReadLimits;
+use rds_engine::clock::Stopwatch;
+use rds_store::push::journal::read as journal;
+use rds_store::push::journal::read::ReadLimits;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
@@ -55,7 +55,7 @@ async fn a_numbered_operation_that_is_missing_is_a_gap_and_later_operations_foll
     let mut live = Ask::with(&key).opened(&serving).await;
     let sql = "WITH state AS (UPDATE journal_state SET head = head + 1 RETURNING head) \
                INSERT INTO journal (seq, operation_id, recorded_at, at) SELECT head, 0, $1, $1 FROM state";
-    let now = rds_origin::store::At(test.app.clock.now());
+    let now = rds_store::At(test.app.clock.now());
     sqlx::query(sql).bind(now).execute(&test.app.db.pool).await.unwrap();
     hole(&mut live, 6, 7).await;
     published(&test, ["8"]).await;
@@ -105,7 +105,7 @@ async fn a_filtered_replay_that_scans_too_many_operations_is_truncated_and_can_b
 async fn of_others(test: &TestApp, count: i32) {
     let sql = "INSERT INTO push_operation (recorded_at, stream_op, event_id, vault_ids, chain_ids, body) \
                SELECT $1, 'published', 'x', '{}', '{1}', '{}' FROM generate_series(1, $2)";
-    let now = rds_origin::store::At(test.app.clock.now());
+    let now = rds_store::At(test.app.clock.now());
     sqlx::query(sql).bind(now).bind(count).execute(&test.app.db.pool).await.unwrap();
     test.app.journal.committed();
 }

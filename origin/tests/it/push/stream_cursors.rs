@@ -6,9 +6,9 @@ use crate::support::db::rows_read_in;
 use crate::support::stream_client::{Ask, Client};
 use crate::support::streaming::{again, eventually, head, key, operation, publish_rows, published, service, vault};
 use rds_origin::keys::Minted;
-use rds_origin::store::push::journal::read as journal;
-use rds_origin::store::push::journal::read::ReadLimits;
-use rds_origin::store::push::journal::retention::HOUR;
+use rds_store::push::journal::read as journal;
+use rds_store::push::journal::read::ReadLimits;
+use rds_store::push::journal::retention::HOUR;
 use sqlx::Connection;
 
 fn numbers(range: std::ops::RangeInclusive<u64>) -> Vec<String> {

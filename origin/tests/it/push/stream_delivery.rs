@@ -6,8 +6,8 @@ use crate::support::stream_client::{Ask, Client, a_thousand};
 use crate::support::streaming::{
     PATIENCE, beside, eventually, key, operation, publish, publish_rows, published, service, vault,
 };
-use rds_origin::store::push::operations::OperationRow;
 use rds_shared::push::gap::GapReason;
+use rds_store::push::operations::OperationRow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
@@ -63,9 +63,7 @@ async fn filtered_operations_advance_the_cursor_and_are_not_shown() {
         tokio::spawn(async move {
             while busy.load(Relaxed) {
                 let mut tx = pool.pool.begin().await.unwrap();
-                rds_origin::store::push::operations::append(&mut tx, now.into(), std::slice::from_ref(&row))
-                    .await
-                    .unwrap();
+                rds_store::push::operations::append(&mut tx, now.into(), std::slice::from_ref(&row)).await.unwrap();
                 tx.commit().await.unwrap();
             }
         })

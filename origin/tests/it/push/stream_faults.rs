@@ -7,8 +7,8 @@ use crate::support::streaming::{
     eventually, key, operation, publish, publish_rows, published, service, service_over_a_wire,
 };
 use crate::support::testapp::{ADMIN_TOKEN, TestApp};
-use rds_origin::store::Db;
 use rds_shared::push::gap::GapReason;
+use rds_store::Db;
 use serde_json::Value;
 use sqlx::Connection;
 use std::time::Duration;
@@ -22,10 +22,10 @@ async fn s16_a_stopping_service_sends_draining_to_its_streams_and_ends_them_one_
         reading.spawn(async move {
             let mut frames = client.all().await;
             frames.retain(|frame| frame.comment.is_none());
-            (frames, rds_origin::clock::Clock::system().wall())
+            (frames, rds_engine::clock::Clock::system().wall())
         });
     }
-    let began = rds_origin::clock::Clock::system().wall();
+    let began = rds_engine::clock::Clock::system().wall();
     tokio::time::timeout(Duration::from_secs(5), serving.stop()).await.expect("the service stops within five seconds");
     let mut ends = Vec::new();
     while let Some(read) = reading.join_next().await {

@@ -3,9 +3,9 @@
 use crate::research::world::{self, days_ago, id, reading, rows};
 use crate::support::market::line;
 use crate::support::testapp::TestApp;
-use rds_origin::ingest::{self, Fault, IngestError, IngestReport};
-use rds_origin::research;
-use rds_origin::store::research as records;
+use rds_engine::ingest::{self, Fault, IngestError, IngestReport};
+use rds_engine::research;
+use rds_store::research as records;
 use serde_json::{Value, json};
 
 const OBSERVED: &str = "2026-11-20T23:00:00Z";

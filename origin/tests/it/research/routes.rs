@@ -4,9 +4,9 @@ use crate::research::world::{self, id, rows};
 use crate::support::market::line;
 use crate::support::testapp::TestApp;
 use axum::http::StatusCode;
-use rds_origin::research;
-use rds_origin::store::research as records;
-use rds_origin::store::research::predictions;
+use rds_engine::research;
+use rds_store::research as records;
+use rds_store::research::predictions;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 

@@ -3,9 +3,9 @@
 use crate::security::world::{listed, report};
 use crate::support::testapp::{Reply, TestApp, holder};
 use axum::http::StatusCode;
+use rds_engine::security::editing;
+use rds_facts::security_event_id;
 use rds_origin::catalog::refresh;
-use rds_origin::facts::security_event_id;
-use rds_origin::security::editing;
 use rds_shared::access::Plan;
 use rds_shared::model::security::RegistryState::Published;
 use serde_json::json;

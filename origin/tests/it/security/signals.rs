@@ -3,7 +3,7 @@
 use crate::support::market::{DOLLAR, VAULTS, line};
 use crate::support::testapp::TestApp;
 use axum::http::StatusCode;
-use rds_origin::facts::event_id;
+use rds_facts::event_id;
 use serde_json::{Value, json};
 
 const SEEN: &str = "2026-11-20T23:55:00Z";

@@ -2,12 +2,12 @@
 
 use crate::support::market::{BASE58, VAULTS, address, line};
 use crate::support::testapp::TestApp;
+use rds_engine::security::auto_publish::{self, Pass};
+use rds_engine::security::editing::{self, Edited};
+use rds_facts::{event_id, security_event_id};
 use rds_origin::catalog::refresh;
-use rds_origin::facts::{event_id, security_event_id};
-use rds_origin::security::auto_publish::{self, Pass};
-use rds_origin::security::editing::{self, Edited};
-use rds_origin::store::Db;
 use rds_shared::model::security::RegistryState::{self, *};
+use rds_store::Db;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 

@@ -6,12 +6,12 @@ use crate::support::db::TestDb;
 use crate::support::testapp::{TestApp, TestOptions, signed};
 use crate::vaults::lists::with_header;
 use axum::http::StatusCode;
-use rds_origin::fail_safe::{self, GUARD, Said};
-use rds_origin::publication::commands::{self, Verb};
-use rds_origin::scoring_run::{self, Run};
-use rds_origin::store::scoring::fail_safe as table;
-use rds_origin::store::scoring::fail_safe::Stored;
+use rds_engine::fail_safe::{self, GUARD, Said};
+use rds_engine::publication::commands::{self, Verb};
+use rds_engine::scoring_run::{self, Run};
 use rds_shared::model::health::FailSafeMode::{self, Degraded, FailClosed, Normal};
+use rds_store::scoring::fail_safe as table;
+use rds_store::scoring::fail_safe::Stored;
 use serde_json::{Value, json};
 
 /// Five vaults are more than a fifth, four are not.

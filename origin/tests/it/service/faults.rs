@@ -232,7 +232,7 @@ async fn shutdown_finishes_what_is_under_way_and_takes_nothing_new() {
 async fn scores_are_run_again_once_they_are_due_and_not_before() {
     let test = TestApp::with_market().await;
     let due = async || {
-        rds_origin::scoring_run::run_due(&test.app.db, &test.app.clock, 1_800).await.unwrap().map(|run| run.vaults)
+        rds_engine::scoring_run::run_due(&test.app.db, &test.app.clock, 1_800).await.unwrap().map(|run| run.vaults)
     };
     test.app.clock.advance(1_799);
     assert_eq!(due().await, None);
@@ -243,7 +243,7 @@ async fn scores_are_run_again_once_they_are_due_and_not_before() {
     assert_eq!(completed, "2026-11-21T00:30:00.000Z");
     let empty = TestApp::new().await;
     assert!(
-        rds_origin::scoring_run::run_due(&empty.app.db, &empty.app.clock, 0).await.unwrap().is_none(),
+        rds_engine::scoring_run::run_due(&empty.app.db, &empty.app.clock, 0).await.unwrap().is_none(),
         "nothing to score"
     );
 }

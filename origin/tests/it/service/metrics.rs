@@ -156,7 +156,7 @@ async fn a_scrape_shows_an_unreachable_database_and_ages_keep_growing() {
     let wire = ChaosProxy::before(&facts.url).await;
     let test = TestApp::over(facts, TestOptions { database: Some(wire.url()), ..TestOptions::default() }).await;
     test.ingest(&lines()).await;
-    rds_origin::scoring_run::run_all(&test.app.db, &test.app.clock).await.unwrap();
+    rds_engine::scoring_run::run_all(&test.app.db, &test.app.clock).await.unwrap();
     look(&test.app.db, &test.app.metrics).await;
     let scrape = async || Page::read(&test.admin("GET", "/metrics", "").await.text());
     let before = scrape().await;

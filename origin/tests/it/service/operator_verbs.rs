@@ -4,9 +4,9 @@ use crate::baskets::world::World;
 use crate::support::market::{line, registries};
 use crate::support::testapp::{EDGE_KEY, TestApp};
 use rds_origin::clock_check;
-use rds_origin::store::At;
-use rds_origin::store::service::test_clock;
 use rds_shared::wire::Timestamp;
+use rds_store::At;
+use rds_store::service::test_clock;
 use serde_json::{Value, json};
 use std::process::{Command, Output};
 

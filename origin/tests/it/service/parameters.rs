@@ -3,15 +3,15 @@
 use crate::support::db::TestDb;
 use crate::support::testapp::{NOW, PEER, TestApp, TestOptions, holder, signed_as};
 use axum::http::StatusCode;
-use rds_origin::clock::Clock;
+use rds_engine::clock::Clock;
 use rds_origin::graph::follow;
 use rds_origin::http::exchange::pipeline;
 use rds_origin::http::exchange::trace::Ingress;
 use rds_origin::listener::Listener;
-use rds_origin::simulate::{self, Options};
 use rds_shared::access::{Plan, Principal};
 use rds_shared::route::{Access, Method, ROUTES, Route, RouteId, reads};
 use rds_shared::wire::Timestamp;
+use rds_simulate::{self as simulate, Options};
 use serde_json::Value;
 use std::collections::BTreeMap;
 

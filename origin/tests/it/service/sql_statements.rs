@@ -11,31 +11,31 @@ use std::path::{Path, PathBuf};
 
 /// Files whose remaining placeholders are built by functions, and the tests that run the statements they make.
 const BUILT: [(&str, &str); 12] = [
-    ("store/events/places.rs", "events::feed"),
-    ("store/ingest/facts.rs", "ingest::batches, with every kind of fact"),
-    ("store/push/journal/retention.rs", "push::journal_retention"),
-    ("store/push/journal/step.rs", "push::journal_restores"),
-    ("store/research/facts.rs", "research::runs"),
-    ("store/research/predictions.rs", "research::runs"),
-    ("store/research/samples.rs", "research::runs"),
-    ("store/security/signals.rs", "security::signals"),
-    ("store/vaults/days/mod.rs", "vaults::days"),
-    ("store/vaults/days/signals.rs", "vaults::days"),
-    ("store/vaults/days/sql.rs", "vaults::days"),
-    ("store/vaults/rewards.rs", "vaults::detail"),
+    ("store/src/events/places.rs", "events::feed"),
+    ("store/src/ingest/facts.rs", "ingest::batches, with every kind of fact"),
+    ("store/src/push/journal/retention.rs", "push::journal_retention"),
+    ("store/src/push/journal/step.rs", "push::journal_restores"),
+    ("store/src/research/facts.rs", "research::runs"),
+    ("store/src/research/predictions.rs", "research::runs"),
+    ("store/src/research/samples.rs", "research::runs"),
+    ("store/src/security/signals.rs", "security::signals"),
+    ("store/src/vaults/days/mod.rs", "vaults::days"),
+    ("store/src/vaults/days/signals.rs", "vaults::days"),
+    ("store/src/vaults/days/sql.rs", "vaults::days"),
+    ("store/src/vaults/rewards.rs", "vaults::detail"),
 ];
 
 /// Texts that begin like a statement and are parts of others, by file and beginning. The statements that contain them are checked, or are in [`BUILT`].
 const FRAGMENTS: [(&str, &str); 9] = [
-    ("store/events/feed.rs", "SELECT e.id, e.event_type"),
-    ("store/events/pages.rs", "SELECT f.occurred_at FROM ("),
-    ("store/push/journal/mod.rs", "SELECT o.id, o.recorded_at"),
-    ("store/research/samples.rs", "SELECT max(greatest(drawdown_bp"),
-    ("store/research/samples.rs", "SELECT max(div((peak - pps)"),
-    ("store/security/mod.rs", "SELECT s.*, (s.loss_usd * 100)"),
-    ("store/vaults/days/signals.rs", "SELECT '-infinity'::date AS day, {PART_COLUMNS} FROM"),
-    ("store/vaults/days/signals.rs", "SELECT '-infinity'::date AS day, used_at"),
-    ("store/vaults/days/signals.rs", "SELECT {first} AS day"),
+    ("store/src/events/feed.rs", "SELECT e.id, e.event_type"),
+    ("store/src/events/pages.rs", "SELECT f.occurred_at FROM ("),
+    ("store/src/push/journal/mod.rs", "SELECT o.id, o.recorded_at"),
+    ("store/src/research/samples.rs", "SELECT max(greatest(drawdown_bp"),
+    ("store/src/research/samples.rs", "SELECT max(div((peak - pps)"),
+    ("store/src/security/mod.rs", "SELECT s.*, (s.loss_usd * 100)"),
+    ("store/src/vaults/days/signals.rs", "SELECT '-infinity'::date AS day, {PART_COLUMNS} FROM"),
+    ("store/src/vaults/days/signals.rs", "SELECT '-infinity'::date AS day, used_at"),
+    ("store/src/vaults/days/signals.rs", "SELECT {first} AS day"),
 ];
 
 /// The first word of a statement, after comments. A fragment begins with another word, or is part of a statement that is checked as a whole.
@@ -218,14 +218,16 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
 
 #[tokio::test]
 async fn every_statement_fits_the_migrated_schema() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut names = Vec::new();
-    sources(&root, &mut names);
+    for folder in ["src", "store/src", "engine/src", "simulate/src", "importers/src"] {
+        sources(&root.join(folder), &mut names);
+    }
     names.sort();
     let files: Vec<(String, Vec<Literal>)> = names
         .iter()
         .map(|name| {
-            let inside = name.strip_prefix(&root).unwrap().to_string_lossy().into_owned();
+            let inside = name.strip_prefix(root).unwrap().to_string_lossy().into_owned();
             (inside, literals(&std::fs::read_to_string(name).unwrap()))
         })
         .collect();
@@ -241,16 +243,16 @@ async fn every_statement_fits_the_migrated_schema() {
     let (mut prepared, mut faults, mut built) = (0, Vec::new(), BTreeMap::new());
     for (name, file) in &files {
         let (whole, open) = statements(name, file, &shared);
-        for statement in file.iter().filter(|one| name.starts_with("store/") && is_statement(&one.text)) {
+        for statement in file.iter().filter(|one| name.starts_with("store/src/") && is_statement(&one.text)) {
             let lower = lower_case_keywords(&statement.text);
             if !lower.is_empty() {
-                faults.push(format!("origin/src/{name}:{}: keywords in lower case: {lower:?}", statement.line));
+                faults.push(format!("origin/{name}:{}: keywords in lower case: {lower:?}", statement.line));
             }
         }
         for (line, sql) in whole {
             match connection.prepare(&sql).await {
                 Ok(_) => prepared += 1,
-                Err(error) => faults.push(format!("origin/src/{name}:{line}: {error}\n    {sql}")),
+                Err(error) => faults.push(format!("origin/{name}:{line}: {error}\n    {sql}")),
             }
         }
         if !open.is_empty() {

@@ -1,6 +1,6 @@
 //! A database for each test: cloned from a migrated template, dropped afterwards.
 
-use rds_origin::store::{self, Db};
+use rds_store::{self as store, Db};
 use sha2::{Digest, Sha256};
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection, PgConnection};

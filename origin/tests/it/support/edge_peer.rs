@@ -5,7 +5,7 @@ use axum::Router;
 use axum::body::to_bytes;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode};
-use rds_origin::clock::Clock;
+use rds_engine::clock::Clock;
 use rds_origin::config::LinkConfig;
 use rds_origin::edge_link::EdgeLink;
 use rds_shared::access::link::{KEY_UPDATE_PATH, KeyUpdate, ORIGIN, TAG_INVALIDATION_PATH, TagInvalidation};

@@ -1,7 +1,7 @@
 //! Transactions of the connection pool, and callers that abandon one.
 
 use crate::support::db::TestDb;
-use rds_origin::store::Db;
+use rds_store::Db;
 use std::future::{Future, poll_fn};
 use std::task::Poll;
 

@@ -3,8 +3,8 @@
 use crate::support::market::{VAULTS, address, line};
 use crate::support::testapp::{Reply, TestApp, TestOptions, holder};
 use axum::http::StatusCode;
+use rds_engine::scoring_run;
 use rds_origin::catalog::refresh;
-use rds_origin::scoring_run;
 use rds_shared::access::Plan;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;

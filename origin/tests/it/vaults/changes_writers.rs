@@ -3,9 +3,9 @@
 use crate::support::market::{SYNCED, VAULTS, line};
 use crate::support::testapp::{TestApp, TestOptions};
 use crate::vaults::changes::{BEGINNING, drain, keys, late_id, late_state, late_vault, page};
+use rds_engine::clock::Clock;
+use rds_engine::ingest;
 use rds_origin::catalog::refresh;
-use rds_origin::clock::Clock;
-use rds_origin::ingest;
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -2,15 +2,15 @@
 
 use crate::ingest::market::{VAULT, clock, dump, evenly, ingest, market, observed, registry, start, state};
 use crate::support::db::TestDb;
-use rds_origin::scoring_run;
-use rds_origin::store::ingest::publication;
-use rds_origin::store::research::samples::{broken_series, windows};
-use rds_origin::store::scoring::{Signals, signals_from_readings, vault_ids};
-use rds_origin::store::vaults::days;
-use rds_origin::store::{At, Db, Tx};
+use rds_engine::scoring_run;
 use rds_shared::research::Horizon;
 use rds_shared::research::windows::instants;
 use rds_shared::wire::Timestamp;
+use rds_store::ingest::publication;
+use rds_store::research::samples::{broken_series, windows};
+use rds_store::scoring::{Signals, signals_from_readings, vault_ids};
+use rds_store::vaults::days;
+use rds_store::{At, Db, Tx};
 use serde_json::json;
 use sqlx::PgPool;
 use std::collections::{BTreeMap, HashMap};

@@ -5,13 +5,13 @@ use crate::research::world;
 use crate::support::db::TestDb;
 use crate::support::testapp::TestApp;
 use crate::vaults::days::{DAY, EVERY, HOUR, Reading, sum, vaults, write};
-use rds_origin::research;
-use rds_origin::scoring_run;
-use rds_origin::store::ingest::publication;
-use rds_origin::store::research::samples::broken_series;
-use rds_origin::store::vaults::days;
-use rds_origin::store::{At, Tx};
+use rds_engine::research;
+use rds_engine::scoring_run;
 use rds_shared::wire::Timestamp;
+use rds_store::ingest::publication;
+use rds_store::research::samples::broken_series;
+use rds_store::vaults::days;
+use rds_store::{At, Tx};
 
 /// Rows of readings and sums that the connection of `tx` has read and that the database has not yet added to its totals. It adds them
 /// only between transactions, so the difference of two calls within one is the number of rows read in between.

@@ -149,7 +149,7 @@ async fn score_history_is_oldest_first_between_two_inclusive_instants() {
     let lost = json!({ "vault_id": VAULTS[0].id(), "status": "unavailable" });
     test.ingest(&line("exposure", "2026-11-21T01:00:00Z", lost)).await;
     test.app.clock.advance(25 * 3_600);
-    rds_origin::scoring_run::run_all(&test.app.db, &test.app.clock).await.unwrap();
+    rds_engine::scoring_run::run_all(&test.app.db, &test.app.clock).await.unwrap();
     let history = format!("{}/score-history", path(0));
     let all = test.json(&history).await["data"].as_array().unwrap().clone();
     assert!(all.len() >= 2, "{all:?}");

@@ -7,12 +7,12 @@ use crate::support::db::TestDb;
 use crate::support::market::{VAULTS, address, line};
 use crate::support::testapp::{NOW, TestApp, holder};
 use axum::http::StatusCode;
-use rds_origin::clock::Clock;
-use rds_origin::research;
-use rds_origin::simulate::{self, Options};
+use rds_engine::clock::Clock;
+use rds_engine::research;
 use rds_shared::access::{Plan, Principal};
 use rds_shared::route::{Method, ROUTES, Route};
 use rds_shared::wire::{Timestamp, percent};
+use rds_simulate::{self as simulate, Options};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 

@@ -5,12 +5,12 @@ use crate::support::receiver::{Manner, Receiver};
 use crate::webhooks::world::{MASTER_KEY, World};
 use axum::http::StatusCode;
 use rds_origin::keys;
-use rds_origin::store::webhooks::secrets;
 use rds_origin::webhooks::reseal::{Resealed, reseal};
 use rds_origin::webhooks::seal::Sealer;
 use rds_origin::webhooks::{deliver, subscriptions, upkeep};
 use rds_shared::access::Principal;
 use rds_shared::push::signature::Secret;
+use rds_store::webhooks::secrets;
 use serde_json::{Value, json};
 use std::sync::Arc;
 

@@ -2,12 +2,12 @@
 
 use crate::support::receiver::{Manner, Receiver};
 use crate::webhooks::world::World;
-use rds_origin::store::StoreError;
-use rds_origin::store::webhooks::fanout as webhook_fanout;
 use rds_origin::webhooks::fanout;
 use rds_shared::push::signature::SigningSecrets;
 use rds_shared::push::webhook::EventId;
 use rds_shared::wire::Timestamp;
+use rds_store::StoreError;
+use rds_store::webhooks::fanout as webhook_fanout;
 use serde_json::json;
 
 /// Sets whether the chain is served.

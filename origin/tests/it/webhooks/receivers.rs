@@ -3,7 +3,7 @@
 use crate::support::receiver::{Certificate, Manner, Receiver};
 use crate::support::streaming::eventually;
 use crate::webhooks::world::{IMPATIENT, World};
-use rds_origin::clock::Stopwatch;
+use rds_engine::clock::Stopwatch;
 use rds_origin::webhooks::deliver::Deliveries;
 use rds_origin::webhooks::egress_filter::LookupError;
 use serde_json::{Value, json};

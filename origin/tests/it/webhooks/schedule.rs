@@ -2,7 +2,7 @@
 
 use crate::support::receiver::{Manner, Receiver};
 use crate::webhooks::world::{IMPATIENT, World};
-use rds_origin::store::webhooks::deliveries as table;
+use rds_store::webhooks::deliveries as table;
 use serde_json::json;
 
 /// Claims the due deliveries, as a process does that then dies.

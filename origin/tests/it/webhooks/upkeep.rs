@@ -2,9 +2,9 @@
 
 use crate::support::receiver::{Manner, Receiver};
 use crate::webhooks::world::World;
-use rds_origin::store::webhooks::lists::{self, Recent};
-use rds_origin::store::webhooks::upkeep as webhook_upkeep;
 use rds_origin::webhooks::upkeep;
+use rds_store::webhooks::lists::{self, Recent};
+use rds_store::webhooks::upkeep as webhook_upkeep;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 

@@ -1,0 +1,91 @@
+//! Checks against rows that the batch itself may have written: signatures verify, and published figures do not change.
+
+use super::Fault;
+use super::batch::Batch;
+use crate::attestation::{message, verifies};
+use rds_facts::{Attestation, ReviewerKey};
+use rds_store::assets::attestations::{self, Subject};
+use rds_store::assets::rwa;
+use rds_store::{At, StoreError, Tx};
+use std::collections::{HashMap, HashSet};
+
+/// The faults of the batch's attestations. Reviews and reviewers must have been written.
+pub async fn faults(tx: &mut Tx<'_>, batch: &Batch) -> Result<Vec<Fault>, StoreError> {
+    if batch.attestations.is_empty() {
+        return Ok(Vec::new());
+    }
+    let asset_ids: Vec<&str> = batch.attestations.iter().map(|(_, one)| one.asset_id.as_str()).collect();
+    let recorded_at: Vec<At> = batch.attestations.iter().map(|(_, one)| one.reviewed_at).collect();
+    let subjects = attestations::subjects(&mut **tx, &asset_ids, &recorded_at).await?;
+    let reviewers: HashMap<String, Vec<ReviewerKey>> =
+        attestations::reviewers(&mut **tx).await?.into_iter().map(|it| (it.id, it.keys.0)).collect();
+    let mut faults = Vec::new();
+    for (line, signed) in &batch.attestations {
+        let subject = subjects.get(&(signed.asset_id.clone(), signed.reviewed_at));
+        if let Some((field, reason)) =
+            complaint(signed, subject, reviewers.get(&signed.reviewer_id).map(Vec::as_slice))?
+        {
+            faults.push(Fault { line: *line, field: Some(field.to_owned()), reason });
+        }
+    }
+    Ok(faults)
+}
+
+/// The first fault of an attestation.
+fn complaint(
+    signed: &Attestation,
+    subject: Option<&Subject>,
+    keys: Option<&[ReviewerKey]>,
+) -> Result<Option<(&'static str, String)>, StoreError> {
+    let Some(subject) = subject else {
+        return Ok(Some(("reviewed_at", format!("must be the instant of a review of {:?}", signed.asset_id))));
+    };
+    let Some(keys) = keys else {
+        return Ok(Some(("reviewer_id", format!("{:?} is not a known reviewer", signed.reviewer_id))));
+    };
+    let Some(key) = keys.iter().find(|key| key.key_id == signed.key_id) else {
+        return Ok(Some(("key_id", format!("{:?} is not a key of {:?}", signed.key_id, signed.reviewer_id))));
+    };
+    if !key.counts_at(signed.signed_at) {
+        return Ok(Some(("signed_at", format!("must be within the validity of the key {:?}", key.key_id))));
+    }
+    let message = message(subject, signed.product_id.as_deref(), &signed.reviewer_id, signed.signed_at)?;
+    Ok((!verifies(&key.public_key, &message, &signed.signature))
+        .then(|| ("signature", format!("must be the signature of {:?} over {message}", key.key_id))))
+}
+
+/// Figures that differ from those stored, or from another line's, for the same publication.
+pub async fn contradictions(tx: &mut Tx<'_>, batch: &Batch) -> Result<Vec<Fault>, StoreError> {
+    if batch.rwa_observations.is_empty() {
+        return Ok(Vec::new());
+    }
+    let fault = |line: u64, reason: &str| Fault {
+        line,
+        field: Some("publication_id".to_owned()),
+        reason: format!("{reason}; publish a correction under another publication_id"),
+    };
+    let (mut first, mut faults) = (HashMap::new(), Vec::new());
+    for (line, one) in &batch.rwa_observations {
+        let key = (one.source_id.clone(), one.publication_id.clone(), one.asset_id.clone());
+        let figures = [
+            one.fund_aum_usd,
+            one.global_issued_value_usd,
+            one.deployment_circulating_value_usd,
+            one.apy_7d_pct,
+            one.apy_30d_pct,
+            one.duration_days,
+        ];
+        let stated = (one.published_at, one.effective_at, figures);
+        if *first.entry(key).or_insert(stated) != stated {
+            faults.push(fault(*line, "has other figures on another line"));
+        }
+    }
+    let statements = serde_json::json!(batch.rwa_observations.iter().map(|(_, one)| one).collect::<Vec<_>>());
+    let on_record: HashSet<_> = rwa::contradicted(tx, &statements).await?.into_iter().collect();
+    for (line, one) in &batch.rwa_observations {
+        if on_record.contains(&(one.source_id.clone(), one.publication_id.clone(), one.asset_id.clone())) {
+            faults.push(fault(*line, "is stored with other figures"));
+        }
+    }
+    Ok(faults)
+}

@@ -1,0 +1,21 @@
+//! What changes facts: ingest, scoring, publication, baskets and research, without any transport.
+//!
+//! # Invariants
+//!
+//! - One ingest batch is one transaction.
+//! - `tier == tier_of(total_score)` in every published row.
+//! - Time and randomness come in as arguments; only `clock` and `entropy` ask the operating system.
+
+pub mod attestation;
+pub mod baskets;
+pub mod clock;
+pub mod entropy;
+pub mod fail_safe;
+pub mod ingest;
+pub mod observed_changes;
+pub mod publication;
+pub mod research;
+pub mod rwa;
+pub mod scoring_run;
+pub mod security;
+pub mod symbol_days;

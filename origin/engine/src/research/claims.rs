@@ -1,0 +1,80 @@
+//! Claims of the service about itself, checked against its rows. A claim with one exception is not shown.
+
+use super::backtests::Tried;
+use super::records::Kept;
+use rds_shared::model::research::{Claim, Level, Signal};
+use rds_shared::research::gates::{self, Unmet};
+use rds_shared::research::outcome::OutcomeKind;
+use rds_shared::research::{Horizon, Verdict};
+use rds_shared::rules::tiers::{CORE_FLOOR, PRIME_FLOOR, SCORE_STEP};
+use rds_shared::scoring::METHODOLOGY_VERSION;
+use rds_store::research::facts::{self, Checked};
+use rds_store::{StoreError, Tx};
+
+/// Checks every claim.
+pub async fn run(tx: &mut Tx<'_>, tried: &[Tried], kept: &mut Kept) -> Result<(), StoreError> {
+    let tiers = facts::tiers_off(tx, CORE_FLOOR.get(), PRIME_FLOOR.get()).await?;
+    let caps = facts::scores_above_caps(tx, SCORE_STEP).await?;
+    let inputs = facts::inputs_without_source(tx).await?;
+    let of_rows = [
+        (
+            "tier-follows-score",
+            "vaults",
+            "The tier of every published score is the tier of that very score.",
+            "Every published score of a served chain is compared with the floors of the tiers.",
+            "That the score itself is right is another question.",
+            tiers,
+        ),
+        (
+            "no-strength-lifts-a-cap",
+            "vault-detail",
+            "No vault's raw score is above its weighted sum, or above any cap that is listed for it. A published score is above the raw one by less than 0.05, or while a lower tier waits for its dwell.",
+            "The latest raw score of every scored vault is compared with the weighted sum and the caps in its provenance, and with the published score where no tier dwells.",
+            "Whether a cap that ought to be listed is missing is not seen by this.",
+            caps,
+        ),
+        (
+            "required-inputs-have-a-source",
+            "vault-detail",
+            "Every score names the source and the date of each input that it cannot do without.",
+            "Version age, audits and strategy in the provenance of every scored vault.",
+            "A source that is named may be wrong.",
+            inputs,
+        ),
+    ];
+    for (key, surface, statement, method, weakness, Checked { checked, violations }) in of_rows {
+        let (checked, violations) = (checked.unsigned_abs(), violations.unsigned_abs());
+        let claim = Claim {
+            level: Level::Public,
+            surface: surface.into(),
+            statement: statement.into(),
+            model_version: METHODOLOGY_VERSION.into(),
+            checked,
+            violations,
+            method: method.into(),
+            weaknesses: vec![weakness.to_owned()],
+        };
+        kept.claim(tx, key, &claim, gates::claim(checked, violations)).await?;
+    }
+    foreseen(tx, tried, kept).await
+}
+
+/// The claim that published scores precede losses. It covers only what a public backtest of the published score supports.
+async fn foreseen(tx: &mut Tx<'_>, tried: &[Tried], kept: &mut Kept) -> Result<(), StoreError> {
+    let asked = (Signal::PublishedScore, OutcomeKind::PriceLoss, Horizon::Month);
+    let Some(backtest) = tried.iter().find(|one| (one.row.signal, one.row.outcome, one.row.horizon) == asked) else {
+        return Ok(());
+    };
+    let shown = backtest.is_public() && backtest.found.verdict() == Some(Verdict::LowerLostMore);
+    let claim = Claim {
+        level: Level::Beta,
+        surface: "research".into(),
+        statement: "Vaults with lower published scores lost more often within the next 30 days.".into(),
+        model_version: METHODOLOGY_VERSION.into(),
+        checked: backtest.row.samples,
+        violations: 0,
+        method: "The backtest of published_score against price_loss over 30d passes its gate, and the whole interval of its auc lies above 0.5.".into(),
+        weaknesses: vec!["It says which of two vaults was likelier to lose, not how likely either was.".to_owned()],
+    };
+    kept.claim(tx, "low-scores-precede-losses", &claim, if shown { Vec::new() } else { vec![Unmet::NotShown] }).await
+}

@@ -1,0 +1,62 @@
+//! Validation reports: the results of all tests of the model, including those with too little data.
+
+use super::backtests::Tried;
+use super::health;
+use super::records::Kept;
+use rds_shared::model::research::{Figure, RecordKind, ReportType, ValidationReport};
+use rds_shared::scoring::METHODOLOGY_VERSION;
+use rds_store::research::facts::Coverage;
+use rds_store::{StoreError, Tx};
+use std::collections::BTreeMap;
+
+/// Stores both reports.
+pub async fn run(
+    tx: &mut Tx<'_>,
+    (coverage, missing): (&Coverage, &BTreeMap<String, i64>),
+    tried: &[Tried],
+    kept: &mut Kept,
+) -> Result<(), StoreError> {
+    let vaults = coverage.vaults.unsigned_abs();
+    for report in [of_coverage(coverage, missing), of_discrimination(coverage, tried)] {
+        kept.document(tx, RecordKind::ValidationReport, report.report_type.as_str(), &report, vaults).await?;
+    }
+    Ok(())
+}
+
+fn of_coverage(coverage: &Coverage, missing: &BTreeMap<String, i64>) -> ValidationReport {
+    let lacks = missing.iter().map(|(input, count)| {
+        Figure::part(format!("missing:{input}"), count.unsigned_abs(), coverage.vaults.unsigned_abs())
+    });
+    let counted = health::figures(coverage).into_iter().map(|(figure, _)| figure);
+    ValidationReport {
+        model_version: METHODOLOGY_VERSION.into(),
+        report_type: ReportType::Coverage,
+        summary: format!(
+            "{} of {} active vaults have a score; the exposures of {} of these were read.",
+            coverage.scored, coverage.vaults, coverage.exposures_observed
+        ),
+        method: "Active vaults of served chains are counted by what is known of each.".into(),
+        weaknesses: vec!["What no source lists is in no figure.".to_owned()],
+        figures: counted.chain(lacks).collect(),
+        backtests: Vec::new(),
+    }
+}
+
+fn of_discrimination(coverage: &Coverage, tried: &[Tried]) -> ValidationReport {
+    let public = tried.iter().filter(|one| one.is_public()).count() as u64;
+    ValidationReport {
+        model_version: METHODOLOGY_VERSION.into(),
+        report_type: ReportType::Discrimination,
+        summary: format!("{public} of {} backtests had enough samples and losses to be shown.", tried.len()),
+        method: "Every backtest is listed, with what it lacks. Which are shown is decided by the number of samples, losses and vaults, never by what they found.".into(),
+        weaknesses: vec![
+            format!(
+                "{} of {} scored vaults have a price of the last 7 days: of the others it cannot be seen what becomes of them.",
+                coverage.scored_and_priced, coverage.scored
+            ),
+            "Several questions are asked of the same prices: of twenty, one is answered wrongly by chance.".to_owned(),
+        ],
+        figures: vec![Figure::part("backtests_shown", public, tried.len() as u64)],
+        backtests: tried.iter().map(|one| one.row.clone()).collect(),
+    }
+}

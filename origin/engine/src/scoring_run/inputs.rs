@@ -1,0 +1,399 @@
+//! A vault's inputs, in the units of the methodology, each with its source.
+
+use super::nested;
+use super::peers::Peers;
+use rds_facts::{ExposurePart, Signing};
+use rds_shared::model::status::{IncidentSeverity, RemediationStatus};
+use rds_shared::model::vault::Reward;
+use rds_shared::rules::tiers::Tier;
+use rds_shared::scoring::MilliPoints;
+use rds_shared::scoring::decimal::from_float;
+use rds_shared::scoring::provenance::{InputField, Observation, Observations};
+use rds_shared::scoring::run::RunFacts;
+use rds_shared::scoring::tables::run::READING_CADENCE_SECONDS;
+use rds_shared::scoring::vault::{
+    ControlInput, Exposure, ExposuresStatus, HistoryInput, Incident, IncidentClass, PlatformInput, Signers, Timelock,
+    VaultInput, WorstDependency, platform_sum_tier,
+};
+use rds_shared::wire::Timestamp;
+use rds_store::scoring::{self, IncidentRow, ProtocolRow, ScoredAsset, Signals, VaultRow};
+use rds_store::vaults::days;
+use rds_store::vaults::rewards::{self, Rates};
+use rds_store::{At, StoreError, Tx, decode_enum};
+use std::collections::{BTreeMap, HashMap};
+
+const DAY: i64 = 86_400;
+
+/// What all vaults share: protocols, assets, and the asset vectors of vaults that other vaults hold.
+pub struct Market {
+    protocols: HashMap<String, ProtocolRow>,
+    assets: HashMap<String, ScoredAsset>,
+    by_deployment: HashMap<(i64, String), String>,
+    pub(super) nested: HashMap<String, Option<MilliPoints>>,
+    peers: Peers,
+}
+
+/// A vault, ready to be evaluated.
+pub struct Vault {
+    /// The stored row.
+    pub row: VaultRow,
+    /// The inputs of the methodology.
+    pub input: VaultInput,
+    /// The source and instant of each input.
+    pub observations: Observations,
+    /// Whether its net rate is far above those of its peers.
+    pub stands_out: bool,
+}
+
+impl Vault {
+    /// Counts the vault's inputs as of `now`.
+    pub fn count(&self, now: Timestamp, facts: &mut RunFacts) {
+        let row = &self.row;
+        if let Some(At(at)) = row.state_observed_at {
+            facts.read(now.seconds_since(at), READING_CADENCE_SECONDS);
+        }
+        // Rates are not counted: the methodology caps a vault whose rate is not finite.
+        let figures = [row.tvl_usd, row.utilization, row.bad_debt_usd];
+        facts.non_finite_inputs += figures.into_iter().flatten().filter(|figure| !figure.is_finite()).count() as u64;
+    }
+}
+
+impl Market {
+    /// Loads the registries.
+    pub async fn load(tx: &mut Tx<'_>) -> Result<Self, StoreError> {
+        let assets = scoring::assets(tx).await?;
+        let mut by_deployment = HashMap::new();
+        for asset in &assets {
+            if let Some(address) = &asset.address {
+                // Assets are in id order; if two have the same contract, the first one counts.
+                by_deployment.entry((asset.chain_id, address.clone())).or_insert_with(|| asset.id.clone());
+            }
+        }
+        Ok(Market {
+            protocols: scoring::protocols(tx).await?,
+            assets: assets.into_iter().map(|asset| (asset.id.clone(), asset)).collect(),
+            by_deployment,
+            nested: HashMap::new(),
+            peers: Peers::default(),
+        })
+    }
+
+    /// The vaults of `ids` with all inputs, in byte order of their ids.
+    pub async fn vaults(&mut self, tx: &mut Tx<'_>, ids: &[String], now: Timestamp) -> Result<Vec<Vault>, StoreError> {
+        let rows = scoring::vaults(tx, ids).await?;
+        nested::resolve(self, tx, &rows).await?;
+        let mut incidents = scoring::incidents(tx, ids).await?;
+        let mut signals = days::signals(tx, ids, now.into()).await?;
+        let mut running = rewards::running(&mut **tx, Some(ids)).await?;
+        let mut vaults = rows
+            .into_iter()
+            .map(|row| {
+                let facts = Facts {
+                    incidents: incidents.remove(&row.id).unwrap_or_default(),
+                    signals: signals.remove(&row.id).unwrap_or_default(),
+                    running: running.remove(&row.id).unwrap_or_default(),
+                };
+                self.vault(row, &facts, now)
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        self.peers.mark(tx, &mut vaults).await?;
+        Ok(vaults)
+    }
+
+    fn vault(&self, row: VaultRow, facts: &Facts, now: Timestamp) -> Result<Vault, StoreError> {
+        let mut from = Sources::default();
+        let mut input = self.asset_side(&row, &mut from)?;
+        input.platform = self.platform(&row, now, &mut from)?;
+        input.control = control(&row, &mut from)?;
+        input.history = history(&row, facts, now, &mut from)?;
+        state(&row, &facts.running, &mut input, &mut from);
+        Ok(Vault { row, input, observations: from.0, stands_out: false })
+    }
+
+    /// Mode, deposit asset and exposures: all inputs of the asset vector.
+    pub(super) fn asset_side(&self, row: &VaultRow, from: &mut Sources) -> Result<VaultInput, StoreError> {
+        let mut input = VaultInput::new(decode_enum("vault.asset_mode", &row.asset_mode)?);
+        let place = row.asset_address.clone().map(|address| (row.chain_id, address));
+        if let Some(asset) = place.and_then(|place| self.assets.get(self.by_deployment.get(&place)?)) {
+            input.deposit_score = milli(asset.score);
+            input.deposit_hard_fail = asset.hard_fail_cap.is_some();
+            let source = format!("{}: published score of {}", asset.source, asset.id);
+            from.note(&[InputField::DepositScore, InputField::DepositHardFail], &source, asset.observed_at);
+        }
+        input.exposures_status = ExposuresStatus::Unavailable;
+        if let (Some(status), Some(source), Some(at)) =
+            (&row.exposures_status, &row.exposures_source, row.exposures_observed_at)
+        {
+            input.exposures_status = decode_enum("exposure.status", status)?;
+            input.exposures = parts(row)?.iter().map(|part| self.exposure(part)).collect();
+            from.note(&[InputField::Exposures], source, at);
+        }
+        Ok(input)
+    }
+
+    fn exposure(&self, part: &ExposurePart) -> Exposure {
+        let asset = part.asset_id.as_ref().and_then(|id| self.assets.get(id));
+        let nested = part.vault_id.as_ref();
+        Exposure {
+            id: nested.map_or_else(|| part.asset_id.clone().unwrap_or_default(), |id| format!("vault:{id}")),
+            share_ppm: part.share.0,
+            score: match nested {
+                Some(vault_id) => self.nested.get(vault_id).copied().flatten(),
+                None => asset.and_then(|asset| milli(asset.score)),
+            },
+            hard_fail_cap: asset.and_then(|asset| milli(asset.hard_fail_cap)),
+            oracle: part.oracle,
+            // The loan-to-value ratio is at most 1, so it fits.
+            lltv_bp: part.lltv.and_then(|lltv| u32::try_from(from_float(lltv, 4).ok()?).ok()),
+            same_peg: part.same_peg,
+        }
+    }
+
+    fn platform(&self, row: &VaultRow, now: Timestamp, from: &mut Sources) -> Result<PlatformInput, StoreError> {
+        let Some(protocol) = self.protocols.get(&row.protocol_id) else { return Ok(PlatformInput::default()) };
+        let mut input = own_platform(protocol, now)?;
+        let fields = [
+            ("version_deployed_at", InputField::VersionAgeDays),
+            ("audits", InputField::Audits),
+            ("newest_audit_at", InputField::NewestAuditDays),
+            ("bounty_usd", InputField::BountyUsd),
+            ("strategy", InputField::Strategy),
+            ("tvl_usd", InputField::ProtocolTvlUsd),
+            ("dependencies", InputField::WorstDependency),
+            ("dependencies", InputField::Dependencies),
+        ];
+        from.derived(&fields, &protocol.evidence, &protocol.source, protocol.observed_at);
+        if let Some(strategy) = &row.strategy {
+            input.strategy = Some(decode_enum("vault.strategy", strategy)?);
+            from.derived(&[("strategy", InputField::Strategy)], &row.evidence, &row.source, row.observed_at);
+        }
+        let Some(dependencies) = &protocol.dependencies else { return Ok(input) };
+        input.dependencies = u32::try_from(dependencies.len()).unwrap_or(u32::MAX);
+        let mut tiers = Vec::new();
+        for dependency in dependencies.iter().filter_map(|id| self.protocols.get(id)) {
+            tiers.push(platform_sum_tier(&own_platform(dependency, now)?));
+        }
+        input.worst_dependency = worst(&tiers);
+        Ok(input)
+    }
+}
+
+/// The vault's exposures as stored.
+pub(super) fn parts(row: &VaultRow) -> Result<Vec<ExposurePart>, StoreError> {
+    let Some(parts) = &row.parts else { return Ok(Vec::new()) };
+    serde_json::from_value(parts.clone())
+        .map_err(|_| StoreError::Corrupt { column: "exposure.parts", text: parts.to_string() })
+}
+
+/// Ranks an Edge dependency below an unknown one, and an unknown one below a Core one.
+fn worst(tiers: &[Option<Tier>]) -> WorstDependency {
+    match tiers.iter().flatten().min() {
+        None if tiers.is_empty() => WorstDependency::None,
+        Some(Tier::Edge) => WorstDependency::Known(Tier::Edge),
+        _ if tiers.contains(&None) => WorstDependency::Unknown,
+        Some(tier) => WorstDependency::Known(*tier),
+        None => WorstDependency::Unknown,
+    }
+}
+
+/// A protocol's platform inputs without its dependencies.
+fn own_platform(protocol: &ProtocolRow, now: Timestamp) -> Result<PlatformInput, StoreError> {
+    let strategy = protocol.strategy.as_deref().map(|text| decode_enum("protocol.strategy", text)).transpose()?;
+    Ok(PlatformInput {
+        version_age_days: protocol.version_deployed_at.map(|at| days(at, now)),
+        audits: protocol.audits.and_then(|audits| u32::try_from(audits).ok()),
+        newest_audit_days: protocol.newest_audit_at.map(|at| days(at, now)),
+        bounty_usd: protocol.bounty_usd.map(dollars),
+        strategy,
+        protocol_tvl_usd: protocol.tvl_usd.map(dollars),
+        ..PlatformInput::default()
+    })
+}
+
+fn control(row: &VaultRow, from: &mut Sources) -> Result<ControlInput, StoreError> {
+    let fields = [
+        ("timelock_seconds", InputField::Timelock),
+        ("signers", InputField::Signers),
+        ("exit", InputField::Exit),
+        ("source_code", InputField::Source),
+    ];
+    from.derived(&fields, &row.evidence, &row.source, row.observed_at);
+    let signing = match &row.signers {
+        Some(json) => serde_json::from_value::<Signing>(json.clone())
+            .map(Some)
+            .map_err(|_| StoreError::Corrupt { column: "vault.signers", text: json.to_string() })?,
+        None => None,
+    };
+    let immutable = row.is_immutable == Some(true);
+    let seconds = row.timelock_seconds.and_then(|seconds| u64::try_from(seconds).ok());
+    Ok(ControlInput {
+        timelock: if immutable { Timelock::Immutable } else { seconds.map_or(Timelock::Unknown, Timelock::Seconds) },
+        signers: if immutable { Signers::Immutable } else { signing.map_or(Signers::Unknown, Signers::from) },
+        exit: decode_enum("vault.exit", &row.exit)?,
+        source: decode_enum("vault.source_code", &row.source_code)?,
+    })
+}
+
+fn history(row: &VaultRow, facts: &Facts, now: Timestamp, from: &mut Sources) -> Result<HistoryInput, StoreError> {
+    let (field, born) = match row.deployed_at {
+        Some(at) => ("deployed_at", Some(at)),
+        None => ("first_seen_at", row.first_seen_at),
+    };
+    from.derived(&[(field, InputField::VaultAgeDays)], &row.evidence, &row.source, row.observed_at);
+    if let (Some(source), Some(at)) = (&row.state_source, row.state_observed_at) {
+        let source = format!("{source}: history of states");
+        from.note(&[InputField::HighUtil72h, InputField::TvlHalved7d], &source, at);
+        from.note(&[InputField::Drawdown], &source, facts.signals.priced_at.unwrap_or(at));
+    }
+    Ok(HistoryInput {
+        vault_age_days: born.map(|at| days(at, now)),
+        incidents: facts.incidents.iter().map(|incident| counted(incident, now)).collect::<Result<_, _>>()?,
+        drawdown_bp: facts.signals.drawdown_bp.and_then(|bp| u32::try_from(bp).ok()),
+        high_util_72h: facts.signals.high_util_72h,
+        tvl_halved_7d: facts.signals.tvl_halved_7d,
+    })
+}
+
+/// The incident as the methodology counts it. Unknown properties count against the vault: major, not recovered, not resolved.
+pub(super) fn counted(incident: &IncidentRow, now: Timestamp) -> Result<Incident, StoreError> {
+    let minor = match &incident.incident_severity {
+        Some(text) => decode_enum::<IncidentSeverity>("event.incident_severity", text)? == IncidentSeverity::Minor,
+        None => false,
+    };
+    let resolved = incident.remediation_status.as_deref() == Some(RemediationStatus::Resolved.as_str());
+    let class = match minor {
+        true => IncidentClass::Minor,
+        false => {
+            IncidentClass::of_major(incident.loss_usd.and_then(millionths), incident.returned_usd.and_then(millionths))
+        }
+    };
+    Ok(Incident { class, age_days: days(incident.occurred_at, now), resolved })
+}
+
+/// An amount in millionths of a dollar; `None` if it is negative or not finite.
+fn millionths(usd: f64) -> Option<u64> {
+    from_float(usd, 6).ok().and_then(|micros| u64::try_from(micros).ok())
+}
+
+/// Inputs of caps and flags, from the newest state.
+fn state(row: &VaultRow, running: &[Reward], input: &mut VaultInput, from: &mut Sources) {
+    use InputField::{AprNet, BadDebt, BaseApr, NeedsRiskReview, TvlUsd, Utilization};
+    if let (Some(source), Some(at)) = (&row.state_source, row.state_observed_at) {
+        from.note(&[TvlUsd, Utilization, BadDebt, NeedsRiskReview, BaseApr, AprNet], source, at);
+    }
+    input.tvl_usd = row.tvl_usd.map(dollars);
+    input.utilization_ppm = row.utilization.and_then(ppm);
+    input.bad_debt_ppm = row.bad_debt_usd.zip(row.tvl_usd).and_then(|(debt, tvl)| bad_debt_ppm(debt, tvl));
+    input.needs_risk_review = row.needs_risk_review.unwrap_or(false);
+    input.base_apr_ppm = row.base_apr.and_then(ppm);
+    input.apr_net_ppm = Rates::apr_net(row.base_apr, running).and_then(ppm);
+}
+
+/// Bad debt over TVL in parts per million, rounded up, so that "more than 1 percent" is decided exactly.
+fn bad_debt_ppm(debt_usd: f64, tvl_usd: f64) -> Option<i64> {
+    let (debt, tvl) = (i128::from(from_float(debt_usd, 6).ok()?), i128::from(from_float(tvl_usd, 6).ok()?));
+    if tvl == 0 {
+        return (debt > 0).then_some(1_000_000);
+    }
+    i64::try_from((debt * 1_000_000 + tvl - 1) / tvl).ok()
+}
+
+pub(super) fn ppm(fraction: f64) -> Option<i64> {
+    from_float(fraction, 6).ok()
+}
+
+/// Whole dollars, rounded down. Ingest limits amounts to far less than 2^63.
+fn dollars(usd: f64) -> u64 {
+    usd.max(0.0) as u64
+}
+
+fn milli(stored: Option<i32>) -> Option<MilliPoints> {
+    stored.and_then(MilliPoints::new)
+}
+
+/// Whole days from `at` to `now`; 0 if `at` is in the future.
+pub(super) fn days(at: At, now: Timestamp) -> u32 {
+    u32::try_from(now.seconds_since(at.0) / DAY).unwrap_or(0)
+}
+
+/// One vault's incidents, signals and running rewards.
+struct Facts {
+    incidents: Vec<IncidentRow>,
+    signals: Signals,
+    running: Vec<Reward>,
+}
+
+/// Collects the source and instant of each input.
+#[derive(Default)]
+pub(super) struct Sources(Observations);
+
+impl Sources {
+    fn note(&mut self, fields: &[InputField], source: &str, at: At) {
+        for field in fields {
+            self.0.insert(*field, Observation { source: source.to_owned(), observed_at: at.0 });
+        }
+    }
+
+    /// Notes the sources of columns. For a derived column the source is what it was derived from, according to `evidence`.
+    fn derived(&mut self, fields: &[(&str, InputField)], evidence: &BTreeMap<String, String>, source: &str, at: At) {
+        for (column, field) in fields {
+            match evidence.get(*column) {
+                Some(derived_from) => self.note(&[*field], derived_from, at),
+                None => self.note(&[*field], source, at),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_dependency_is_worse_than_core_and_better_than_edge() {
+        let known = WorstDependency::Known;
+        assert_eq!(worst(&[]), WorstDependency::None);
+        assert_eq!(worst(&[Some(Tier::Prime), Some(Tier::Core)]), known(Tier::Core));
+        assert_eq!(worst(&[Some(Tier::Core), None]), WorstDependency::Unknown);
+        assert_eq!(worst(&[None, Some(Tier::Edge)]), known(Tier::Edge));
+        assert_eq!(worst(&[None]), WorstDependency::Unknown);
+    }
+
+    #[test]
+    fn bad_debt_of_just_over_one_percent_is_over_one_percent() {
+        assert_eq!(bad_debt_ppm(1.0, 100.0), Some(10_000));
+        assert_eq!(bad_debt_ppm(1.000_001, 100.0), Some(10_001));
+        assert_eq!(bad_debt_ppm(5.0, 0.0), Some(1_000_000));
+        assert_eq!(bad_debt_ppm(0.0, 0.0), None);
+    }
+
+    #[test]
+    fn an_incident_of_which_nothing_is_known_counts_in_full() {
+        let row = |severity: Option<&str>, loss, returned, status: Option<&str>| IncidentRow {
+            vault_id: String::new(),
+            incident_severity: severity.map(str::to_owned),
+            occurred_at: At(Timestamp::from_seconds(0)),
+            loss_usd: loss,
+            returned_usd: returned,
+            remediation_status: status.map(str::to_owned),
+        };
+        let class = |row| {
+            let incident = counted(&row, Timestamp::from_seconds(3 * DAY)).unwrap();
+            (incident.class, incident.age_days, incident.resolved)
+        };
+        assert_eq!(class(row(None, None, None, None)), (IncidentClass::MajorUnrecovered, 3, false));
+        let recovered = row(Some("major"), Some(100.0), Some(90.0), Some("resolved"));
+        assert_eq!(class(recovered), (IncidentClass::MajorRecovered, 3, true));
+        // The same in cents, slightly less, and a loss of 0, which the published rule treats as not recovered.
+        for (loss, returned, expected) in [
+            (1.15, 1.04, IncidentClass::MajorRecovered),
+            (1.15, 1.03, IncidentClass::MajorUnrecovered),
+            (100.0, 89.999_999, IncidentClass::MajorUnrecovered),
+            (0.0, 0.0, IncidentClass::MajorUnrecovered),
+        ] {
+            let row = row(None, Some(loss), Some(returned), None);
+            assert_eq!(class(row).0, expected, "{loss} {returned}");
+        }
+        assert_eq!(class(row(Some("minor"), Some(100.0), None, None)), (IncidentClass::Minor, 3, false));
+    }
+}

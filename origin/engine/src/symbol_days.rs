@@ -1,0 +1,64 @@
+//! The daily roll-up: after a day has ended, each symbol's total over the vaults eligible on that day is stored.
+//!
+//! Only the day that has just ended is stored. A day that was missed because the service did not run is derived on request, as it is
+//! not known which vaults were eligible then. A symbol's day is also derived if a vault read in the week before was not read on that
+//! day: its total is incomplete, and a late reading still corrects it.
+
+use rds_shared::route::Tag;
+use rds_shared::rules::symbol_history::{DayTotal, by_day};
+use rds_shared::wire::Timestamp;
+use rds_shared::wire::time::Day;
+use rds_store::ingest::publication;
+use rds_store::registry::symbols;
+use rds_store::service::tags;
+use rds_store::{Db, StoreError};
+
+/// Seconds into the new day by which the last readings of the old day have come in.
+const SETTLED_AFTER: i64 = 30 * 60;
+
+/// The day whose roll-up is due at `now`.
+pub fn due(now: Timestamp) -> Day {
+    Day::of(now.plus_seconds(-SETTLED_AFTER)).plus(-1)
+}
+
+/// Stores the roll-up of the due day unless it exists. One of several processes does this; `true` if this one did.
+pub async fn keep_due(db: &Db, now: Timestamp) -> Result<bool, StoreError> {
+    let day = due(now);
+    // Usually it is claimed already, and then no transaction is needed.
+    if symbols::is_claimed(db, day).await? {
+        return Ok(false);
+    }
+    db.run_tx("symbol days", move |tx| {
+        Box::pin(async move {
+            if !symbols::claim_day(tx, day, now).await? {
+                return Ok(false);
+            }
+            let readings = symbols::readings(tx, None, &[day]).await?;
+            let total = |(symbol, readings): (String, Vec<_>)| {
+                let whole = by_day(readings).remove(&day).filter(DayTotal::is_whole)?;
+                Some((symbol, whole))
+            };
+            let totals = readings.into_iter().filter_map(total).collect();
+            // Storing the day changes served data from derived to observed, so it takes the writers' lock. The lock is taken only for the
+            // write: the totals were computed before.
+            publication::take_turn(tx).await?;
+            symbols::keep_day(tx, day, &totals).await?;
+            tags::touch(tx, &[Tag::Vaults]).await?;
+            Ok(true)
+        })
+    })
+    .await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_day_is_due_once_the_next_one_has_settled() {
+        let due = |text: &str| due(Timestamp::parse(text).unwrap()).to_string();
+        assert_eq!(due("2026-11-21T00:29:59Z"), "2026-11-19");
+        assert_eq!(due("2026-11-21T00:30:00Z"), "2026-11-20");
+        assert_eq!(due("2026-11-22T00:29:59Z"), "2026-11-20");
+    }
+}

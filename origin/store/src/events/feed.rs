@@ -1,0 +1,140 @@
+//! The feed's tables: updated with the events and read row by row. `event_pages` reads pages.
+
+use crate::facts::Reference;
+use crate::store::registry::catalog::instant;
+use crate::store::{At, Db, StoreError, Tx, decode_enum, decode_optional_enum};
+use rds_shared::model::event::{EventRow, Link};
+use rds_shared::model::ids::ChainId;
+use rds_shared::model::status::{IncidentSeverity, RemediationStatus, Severity};
+use sqlx::Row;
+use sqlx::postgres::PgRow;
+use sqlx::types::Json;
+
+/// Columns of a listed row. `f` is its row in the feed or in the repeats, `e` its event.
+pub(crate) const COLUMNS: &str = "SELECT e.id, e.event_type, e.severity, e.title, e.description, e.occurred_at, e.incident_severity, \
+         e.loss_usd, e.remediation_status, e.links, e.group_key, e.source, e.published_at, f.occurrence_count, \
+         f.protocol_id AS shown_protocol, pr.name AS protocol_name, f.chain_id AS shown_chain, c.name AS chain_name, \
+         f.curator_id AS shown_curator, cu.name AS curator_name";
+/// Joins that supply the columns of [`COLUMNS`].
+pub(crate) const JOINED: &str = "JOIN event e ON e.id = f.event_id LEFT JOIN protocol pr ON pr.id = f.protocol_id \
+     LEFT JOIN chain c ON c.chain_id = f.chain_id LEFT JOIN curator cu ON cu.id = f.curator_id";
+
+/// The groups of these events.
+pub async fn groups_of(tx: &mut Tx<'_>, ids: &[i64]) -> Result<Vec<String>, StoreError> {
+    let groups =
+        sqlx::query_scalar("SELECT DISTINCT group_key FROM event WHERE id = ANY($1) AND group_key IS NOT NULL");
+    Ok(groups.bind(ids).fetch_all(&mut **tx).await?)
+}
+
+/// Updates the feed for these events, for their groups, and for the groups they were in before.
+///
+/// A group is represented by its newest published event; at the same instant the greater id wins. The group's other published events are
+/// kept in `event_repeat`, where filters find them. The caller holds the writers' lock.
+///
+/// Each event's place is looked up separately (`OFFSET 0`): the planner has no statistics of the rows written in this transaction and
+/// would otherwise join thousands of new events with each other.
+pub async fn refresh(tx: &mut Tx<'_>, ids: &[i64], old_groups: &[String]) -> Result<(), StoreError> {
+    if ids.is_empty() && old_groups.is_empty() {
+        return Ok(());
+    }
+    let mut groups = groups_of(tx, ids).await?;
+    groups.extend_from_slice(old_groups);
+    sqlx::query("DELETE FROM event_feed WHERE event_id = ANY($1) OR group_key = ANY($2)")
+        .bind(ids)
+        .bind(&groups)
+        .execute(&mut **tx)
+        .await?;
+    sqlx::query("DELETE FROM event_repeat WHERE event_id = ANY($1)").bind(ids).execute(&mut **tx).await?;
+    // The group's other repeats are unchanged, so their search vectors are not recomputed. Triggers delete from `event_repeat` the event that
+    // now represents its group, and events that are no longer published.
+    sqlx::query(
+        "WITH shown AS MATERIALIZED ( \
+             SELECT e.id, e.group_key, e.occurred_at, lower(e.event_type) AS event_type, lower(e.source) AS source, \
+                    CASE e.severity WHEN 'Critical' THEN 3 WHEN 'Warning' THEN 2 ELSE 1 END AS severity_rank, e.incident_severity, \
+                    e.remediation_status, e.loss_usd, e.title || ' ' || coalesce(e.description, '') AS words, \
+                    p.protocol_id, p.chain_id, p.curator_id, p.protocol_ids, p.chain_ids, p.curator_ids, \
+                    count(*) OVER shown AS occurrences, \
+                    row_number() OVER (shown ORDER BY e.occurred_at DESC, e.id DESC) AS place \
+             FROM event e CROSS JOIN LATERAL (SELECT * FROM event_place p WHERE p.event_id = e.id OFFSET 0) AS p \
+             WHERE p.is_served AND e.state = 'published' AND (e.group_key = ANY($2) OR e.group_key IS NULL AND e.id = ANY($1)) \
+             WINDOW shown AS (PARTITION BY e.group_key, CASE WHEN e.group_key IS NULL THEN e.id END) \
+         ), stands AS ( \
+             INSERT INTO event_feed \
+             SELECT s.id, s.group_key, s.occurrences, s.occurred_at, s.event_type, s.source, s.severity_rank, s.incident_severity, \
+                    s.remediation_status, s.loss_usd, s.protocol_id, s.chain_id, s.curator_id, s.protocol_ids, s.chain_ids, \
+                    s.curator_ids, to_tsvector('event_words', s.words) \
+             FROM shown s WHERE s.place = 1 \
+         ) \
+         INSERT INTO event_repeat \
+         SELECT s.id, s.group_key, s.occurred_at, s.event_type, s.source, s.severity_rank, s.incident_severity, \
+                s.remediation_status, s.loss_usd, s.protocol_id, s.chain_id, s.curator_id, s.protocol_ids, s.chain_ids, \
+                s.curator_ids, to_tsvector('event_words', s.words) \
+         FROM shown s WHERE s.place > 1 AND NOT EXISTS (SELECT FROM event_repeat r WHERE r.event_id = s.id)",
+    )
+    .bind(ids)
+    .bind(&groups)
+    .execute(&mut **tx)
+    .await?;
+    Ok(())
+}
+
+/// The row that represents a group; `None` if none of its events is published.
+pub async fn representative(db: &Db, group_key: &str) -> Result<Option<EventRow>, StoreError> {
+    let row = sqlx::query(&format!("{COLUMNS} FROM event_feed f {JOINED} WHERE f.group_key = $1"))
+        .bind(group_key)
+        .fetch_optional(&db.pool)
+        .await?;
+    row.as_ref().map(row_of).transpose()
+}
+
+/// Number of groups in the feed that affect a curator's vaults.
+pub async fn count_of_curator(db: &Db, id: &str) -> Result<u64, StoreError> {
+    let total: i64 = sqlx::query_scalar(
+        "SELECT (SELECT count(*) FROM event_feed WHERE curator_ids @> ARRAY[$1]) \
+              + (SELECT count(DISTINCT r.group_key) FROM event_repeat r WHERE r.curator_ids @> ARRAY[$1] \
+                 AND NOT EXISTS (SELECT FROM event_feed f WHERE f.group_key = r.group_key AND f.curator_ids @> ARRAY[$1]))",
+    )
+    .bind(id)
+    .fetch_one(&db.pool)
+    .await?;
+    Ok(u64::try_from(total).unwrap_or(0))
+}
+
+/// Parses a list item from the columns of an event and its place.
+pub(crate) fn row_of(row: &PgRow) -> Result<EventRow, StoreError> {
+    let chain_id: Option<i64> = row.try_get("shown_chain")?;
+    Ok(EventRow {
+        id: row.try_get::<i64, _>("id")?.to_string(),
+        event_type: row.try_get("event_type")?,
+        severity: decode_enum::<Severity>("event.severity", row.try_get("severity")?)?,
+        title: row.try_get("title")?,
+        description: row.try_get("description")?,
+        occurred_at: row.try_get::<At, _>("occurred_at")?.0,
+        protocol_id: row.try_get("shown_protocol")?,
+        protocol_name: row.try_get("protocol_name")?,
+        chain_id: chain_id.map(|id| ChainId(id.unsigned_abs())),
+        chain_name: row.try_get("chain_name")?,
+        curator_id: row.try_get("shown_curator")?,
+        curator_name: row.try_get("curator_name")?,
+        incident_severity: decode_optional_enum::<IncidentSeverity>(
+            "event.incident_severity",
+            row.try_get("incident_severity")?,
+        )?,
+        loss_amount_usd: row.try_get("loss_usd")?,
+        remediation_status: decode_optional_enum::<RemediationStatus>(
+            "event.remediation_status",
+            row.try_get("remediation_status")?,
+        )?,
+        links: links(row)?,
+        occurrence_count: row.try_get::<i64, _>("occurrence_count")?.unsigned_abs(),
+        group_key: row.try_get("group_key")?,
+        source: row.try_get("source")?,
+        published_at: instant(row, "published_at")?,
+    })
+}
+
+/// The links of an event.
+pub(crate) fn links(row: &PgRow) -> Result<Vec<Link>, StoreError> {
+    let Json(links): Json<Vec<Reference>> = row.try_get("links")?;
+    Ok(links.into_iter().map(|Reference { label, url }| Link { label, url }).collect())
+}

@@ -1,0 +1,237 @@
+//! API keys and their organisations.
+
+pub mod edge_outbox;
+pub mod index_tokens;
+pub mod spent_assertions;
+pub mod usage;
+
+use super::{At, Db, StoreError, Tx};
+use rds_shared::access::{KeyDigest, KeyRecord, Plan};
+use rds_shared::wire::Timestamp;
+use serde::Serialize;
+use serde_json::Value;
+use sqlx::Row;
+use sqlx::postgres::PgRow;
+
+/// The properties of a new key.
+#[derive(Debug, Clone)]
+pub struct KeyWish {
+    pub org: String,
+    pub plan: Plan,
+    /// Contracted requests per minute for this key only.
+    pub rpm: Option<u32>,
+    /// Whether its holder serves several clients with it.
+    pub shared: bool,
+}
+
+/// An API key as the CLI lists it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct KeyRow {
+    pub id: i64,
+    /// First characters of the key.
+    pub prefix: String,
+    /// Organisation of the key.
+    pub org: String,
+    pub plan: Plan,
+    /// Requests per minute: contracted, or the plan's default.
+    pub rpm: u32,
+    /// Stored metadata; `contracted_rpm` if a rate was contracted.
+    pub metadata: Value,
+    /// Whether its holder serves several clients with it.
+    pub shared: bool,
+    pub created_at: Timestamp,
+    /// Time of its latest counted request.
+    pub last_used_at: Option<Timestamp>,
+    pub revoked_at: Option<Timestamp>,
+    /// False once revoked, which is permanent.
+    pub is_active: bool,
+}
+
+/// The result of a revocation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Revocation {
+    /// The key was active and is now revoked.
+    Revoked,
+    /// The key had been revoked before.
+    Already,
+    /// There is no key with this id.
+    Unknown,
+}
+
+impl Revocation {
+    pub fn of(hit: bool, known: bool) -> Self {
+        match (hit, known) {
+            (true, _) => Revocation::Revoked,
+            (false, true) => Revocation::Already,
+            (false, false) => Revocation::Unknown,
+        }
+    }
+}
+
+/// Columns of the key record that the hosts use; parsed by [`record`].
+pub(super) const RECORD: &str = "k.id, k.org_id, k.plan, k.contracted_rpm, k.is_shared, k.revoked_at, k.version";
+
+/// Parses the columns of [`RECORD`].
+pub(super) fn record(row: &PgRow) -> Result<KeyRecord, StoreError> {
+    let plan = plan("api_key.plan", row.try_get("plan")?)?;
+    let contracted = row.try_get::<Option<i32>, _>("contracted_rpm")?.and_then(|rpm| u32::try_from(rpm).ok());
+    Ok(KeyRecord {
+        id: row.try_get("id")?,
+        org_id: row.try_get("org_id")?,
+        plan,
+        rpm: contracted.unwrap_or(plan.default_rpm()),
+        shared: row.try_get("is_shared")?,
+        active: row.try_get::<Option<At>, _>("revoked_at")?.is_none(),
+        version: row.try_get("version")?,
+    })
+}
+
+/// Parses a plan.
+pub(super) fn plan(column: &'static str, text: &str) -> Result<Plan, StoreError> {
+    Plan::parse(text).ok_or_else(|| StoreError::Corrupt { column, text: text.to_owned() })
+}
+
+/// Adds a key, and its organisation with the key's plan if it does not exist. Returns the key's id.
+pub async fn insert(
+    tx: &mut Tx<'_>,
+    wish: &KeyWish,
+    prefix: &str,
+    digest: &KeyDigest,
+    now: Timestamp,
+) -> Result<i64, StoreError> {
+    let sql = "
+        -- insert_key
+        WITH org AS (
+            -- The update changes nothing: it makes an existing row come back.
+            INSERT INTO organisation (name, plan, created_at) VALUES ($1, $4, $7)
+            ON CONFLICT (name) DO UPDATE SET name = excluded.name
+            RETURNING id
+        )
+        INSERT INTO api_key (org_id, prefix, digest, plan, metadata, is_shared, created_at)
+        SELECT id, $2, $3, $4, jsonb_strip_nulls(jsonb_build_object('contracted_rpm', $5::integer)), $6, $7 FROM org
+        RETURNING id";
+    let id = sqlx::query_scalar(sql)
+        .bind(&wish.org)
+        .bind(prefix)
+        .bind(digest.as_bytes().as_slice())
+        .bind(wish.plan.as_str())
+        .bind(wish.rpm.and_then(|rpm| i32::try_from(rpm).ok()))
+        .bind(wish.shared)
+        .bind(At(now))
+        .fetch_one(&mut **tx)
+        .await?;
+    Ok(id)
+}
+
+/// The key with this digest, active or revoked.
+pub async fn find(db: &Db, digest: &KeyDigest) -> Result<Option<KeyRecord>, StoreError> {
+    let row = sqlx::query(&format!("/* find_key */ SELECT {RECORD} FROM api_key k WHERE k.digest = $1"))
+        .bind(digest.as_bytes().as_slice())
+        .fetch_optional(&db.pool)
+        .await?;
+    row.as_ref().map(record).transpose()
+}
+
+/// The stored keys that a presented key may be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Candidates {
+    /// This key, active or revoked.
+    Key(KeyRecord),
+    /// One of these active keys without a digest, or none of them: id and bcrypt hash.
+    Unproved(Vec<(i64, String)>),
+}
+
+/// The key with this digest, or at most `limit` active keys with this prefix that have a bcrypt hash instead of a digest.
+///
+/// Both are searched in one statement, so that a key which gets its digest concurrently is found either way.
+pub async fn candidates(db: &Db, digest: &KeyDigest, prefix: &str, limit: u32) -> Result<Candidates, StoreError> {
+    let sql = format!(
+        "/* key_candidates */ SELECT {RECORD}, k.bcrypt_hash FROM api_key k \
+         WHERE k.digest = $1 OR (k.prefix = $2 AND k.digest IS NULL AND k.revoked_at IS NULL) \
+         ORDER BY k.digest IS NULL, k.id LIMIT $3"
+    );
+    let query = sqlx::query(&sql).bind(digest.as_bytes().as_slice()).bind(prefix).bind(i64::from(limit));
+    let mut unproved = Vec::new();
+    for row in query.fetch_all(&db.pool).await? {
+        match row.try_get("bcrypt_hash")? {
+            None => return Ok(Candidates::Key(record(&row)?)),
+            Some(hash) => unproved.push((row.try_get("id")?, hash)),
+        }
+    }
+    Ok(Candidates::Unproved(unproved))
+}
+
+/// Stores the digest of a key's text after its bcrypt hash has verified the text. `None` if the key has a digest already.
+///
+/// The returned record is the one written by this statement, so it includes a concurrent revocation.
+pub async fn give_digest(db: &Db, id: i64, digest: &KeyDigest) -> Result<Option<KeyRecord>, StoreError> {
+    let sql = format!(
+        "/* give_digest */ UPDATE api_key k SET digest = $2, bcrypt_hash = NULL WHERE id = $1 AND digest IS NULL RETURNING {RECORD}"
+    );
+    let row = sqlx::query(&sql).bind(id).bind(digest.as_bytes().as_slice()).fetch_optional(&db.pool).await?;
+    row.as_ref().map(record).transpose()
+}
+
+/// Revokes an active key permanently. `false` if it was revoked before or does not exist.
+pub async fn revoke(tx: &mut Tx<'_>, id: i64, now: Timestamp) -> Result<bool, StoreError> {
+    let sql = "
+        -- revoke_key
+        UPDATE api_key SET revoked_at = $2, version = key_version_after(version) WHERE id = $1 AND revoked_at IS NULL";
+    Ok(sqlx::query(sql).bind(id).bind(At(now)).execute(&mut **tx).await?.rows_affected() == 1)
+}
+
+/// Whether a key with this id exists, active or revoked.
+pub async fn exists(tx: &mut Tx<'_>, id: i64) -> Result<bool, StoreError> {
+    Ok(sqlx::query_scalar("SELECT EXISTS (SELECT FROM api_key WHERE id = $1)").bind(id).fetch_one(&mut **tx).await?)
+}
+
+/// Puts an organisation and its active keys on `plan`; contracted rates of keys stay. Returns the ids of the keys that changed, or `None`
+/// if the organisation does not exist.
+pub async fn align(tx: &mut Tx<'_>, org: &str, plan: Plan) -> Result<Option<Vec<i64>>, StoreError> {
+    let sql = "UPDATE organisation SET plan = $2 WHERE name = $1 RETURNING id";
+    let org: Option<i64> = sqlx::query_scalar(sql).bind(org).bind(plan.as_str()).fetch_optional(&mut **tx).await?;
+    let Some(org) = org else { return Ok(None) };
+    let sql = "
+        -- align_keys
+        UPDATE api_key SET plan = $2, version = key_version_after(version)
+        WHERE org_id = $1 AND plan <> $2 AND revoked_at IS NULL
+        RETURNING id";
+    Ok(Some(sqlx::query_scalar(sql).bind(org).bind(plan.as_str()).fetch_all(&mut **tx).await?))
+}
+
+/// The ids of an organisation's active keys; `None` if the organisation does not exist.
+pub async fn of_org(db: &Db, org: &str) -> Result<Option<Vec<i64>>, StoreError> {
+    let sql = "
+        -- keys_of_org
+        SELECT ARRAY(SELECT k.id FROM api_key k WHERE k.org_id = o.id AND k.revoked_at IS NULL ORDER BY k.id)
+        FROM organisation o WHERE o.name = $1";
+    Ok(sqlx::query_scalar(sql).bind(org).fetch_optional(&db.pool).await?)
+}
+
+/// All keys, oldest first.
+pub async fn all(db: &Db) -> Result<Vec<KeyRow>, StoreError> {
+    let sql = format!(
+        "/* keys */ SELECT {RECORD}, k.prefix, k.metadata, k.created_at, k.last_used_at, o.name AS org \
+         FROM api_key k JOIN organisation o ON o.id = k.org_id ORDER BY k.id"
+    );
+    let rows = sqlx::query(&sql).fetch_all(&db.pool).await?;
+    rows.iter()
+        .map(|row| {
+            let instant = |column| Ok::<_, StoreError>(row.try_get::<Option<At>, _>(column)?.map(Timestamp::from));
+            let known = record(row)?;
+            Ok(KeyRow {
+                id: known.id,
+                prefix: row.try_get("prefix")?,
+                org: row.try_get("org")?,
+                plan: known.plan,
+                rpm: known.rpm,
+                metadata: row.try_get("metadata")?,
+                shared: known.shared,
+                created_at: row.try_get::<At, _>("created_at")?.into(),
+                last_used_at: instant("last_used_at")?,
+                revoked_at: instant("revoked_at")?,
+                is_active: known.active,
+            })
+        })
+        .collect()
+}

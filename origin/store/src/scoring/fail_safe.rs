@@ -1,0 +1,171 @@
+//! The fail-safe row, its history, and the tag version that carries the mode to all processes.
+
+use crate::store::db_enum::DbEnum;
+use crate::store::service::tags::CHANNEL;
+use crate::store::{At, StoreError, Tx};
+use rds_shared::model::health::{FailSafe, FailSafeMode};
+use rds_shared::route::{Tag, fail_safe};
+use rds_shared::scoring::run::Withheld;
+use rds_shared::wire::Timestamp;
+use sqlx::postgres::PgRow;
+use sqlx::{PgExecutor, Row};
+
+/// The stored state.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stored {
+    /// The mode that an operator set last.
+    pub mode: FailSafeMode,
+    /// The operator's reason.
+    pub reason: Option<String>,
+    /// Since when the effective mode has been in force.
+    pub since: Option<Timestamp>,
+    /// Why score runs are held back; null if they are not.
+    pub held: Option<Withheld>,
+    /// When a score run was last held back.
+    pub tried_at: Option<Timestamp>,
+    /// Whether an operator accepts the tier changes of the next full run, however many.
+    pub accepted: bool,
+}
+
+impl Default for Stored {
+    fn default() -> Self {
+        Stored { mode: FailSafeMode::Normal, reason: None, since: None, held: None, tried_at: None, accepted: false }
+    }
+}
+
+impl Stored {
+    /// The mode in force: the worse of the operator's and the sanity checks'.
+    pub fn in_force(&self) -> FailSafeMode {
+        let guard = if self.held.is_some() { FailSafeMode::Degraded } else { FailSafeMode::Normal };
+        self.mode.max(guard)
+    }
+
+    /// Why the mode is in force; `None` while it is normal. The operator's reason takes precedence over the sanity check's.
+    pub fn why(&self) -> Option<&str> {
+        match self.mode {
+            FailSafeMode::Normal => self.held.map(Withheld::in_words),
+            FailSafeMode::Degraded | FailSafeMode::FailClosed => self.reason.as_deref(),
+        }
+    }
+
+    /// The mode as shown in the health record.
+    pub fn told(&self) -> FailSafe {
+        FailSafe { mode: self.in_force(), reason: self.why().map(str::to_owned), since: self.since }
+    }
+}
+
+/// An entry of the history.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    pub at: Timestamp,
+    /// The mode after the change.
+    pub mode: FailSafeMode,
+    /// Name of the operator, or of the guard.
+    pub said_by: String,
+    pub reason: String,
+}
+
+/// The stored state.
+pub async fn read(db: impl PgExecutor<'_>) -> Result<Stored, StoreError> {
+    let sql = "/* fail_safe */ SELECT mode, reason, since, held, tried_at, accepted FROM fail_safe";
+    stored(&sqlx::query(sql).fetch_one(db).await?)
+}
+
+/// The stored state, locked against changes until this transaction ends.
+pub async fn hold(tx: &mut Tx<'_>) -> Result<Stored, StoreError> {
+    let sql = "/* hold_fail_safe */ SELECT mode, reason, since, held, tried_at, accepted FROM fail_safe FOR UPDATE";
+    stored(&sqlx::query(sql).fetch_one(&mut **tx).await?)
+}
+
+pub async fn write(tx: &mut Tx<'_>, row: &Stored) -> Result<(), StoreError> {
+    let sql = "
+        -- write_fail_safe
+        UPDATE fail_safe SET mode = $1, reason = $2, since = $3, held = $4, tried_at = $5, accepted = $6";
+    sqlx::query(sql)
+        .bind(row.mode.as_str())
+        .bind(&row.reason)
+        .bind(row.since.map(At))
+        .bind(row.held.map(Withheld::as_str))
+        .bind(row.tried_at.map(At))
+        .bind(row.accepted)
+        .execute(&mut **tx)
+        .await?;
+    Ok(())
+}
+
+/// Appends a change to the history and raises the tag to a version that encodes `mode`. Takes effect at commit.
+pub async fn note(tx: &mut Tx<'_>, change: &Change) -> Result<(), StoreError> {
+    let sql =
+        "/* note_fail_safe */ INSERT INTO fail_safe_change (changed_at, mode, said_by, reason) VALUES ($1, $2, $3, $4)";
+    sqlx::query(sql)
+        .bind(At(change.at))
+        .bind(change.mode.as_str())
+        .bind(&change.said_by)
+        .bind(&change.reason)
+        .execute(&mut **tx)
+        .await?;
+    spell(tx, change.mode).await
+}
+
+/// Raises the tag to a version that encodes `mode`. Takes effect at commit.
+pub async fn spell(tx: &mut Tx<'_>, mode: FailSafeMode) -> Result<(), StoreError> {
+    // Uses Postgres' clock, like all tag versions.
+    let sql = "
+        -- next_fail_safe_version
+        SELECT greatest(version + 1, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)
+        FROM data_tag WHERE tag = $1 FOR UPDATE";
+    let next: i64 = sqlx::query_scalar(sql).bind(Tag::FailSafe.as_str()).fetch_one(&mut **tx).await?;
+    let sql = "/* raise_fail_safe */ UPDATE data_tag SET version = $2 WHERE tag = $1";
+    sqlx::query(sql).bind(Tag::FailSafe.as_str()).bind(fail_safe::version(mode, next)).execute(&mut **tx).await?;
+    sqlx::query("SELECT pg_notify($1, '')").bind(CHANNEL).execute(&mut **tx).await?;
+    Ok(())
+}
+
+/// The latest changes, newest first.
+pub async fn changes(db: impl PgExecutor<'_>, most: i64) -> Result<Vec<Change>, StoreError> {
+    let sql = "
+        -- fail_safe_changes
+        SELECT changed_at, mode, said_by, reason FROM fail_safe_change ORDER BY id DESC LIMIT $1";
+    let rows = sqlx::query(sql).bind(most).fetch_all(db).await?;
+    let change = |row: &PgRow| {
+        Ok(Change {
+            at: row.try_get::<At, _>("changed_at")?.0,
+            mode: row.try_get::<DbEnum<FailSafeMode>, _>("mode")?.0,
+            said_by: row.try_get("said_by")?,
+            reason: row.try_get("reason")?,
+        })
+    };
+    rows.iter().map(change).collect()
+}
+
+fn stored(row: &PgRow) -> Result<Stored, StoreError> {
+    let instant = |column| Ok::<_, StoreError>(row.try_get::<Option<At>, _>(column)?.map(Timestamp::from));
+    Ok(Stored {
+        mode: row.try_get::<DbEnum<FailSafeMode>, _>("mode")?.0,
+        reason: row.try_get("reason")?,
+        since: instant("since")?,
+        held: row.try_get::<Option<DbEnum<Withheld>>, _>("held")?.map(|word| word.0),
+        tried_at: instant("tried_at")?,
+        accepted: row.try_get("accepted")?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_worse_of_operator_and_sanity_check_is_in_force_with_its_reason() {
+        let row = |mode, held| Stored { mode, reason: Some("said".into()), held, ..Stored::default() };
+        let held = Some(Withheld::MassMove);
+        for (stored, mode, why) in [
+            (row(FailSafeMode::Normal, None), FailSafeMode::Normal, None),
+            (row(FailSafeMode::Normal, held), FailSafeMode::Degraded, Some(Withheld::MassMove.in_words())),
+            (row(FailSafeMode::Degraded, held), FailSafeMode::Degraded, Some("said")),
+            (row(FailSafeMode::FailClosed, held), FailSafeMode::FailClosed, Some("said")),
+            (row(FailSafeMode::FailClosed, None), FailSafeMode::FailClosed, Some("said")),
+        ] {
+            assert_eq!((stored.in_force(), stored.why()), (mode, why));
+        }
+    }
+}

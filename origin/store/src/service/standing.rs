@@ -1,0 +1,65 @@
+//! State of the database and of the service's work in it, for operators.
+
+use crate::store::scoring::scores;
+use crate::store::{At, Db, StoreError};
+use rds_shared::wire::Timestamp;
+
+/// The state at one instant.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ServiceState {
+    /// The latest run over all vaults: completion time, number of vaults evaluated, number of published scores changed.
+    pub last_run: Option<(Timestamp, (i64, i64))>,
+    /// Completion time of the latest published run over all vaults; before there is one, of the first run of any scope.
+    pub run_since: Option<Timestamp>,
+    /// Number of active, paused and disabled webhook subscriptions.
+    pub webhooks: [i64; 3],
+    /// Size of the database in bytes.
+    pub size_bytes: i64,
+    /// Client connections to the server, from all clients.
+    pub connections: i64,
+    /// The server's `max_connections`.
+    pub connections_limit: i64,
+    /// Age in seconds of the oldest open transaction that has written something.
+    pub oldest_writer_seconds: i64,
+}
+
+/// SQL expression: age in seconds of the oldest open transaction that has written something.
+pub(crate) const OLDEST_WRITER_SECONDS: &str = "(SELECT coalesce(extract(epoch FROM max(clock_timestamp() - xact_start)), 0)::bigint \
+      FROM pg_stat_activity WHERE backend_xid IS NOT NULL AND datname = current_database())";
+
+/// Reads the state.
+pub async fn standing(db: &Db) -> Result<ServiceState, StoreError> {
+    let run = "
+        -- standing_run
+        SELECT completed_at, vaults, changes FROM score_run WHERE scope = 'all' ORDER BY version DESC LIMIT 1";
+    let run: Option<(At, i64, i64)> = sqlx::query_as(run).fetch_optional(&db.pool).await?;
+    let rest = format!(
+        "
+        -- standing
+        SELECT (SELECT count(*) FILTER (WHERE status = 'active') FROM webhook_subscription),
+               (SELECT count(*) FILTER (WHERE status = 'paused') FROM webhook_subscription),
+               (SELECT count(*) FILTER (WHERE status = 'disabled') FROM webhook_subscription),
+               pg_database_size(current_database()),
+               (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'),
+               current_setting('max_connections')::bigint,
+               {OLDEST_WRITER_SECONDS}"
+    );
+    let (active, paused, disabled, size_bytes, connections, connections_limit, oldest_writer_seconds): (
+        i64,
+        i64,
+        i64,
+        i64,
+        i64,
+        i64,
+        i64,
+    ) = sqlx::query_as(&rest).fetch_one(&db.pool).await?;
+    Ok(ServiceState {
+        run_since: scores::last_whole_run(&db.pool).await?.map(Timestamp::from),
+        last_run: run.map(|(at, vaults, changes)| (at.into(), (vaults, changes))),
+        webhooks: [active, paused, disabled],
+        size_bytes,
+        connections,
+        connections_limit,
+        oldest_writer_seconds,
+    })
+}

@@ -1,0 +1,326 @@
+//! Deliveries in progress: claimed under a lease, finished, postponed, enqueued again.
+//!
+//! Lock order: subscriptions before deliveries, and subscriptions by ascending id.
+
+use crate::store::webhooks::{SealedSecrets, sealed};
+use crate::store::{At, StoreError, Tx, decode_enum};
+use bytes::Bytes;
+use rds_shared::push::breaker::Finals;
+use rds_shared::push::schedule::{Attempt, Delivery, Failure};
+use rds_shared::push::webhook::EventId;
+use rds_shared::wire::Timestamp;
+use sqlx::Row;
+use sqlx::postgres::PgRow;
+use std::collections::{BTreeMap, HashMap};
+
+/// Duration of a lease in seconds: four times the longest attempt, plus time to record the result.
+pub const LEASE_SECONDS: i32 = 45;
+/// How long a delivery is postponed after an internal error, in seconds.
+const FAULT_PAUSE_SECONDS: i32 = 5;
+/// How long a delivery that names a withheld chain is postponed before the next check, in seconds.
+const WITHHELD_PAUSE_SECONDS: i32 = 60;
+/// Maximum number of subscriptions in one claim.
+const MAX_SUBSCRIPTIONS: i32 = 64;
+
+/// Capacity for new attempts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Room {
+    /// Maximum number of deliveries in total.
+    pub deliveries: u32,
+    /// Maximum number of concurrent attempts of a subscription whose latest attempt did not fail.
+    pub each: i32,
+    /// Maximum number of concurrent attempts of a subscription whose latest attempt failed.
+    pub each_failing: i32,
+}
+
+impl Room {
+    /// The whole capacity. A failing endpoint may have one concurrent attempt instead of eight.
+    pub const fn whole(deliveries: u32) -> Self {
+        Room { deliveries, each: 8, each_failing: 1 }
+    }
+}
+
+/// A delivery that is leased to this process.
+#[derive(Debug, Clone)]
+pub struct Claimed {
+    pub id: i64,
+    /// Id of the subscription.
+    pub subscription: i64,
+    /// Fencing token of the lease.
+    pub token: i64,
+    /// Number of leases of this delivery that expired without a result.
+    pub lapses: i16,
+    /// The attempt to make.
+    pub attempt: Attempt,
+    pub event_id: EventId,
+    /// The body as it is signed and sent; shared by all deliveries of the event.
+    pub body: Bytes,
+    /// The endpoint.
+    pub url: String,
+    /// The signing secrets.
+    pub secrets: SealedSecrets,
+    /// Whether the subscription's latest attempt failed.
+    pub is_failing: bool,
+}
+
+/// Claims deliveries that are due at `now`, within the capacity.
+///
+/// Subscriptions are locked before their attempts are counted, so that two processes together never exceed a subscription's limit.
+/// Subscriptions locked by another process are skipped. Deliveries that name a withheld chain are postponed until it is served again.
+pub async fn claim(tx: &mut Tx<'_>, now: Timestamp, room: Room) -> Result<Vec<Claimed>, StoreError> {
+    // The recursion jumps from one subscription with pending deliveries to the next, regardless of the number of deliveries of each.
+    let ready = "
+        -- webhooks_with_due_deliveries
+        WITH RECURSIVE waiting (id) AS (
+            (SELECT subscription_id FROM webhook_delivery WHERE state = 'pending' ORDER BY subscription_id LIMIT 1)
+            UNION ALL
+            SELECT (SELECT d.subscription_id FROM webhook_delivery d WHERE d.state = 'pending' AND d.subscription_id > w.id
+                    ORDER BY d.subscription_id LIMIT 1)
+            FROM waiting w WHERE w.id IS NOT NULL
+        )
+        SELECT s.id FROM waiting w JOIN webhook_subscription s ON s.id = w.id
+        WHERE (s.status = 'active' OR s.status = 'paused' AND s.paused_until <= $1)
+          AND (SELECT count(*) FROM webhook_lease l WHERE l.subscription_id = s.id AND l.until > clock_timestamp())
+              < CASE WHEN s.failure_count = 0 THEN $2::bigint ELSE $3::bigint END
+          AND EXISTS (SELECT FROM generate_series(1, 6) AS a (n) WHERE EXISTS (
+                  SELECT FROM webhook_delivery d
+                  WHERE d.subscription_id = s.id AND d.state = 'pending' AND d.attempt = a.n AND d.due <= $1))
+        ORDER BY random() LIMIT $4
+        FOR NO KEY UPDATE OF s SKIP LOCKED";
+    let ready: Vec<i64> = sqlx::query_scalar(ready)
+        .bind(At(now))
+        .bind(room.each)
+        .bind(room.each_failing)
+        .bind(MAX_SUBSCRIPTIONS)
+        .fetch_all(&mut **tx)
+        .await?;
+    if ready.is_empty() {
+        return Ok(Vec::new());
+    }
+    let claim = "
+        -- claim_webhook_deliveries
+        WITH ready AS (
+            SELECT s.id, s.url, s.secret, s.previous_secret, s.previous_until, s.failure_count > 0 AS is_failing,
+                   greatest(0, CASE WHEN s.failure_count = 0 THEN $2::bigint ELSE $3::bigint END - (
+                       SELECT count(*) FROM webhook_lease l WHERE l.subscription_id = s.id AND l.until > clock_timestamp())) AS room
+            FROM webhook_subscription s WHERE s.id = ANY($1)
+        ), picked AS (
+            SELECT ready.*, d.id AS delivery_id, d.attempt, d.event_id, d.body, d.is_withheld
+            FROM ready CROSS JOIN LATERAL (
+                SELECT each.*, e.event_id, e.body,
+                       EXISTS (SELECT FROM chain c WHERE c.chain_id = ANY (e.chain_ids) AND NOT c.is_served) AS is_withheld
+                FROM generate_series(1, 6) AS a (n) CROSS JOIN LATERAL (
+                    SELECT d.id, d.attempt, d.event, d.due FROM webhook_delivery d
+                    WHERE d.subscription_id = ready.id AND d.state = 'pending' AND d.attempt = a.n AND d.due <= $4
+                      AND NOT EXISTS (SELECT FROM webhook_lease l WHERE l.delivery_id = d.id AND l.until > clock_timestamp())
+                    ORDER BY d.due, d.id LIMIT ready.room) AS each
+                JOIN webhook_event e ON e.id = each.event
+                -- First attempts before late retries.
+                ORDER BY each.attempt, each.due, each.id LIMIT ready.room) AS d
+            LIMIT $5
+        ), resting AS (
+            UPDATE webhook_delivery d SET due = $4 + make_interval(secs => $7) FROM picked p WHERE d.id = p.delivery_id AND p.is_withheld
+        ), leased AS (
+            INSERT INTO webhook_lease AS l (delivery_id, subscription_id, token, until)
+            SELECT delivery_id, id, nextval('webhook_lease_token'), clock_timestamp() + make_interval(secs => $6) FROM picked
+            WHERE NOT is_withheld
+            ON CONFLICT (delivery_id) DO UPDATE
+            SET token = excluded.token, until = excluded.until, resting = FALSE,
+                lapses = l.lapses + CASE WHEN l.resting THEN 0 ELSE 1 END
+            RETURNING delivery_id, token, lapses
+        )
+        SELECT p.*, l.token, l.lapses FROM leased l JOIN picked p ON p.delivery_id = l.delivery_id
+        ORDER BY p.attempt, l.token";
+    let rows = sqlx::query(claim)
+        .bind(&ready)
+        .bind(room.each)
+        .bind(room.each_failing)
+        .bind(At(now))
+        .bind(i64::from(room.deliveries))
+        .bind(f64::from(LEASE_SECONDS))
+        .bind(f64::from(WITHHELD_PAUSE_SECONDS))
+        .fetch_all(&mut **tx)
+        .await?;
+    let mut bodies = HashMap::<String, Bytes>::new();
+    rows.iter().map(|row| claimed(row, &mut bodies)).collect()
+}
+
+fn claimed(row: &PgRow, bodies: &mut HashMap<String, Bytes>) -> Result<Claimed, StoreError> {
+    let event: String = row.try_get("event_id")?;
+    let body = match bodies.get(&event) {
+        Some(body) => body.clone(),
+        None => {
+            let body = Bytes::from(row.try_get::<String, _>("body")?);
+            bodies.insert(event.clone(), body.clone());
+            body
+        }
+    };
+    Ok(Claimed {
+        id: row.try_get("delivery_id")?,
+        subscription: row.try_get("id")?,
+        token: row.try_get("token")?,
+        lapses: row.try_get("lapses")?,
+        attempt: attempt(row.try_get("attempt")?)?,
+        event_id: event_id(event)?,
+        body,
+        url: row.try_get("url")?,
+        secrets: sealed(row)?,
+        is_failing: row.try_get("is_failing")?,
+    })
+}
+
+/// Parses the number of an attempt.
+pub(crate) fn attempt(number: i16) -> Result<Attempt, StoreError> {
+    let corrupt = || StoreError::Corrupt { column: "webhook_delivery.attempt", text: number.to_string() };
+    u8::try_from(number).ok().and_then(Attempt::new).ok_or_else(corrupt)
+}
+
+/// Parses an event id.
+pub(crate) fn event_id(text: String) -> Result<EventId, StoreError> {
+    EventId::parse(&text).ok_or(StoreError::Corrupt { column: "webhook_event.event_id", text })
+}
+
+/// Parses the failure of an attempt.
+pub(crate) fn failure(text: Option<String>) -> Result<Option<Failure>, StoreError> {
+    text.map(|text| decode_enum("webhook_attempt.failure", &text)).transpose()
+}
+
+/// Releases those leases that this process still has, and returns their tokens.
+pub async fn give_back(tx: &mut Tx<'_>, leases: &[(i64, i64)]) -> Result<Vec<i64>, StoreError> {
+    let (ids, tokens): (Vec<i64>, Vec<i64>) = leases.iter().copied().unzip();
+    let sql = "
+        -- give_back_webhook_leases
+        DELETE FROM webhook_lease l USING unnest($1::bigint[], $2::bigint[]) AS ours (id, token)
+        WHERE l.delivery_id = ours.id AND l.token = ours.token RETURNING l.token";
+    Ok(sqlx::query_scalar(sql).bind(ids).bind(tokens).fetch_all(&mut **tx).await?)
+}
+
+/// Postpones deliveries whose attempt ended with an internal error. The attempt is not used up.
+pub async fn rest(tx: &mut Tx<'_>, leases: &[(i64, i64)]) -> Result<(), StoreError> {
+    let (ids, tokens): (Vec<i64>, Vec<i64>) = leases.iter().copied().unzip();
+    let sql = "
+        -- rest_webhook_deliveries
+        UPDATE webhook_lease l SET until = clock_timestamp() + make_interval(secs => $3), resting = TRUE
+        FROM unnest($1::bigint[], $2::bigint[]) AS ours (id, token) WHERE l.delivery_id = ours.id AND l.token = ours.token";
+    sqlx::query(sql).bind(ids).bind(tokens).bind(f64::from(FAULT_PAUSE_SECONDS)).execute(&mut **tx).await?;
+    Ok(())
+}
+
+/// The result of one attempt.
+#[derive(Debug, Clone)]
+pub struct Made {
+    /// Id of the delivery.
+    pub id: i64,
+    /// Token of the lease under which it was made.
+    pub token: i64,
+    pub attempt: Attempt,
+    /// Status of the response, if there was one.
+    pub status: Option<u16>,
+    /// The failure; `None` if the attempt succeeded.
+    pub failure: Option<Failure>,
+    /// Duration in milliseconds.
+    pub duration_ms: u32,
+    /// New state of the delivery.
+    pub delivery: Delivery,
+}
+
+/// Records attempts and the new states of their deliveries.
+pub async fn write_down(tx: &mut Tx<'_>, made: &[Made], now: Timestamp) -> Result<(), StoreError> {
+    let column = |of: fn(&Made) -> i64| made.iter().map(of).collect::<Vec<i64>>();
+    let ids = column(|made| made.id);
+    let attempts = column(|made| i64::from(made.attempt.get()));
+    let next: Vec<(i64, Option<At>)> = made
+        .iter()
+        .map(|made| match made.delivery {
+            Delivery::Pending { attempt, due } => (i64::from(attempt.get()), Some(At(due))),
+            Delivery::Delivered | Delivery::FailedTerminal => (i64::from(made.attempt.get()), None),
+        })
+        .collect();
+    let (next, due): (Vec<i64>, Vec<Option<At>>) = next.into_iter().unzip();
+    let states: Vec<&str> = made.iter().map(|made| made.delivery.status().as_str()).collect();
+    let sql = "
+        -- end_webhook_deliveries
+        UPDATE webhook_delivery d
+        SET state = n.state, attempt = n.attempt, due = coalesce(n.due, d.due), finished_at = CASE WHEN n.due IS NULL THEN $5::timestamptz END
+        FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::timestamptz[]) AS n (id, state, attempt, due) WHERE d.id = n.id";
+    sqlx::query(sql).bind(&ids).bind(states).bind(next).bind(due).bind(At(now)).execute(&mut **tx).await?;
+    let failures: Vec<Option<&str>> = made.iter().map(|made| made.failure.map(Failure::as_str)).collect();
+    let statuses: Vec<Option<i16>> =
+        made.iter().map(|made| made.status.and_then(|status| i16::try_from(status).ok())).collect();
+    let sql = "
+        -- webhook_attempts
+        INSERT INTO webhook_attempt (delivery_id, lease_token, attempt, ended_at, duration_ms, failure, http_status)
+        SELECT id, token, attempt, $7, duration_ms, failure, status
+        FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::smallint[])
+            AS n (id, token, attempt, duration_ms, failure, status)";
+    sqlx::query(sql)
+        .bind(&ids)
+        .bind(column(|made| made.token))
+        .bind(attempts)
+        .bind(column(|made| i64::from(made.duration_ms)))
+        .bind(failures)
+        .bind(statuses)
+        .bind(At(now))
+        .execute(&mut **tx)
+        .await?;
+    Ok(())
+}
+
+/// Counts of final outcomes of subscriptions, each after its own instant, as far as they affect the breaker. Subscriptions without a failed
+/// delivery are left out. For the others at most twice the failed ones plus one are counted; beyond that, fewer than half have failed.
+pub async fn finals(tx: &mut Tx<'_>, since: &[(i64, Timestamp)]) -> Result<BTreeMap<i64, Finals>, StoreError> {
+    let (ids, from): (Vec<i64>, Vec<At>) = since.iter().map(|(id, from)| (*id, At(*from))).unzip();
+    let sql = "
+        -- webhook_finals
+        SELECT o.id, failed.n AS failed, total.n AS total
+        FROM unnest($1::bigint[], $2::timestamptz[]) AS o (id, since)
+        CROSS JOIN LATERAL (SELECT count(*) AS n FROM webhook_delivery d
+            WHERE d.subscription_id = o.id AND d.state = 'failed_terminal' AND d.finished_at > o.since) AS failed
+        CROSS JOIN LATERAL (SELECT count(*) AS n FROM (SELECT FROM webhook_delivery d
+            WHERE d.subscription_id = o.id AND d.state <> 'pending' AND d.finished_at > o.since
+            LIMIT failed.n * 2 + 1) AS counted) AS total
+        WHERE failed.n > 0";
+    let rows: Vec<(i64, i64, i64)> = sqlx::query_as(sql).bind(ids).bind(from).fetch_all(&mut **tx).await?;
+    let number = |count: i64| u32::try_from(count).unwrap_or(u32::MAX);
+    Ok(rows
+        .into_iter()
+        .map(|(id, failed, total)| (id, Finals { total: number(total), failed: number(failed) }))
+        .collect())
+}
+
+/// Enqueues the deliveries again that were given up from `from` to `to`; returns their number.
+pub async fn replay(
+    tx: &mut Tx<'_>,
+    subscription: i64,
+    from: Timestamp,
+    to: Timestamp,
+    now: Timestamp,
+) -> Result<u64, StoreError> {
+    let sql = "
+        -- replay_webhook_deliveries
+        UPDATE webhook_delivery SET state = 'pending', attempt = 1, due = $4, finished_at = NULL
+        WHERE subscription_id = $1 AND state = 'failed_terminal' AND finished_at BETWEEN $2 AND $3";
+    let query = sqlx::query(sql).bind(subscription).bind(At(from)).bind(At(to)).bind(At(now));
+    Ok(query.execute(&mut **tx).await?.rows_affected())
+}
+
+/// Enqueues one event for one subscription; returns the id of the delivery.
+pub async fn enqueue(
+    tx: &mut Tx<'_>,
+    subscription: i64,
+    event_id: &EventId,
+    event_type: &str,
+    body: &str,
+    now: Timestamp,
+) -> Result<i64, StoreError> {
+    let sql = "
+        -- enqueue_webhook_event
+        WITH told AS (
+            INSERT INTO webhook_event (event_id, event_type, occurred_at, body, created_at) VALUES ($2, $3, $5, $4, $5) RETURNING id
+        )
+        INSERT INTO webhook_delivery (subscription_id, event, state, attempt, due, created_at)
+        SELECT $1, id, 'pending', 1, $5, $5 FROM told RETURNING id";
+    let query =
+        sqlx::query_scalar(sql).bind(subscription).bind(event_id.as_str()).bind(event_type).bind(body).bind(At(now));
+    Ok(query.fetch_one(&mut **tx).await?)
+}

@@ -3,9 +3,9 @@
 //! # Invariants
 //!
 //! - Every path that writes facts or scores holds the writers' lock until it commits, so the order of data versions is the order of commits
-//!   (`tests/it/vaults/changes_writers.rs`).
-//! - A connection returned to the pool is in no transaction: `Db::begin` completes even if its caller gives up (`tests/it/support/transactions.rs`).
-//! - Each statement that reads for a route excludes withheld chains (`tests/it/vaults/withheld_chains.rs`).
+//!   (`origin/tests/it/vaults/changes_writers.rs`).
+//! - A connection returned to the pool is in no transaction: `Db::begin` completes even if its caller gives up (`origin/tests/it/support/transactions.rs`).
+//! - Each statement that reads for a route excludes withheld chains (`origin/tests/it/vaults/withheld_chains.rs`).
 //! - The database refuses to change research records and basket versions, and to remove, rename or reactivate a signer.
 
 pub mod assets;

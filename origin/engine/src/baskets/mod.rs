@@ -15,11 +15,11 @@
 //! # Invariants
 //!
 //! - A version is written once, under the lock of the basket's row, and the database refuses every change. Deprecation and retirement are stored beside it
-//!   (`tests/it/baskets/versions.rs`).
+//!   (`origin/tests/it/baskets/versions.rs`).
 //! - A version's ETag is its content hash until it is deprecated. Its own address shows no later statement except that a name is withheld; a retired
 //!   version answers 410 by address and by instant.
 //! - An index level follows from stored versions and readings alone, chained at the published level of each rebalance. A gap is never bridged; days that
-//!   depend on a withheld chain are gaps (`tests/it/assets/indices.rs`).
+//!   depend on a withheld chain are gaps (`origin/tests/it/assets/indices.rs`).
 
 pub mod candidates;
 pub mod default_baskets;

@@ -16,7 +16,7 @@
 //!
 //! # Invariants
 //!
-//! - One batch is one transaction: facts, scores, dwell state, history and data version change together or not at all (`tests/it/ingest/faults.rs`).
+//! - One batch is one transaction: facts, scores, dwell state, history and data version change together or not at all (`origin/tests/it/ingest/faults.rs`).
 //! - An observation without effect, because another one of its row takes precedence, is reported to its sender (`passed_over.rs`).
 //! - A market's id is assigned once, on first sight of its contract.
 

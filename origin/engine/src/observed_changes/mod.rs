@@ -12,7 +12,7 @@
 //!
 //! # Invariants
 //!
-//! - An event's key is its subject, the reading's instant and the change, so one reading makes it once (`tests/it/events/observed.rs`).
+//! - An event's key is its subject, the reading's instant and the change, so one reading makes it once (`origin/tests/it/events/observed.rs`).
 
 mod allocation;
 mod bad_debt;

@@ -18,9 +18,9 @@
 //! # Invariants
 //!
 //! - An event's transition, its row in the feed and the captured operation are one transaction; an operation is appended without a
-//!   lock and never changed. A transition to the present state captures nothing (`tests/it/events/publication.rs`).
+//!   lock and never changed. A transition to the present state captures nothing (`origin/tests/it/events/publication.rs`).
 //! - Nothing on a withheld chain is captured. A retraction of an event that clients saw before is captured when the chain is served
-//!   again (`tests/it/events/withheld.rs`).
+//!   again (`origin/tests/it/events/withheld.rs`).
 
 pub mod commands;
 mod intake;

@@ -7,14 +7,14 @@
 //! # Invariants
 //!
 //! - A record is written once. A prediction is stored before its window begins and resolved once; the database refuses anything else
-//!   (`tests/it/research/routes.rs`).
+//!   (`origin/tests/it/research/routes.rs`).
 //! - A gate asks whether there are enough samples, never what the result was; the discrimination report lists the comparisons that found nothing.
-//! - Records of other parties name their provider, and none of their figures counts towards a gate of the service (`tests/it/research/given.rs`).
+//! - Records of other parties name their provider, and none of their figures counts towards a gate of the service (`origin/tests/it/research/given.rs`).
 //! - A backtest uses nothing dated after its sample's instant; where later knowledge is used, its method says so.
 //! - A repeated price is not an observation: it supports neither a window without a loss nor a prediction. Series with impossible steps are left out, and each
 //!   record states how many.
 //! - A symbol's day is observed only if every vault with it was read that day; otherwise the last value of up to seven days before is used and the day is
-//!   `derived` (`tests/it/assets/symbols.rs`).
+//!   `derived` (`origin/tests/it/assets/symbols.rs`).
 
 mod backtests;
 mod claims;

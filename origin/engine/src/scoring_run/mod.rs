@@ -7,9 +7,9 @@
 //!
 //! - In every published row `tier == tier_of(total_score)`, at every instant of a dwell.
 //! - Every run passes the sanity checks inside the transaction that stored its facts: it is published whole, or only its facts are kept. While
-//!   a run is held back, every further run covers all vaults (`tests/it/scoring/held_back.rs`).
+//!   a run is held back, every further run covers all vaults (`origin/tests/it/scoring/held_back.rs`).
 //! - In fail-closed mode no run is made and no basket rebalanced. The mode ends in the same commit as the run that follows it, or not at all
-//!   (`tests/it/service/fail_safe_closed.rs`).
+//!   (`origin/tests/it/service/fail_safe_closed.rs`).
 
 pub mod as_of;
 mod assets;

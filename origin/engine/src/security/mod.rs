@@ -19,8 +19,8 @@
 //! # Invariants
 //!
 //! - A registry row is served only while it is published; its state, event and captured operation change in one transaction behind the
-//!   writers' lock. A report never moves a score (`tests/it/security/world.rs`).
-//! - Losses are whole cents from ingest to the answer; a board's total is the exact sum of its rows (`tests/it/research/losses.rs`).
+//!   writers' lock. A report never moves a score (`origin/tests/it/security/world.rs`).
+//! - Losses are whole cents from ingest to the answer; a board's total is the exact sum of its rows (`origin/tests/it/research/losses.rs`).
 
 pub mod auto_publish;
 pub mod editing;

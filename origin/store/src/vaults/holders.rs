@@ -3,7 +3,7 @@
 //! # Invariants
 //!
 //! - A complete holder snapshot implicitly closes every position that is not in it, so the order in which snapshots and balances arrive does not matter
-//!   (`tests/it/vaults/holders.rs`).
+//!   (`origin/tests/it/vaults/holders.rs`).
 
 use crate::facts::StoredHolder;
 use crate::store::registry::catalog::address;

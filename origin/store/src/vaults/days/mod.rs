@@ -7,7 +7,7 @@
 //! # Invariants
 //!
 //! - Daily sums follow from `vault_snapshot` alone. A trigger marks every day whose observations change, whoever writes them; a run computes marked
-//!   days again under the writers' lock. A vault without sums is scored from its observations (`tests/it/vaults/days.rs`).
+//!   days again under the writers' lock. A vault without sums is scored from its observations (`origin/tests/it/vaults/days.rs`).
 
 mod signals;
 mod sql;

@@ -113,7 +113,7 @@ function internalError(request, env) {
   const origin = request.headers.get("origin");
   const ours = (env.FIRST_PARTY_ORIGINS ?? "").split(",").map((entry) => entry.trim().toLowerCase());
   if (origin && ours.includes(origin)) headers.set("access-control-allow-origin", origin);
-  const message = "something broke on our side; the request id helps us find it";
+  const message = "internal error; quote the request id when you report it";
   const body = JSON.stringify({ error: { code: "INTERNAL_ERROR", message, request_id: id } });
   return new Response(body, { status: 500, headers });
 }

@@ -95,13 +95,13 @@ fn budgets() -> String {
     row(
         "Without a key",
         AddressBudget::Anonymous.limit().to_string(),
-        "address; an IPv6 address counts with its network",
+        "IP address; an IPv6 address counts with its network",
     );
     row("The service's own applications", AddressBudget::FirstParty.limit().to_string(), "address");
     row("With a key", "the plan's, or as agreed".into(), "key, from all addresses together");
     row("With an index token", INDEX_TOKEN_RPM.to_string(), "token");
     let family = |family| key_limit(family, 0).unwrap_or_default().to_string();
-    let both = "key, and address it is used from";
+    let both = "key, and also the IP address from which it is used";
     row("Graph reads", format!("{}, or the key's own limit if it is higher", family(RateLimitClass::GraphRead)), both);
     row("Checks of a portfolio", family(RateLimitClass::GraphCheck), both);
     row("Changes to basket webhooks", family(RateLimitClass::BasketWebhooks), both);

@@ -91,7 +91,7 @@ fn the_guide_names_both_limits_of_requests_that_count_twice() {
     let limits = page("limits");
     for kind in ["Graph reads", "Checks of a portfolio", "Changes to basket webhooks"] {
         let row = limits.split("<tr>").find(|row| row.contains(kind)).unwrap();
-        assert!(row.contains("key, and address"), "{row}");
+        assert!(row.contains("key, and also the IP address"), "{row}");
     }
 }
 

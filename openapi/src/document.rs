@@ -62,7 +62,7 @@ fn about() -> String {
         "\
 Risk of yield vaults, lending markets and the assets behind them: scores from 0 to 10, tiers, and the evidence behind every number.
 
-**Keys.** Send `Authorization: Bearer pk_live_…`. Without a key, an address may make {limit} requests per minute and read the first \
+**Keys.** Send `Authorization: Bearer pk_live_…`. Without a key, an IP address may make {limit} requests per minute and read the first \
 {MAX_ROWS_WITHOUT_KEY} rows of a list. A request with an invalid key is answered with 401; it is never treated as anonymous.
 
 **Responses.** `{{data, meta}}`. Times are ISO 8601 in UTC, amounts are US dollars, rates and shares are fractions (0.05 is 5 %). An unknown value is \

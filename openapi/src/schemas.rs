@@ -54,8 +54,9 @@ fn explain(name: &str, field: &mut Value) {
     });
     let Some(Value::String(about)) = members.get_mut("description") else { return };
     let is_deprecated = about.starts_with("Deprecated");
+    let lower = about.to_ascii_lowercase();
     if let Some((_, unit)) =
-        is_number.then(|| unit_of(name)).flatten().filter(|(words, _)| !words.iter().any(|word| about.contains(word)))
+        is_number.then(|| unit_of(name)).flatten().filter(|(words, _)| !words.iter().any(|word| lower.contains(word)))
     {
         about.push_str(unit);
     }
@@ -64,15 +65,15 @@ fn explain(name: &str, field: &mut Value) {
     }
 }
 
-/// The unit that a field's name implies: words that show that the description states it, and the sentence to add otherwise.
+/// The unit that a field's name implies: lower-case words that show that the description states it, and the sentence to add otherwise.
 fn unit_of(name: &str) -> Option<(&'static [&'static str], &'static str)> {
     let name = name.to_ascii_lowercase();
     let ends = |suffixes: &[&str]| suffixes.iter().any(|suffix| name.ends_with(suffix));
     if ends(&["usd", "tvl", "tvl_total"]) {
-        Some((&["USD", "dollar"], " In USD."))
+        Some((&["usd", "dollar"], " In USD."))
     } else if ends(&["_seconds", "seconds"]) {
         Some((&["econds"], " In seconds."))
-    } else if ends(&["apr", "apy", "apr_net", "utilization", "share"]) || name.contains("_apr") {
+    } else if ends(&["apr", "apy", "apr_net", "utilization", "share"]) && !ends(&["per_share"]) {
         Some((&["fraction", "percent", "0 to 1"], " As a fraction."))
     } else {
         None
@@ -139,12 +140,18 @@ mod tests {
         let schema = published(json!({"properties": {
             "tvl_usd": {"type": "number", "description": "Supplied value."},
             "borrow_apr": {"type": ["number", "null"], "description": "As a fraction; may be negative."},
+            "idle_share": {"type": "number", "description": "Fraction of the vault that is not lent."},
+            "price_per_share": {"type": "number", "description": "Value of one share."},
+            "outlier_apr_min_peers": {"type": "integer", "description": "Minimum number of peers."},
             "exposureUsd": {"type": "string", "description": "Decimal text."},
             "old": {"type": "string", "description": "Deprecated: use the other one."},
         }}));
         let fields = &schema["properties"];
         assert_eq!(fields["tvl_usd"]["description"], "Supplied value. In USD.");
         assert_eq!(fields["borrow_apr"]["description"], "As a fraction; may be negative.");
+        assert_eq!(fields["idle_share"]["description"], "Fraction of the vault that is not lent.");
+        assert_eq!(fields["price_per_share"]["description"], "Value of one share.");
+        assert_eq!(fields["outlier_apr_min_peers"]["description"], "Minimum number of peers.");
         assert_eq!(fields["exposureUsd"]["description"], "Decimal text.");
         assert_eq!((&fields["old"]["deprecated"], fields["tvl_usd"].get("deprecated")), (&json!(true), None));
     }

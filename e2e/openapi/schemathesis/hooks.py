@@ -73,7 +73,7 @@ REFUSED = [
     ),
     (
         "The total value of a portfolio must be greater than 0, although each position may be 0.",
-        lambda case, response: operation(case) == "GraphCheck" and "must be worth more than 0 together" in response.text,
+        lambda case, response: operation(case) == "GraphCheck" and "must have a total value greater than 0" in response.text,
     ),
     (
         "`from` must not be after `to`.",

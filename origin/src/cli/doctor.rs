@@ -147,9 +147,11 @@ async fn clock(db: &Db) -> Check {
     match clocks::differs(offset) {
         true => Check::bad(
             CLOCK,
-            format!("{offset} s ahead of the database's: requests of the edge are refused; set the clock"),
+            format!(
+                "this machine is {offset} s ahead of the database: requests of the edge are refused; set the clock"
+            ),
         ),
-        false => Check::good(CLOCK, format!("{offset} s ahead of the database's")),
+        false => Check::good(CLOCK, format!("this machine is {offset} s ahead of the database")),
     }
 }
 
@@ -165,7 +167,7 @@ async fn takes_writes(db: &Db) -> Check {
 async fn facts_ahead(db: &Db, clock: &Clock) -> Check {
     let now = clock.now();
     match clock_check::behind(db, now).await {
-        Ok(None) => Check::good(NEWEST, format!("{now}, and nothing in the database is newer")),
+        Ok(None) => Check::good(NEWEST, format!("the service's time is {now}; no ingest or score run is newer")),
         // A test clock may be set back on purpose.
         Ok(Some(newest)) if clock.is_movable() => Check::good(
             NEWEST,
@@ -173,7 +175,10 @@ async fn facts_ahead(db: &Db, clock: &Clock) -> Check {
         ),
         Ok(Some(newest)) => Check::bad(
             NEWEST,
-            format!("{now}, before the newest ingest or score run at {newest}: {}", clock_check::WENT_BACK),
+            format!(
+                "the service's time is {now}, before the newest ingest or score run at {newest}: {}",
+                clock_check::WENT_BACK
+            ),
         ),
         Err(error) => Check::bad(NEWEST, error.to_string()),
     }
@@ -195,10 +200,10 @@ async fn signing(key: Option<&DecisionKey>, clock: &Clock, db: &Db) -> Check {
             Check::bad(SIGNING, format!("{key_id} at {address} was retired on {at}; set another key and activate it"))
         }
         Some(Signer { key_id, activated_at, .. }) if activated_at > now => {
-            Check::bad(SIGNING, format!("{key_id} at {address} signs nothing before {activated_at}"))
+            Check::bad(SIGNING, format!("{key_id} at {address} cannot sign before {activated_at}"))
         }
         Some(Signer { key_id, activated_at, .. }) => {
-            Check::good(SIGNING, format!("{key_id} at {address} signs from {activated_at}"))
+            Check::good(SIGNING, format!("{key_id} at {address} may sign since {activated_at}"))
         }
     }
 }
@@ -217,7 +222,10 @@ fn edge_listener(config: &Config) -> Check {
         NAME,
         match (allowed.is_empty(), config.edge_addr.ip().is_loopback()) {
             (false, _) if covers_public_internet(&config.edge_allow) => {
-                format!("WARNING: ANYBODY MAY CONNECT: RDS_EDGE_ALLOW={} excludes nobody{files}", allowed.join(", "))
+                format!(
+                    "WARNING: ANYBODY MAY CONNECT: RDS_EDGE_ALLOW={} includes every address{files}",
+                    allowed.join(", ")
+                )
             }
             (false, _) => format!("only {} may connect (RDS_EDGE_ALLOW){files}", allowed.join(", ")),
             (true, true) => format!("only this machine may connect{files}"),

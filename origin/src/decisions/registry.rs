@@ -45,7 +45,7 @@ pub async fn activate(db: &Db, key_id: &str, address: &Address, at: Timestamp) -
                     return Ok(Changed::Refused("another key has this name"));
                 }
                 Some(Signer { retired_at: Some(_), .. }) => {
-                    return Ok(Changed::Refused("this key was retired, and a retired key does not come back"));
+                    return Ok(Changed::Refused("this key was retired; a retired key cannot be activated again"));
                 }
                 Some(known) if known.key_id != key_id => {
                     return Ok(Changed::Refused("this key is in the registry under another name"));
@@ -94,7 +94,7 @@ pub async fn retire(db: &Db, key_id: &str, from: Retirement) -> Result<Changed, 
                     return Ok(Changed::Already(known));
                 }
                 Some(known) if at < known.activated_at => {
-                    return Ok(Changed::Refused("it cannot be retired from before its activation"));
+                    return Ok(Changed::Refused("the retirement cannot take effect before the activation"));
                 }
                 Some(known) => Signer { retired_at: Some(at), ..known },
             };

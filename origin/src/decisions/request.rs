@@ -129,7 +129,7 @@ fn reference(value: Option<&RawValue>, faults: &mut Faults) -> Option<String> {
         return None;
     }
     if text.chars().any(char::is_control) {
-        faults.add(NAME, "may not hold control characters");
+        faults.add(NAME, "must not contain control characters");
         return None;
     }
     Some(text)
@@ -175,7 +175,7 @@ fn position(
         None => Err("is required"),
         Some(value) => read::<String>(value)
             .and_then(|text| VaultKey::parse_on(&text, namespace))
-            .ok_or("must be a chain's number, a colon, and an address as that chain writes it"),
+            .ok_or("must be <chain id>:<address>, with the address in that chain's format"),
     };
     let amount = match members.remove("amountUsd") {
         None => Err("is required".to_owned()),

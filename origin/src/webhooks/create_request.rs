@@ -153,7 +153,7 @@ fn description(value: Option<Value>) -> Result<Option<String>, Detail> {
             Err(Detail { maximum: Some(WEBHOOK_DESCRIPTION_CHARS as f64), ..fault("description", reason) })
         }
         Some(Value::String(text)) if text.chars().any(char::is_control) => {
-            Err(fault("description", "may not hold control characters"))
+            Err(fault("description", "must not contain control characters"))
         }
         Some(Value::String(text)) => Ok(Some(text)),
         Some(_) => Err(fault("description", "must be a string or null")),

@@ -40,7 +40,7 @@ fn credential_missing(message: String) -> ApiError {
 }
 
 fn needs_token() -> String {
-    String::from("this route needs an index token; an API key does not open it")
+    String::from("this route needs an index token; API keys are not accepted")
 }
 
 fn needs(plan: Plan) -> String {
@@ -56,13 +56,13 @@ fn needs(plan: Plan) -> String {
 pub fn rejected_key() -> ApiError {
     ApiError {
         legacy_code: Some(legacy::INVALID_API_KEY),
-        ..ApiError::new(ErrorCode::Unauthorized, "the key or token that was sent is not valid here")
+        ..ApiError::new(ErrorCode::Unauthorized, "the key or token is invalid, or not accepted on this route")
     }
 }
 
 /// The error for a key or an index token that cannot be checked now. Such a caller never gets anonymous access instead.
 pub fn unverifiable_key() -> ApiError {
-    let message = "the key or token that was sent cannot be checked at the moment; try again shortly";
+    let message = "the key or token cannot be checked at the moment; try again shortly";
     ApiError::new(ErrorCode::ServiceUnavailable, message)
 }
 
@@ -76,15 +76,16 @@ pub fn spent(verdict: &Verdict, now_seconds: i64) -> ApiError {
         ),
         (_, false) if verdict.of_neighbourhood => (
             ErrorCode::RateLimited,
-            "the limit of this network (an IPv4 /24 or an IPv6 /48) is used up until the window ends; a key has its own limit",
+            "the rate limit of this network (an IPv4 /24 or an IPv6 /48) is used up; it resets when the window ends. A key has its own limit",
         ),
         (true, _) => {
-            (ErrorCode::DailyLimitExceeded, "the daily limit of this address is used up; a key has no daily limit")
+            (ErrorCode::DailyLimitExceeded, "the daily limit of this IP address is used up; a key has no daily limit")
         }
-        (_, true) => {
-            (ErrorCode::RateLimited, "this client's share of the key's limit is used up until the window ends")
-        }
-        _ => (ErrorCode::RateLimited, "the limit is used up until the window ends"),
+        (_, true) => (
+            ErrorCode::RateLimited,
+            "this client's share of the key's rate limit is used up; it resets when the window ends",
+        ),
+        _ => (ErrorCode::RateLimited, "the rate limit is used up; it resets when the window ends"),
     };
     let wait = verdict.allowance.reset.saturating_sub(now_seconds).max(1);
     ApiError::new(code, message).retry_after(u32::try_from(wait).unwrap_or(u32::MAX))
@@ -153,7 +154,7 @@ mod tests {
     #[test]
     fn the_error_for_an_index_token_on_another_route_covers_keys_and_tokens() {
         let refused = admit(Access::Public, &Principal::IndexToken { id: 1 }).unwrap_err();
-        assert_eq!(refused.message, "the key or token that was sent is not valid here");
+        assert_eq!(refused.message, "the key or token is invalid, or not accepted on this route");
     }
 
     #[test]

@@ -69,7 +69,7 @@ pub enum LimitError {
 impl fmt::Display for LimitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            LimitError::UnknownField => "is not a limit",
+            LimitError::UnknownField => "is not a known limit",
             LimitError::OutOfRange => "must be above 0 and at most 1",
         })
     }

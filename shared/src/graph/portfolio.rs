@@ -33,7 +33,7 @@ impl fmt::Display for PortfolioError {
         match self {
             PortfolioError::Empty => f.write_str("must not be empty"),
             PortfolioError::TooMany => write!(f, "must have at most {MAX_POSITIONS} positions"),
-            PortfolioError::Worthless => f.write_str("must be worth more than 0 together"),
+            PortfolioError::Worthless => f.write_str("must have a total value greater than 0"),
         }
     }
 }

@@ -155,7 +155,7 @@ pub struct AssetLink {
 pub struct Freshness {
     /// Instant at which the evidence was last renewed; null if it never was.
     pub last_refresh_at: Option<Micros>,
-    /// Hours since `last_refresh_at`, rounded down to two decimals; 0 if it is in the future, null if it is null.
+    /// Hours since `last_refresh_at`, rounded down to two decimals; 0 if that instant is in the future, null if there is none.
     pub age_hours: Option<Decimal>,
     /// Class of the age, in multiples of the asset's cadence; null if `last_refresh_at` is null.
     pub status: Option<FreshnessStatus>,
@@ -236,7 +236,7 @@ pub struct AssetRow {
     pub review_status: ReviewStatus,
     /// Published score, 0 to 10; null if the asset is unscored.
     pub risk_score: Option<MilliPoints>,
-    /// Tier of `risk_score`; null if that is null.
+    /// Tier of `risk_score`; null if the asset is unscored.
     pub risk_tier: Option<Tier>,
     /// Issuer; null if it is unknown or the asset is not a real-world asset.
     pub issuer: Option<Issuer>,
@@ -272,8 +272,7 @@ pub struct AssetRow {
     pub dependency_chain: Vec<AssetLink>,
     /// Version of the scoring methodology.
     pub methodology_version: &'static str,
-    /// How the asset's chain lowers its score; null if it does not: on a settlement layer, on a chain without a profile, and on one whose sub-scores
-    /// are all 10.
+    /// How the asset's chain lowers its score. Null if the chain does not: it is a settlement layer, has no profile, or has only sub-scores of 10.
     pub chain_overlay: Option<ChainOverlay>,
     /// Slug of the asset in the registry.
     pub slug: String,
@@ -303,7 +302,7 @@ pub struct VersionPoint {
     pub recorded_at: Micros,
     /// Score that was last published under this version, 0 to 10; null if the asset was unscored.
     pub risk_score: Option<MilliPoints>,
-    /// Tier of `risk_score`; null if that is null.
+    /// Tier of `risk_score`; null if the asset is unscored.
     pub risk_tier: Option<Tier>,
     /// Status of the review in this version.
     pub review_status: ReviewStatus,

@@ -60,7 +60,7 @@ pub struct CuratorPage<V = VaultRow> {
 pub struct ChainShare {
     /// Number of the chain; `/v1/chains` lists them.
     pub chain_id: ChainId,
-    /// Chain, for display.
+    /// Name of the chain, for display.
     pub chain_name: String,
     /// Number of active vaults on the chain.
     pub vault_count: u64,

@@ -39,15 +39,15 @@ pub struct EventRow {
     pub occurred_at: Timestamp,
     /// Id of the affected protocol, the first if there are several; null if there is none.
     pub protocol_id: Option<String>,
-    /// Protocol, for display; null if `protocol_id` is null.
+    /// Name of the protocol, for display; null if `protocol_id` is null.
     pub protocol_name: Option<String>,
     /// Number of the affected chain, the first if there are several; null if there is none.
     pub chain_id: Option<ChainId>,
-    /// Chain, for display; null if `chain_id` is null.
+    /// Name of the chain, for display; null if `chain_id` is null.
     pub chain_name: Option<String>,
     /// Id of the affected curator, the first if there are several; null if there is none.
     pub curator_id: Option<String>,
-    /// Curator, for display; null if `curator_id` is null.
+    /// Name of the curator, for display; null if `curator_id` is null.
     pub curator_name: Option<String>,
     /// Size class of an incident; null if the event is not an incident or its size was not assessed.
     pub incident_severity: Option<IncidentSeverity>,
@@ -65,7 +65,7 @@ pub struct EventRow {
     /// Name of the source that reported the event; the filter `excludeSource` takes it.
     // This field and the next extend the interface.
     pub source: String,
-    /// Instant at which the event last became public; null only for an event that never was.
+    /// Instant at which the event last became public; null only for an event that never became public.
     pub published_at: Option<Timestamp>,
 }
 
@@ -91,7 +91,7 @@ pub struct EventDetail {
     pub detected_at: Timestamp,
     /// Instant at which the event was promoted into the feed from a registry; null if it was not.
     pub promoted_at: Option<Timestamp>,
-    /// Instant at which the event was withdrawn; null except in what subscribers receive about the withdrawal.
+    /// Instant at which the event was withdrawn; null except in the message that informs subscribers of the withdrawal.
     pub retracted_at: Option<Timestamp>,
     /// Reason of the retraction; null if it is not retracted or no reason was given.
     pub retracted_reason: Option<String>,
@@ -192,11 +192,11 @@ pub struct CriticalVault {
     pub vault_id: VaultId,
     /// Name of the vault, for display.
     pub vault_name: String,
-    /// Chain, for display.
+    /// Name of the chain, for display.
     pub chain_name: String,
-    /// Protocol, for display.
+    /// Name of the protocol, for display.
     pub protocol_name: String,
-    /// Curator, for display; null if there is none.
+    /// Name of the curator, for display; null if there is none.
     pub curator_name: Option<String>,
     /// Supplied value in USD; null if it was not read.
     #[serde(serialize_with = "crate::model::money::usd")]

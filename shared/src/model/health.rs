@@ -103,7 +103,7 @@ pub struct AssetRegistryCoverage {
     pub total_exposures: u64,
     /// Number of those exposures whose asset has a version of a review.
     pub with_asset_version: u64,
-    /// `withAssetVersion` divided by `totalExposures`, in percent with two decimals, rounded down; null if that is 0.
+    /// `withAssetVersion` divided by `totalExposures`, in percent with two decimals, rounded down; null if there are no exposures.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub coverage_percent: Option<f64>,
 }
@@ -119,7 +119,7 @@ pub struct AssetIdentityCoverage {
     pub total_identities: u64,
     /// Number of those assets that have an approved review.
     pub with_approved_version: u64,
-    /// `withApprovedVersion` divided by `totalIdentities`, in percent with two decimals, rounded down; null if that is 0.
+    /// `withApprovedVersion` divided by `totalIdentities`, in percent with two decimals, rounded down; null if there are no deposit assets.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub coverage_percent: Option<f64>,
     /// The same figures for each chain.
@@ -137,7 +137,7 @@ pub struct ChainIdentityCoverage {
     pub total_identities: u64,
     /// Number of those assets that have an approved review.
     pub with_approved_version: u64,
-    /// `withApprovedVersion` divided by `totalIdentities`, in percent with two decimals, rounded down; null if that is 0.
+    /// `withApprovedVersion` divided by `totalIdentities`, in percent with two decimals, rounded down; null if there are no deposit assets.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub coverage_percent: Option<f64>,
 }

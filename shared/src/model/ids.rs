@@ -228,8 +228,7 @@ impl fmt::Display for VaultKey {
 impl<'de> serde::Deserialize<'de> for VaultKey {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = <String as serde::Deserialize>::deserialize(deserializer)?;
-        VaultKey::parse(&text)
-            .ok_or_else(|| serde::de::Error::custom("must be a chain's number, a colon, and an address"))
+        VaultKey::parse(&text).ok_or_else(|| serde::de::Error::custom("must be <chain id>:<address>"))
     }
 }
 

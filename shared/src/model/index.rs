@@ -105,7 +105,7 @@ pub struct IndexLink {
     pub effective_from: Micros,
     /// UTC day at whose end the version was linked; null if it is not linked yet, or was never linked because the next version came first.
     pub linked_on: Option<Day>,
-    /// Level at the end of `linked_on`; null if that is null.
+    /// Level at the end of `linked_on`; null if there is no such day.
     pub level: Option<Level>,
 }
 

@@ -44,8 +44,8 @@ pub struct LossRow {
     pub loss_amount_usd: Cents,
     /// Instant of the attack.
     pub attacked_at: Timestamp,
-    /// Severity of the case: the casebook's own label, unchanged; without one the severity of the published registry row; without that the band of the
-    /// loss: `low` below 1 million USD, `medium` from 1 million, `high` from 10 million, `critical` from 50 million.
+    /// Severity of the case: the casebook's own label, unchanged. If the casebook gives none, the severity of the published registry row; if there is
+    /// no such row either, a band of the loss: `low` below 1 million USD, `medium` from 1 million, `high` from 10 million, `critical` from 50 million.
     pub severity: String,
     /// Number of the first affected chain; 0 if the case names none.
     pub chain_id: ChainId,

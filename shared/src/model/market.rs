@@ -53,11 +53,11 @@ pub struct Market {
     pub protocol_id: String,
     /// Version of the protocol, for example `v3`.
     pub protocol_version: String,
-    /// Protocol, for display.
+    /// Name of the protocol, for display.
     pub protocol_name: String,
     /// Number of the chain; `/v1/chains` lists them.
     pub chain_id: ChainId,
-    /// Chain, for display.
+    /// Name of the chain, for display.
     pub chain_name: String,
     /// Last part of `id`; unlike `name` it never changes.
     pub market_key: String,

@@ -35,7 +35,7 @@ named_enum! {
 pub struct OracleFeed {
     /// Number of the chain; `/v1/chains` lists them.
     pub chain_id: ChainId,
-    /// Chain, for display.
+    /// Name of the chain, for display.
     pub chain_name: String,
     /// Address of the feed's contract, or of the adapter around it.
     pub address: Address,

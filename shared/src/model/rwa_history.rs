@@ -74,7 +74,7 @@ pub struct AumPart {
     pub value_usd: Cents,
 }
 
-/// `meta` of the history.
+/// `meta` of `GET /v1/rwa/stats/history`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AumHistoryMeta {

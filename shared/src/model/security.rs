@@ -57,7 +57,7 @@ named_enum! {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct SecurityEvent {
-    /// Numeric id.
+    /// Numeric id of the row.
     pub id: u64,
     /// Name of the source that reported the attack.
     pub source: String,

@@ -39,7 +39,7 @@ pub struct SignalEntity {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Signal {
-    /// Numeric id.
+    /// Numeric id of the signal.
     pub id: u64,
     /// Title, one line of plain text.
     pub title: String,

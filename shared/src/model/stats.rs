@@ -78,7 +78,7 @@ pub struct TierShare {
 pub struct ChainTotal {
     /// Number of the chain; `/v1/chains` lists them.
     pub chain_id: ChainId,
-    /// Chain, for display.
+    /// Name of the chain, for display.
     pub chain_name: String,
     /// Number of vaults.
     pub vault_count: u64,

@@ -196,9 +196,9 @@ named_enum! {
 named_enum! {
     /// The side of a market that a campaign pays.
     pub enum RewardSide {
-        /// Depositors.
+        /// The campaign pays depositors.
         Supply = "supply",
-        /// Borrowers.
+        /// The campaign pays borrowers.
         Borrow = "borrow",
     }
 }

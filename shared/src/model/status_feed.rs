@@ -94,8 +94,8 @@ pub struct StatusSignals {
     /// Share of `requests_15m` that were server errors (5xx), as a fraction; null if there were no requests.
     #[serde(serialize_with = "crate::model::money::rate")]
     pub error_rate_15m: Option<f64>,
-    /// Number of responses in the last 15 minutes, from the origin, and from the edge without the origin. Deliberately withheld scores, and
-    /// the routes of this feed, health and readiness are not counted.
+    /// Number of responses in the last 15 minutes: those of the origin, and those that the edge gave without the origin. Responses of this feed,
+    /// health and readiness are not counted, nor are refusals in the mode `fail_closed`.
     pub requests_15m: Option<u64>,
     /// Number of consecutive samples from outside that failed, up to the newest; null if no sample was taken within 15 minutes.
     pub external_down_samples: Option<u64>,

@@ -22,8 +22,7 @@ named_enum! {
     pub enum DaySource {
         /// Computed and stored when the day had ended, over the vaults that were eligible then; each of them was read that day.
         Observed = "observed",
-        /// Computed from stored readings, over the vaults that are eligible now. A vault that was not read that day counts with its last
-        /// value from the seven days before, and without a rate.
+        /// Computed from stored readings, over the vaults that are eligible now; one not read that day counts with its last value of the seven days before, without a rate.
         Derived = "derived",
     }
 }

@@ -26,11 +26,11 @@ pub struct VaultRow {
     pub address: Address,
     /// Id of the protocol; `/v1/protocols` lists them.
     pub protocol_id: String,
-    /// Protocol, for display.
+    /// Name of the protocol, for display.
     pub protocol_name: String,
     /// Number of the chain; `/v1/chains` lists them.
     pub chain_id: ChainId,
-    /// Chain, for display.
+    /// Name of the chain, for display.
     pub chain_name: String,
     /// Symbol of the deposit asset; null when its contract names none.
     pub asset_symbol: Option<String>,

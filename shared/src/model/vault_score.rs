@@ -21,7 +21,7 @@ pub struct VaultScoreRow {
     pub address: Address,
     /// Number of the chain; `/v1/chains` lists them.
     pub chain_id: ChainId,
-    /// Chain, for display.
+    /// Name of the chain, for display.
     pub chain_name: String,
     /// Id of the protocol; `/v1/protocols` lists them.
     pub protocol_id: String,

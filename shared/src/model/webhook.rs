@@ -13,7 +13,7 @@ use serde::ser::{SerializeMap, Serializer};
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WebhookSubscription {
-    /// Numeric id.
+    /// Numeric id of the subscription.
     pub id: i64,
     /// URL that deliveries are sent to, in canonical form.
     pub url: String,
@@ -45,7 +45,7 @@ pub struct WebhookSubscription {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BasketWebhook {
-    /// Numeric id.
+    /// Numeric id of the subscription.
     pub id: i64,
     /// Id of the basket.
     pub basket_id: String,
@@ -89,7 +89,7 @@ pub struct WebhookReplayed {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WebhookDelivery {
-    /// Numeric id.
+    /// Numeric id of the delivery.
     pub id: i64,
     /// Id of the event, the same in every attempt, by which receivers deduplicate.
     pub event_id: EventId,

@@ -234,7 +234,7 @@ fn read(param: &Param, text: &str) -> Result<Option<Value>, Detail> {
             let given: Vec<&str> = text.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
             if given.is_empty() || given.iter().any(|word| !words.iter().any(|known| known.eq_ignore_ascii_case(word)))
             {
-                return refuse(format!("must be a comma-separated list of values out of {}", words.join(", ")));
+                return refuse(format!("must be a comma-separated list of these values: {}", words.join(", ")));
             }
             Ok(Some(Value::Choices(
                 words

@@ -8,7 +8,7 @@ use serde::Serialize;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(inline))]
 pub struct Data<T> {
-    /// The resource or resources.
+    /// The content of the response.
     pub data: T,
 }
 
@@ -28,8 +28,8 @@ pub struct Paged<T> {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(inline))]
 pub struct WithMeta<T, M> {
-    /// The resource or resources.
+    /// The content of the response.
     pub data: T,
-    /// Information about the answer as a whole.
+    /// Information about the response as a whole.
     pub meta: M,
 }

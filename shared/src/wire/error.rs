@@ -86,11 +86,11 @@ codes! {
     UnsupportedMediaType = 415 "UNSUPPORTED_MEDIA_TYPE";
     /// The rate limit of the current window is exhausted.
     RateLimited = 429 "RATE_LIMITED" retry 60;
-    /// The daily limit of the address is exhausted.
+    /// The daily limit of the caller's IP address or network is exhausted.
     DailyLimitExceeded = 429 "DAILY_LIMIT_EXCEEDED" retry 3600;
     /// Too many open streams for this key or viewer.
     StreamLimitReached = 429 "STREAM_LIMIT_REACHED" retry 10;
-    /// Something broke on our side.
+    /// An unexpected error occurred in the service.
     InternalError = 500 "INTERNAL_ERROR";
     /// A part of the service is unavailable; nothing was lost.
     ServiceUnavailable = 503 "SERVICE_UNAVAILABLE" retry 5;
@@ -325,10 +325,10 @@ impl core::error::Error for ApiError {}
 impl From<ErrorCode> for ApiError {
     fn from(code: ErrorCode) -> Self {
         let message = match code {
-            ErrorCode::InternalError => "something broke on our side; the request id helps us find it",
+            ErrorCode::InternalError => "internal error; quote the request id when you report it",
             ErrorCode::ServiceUnavailable => "a part of the service is not answering; try again shortly",
             ErrorCode::FailClosed => "scores are withheld on purpose until an operator has checked them",
-            ErrorCode::ShuttingDown => "this server is being replaced; try again",
+            ErrorCode::ShuttingDown => "this server is shutting down; try again",
             ErrorCode::DeadlineExceeded => "the request took too long and was stopped",
             ErrorCode::UriTooLong => {
                 return ApiError::new(code, format!("the URL is longer than {TARGET_BYTES} bytes"));

@@ -80,7 +80,7 @@ impl Options {
 /// Runtime of the edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Edge {
-    /// workerd.
+    /// The Worker, on workerd.
     Workerd,
     /// No edge: only Postgres and the origin are started.
     None,

@@ -149,7 +149,9 @@ fn hint(unknown: &str) -> Option<&'static str> {
             "send external findings as research_record, with the list's name in record"
         }
         "prediction" => "send external predictions as research_prediction",
-        "research_source" => "sources are counted from the facts that each of them has sent",
+        "research_source" => {
+            "it cannot be sent: the list of sources is counted from the facts that each source has sent"
+        }
         "sample" | "outcome" | "research_sample" | "research_outcome" => {
             "the service computes samples and outcomes itself: send prices (vault_state) and incidents (incident_link), or external \
              findings as research_record"

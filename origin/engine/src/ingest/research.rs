@@ -47,7 +47,7 @@ pub async fn faults(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp) -> Result<Ve
             StoredPrediction::None { is_watched: false } => (
                 "vault_id",
                 format!(
-                    "must have a price of the last {BASE_WITHIN_DAYS} days that has moved, so that the outcome can be observed"
+                    "must be a vault whose price was read and changed in the last {BASE_WITHIN_DAYS} days; otherwise the outcome cannot be observed"
                 ),
             ),
             StoredPrediction::None { is_watched: true } => continue,

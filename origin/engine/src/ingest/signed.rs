@@ -77,14 +77,14 @@ pub async fn contradictions(tx: &mut Tx<'_>, batch: &Batch) -> Result<Vec<Fault>
         ];
         let stated = (one.published_at, one.effective_at, figures);
         if *first.entry(key).or_insert(stated) != stated {
-            faults.push(fault(*line, "has other figures on another line"));
+            faults.push(fault(*line, "has different figures on another line"));
         }
     }
     let statements = serde_json::json!(batch.rwa_observations.iter().map(|(_, one)| one).collect::<Vec<_>>());
     let on_record: HashSet<_> = rwa::contradicted(tx, &statements).await?.into_iter().collect();
     for (line, one) in &batch.rwa_observations {
         if on_record.contains(&(one.source_id.clone(), one.publication_id.clone(), one.asset_id.clone())) {
-            faults.push(fault(*line, "is stored with other figures"));
+            faults.push(fault(*line, "is already stored with different figures"));
         }
     }
     Ok(faults)

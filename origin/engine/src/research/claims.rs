@@ -20,25 +20,25 @@ pub async fn run(tx: &mut Tx<'_>, tried: &[Tried], kept: &mut Kept) -> Result<()
         (
             "tier-follows-score",
             "vaults",
-            "The tier of every published score is the tier of that very score.",
+            "The published tier of every vault is the tier that its published score belongs to.",
             "Every published score of a served chain is compared with the floors of the tiers.",
-            "That the score itself is right is another question.",
+            "The check does not show that the score itself is right.",
             tiers,
         ),
         (
             "no-strength-lifts-a-cap",
             "vault-detail",
-            "No vault's raw score is above its weighted sum, or above any cap that is listed for it. A published score is above the raw one by less than 0.05, or while a lower tier waits for its dwell.",
-            "The latest raw score of every scored vault is compared with the weighted sum and the caps in its provenance, and with the published score where no tier dwells.",
-            "Whether a cap that ought to be listed is missing is not seen by this.",
+            "No vault's raw score is above its weighted sum, or above any cap that is listed for it. A published score exceeds the raw one only by less than 0.05, or while a demotion waits for its dwell.",
+            "The latest raw score of every scored vault is compared with the weighted sum and the caps in its provenance, and with the published score where no tier change waits for its dwell.",
+            "The check does not detect a cap that should be listed and is missing.",
             caps,
         ),
         (
             "required-inputs-have-a-source",
             "vault-detail",
-            "Every score names the source and the date of each input that it cannot do without.",
-            "Version age, audits and strategy in the provenance of every scored vault.",
-            "A source that is named may be wrong.",
+            "Every score states the source and the date of each required input.",
+            "Version age, audits and strategy are looked up in the provenance of every scored vault.",
+            "A stated source may be wrong.",
             inputs,
         ),
     ];
@@ -74,7 +74,7 @@ async fn foreseen(tx: &mut Tx<'_>, tried: &[Tried], kept: &mut Kept) -> Result<(
         checked: backtest.row.samples,
         violations: 0,
         method: "The backtest of published_score against price_loss over 30d passes its gate, and the whole interval of its auc lies above 0.5.".into(),
-        weaknesses: vec!["It says which of two vaults was likelier to lose, not how likely either was.".to_owned()],
+        weaknesses: vec!["The result shows which of two vaults was more likely to have a loss, not how likely a loss was.".to_owned()],
     };
     kept.claim(tx, "low-scores-precede-losses", &claim, if shown { Vec::new() } else { vec![Unmet::NotShown] }).await
 }

@@ -41,20 +41,23 @@ pub(super) fn figures(found: &Coverage) -> Vec<(Figure, &'static str)> {
         ),
         (
             part("state_coverage", found.observed, found.vaults),
-            "Active vaults of which any state was read, of all active vaults.",
+            "Active vaults with at least one reading of their state, of all active vaults.",
         ),
-        (part("data_freshness", found.fresh, found.observed), "States at most a day old, of all that were read."),
+        (
+            part("data_freshness", found.fresh, found.observed),
+            "Active vaults whose newest reading is at most a day old, of those with a reading.",
+        ),
         (
             part("price_coverage", found.priced, found.vaults),
-            "Active vaults with a price of the last 7 days, of all active vaults.",
+            "Active vaults with a price from the last 7 days, of all active vaults.",
         ),
         (
             part("outcome_coverage", found.scored_and_priced, found.scored),
-            "Scored vaults with a price of the last 7 days, of all scored vaults: only of these can be seen what becomes of them.",
+            "Scored vaults with a price from the last 7 days, of all scored vaults; only their outcomes can be observed.",
         ),
         (
             part("run_moves", found.last_run_changes, found.last_run_vaults),
-            "Published changes of the newest run over all vaults, of the vaults that it scored.",
+            "Published changes of the newest full score run, per vault that it scored.",
         ),
         (
             part("tier_moves_30d", found.moved_tier, found.scored),
@@ -62,11 +65,11 @@ pub(super) fn figures(found: &Coverage) -> Vec<(Figure, &'static str)> {
         ),
         (
             part("dwelling", found.dwelling, found.scored),
-            "Scored vaults whose next tier waits for its dwell, of all scored vaults.",
+            "Scored vaults with a tier change that waits for its dwell, of all scored vaults.",
         ),
         (
             part("overrides", found.overrides, found.assets),
-            "Hard-fail flags that two people have lifted for a while, beside the number of scored assets.",
+            "Hard-fail flags lifted by an override in force; `of` is the number of scored assets.",
         ),
     ]
 }

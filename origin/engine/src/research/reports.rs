@@ -35,8 +35,8 @@ fn of_coverage(coverage: &Coverage, missing: &BTreeMap<String, i64>) -> Validati
             "{} of {} active vaults have a score; the exposures of {} of these were read.",
             coverage.scored, coverage.vaults, coverage.exposures_observed
         ),
-        method: "Active vaults of served chains are counted by what is known of each.".into(),
-        weaknesses: vec!["What no source lists is in no figure.".to_owned()],
+        method: "Counts the active vaults of served chains by which facts about them are known.".into(),
+        weaknesses: vec!["Vaults that no source lists are not counted.".to_owned()],
         figures: counted.chain(lacks).collect(),
         backtests: Vec::new(),
     }
@@ -47,14 +47,14 @@ fn of_discrimination(coverage: &Coverage, tried: &[Tried]) -> ValidationReport {
     ValidationReport {
         model_version: METHODOLOGY_VERSION.into(),
         report_type: ReportType::Discrimination,
-        summary: format!("{public} of {} backtests had enough samples and losses to be shown.", tried.len()),
-        method: "Every backtest is listed, with what it lacks. Which are shown is decided by the number of samples, losses and vaults, never by what they found.".into(),
+        summary: format!("{public} of {} backtests had enough samples and losses to be published.", tried.len()),
+        method: "Every backtest is listed with the requirements that it does not meet. Whether a backtest is published depends on its numbers of samples, losses and vaults, never on its result.".into(),
         weaknesses: vec![
             format!(
-                "{} of {} scored vaults have a price of the last 7 days: of the others it cannot be seen what becomes of them.",
+                "{} of {} scored vaults have a price from the last 7 days; the outcomes of the others cannot be observed.",
                 coverage.scored_and_priced, coverage.scored
             ),
-            "Several questions are asked of the same prices: of twenty, one is answered wrongly by chance.".to_owned(),
+            "Several backtests use the same prices. Of twenty that test no real effect, one is expected to show an effect by chance.".to_owned(),
         ],
         figures: vec![Figure::part("backtests_shown", public, tried.len() as u64)],
         backtests: tried.iter().map(|one| one.row.clone()).collect(),

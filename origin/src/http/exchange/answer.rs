@@ -387,5 +387,8 @@ static CDN_CACHE_CONTROLS: LazyLock<Vec<Option<HeaderValue>>> = LazyLock::new(||
 
 /// 405 with the methods that the path allows.
 pub fn wrong_method(allow: &'static str) -> ApiError {
-    ApiError { allow: Some(allow), ..ApiError::new(ErrorCode::MethodNotAllowed, format!("this path takes {allow}")) }
+    ApiError {
+        allow: Some(allow),
+        ..ApiError::new(ErrorCode::MethodNotAllowed, format!("this route accepts only {allow}"))
+    }
 }

@@ -84,7 +84,7 @@ fn keys(live: &LiveCatalog, text: &str) -> Result<BTreeSet<VaultKey>, ApiError> 
     texts.into_iter().map(key).collect::<Result<_, _>>().map_err(|bad| {
         let shown: String = bad.chars().take(80).collect();
         ApiError::parameter(fault(format!(
-            "contains {shown:?}, which is not a chain's number, a colon, and an address as that chain writes it"
+            "contains {shown:?}, which is not <chain id>:<address> with the address in that chain's format"
         )))
     })
 }

@@ -82,7 +82,7 @@ fn move_clock(server: &Server, body: &[u8]) -> Result<(), Failure> {
         Move { now: None, advance_seconds: Some(seconds) } => {
             server.app.clock.advance(seconds);
         }
-        _ => return Err(bad_field("now", "or advance_seconds must be given, and not both").into()),
+        _ => return Err(bad_field("now", "must be given, or advance_seconds, but not both").into()),
     }
     tracing::info!(now = %server.app.clock.now(), "the test clock was moved");
     Ok(())

@@ -104,13 +104,7 @@ fn answer<T: Serialize>(
 }
 
 fn vault_id(live: &LiveCatalog, text: &str) -> Result<VaultId, ApiError> {
-    let fault = || {
-        vec![Detail::new(
-            In::Query,
-            "vault_id",
-            "must be a protocol, a chain's number and an address, joined by hyphens",
-        )]
-    };
+    let fault = || vec![Detail::new(In::Query, "vault_id", "must be a vault id: <protocol id>-<chain id>-<address>")];
     let id = VaultId::parse(text).ok_or_else(|| ApiError::invalid(ErrorCode::InvalidParameter, fault()))?;
     namespaces::check_id(live, &id).map_err(|reason| namespaces::refused("vault_id", reason))?;
     Ok(id)

@@ -39,7 +39,7 @@ pub async fn by_id(live: &LiveCatalog, db: &Db, call: &Call) -> Result<Answer, F
 }
 
 fn vault_key(live: &LiveCatalog, text: &str) -> Result<VaultKey, ApiError> {
-    let fault = || vec![Detail::new(In::Query, "vault", "must be a chain's number, a colon, and an address")];
+    let fault = || vec![Detail::new(In::Query, "vault", "must be <chain id>:<address>")];
     let key = VaultKey::parse(text).ok_or_else(|| ApiError::invalid(ErrorCode::InvalidParameter, fault()))?;
     namespaces::check_key(live, &key).map_err(|reason| namespaces::refused("vault", reason))?;
     Ok(key)

@@ -38,9 +38,10 @@ pub async fn list(live: &LiveCatalog, db: &Db, call: RouteCall<'_, routes::Vault
             true => journal::past(db).await.map(|(past, newest, _)| gave(&past, newest))?,
         };
         if !is_ours {
-            return Err(
-                invalid_cursor("belongs to data that this service does not have; start again from an instant").into()
-            );
+            return Err(invalid_cursor(
+                "is not known to this service, which may have been restored from a backup; start again from an instant",
+            )
+            .into());
         }
     }
     let limit = u64::from(call.get(params::Limit));
@@ -58,7 +59,7 @@ fn since(text: &str, clock: ChangeClock) -> Result<Since, ApiError> {
     match ChangeCursor::decode(text, clock) {
         Ok(cursor) => Ok(Since::Cursor(cursor)),
         Err(CursorError::OtherClock) => Err(invalid_cursor(
-            "is a cursor of the other clock; send it with the value of `changed` that it was issued for",
+            "is a cursor of the other mode; send it with the value of `changed` for which it was issued",
         )),
         // An instant starts with the digits of its year; a cursor never starts with a digit.
         Err(CursorError::Unknown) if text.starts_with(|first: char| first.is_ascii_digit()) => {

@@ -84,7 +84,7 @@ impl Wanted {
         }
         let items = ids.len() + addresses.len();
         if items > BATCH_ITEMS {
-            let reason = format!("and addresses may hold {BATCH_ITEMS} items together, not {items}");
+            let reason = format!("must have at most {BATCH_ITEMS} items together with addresses, not {items}");
             let detail = Detail { maximum: Some(BATCH_ITEMS as f64), ..Detail::new(In::Body, "ids", reason) };
             return Err(ApiError::invalid(ErrorCode::TooManyItems, vec![detail]));
         }

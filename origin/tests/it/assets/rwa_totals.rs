@@ -66,7 +66,7 @@ async fn a_day_is_revised_when_a_figure_of_it_is_corrected_and_earlier_revisions
     let refused = test.admin("POST", "/ingest", &correct("late", "2026-11-20T12:00:00Z", 2e9)).await;
     assert_eq!(refused.status, StatusCode::BAD_REQUEST);
     assert!(
-        refused.text().contains("publication_id") && refused.text().contains("other figures"),
+        refused.text().contains("publication_id") && refused.text().contains("different figures"),
         "{}",
         refused.text()
     );

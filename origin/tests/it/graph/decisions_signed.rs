@@ -234,7 +234,7 @@ async fn an_operator_activates_lists_and_retires_and_sees_no_secret() {
     assert!(say(&["signers", "retire", "k-19e7e376"]).await.0);
     assert!(signing(say(&["doctor"]).await).contains("was retired"));
     let (ok, said) = say(&["signers", "activate"]).await;
-    assert!(!ok && said.contains("does not come back"), "{said}");
+    assert!(!ok && said.contains("cannot be activated again"), "{said}");
     let (ok, said) = say(&["signers", "list", "--json"]).await;
     assert_eq!((ok, serde_json::from_str::<Value>(said.trim()).unwrap().as_array().unwrap().len()), (true, 1));
     assert!(!say(&["signers", "activate", "--key-id", "no/name"]).await.0);
@@ -243,7 +243,7 @@ async fn an_operator_activates_lists_and_retires_and_sees_no_secret() {
     assert!(say(&["signers", "activate", "--key-id", "next", "--address", OTHER_SIGNER, "--at", "2099-01-01"]).await.0);
     let early = program(env(OTHER_SECRET), &["doctor"]).await;
     let line = signing((false, String::from_utf8_lossy(&early.stdout).into_owned()));
-    assert!(line.starts_with("FAIL") && line.contains("signs nothing before 2099-01-01T00:00:00.000Z"), "{line}");
+    assert!(line.starts_with("FAIL") && line.contains("cannot sign before 2099-01-01T00:00:00.000Z"), "{line}");
 
     let rows =
         sqlx::query("select * from decision_signer order by activated_at").fetch_all(&test.app.db.pool).await.unwrap();

@@ -98,7 +98,7 @@ macro_rules! vaults_rows {
                 query: [ChangesSince, Limit(100, 500), Changed],
                 answers: "WithMeta<VaultChanges, ChangesMeta>", errors: [MissingParameter, InvalidCursor],
                 about: "Vaults whose reading or published score changed since an instant or a cursor. Every change is delivered at least once, in the order in \
-                       which changes became visible. A vault is delivered again with unchanged timestamps when its chain is shown again, and when it becomes \
+                       which changes became visible. A vault is delivered again with unchanged timestamps when its chain is no longer withheld, and when it becomes \
                        active or inactive.",
             }
             VaultBatch: Post "/v1/vaults/batch" {

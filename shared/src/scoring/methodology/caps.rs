@@ -7,7 +7,7 @@ use crate::scoring::vault::CapId;
 use alloc::vec::Vec;
 use serde::Serialize;
 
-/// One cap.
+/// A cap: an upper bound of the score, and its condition.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CapRule {
@@ -132,7 +132,7 @@ pub struct FlagRules {
     pub single_market_share_above: Decimal,
     /// `custom_oracle` is raised if a custom or unknown oracle prices an exposure of at least this share of a lending vault.
     pub custom_oracle_share_from: Decimal,
-    /// `outlier_apr` is raised only if the net rate is above this.
+    /// `outlier_apr` is raised only if the net rate is above this fraction.
     pub outlier_apr_above: Ppm,
     /// `outlier_apr` is raised only if the net rate is above this many times the median of its peers.
     pub outlier_apr_times_median: i64,

@@ -119,7 +119,7 @@ impl NumberRules {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TierRule {
-    /// Tier whose rule follows.
+    /// Tier that begins at `from`.
     pub tier: Tier,
     /// The lowest score of the tier.
     pub from: MilliPoints,

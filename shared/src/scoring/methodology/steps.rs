@@ -72,16 +72,16 @@ pub(super) const BASKETS: &[&str] = &[
 
 pub(super) const CHECK: &[&str] = &[
     "Positions are in whole micro-dollars; positions in the same vault are added up, and the total includes positions that cannot be resolved. A limit is rounded down to parts per million.",
-    "For each limited dimension and key, every is the sum of amount times share over all mappings to the key, and sure is the same sum over the verified mappings with a confidence of sure_from_confidence or more.",
-    "If sure is above the limit's part of the total, that is a breach, and the portfolio is rejected. If every is above it, that is advisory; if every is at least near_from_share of it, that is near. Both are a caution, as is a vault that cannot be resolved. Without any of these the portfolio is approved.",
-    "The curator, protocol, chain, clusters and signer sets of a vault reach the whole of a position in it, once, even if they also stand behind a part of it. Those of a nested vault, and each asset with its clusters, signer sets, oracles, oracle vendors and bridges, reach only the part of the position that is held there.",
+    "For each limited dimension and key, the full exposure is the sum of amount times share over all mappings to the key. The sure exposure is the same sum over the verified mappings with a confidence of sure_from_confidence or more.",
+    "The maximum exposure is the limit times the total. A sure exposure above it is a breach, and the portfolio is rejected. A full exposure above it is advisory, and one of at least near_from_share of it is near; both are a caution, as is a vault that cannot be resolved. Otherwise the portfolio is approved.",
+    "The curator, protocol, chain, clusters and signer sets of a vault count for the whole position in it, and only once, even if they also apply to a part of it. Those of a nested vault, and each asset with its clusters, signer sets, oracles, oracle vendors and bridges, count only for the part of the position that is held there.",
 ];
 
 pub(super) const KNOWN_WEAKNESSES: &[&str] = &[
     "Weights, caps and the meaning of each dimension's points are judgement; they were not fitted to losses.",
-    "worst_from_share is a cliff: an exposure just below it affects the mean only.",
+    "worst_from_share is a hard threshold: an exposure just below it affects the mean only.",
     "An unknown timelock, signer set or dependency counts more than one known to be bad. The unknown: flags show where that is the case.",
-    "asset_drag keeps a vault near the assets that it lends and lends against, so that a good platform on middling assets has little effect.",
+    "asset_drag limits a vault to one point above its asset vector, so a good platform cannot make up for mediocre assets.",
     "History includes published incidents only: an incident that was not reported, or not linked to the vault or its protocol, is missing.",
-    "A loss shows in drawdown only once it is in the price per share; a loss that has not been written down yet is not seen.",
+    "A loss shows in drawdown only once it is in the price per share; a loss that has not been written down yet has no effect.",
 ];

@@ -101,7 +101,7 @@ impl Check {
         }
         self.slug("slug", &chain.slug);
         if chain.slug.parse::<u64>().is_ok() {
-            self.wrong("slug", "must not be a number, which would read as a chain id");
+            self.wrong("slug", "must not be a number, because filters read a number as a chain id");
         }
         self.text("name", &chain.name);
         if Namespace::parse(&chain.namespace).is_none() {
@@ -141,7 +141,7 @@ impl Check {
             self.wrong("audits", "must be at most 1000");
         }
         if protocol.audits.unwrap_or(0) == 0 && protocol.newest_audit_at.is_some() {
-            self.wrong("newest_audit_at", "requires audits of at least 1");
+            self.wrong("newest_audit_at", "is allowed only if audits is at least 1");
         }
         let mut named = BTreeSet::new();
         for dependency in protocol.dependencies.iter().flatten() {

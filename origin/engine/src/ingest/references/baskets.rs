@@ -16,7 +16,7 @@ impl Faults {
             let given = basket.constituent_type.as_str();
             let known = types.entry(basket.id.clone()).or_insert_with(|| given.to_owned());
             if known != given {
-                let reason = format!("must stay {known}, as {:?} was created", basket.id);
+                let reason = format!("must stay {known}: the type of {:?} cannot change", basket.id);
                 self.add(*line, "constituent_type", reason);
             }
         }
@@ -52,7 +52,7 @@ impl Faults {
                 self.add(
                     *line,
                     "is_basket_a",
-                    format!("{other:?} is basket A already; set it to false there in the same batch"),
+                    format!("must not be true while {other:?} is basket A; set it to false there in the same batch"),
                 );
             }
         }

@@ -1,6 +1,6 @@
 //! The Risk Data Service's domain, for every host.
 //!
-//! | module | knows |
+//! | module | content |
 //! |---|---|
 //! | [`route`] | the route table: routes, parameters, access, and cache policies |
 //! | [`wire`] | HTTP formats: envelopes, error codes, ETags, timestamps, pages |

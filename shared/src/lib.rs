@@ -5,7 +5,7 @@
 //! | [`route`] | the route table: routes, parameters, access, and cache policies |
 //! | [`wire`] | HTTP formats: envelopes, error codes, ETags, timestamps, pages |
 //! | [`access`] | callers: credentials, rate limits, the edge assertion, paging limits |
-//! | [`push`] | the event stream's cursors and frames; webhooks: envelope, signature, schedule, breaker, allowed targets |
+//! | [`push`] | the event stream's cursors and frames; webhooks: envelope, signature, schedule, breaker, targets |
 //! | [`model`] | the resources as the API serves them |
 //! | [`rules`] | derived facts: liquidity, borrow costs, tiers, dwell, thinning of series, baskets |
 //! | [`scoring`] | the methodology: tables as data, asset and vault scores, provenance |

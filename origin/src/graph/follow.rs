@@ -26,8 +26,8 @@ pub async fn refresh(app: &App) -> anyhow::Result<bool> {
     follow(app, current).await
 }
 
-/// Like [`refresh`], for a snapshot id that was just read. If its bodies have been deleted since, another snapshot has replaced it and
-/// is loaded instead.
+/// Like [`refresh`], for a snapshot id that was just read. If its bodies have been deleted since, another snapshot has
+/// replaced it and is loaded instead.
 pub async fn follow(app: &App, current: Option<String>) -> anyhow::Result<bool> {
     let tried = match hold(app, current.as_deref()).await {
         Err(error) if !is_unavailable(&error) => match snapshots::current(&app.db).await? {

@@ -128,7 +128,7 @@ describe('the origin hangs', () => {
     }
     assert.equal((await ask(list, { ...plain.headers, 'if-none-match': '*' })).status, 304);
     const window = await windowWithSecondsLeft(20);
-    // Its first request counts too if this is still the window in which it was made.
+    // The key's first request counts too if its window has not ended yet.
     const left = window === end ? LIMIT - 1 : LIMIT;
     for (let remaining = left - 1; remaining >= 0; remaining -= 1) {
       const answer = await ask(list, exact.headers);

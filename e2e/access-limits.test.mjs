@@ -1,4 +1,4 @@
-// Allowances: who has which, what is charged to them, and that they are exact.
+// Rate limits: each kind of caller has its own, every request is charged to the right one, and the counts are exact.
 
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';

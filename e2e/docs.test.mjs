@@ -294,7 +294,7 @@ describe('in the browser', () => {
   test('the first Tab focuses the skip link, whatever the position of the page in the navigation', async () => {
     for (const name of ['', 'errors', 'status', 'reference-vaults', 'reference-service']) {
       const seen = await open(name);
-      // The page's own entry must be scrolled into view nevertheless.
+      // The navigation is scrolled so that the page's own entry is visible.
       const [entry, frame] = await Promise.all(['#nav [aria-current]', '#nav'].map((part) => seen.page.locator(part).boundingBox()));
       assert.ok(entry.y >= frame.y - 1 && entry.y + entry.height <= frame.y + frame.height + 1, name);
       await seen.page.keyboard.press('Tab');

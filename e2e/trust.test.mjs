@@ -1,4 +1,4 @@
-// What each listener answers, to whom, and what it reveals.
+// What each listener answers to which caller, and that it reveals nothing else.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

@@ -82,7 +82,7 @@ impl Breaker {
         *self = Breaker::default();
     }
 
-    /// A probe's answer proved neither: calls are allowed again, earlier failures still count.
+    /// A probe was inconclusive: calls are allowed again, and earlier failures still count.
     pub fn undecided(&mut self) {
         (self.state, self.probing_until) = (State::Closed, None);
     }

@@ -35,7 +35,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
                     }
                 }
             }
-            // The origin's error, or the error that it did not answer.
+            // The origin's own error, or the error for an unreachable origin.
             other => other,
         }
     }

@@ -13,11 +13,11 @@ use rds_shared::access::credential::CredentialText;
 /// A register's answer about a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Registered {
-    /// Listed, or not known here: ask the key's own Durable Object.
+    /// The register lists the key or did not answer: ask the key's own Durable Object.
     Perhaps,
     /// The origin does not know the key.
     No,
-    /// It cannot be determined; no Durable Object is created for it.
+    /// The register did not answer, and the address has used up its limit: no Durable Object is created for the key.
     Unknown,
 }
 

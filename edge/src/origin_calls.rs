@@ -23,7 +23,7 @@ pub enum Probed {
     Alive,
     /// The origin could not be reached or did not answer in time.
     Away,
-    /// The answer proves neither, or another request is probing.
+    /// The probe was inconclusive, or another request is probing.
     Undecided,
 }
 

@@ -25,7 +25,7 @@ use std::cell::{Cell, RefCell};
 pub struct Isolate {
     /// Cached responses.
     pub memory: RefCell<Memory>,
-    /// Whether calls to the origin are held off.
+    /// The circuit breaker for calls to the origin.
     pub breaker: RefCell<Breaker>,
     /// Counts of responses that the origin did not count.
     pub answered: RefCell<Answered>,

@@ -103,7 +103,7 @@ describe("access", { concurrency: true }, () => {
     }
     const waited = performance.now();
     const first = await edge.get("/v1/vaults", { key: hung });
-    // A request before in the same minute counts, too.
+    // The request before counts too if it was made in the same minute.
     const left = first.headers["x-ratelimit-reset"] === before.headers["x-ratelimit-reset"] ? 6 : 7;
     assert.deepEqual([first.status, first.headers["x-ratelimit-remaining"]], [200, `${left}`]);
     assert.ok(performance.now() - waited < 1_500, `${performance.now() - waited} ms`);

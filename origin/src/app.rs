@@ -1,4 +1,4 @@
-//! The running service, without its listeners: what handlers and background jobs are given parts of.
+//! The running service without its listeners. Handlers and background jobs each take the parts that they use.
 
 use crate::catalog::LiveCatalog;
 use crate::catalog::histories::Histories;

@@ -1,16 +1,16 @@
 //! The Risk Data Service's domain, for every host.
 //!
-//! | module | knows |
+//! | module | content |
 //! |---|---|
-//! | [`route`] | the route table: what may be asked, with which parameters, and how long an answer lives |
-//! | [`wire`] | what crosses HTTP: envelopes, error codes, ETags, timestamps, pages |
-//! | [`access`] | who is calling: first-party origins, the edge's assertion, what a caller may page through |
-//! | [`push`] | the event stream's cursors and frames; webhooks: envelope, signature, schedule, breaker, where they may go |
+//! | [`route`] | the route table: routes, parameters, access, and cache policies |
+//! | [`wire`] | HTTP formats: envelopes, error codes, ETags, timestamps, pages |
+//! | [`access`] | callers: credentials, rate limits, the edge assertion, paging limits |
+//! | [`push`] | the event stream's cursors and frames; webhooks: envelope, signature, schedule, breaker, targets |
 //! | [`model`] | the resources as the API serves them |
 //! | [`rules`] | derived facts: liquidity, borrow costs, tiers, dwell, thinning of series, baskets |
 //! | [`scoring`] | the methodology: tables as data, asset and vault scores, provenance |
 //! | [`graph`] | decisioning: look-through, checks against limits, signed decisions and their verification |
-//! | `schema` | with the feature of that name: how types that write themselves are described |
+//! | `schema` | JSON schemas of types with a hand-written `Serialize`; only with the feature `schema` |
 //! | [`select`] | the engine that filters, sorts and pages every list |
 //!
 //! Architecture invariants:
@@ -36,7 +36,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
-/// The interface's version: what `/v1/health` says and what the OpenAPI document is called.
+/// Version of the API, shown by `/v1/health` and the OpenAPI document.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 pub mod access;

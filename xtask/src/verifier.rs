@@ -69,7 +69,7 @@ pub fn build(cache: &Cache) -> Result<PathBuf> {
     let mut step = Step::start("the verifier");
     let (root, into) = (workspace::root(), folder());
     let inputs = [".cargo", "Cargo.toml", "Cargo.lock", "shared"].map(|name| root.join(name));
-    // The output depends on the programs' arguments as well as on the input files.
+    // The programs' arguments are part of the fingerprint, because they change the output, too.
     let args = [&CARGO[..], &BINDGEN, &WASM_OPT, &FEATURES].concat().join(" ");
     let salt = format!("{} {} {args}", toolchain.version, npm::pinned("binaryen")?);
     let fingerprint = workspace::fingerprint(&inputs, &salt)?;

@@ -152,7 +152,7 @@ fn build_into(cache: &Cache, from: Crate, output: &str, options: &[&str], name: 
         Bundle { entry: source.join("entry.mjs"), script: into.join("index.js"), module: into.join("index_bg.wasm") };
     let inputs =
         [".cargo", "Cargo.toml", "Cargo.lock", "shared", "docs", "openapi", folder].map(|name| root.join(name));
-    // The output depends on the programs' arguments as well as on the input files.
+    // The programs' arguments are part of the fingerprint, because they change the output, too.
     let args = [&CARGO[..], &BINDGEN, &WASM_OPT, &ESBUILD].concat().join(" ");
     let salt = [toolchain.version.clone(), npm::pinned("esbuild")?, npm::pinned("binaryen")?, options.join(" "), args]
         .join(" ");

@@ -27,13 +27,14 @@ struct Renewal {
     replied: bool,
 }
 
+/// Whether a request may proceed under the lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// Yes, with current versions.
+    /// The request proceeds with current versions.
     Held,
-    /// Yes, without them: the Durable Object did not answer a moment ago.
+    /// The request proceeds with the versions known, because the Durable Object did not answer a moment ago.
     Unknown,
-    /// No: wait for a renewal.
+    /// The request waits for a renewal.
     Lapsed,
 }
 

@@ -1,4 +1,4 @@
-//! Notices about ineffective queries: unknown parameters, and values that no registry has.
+//! Notices about queries without effect: unknown parameters, and filter values that are in no registry.
 
 use crate::world::*;
 use serde_json::Value;

@@ -70,8 +70,8 @@ impl<'a> Comparison<'a> {
         true
     }
 
-    /// An `enum` may not lose a value. In a response it may gain values, as clients are part_schema; a lost value is usually a
-    /// renamed one, which clients that test for it would miss.
+    /// An `enum` may not lose a value, because a lost value is usually a renamed one, and clients that test for it
+    /// would miss it. In a response it may gain values, which the documentation tells clients to expect.
     fn words(&mut self, place: &str, was: &Value, is: &Value, direction: Direction) {
         let (before, now) = (words(was), words(is));
         match (direction, before, now) {

@@ -155,7 +155,7 @@ pub struct BackingProfile {
     pub delta_hedge_pct: f64,
 }
 
-/// A decision of two people that a raised flag does not cap the score until it expires.
+/// Lifts the cap of a raised flag until `expires_at`; two people must approve it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FlagOverride {

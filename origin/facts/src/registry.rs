@@ -104,7 +104,7 @@ observations! {
         logo_url: Option<String>,
         website_url: Option<String>,
         twitter_url: Option<String>,
-        /// The curator row of the same organisation that is its main one.
+        /// Id of the main curator row of the same organisation, if this row is not the main one.
         canonical_id: Option<String>,
     }
 }

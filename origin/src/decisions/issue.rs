@@ -34,7 +34,7 @@ pub async fn issue(
     if let Some(Kept { in_force: true, decision, .. }) = table::find(&db.pool, org, name).await? {
         return Ok(Ok(decision));
     }
-    // In the envelope's precision, so that the signed instant is the one that the registry is asked about.
+    // Rounded to the envelope's precision, so that the registry is queried for exactly the signed instant.
     let created_at = Timestamp::from_millis(now.as_millis());
     db.run_tx("issue decision", |tx| {
         let (key, subject) = (key.clone(), subject.clone());

@@ -28,14 +28,15 @@ const PAUSE: (Duration, Duration) = (Duration::from_millis(250), Duration::from_
 const AT_WORK_EVERY: Duration = Duration::from_secs(10);
 /// For how long that record counts, in seconds.
 pub(crate) const AT_WORK_SECONDS: u32 = 60;
-/// For how long after a service last recorded that it sends to the edge the edge may use a record that it cannot confirm, in seconds:
+/// After a service last recorded that it sends to the edge, the edge may use unconfirmed records for this many seconds:
 /// the time for which it keeps records while the origin is unavailable, plus a minute.
 const KEPT_SECONDS: u32 = RECORD_FALLBACK_SECONDS.unsigned_abs() as u32 + AT_WORK_SECONDS;
 /// Maximum time for which the edge may use a record: its key lease, plus five seconds for clock differences and a running request.
 pub const LEASE: Duration = Duration::from_secs(RECORD_LEASE_SECONDS.unsigned_abs() + 5);
 /// How often it is recorded that an edge looks up keys.
 const RECORD_INTERVAL: Duration = Duration::from_secs(5);
-/// For how long after a recorded look-up an edge may have a record: its key lease, the margin, and the interval between two records.
+/// After a recorded look-up, an edge may have a key's record for this many seconds: its key lease, the margin of
+/// [`LEASE`], and [`RECORD_INTERVAL`].
 pub(super) const EDGE_SECONDS: u32 = 45;
 
 /// The result of one round.

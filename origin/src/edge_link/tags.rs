@@ -59,7 +59,7 @@ pub async fn tell_due(db: &Db, link: &EdgeLink) -> Result<Round, StoreError> {
 /// Sends changes until the process ends. Logs once when the edge stops acknowledging, and once when it acknowledges again.
 pub async fn keep_told(app: &App, link: &EdgeLink) {
     let mut failures: u32 = 0;
-    // What the edge knew before is not known, so its lag is counted from here.
+    // Which changes the edge already knows is not known yet, so its lag is counted from now.
     app.metrics.edge_tags_known_to.store(link.clock.wall().as_seconds(), Relaxed);
     loop {
         let round = tell_due(&app.db, link).await;

@@ -26,7 +26,8 @@ pub async fn refresh(app: &App) -> anyhow::Result<bool> {
     follow(app, current).await
 }
 
-/// The same for a snapshot id read just before. If its bodies have been deleted since, another snapshot has replaced it, which is no fault.
+/// Like [`refresh`], for a snapshot id that was just read. If its bodies have been deleted since, another snapshot has
+/// replaced it and is loaded instead.
 pub async fn follow(app: &App, current: Option<String>) -> anyhow::Result<bool> {
     let tried = match hold(app, current.as_deref()).await {
         Err(error) if !is_unavailable(&error) => match snapshots::current(&app.db).await? {

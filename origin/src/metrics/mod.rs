@@ -75,7 +75,7 @@ pub struct Metrics {
     pub usage_applied: AtomicU64,
     /// Usage batches that had been added before.
     pub usage_repeated: AtomicU64,
-    /// Usage batches before which others are missing, or whose key is not here.
+    /// Usage batches of an unknown key, or after a missing batch.
     pub usage_lost: AtomicU64,
     /// Changes of keys that the edge acknowledged.
     pub edge_news_acknowledged: AtomicU64,

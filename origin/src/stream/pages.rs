@@ -14,7 +14,7 @@ use std::time::Duration;
 
 /// Limits of a page: small, so that it is sent soon, and many slow readers together use little memory.
 const PAGE_LIMITS: ReadLimits = ReadLimits { rows: 128, bytes: 128 << 10 };
-/// Limits of a page with a vault filter, most of whose operations have no content.
+/// Limits of a page with a vault filter: larger, because operations of other vaults are read without their bodies.
 const VAULT_PAGE_LIMITS: ReadLimits = ReadLimits { rows: 1_000, ..PAGE_LIMITS };
 /// Timeout of one query before the journal counts as unreadable.
 const QUERY_TIMEOUT: Duration = Duration::from_secs(5);

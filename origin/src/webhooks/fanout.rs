@@ -141,7 +141,7 @@ fn digest(operation: &Operation) -> [u8; 32] {
 
 /// Fans out until the process ends.
 pub async fn keep_fanned_out(app: &App) {
-    // While the database is unavailable, nobody can subscribe either.
+    // Nothing is missed during these retries: without the database no subscription can be created.
     while table::join(&app.db).await.is_err() {
         tokio::time::sleep(RETRY_PAUSE).await;
     }

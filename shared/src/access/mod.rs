@@ -1,4 +1,4 @@
-//! Who is calling, what they may reach, and how the edge vouches for them to the origin.
+//! Callers: their credentials, rate limits and permissions, and the signatures between edge and origin.
 
 pub mod address_table;
 pub mod answer_signature;

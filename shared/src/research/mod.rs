@@ -1,6 +1,6 @@
 //! Research: tests of the service's own scores, as pure functions over rows.
 //!
-//! | module | knows |
+//! | module | content |
 //! |---|---|
 //! | [`windows`] | the start instants of a backtest's windows, which do not overlap |
 //! | [`outcome`] | what counts as a loss, and when a window was observed well enough to conclude that there was none |

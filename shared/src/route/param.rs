@@ -235,7 +235,7 @@ impl Param {
         Param { pattern: Some(pattern), ..self }
     }
 
-    /// Reports names that the registry does not have to the caller.
+    /// Looks the names up in `registry` and reports unknown ones to the caller.
     pub const fn of(self, registry: Registry) -> Self {
         Param { registry: Some(registry), ..self }
     }

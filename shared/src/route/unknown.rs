@@ -1,4 +1,4 @@
-//! Parameters that a route does not have, and names in filters that no registry has.
+//! Parameters that a route does not have, and names in filters that are in no registry.
 //!
 //! Response headers report both to the caller. They repeat the caller's own text, so it is percent-encoded and its length is limited.
 

@@ -1,6 +1,6 @@
 //! Derivation rules: pure functions from observations to published figures.
 //!
-//! | module | knows |
+//! | module | content |
 //! |---|---|
 //! | [`liquidity`] | available liquidity and deficit of a lending vault |
 //! | [`borrow`] | the cost of borrowing, net of incentive campaigns |

@@ -1,6 +1,6 @@
 //! The scoring methodology `rds-1.0.0`: every rule behind a score, as pure integer functions.
 //!
-//! | module | knows |
+//! | module | content |
 //! |---|---|
 //! | [`tables`] | every weight, cap, threshold and cadence, as data |
 //! | [`number`], [`decimal`], [`decay`] | units, rounding, exact decimal text, the three exponentials |

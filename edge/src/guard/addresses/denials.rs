@@ -39,7 +39,7 @@ enum Refused {
 }
 
 impl Denials {
-    /// The valid refusal of a key: of this client, or of all clients if the key does not distinguish them.
+    /// The valid refusal of a key for this client, or for the whole key if the key is not shared.
     pub fn key(
         &self,
         digest: KeyDigest,

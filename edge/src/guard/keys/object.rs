@@ -50,7 +50,7 @@ pub struct KeyGuard {
 /// The reply to a request.
 enum Reply {
     Is(KeyReply),
-    /// A refusal, unless an outstanding reservation is given back.
+    /// A refusal that is held back, because an outstanding reservation may give requests back.
     Unsettled(KeyReply),
     /// The origin must be asked first.
     Ask,
@@ -65,7 +65,7 @@ pub(in crate::guard) struct Inner {
     pub(in crate::guard) question: Rc<SingleFlight>,
     /// Requests whose refusal is held back, because outstanding reservations may be given back.
     held: RefCell<Vec<Waiting<KeyAsk>>>,
-    /// Whether a task is polling for that.
+    /// Whether a task is polling for the end of the outstanding reservations.
     is_settling: Cell<bool>,
     /// Whether this instance has set the alarm for the next delivery of usage.
     pub(in crate::guard) alarm_is_set: Cell<bool>,

@@ -79,7 +79,7 @@ async fn apply(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp, trust: Trust) -> 
     if ASSET_SIDE.iter().any(|kind| report.changed.contains_key(kind)) {
         assets::mark_changed(tx, report.data_version).await?;
     }
-    // Only new statements: a repeated figure revises no day.
+    // Only observations stored by this batch: a repeated one must not revise a day's total.
     let new = rwa::stated_since(&mut **tx, stated).await?;
     let is_revised = totals::revise(tx, now, &new).await? > 0;
     if is_revised {

@@ -26,7 +26,7 @@ pub(super) async fn shifts(tx: &mut Tx<'_>, readings: &Readings<'_>) -> Result<V
     let told = last_notified::last(tx, Topic::Allocation, &subjects).await?;
     let (mut events, mut kept) = (Vec::new(), Vec::new());
     for allocation in now {
-        // All facts of one instant are one reading; a further part of it is not a move.
+        // All facts of one instant are one reading, so a later fact of the same instant is not compared with it.
         let told = told.get(&allocation.vault_id).filter(|told| told.observed_at != allocation.observed_at);
         let before = told.and_then(|told| parts(&told.value, &allocation.basis));
         if let Some(before) = &before {

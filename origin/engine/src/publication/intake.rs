@@ -59,8 +59,8 @@ pub(super) async fn write(tx: &mut Tx<'_>, events: &[EventRecord]) -> Result<Tak
     Ok(taken)
 }
 
-/// Those of `first_told`, the events first reported by a batch, that are public at once: all except those whose own record in the
-/// batch, `events`, is a draft. A report about a known event does not change its state.
+/// The events that become public at once: all of `first_told` (first reported by the batch) except those whose record
+/// in `events`, the batch's records, is a draft. A report about a known event does not change its state.
 pub fn public_at_once<'a>(first_told: &[i64], events: impl IntoIterator<Item = &'a EventRecord>) -> Vec<i64> {
     let drafts: BTreeSet<i64> = newest(events).filter(|event| is_draft(event)).map(|event| event.id).collect();
     first_told.iter().copied().filter(|id| !drafts.contains(id)).collect()

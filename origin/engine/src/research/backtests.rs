@@ -1,8 +1,9 @@
 //! Backtests: did low values precede losses?
 //!
-//! Two signals are tested. The published score, as readers saw it at each instant. And the history vector, recomputed as of the
-//! instant from facts that have a date; it covers the whole time for which prices were observed, which begins long before the first
-//! published score. The other parts of a score are not recomputed, because their facts have no date.
+//! Two signals are tested: the published score, as readers saw it at each instant, and the history vector, recomputed
+//! as of the instant from facts that have a date. The vector covers the whole time for which prices were observed,
+//! which begins long before the first published score. The other parts of a score are not recomputed, because their
+//! facts have no date.
 
 use super::records::Kept;
 use super::wording;

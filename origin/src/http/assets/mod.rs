@@ -85,9 +85,9 @@ pub fn rows(call: &Call, version: i64, found: &FoundAssets<'_>, page: PageReques
 
 /// The row at the beginning of a detail.
 pub trait DetailRow: Serialize {
-    /// The same with the freshness of its evidence, and with its other ages as of `now`.
+    /// This row with the freshness of its evidence, and with its other ages as of `now`.
     fn aged(self, freshness: Freshness, now: Timestamp) -> Self;
-    /// The same for a caller without a key.
+    /// This row as a caller without a key may see it.
     fn withheld(self) -> Self;
 }
 

@@ -1,4 +1,4 @@
-//! A request's way in, and what is known of it so far.
+//! How a request arrived, and what is known of it so far.
 
 use crate::http::exchange::signing::AnswerSigner;
 use crate::http::transport::connection_state::ConnectionState;

@@ -123,7 +123,7 @@ fn caller(server: &Server, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
     server.relay.proxies.caller(peer, values.iter().map(|value| value.to_str().unwrap_or("-")))
 }
 
-/// The credential without the database: rejected if it was refused lately, else 503.
+/// Judges the credential while the database is unavailable: rejected if it was refused lately, else 503.
 fn without_database(server: &Server, headers: &HeaderMap, now: i64) -> Result<Credential, ApiError> {
     let Presented::Key(text) = presented(headers) else { return Err(gate::unverifiable_key()) };
     let refused = server.relay.refused.lock().unwrap_or_else(PoisonError::into_inner);

@@ -16,7 +16,8 @@ pub(in crate::http) struct Limits {
     pub(in crate::http) head: Duration,
     /// Maximum idle time between two requests.
     pub(in crate::http) idle: Duration,
-    /// Replaces both for an unproved connection while at least half of its share of the connections is taken.
+    /// Replaces `head` and `idle` for an unproved connection while at least half of its share of the connections is
+    /// taken.
     pub(in crate::http) crowded: Duration,
     /// How often the limits are checked. A connection may last this much longer, and needs one timer for all its requests.
     pub(in crate::http) look: Duration,

@@ -83,7 +83,8 @@ pub(in crate::http) struct Place {
     listener: Arc<Connections>,
     number: u64,
     peer: ClientNet,
-    /// Second of its last authenticated request, plus one; 0 before the first.
+    /// When its last authenticated request came, in seconds since the listener was created, plus one; 0 before the
+    /// first.
     proved_at: AtomicU64,
     head_bytes: AtomicUsize,
     /// Whether the listener has closed it.

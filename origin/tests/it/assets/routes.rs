@@ -265,7 +265,8 @@ async fn dimensions_outside_the_category_are_null_even_if_the_category_changed_a
         assert_eq!(answered(&row), "governance_controls liquidity protocol_security");
         assert_eq!(row["backing_profile"], Value::Null);
     }
-    // The next review may omit dimensions that its category no longer has, however low they were, and may not include them.
+    // The new category lacks some dimensions of the last review. The next review must not include them, however low
+    // they were.
     let next = |dimensions: Value| {
         line(
             "asset_review",

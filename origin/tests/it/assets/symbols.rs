@@ -70,7 +70,7 @@ async fn a_day_is_the_last_reading_of_every_eligible_vault_and_a_missing_day_is_
     let meta = test.json("/v1/assets/xeth/history?range=90d").await["meta"].clone();
     assert_eq!(meta, json!({"symbol": "XETH", "range": "90d", "points": 3}));
 
-    // Open again: its value counts on past days too, because derived days use today's eligibility.
+    // The second vault opens again. Its value counts on past days too, because derived days use today's eligibility.
     test.ingest(&close(closed, "2026-11-20T23:55:00Z", json!({"deposit_status": "open"}))).await;
     assert_eq!(days(&test, "xETH/history").await[0].2, 107.0);
 }

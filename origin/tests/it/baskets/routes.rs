@@ -290,7 +290,8 @@ async fn a_constituent_on_a_withheld_chain_keeps_its_weight_and_loses_its_name()
     assert_eq!(world.refresh().await, crate::baskets::world::rebalanced("dollars-v2", Trigger::TierCross));
     let told = world.told().await.pop().unwrap().1;
     assert_eq!(told["changes"]["removed"][0]["id"], Value::Null);
-    // Events captured earlier name it, so they are not delivered any more: its chain is one of the operation's chains.
+    // The first event names the constituent, so its operation has the withheld chain 8453 and is not delivered any
+    // more.
     assert_eq!(world.chains_told().await, [vec![1, 8453], vec![1]]);
     for rest in ["", "/changes", "/version/dollars-v1", "/versions", "?at=2026-11-21T00:00:00Z"] {
         assert!(!world.get(rest).await.text().contains(ELSEWHERE), "{rest}");

@@ -42,7 +42,7 @@ async fn a_version_carries_the_signature_of_its_content_wherever_it_is_shown() {
 #[tokio::test]
 async fn a_version_waits_for_no_key() {
     let unsigned = [&Value::Null; 3];
-    // First the registry does not know the key; then the process has another one; then this one is retired.
+    // Four unsigned versions: key not registered, another key configured, no key configured, key retired.
     let world = World::with(signing_with(SECRET)).await;
     assert_eq!(world.refresh().await, rebalanced("dollars-v1", Trigger::Inception));
     assert_eq!(said(&world.data("").await), unsigned);

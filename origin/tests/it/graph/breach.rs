@@ -109,7 +109,7 @@ async fn every_supply_may_be_collateral_with_or_without_a_mode() {
 #[tokio::test]
 async fn debt_that_was_read_in_part_is_in_no_bound() {
     let test = built().await;
-    // Six million of coins with unknown borrows; then the place of a vault that is gone.
+    // A coin reserve whose vault has unknown borrows, then one whose vault is gone.
     for (minute, vault) in [(57, 8), (58, 11)] {
         let lines = [mode(&[DOLLAR.to_owned(), address(0xd1)]), coin(SEEN, "COIN", vault)].concat();
         test.ingest(&later(&lines, minute)).await;

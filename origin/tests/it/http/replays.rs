@@ -81,7 +81,8 @@ async fn a_captured_order_for_a_decision_is_refused_and_a_check_is_not() {
     }
 }
 
-/// A replayed read gets an answer from another process, because the attacker has seen that answer already; see `once.rs`.
+/// Another process answers a replayed read, because the attacker has already seen that answer; see
+/// `http/listeners/replays.rs`.
 #[tokio::test]
 async fn a_captured_read_is_refused_by_the_process_that_answered_it_and_needs_no_database() {
     let facts = TestDb::new().await;

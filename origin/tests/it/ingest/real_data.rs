@@ -107,7 +107,8 @@ async fn the_real_incidents_are_registry_rows_and_cases_and_what_is_doubtful_sta
         count(&test, touching).await,
         count(&test, "SELECT count(*) FROM security_event WHERE affects_tracked_universe").await
     );
-    // Six affect tracked protocols: three are incidents of a vault, and three become events of the registry.
+    // Six of the 652 rows affect tracked protocols: three are incidents of a vault, and three become `SecurityEvent`s
+    // of the feed.
     let figures = [
         count(&test, "SELECT count(*) FROM security_event WHERE affects_tracked_universe").await,
         count(&test, "SELECT count(*) FROM security_event WHERE state = 'published'").await,

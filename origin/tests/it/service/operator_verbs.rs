@@ -30,7 +30,7 @@ async fn commands_use_the_clock_of_a_service_with_a_test_clock() {
     test.ingest(&registries()).await;
     let moved = test.admin("PUT", "/clock", &json!({"now": "2031-05-05T00:00:00Z"}).to_string()).await;
     assert_eq!(moved.status, 200, "{}", moved.text());
-    // Years ahead of the machine's clock: only by the service's clock is this fact not in the future.
+    // Years ahead of the machine's clock, but in the past by the service's clock.
     let curator = line("curator", "2031-05-04T00:00:00Z", json!({"id": "later", "name": "Later"}));
     let file = std::env::temp_dir().join(format!("rds-operator-verbs-{}.ndjson", std::process::id()));
     std::fs::write(&file, curator).unwrap();

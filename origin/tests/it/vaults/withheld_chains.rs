@@ -32,7 +32,7 @@ impl Chain {
         line("chain", observed_at, fields)
     }
 
-    /// Whether a text names the chain, or something by its id there.
+    /// Whether a text is a name of the chain, or contains the id of something on it.
     fn is_named_by(&self, text: &str) -> bool {
         let (id, slug) = (self.id, self.slug);
         let ids = [format!("-{id}-"), format!("{id}:"), format!("-{slug}-")];

@@ -48,7 +48,7 @@ async fn three_failures_pause_for_an_hour_and_the_third_pause_disables() {
     assert_eq!(upkeep::resume(&world.app().db, world.app().clock.now()).await.unwrap(), 0, "resumed only once");
 
     for pause in ["second", "third"] {
-        // Waiting and new deliveries fail together, three of them.
+        // Three failures of waiting and new deliveries open the breaker again.
         for number in 0..3 {
             world.happens("event.published", &number.to_string()).await;
         }

@@ -1,4 +1,4 @@
-//! Receivers that misbehave: each costs its own attempt and nothing else, and none makes the service connect elsewhere.
+//! Misbehaving receivers: each fails only its own attempts, and cannot make the service connect to another address.
 
 use crate::support::receiver::{Certificate, Manner, Receiver};
 use crate::support::streaming::eventually;

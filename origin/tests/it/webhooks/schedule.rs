@@ -5,7 +5,7 @@ use crate::webhooks::world::{IMPATIENT, World};
 use rds_store::webhooks::deliveries as table;
 use serde_json::json;
 
-/// Claims the due deliveries, as a process does that then dies.
+/// Claims the due deliveries like a process that dies before it sends them.
 async fn claim_and_die(world: &World) -> Vec<table::Claimed> {
     let (db, now) = (&world.app().db, world.app().clock.now());
     db.run_tx("claim", |tx| Box::pin(async move { table::claim(tx, now, table::Room::whole(10)).await })).await.unwrap()

@@ -1,6 +1,6 @@
 //! Reference baskets: constituents, weights, rebalance triggers, and content-addressed versions.
 //!
-//! | module | knows |
+//! | module | content |
 //! |---|---|
 //! | [`definition`] | a basket's rules as data: eligibility, pivot, caps, minimum |
 //! | [`eligibility`] | which candidates may be in, and why the others may not |

@@ -11,6 +11,7 @@
 pub mod assets;
 pub mod baskets;
 mod db_enum;
+mod decode;
 pub mod events;
 pub mod graph;
 pub mod ingest;
@@ -22,6 +23,7 @@ pub mod research;
 pub mod scoring;
 pub mod security;
 pub mod service;
+mod shared_row;
 pub mod vaults;
 pub mod webhooks;
 

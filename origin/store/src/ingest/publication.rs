@@ -41,7 +41,7 @@ pub async fn record_batch(
 ) -> Result<(), StoreError> {
     sqlx::query("INSERT INTO ingest_batch (version, accepted_at, lines, changed) VALUES ($1, $2, $3, $4)")
         .bind(version)
-        .bind(at)
+        .bind(at) // $2 accepted_at
         .bind(i64::try_from(lines).unwrap_or(i64::MAX))
         .bind(changed)
         .execute(&mut **tx)

@@ -1,10 +1,10 @@
 //! The outbox of key changes that the edge has not acknowledged.
 
-use crate::store::keys::{RECORD, record};
+use crate::store::keys::{RECORD, RecordRow};
 use crate::store::{Db, StoreError, Tx};
-use rds_shared::access::KeyDigest;
 use rds_shared::access::link::KeyUpdate;
-use sqlx::Row;
+use rds_shared::access::{KeyDigest, KeyRecord};
+use sqlx::FromRow;
 use std::time::Duration;
 
 /// The notification channel for new rows. It only shortens the wait; polling finds every row.
@@ -32,6 +32,14 @@ pub struct Claimed {
     pub attempt: i32,
 }
 
+#[derive(FromRow)]
+struct ClaimedRow {
+    #[sqlx(flatten, try_from = "RecordRow")]
+    record: KeyRecord,
+    digest: [u8; 32],
+    attempts: i32,
+}
+
 /// Leases up to `n` due changes, only of the keys `only` if given, for `lease`. Times are the database's, so a machine with a wrong
 /// clock delays nobody else.
 pub async fn claim(db: &Db, only: Option<&[i64]>, lease: Duration, n: u32) -> Result<Vec<Claimed>, StoreError> {
@@ -43,16 +51,12 @@ pub async fn claim(db: &Db, only: Option<&[i64]>, lease: Duration, n: u32) -> Re
          UPDATE edge_outbox o SET not_before = clock_timestamp() + make_interval(secs => $3), attempts = o.attempts + 1 FROM due JOIN api_key k ON k.id = due.key_id \
          WHERE o.key_id = due.key_id RETURNING {RECORD}, k.digest, o.attempts"
     );
-    let rows = sqlx::query(&sql).bind(only).bind(i64::from(n)).bind(lease.as_secs_f64()).fetch_all(&db.pool).await?;
-    rows.iter()
-        .map(|row| {
-            let digest: Vec<u8> = row.try_get("digest")?;
-            let digest = <[u8; 32]>::try_from(digest)
-                .map_err(|_| StoreError::Corrupt { column: "api_key.digest", text: "not 32 bytes".to_owned() })?;
-            let news = KeyUpdate { digest: KeyDigest::from_bytes(digest), record: record(row)? };
-            Ok(Claimed { news, attempt: row.try_get("attempts")? })
-        })
-        .collect()
+    let query = sqlx::query_as(&sql).bind(only).bind(i64::from(n)).bind(lease.as_secs_f64());
+    let claimed = |row: ClaimedRow| Claimed {
+        news: KeyUpdate { digest: KeyDigest::from_bytes(row.digest), record: row.record },
+        attempt: row.attempts,
+    };
+    Ok(query.fetch_all(&db.pool).await?.into_iter().map(claimed).collect())
 }
 
 /// Removes a change that the edge has acknowledged; a newer version stays queued.
@@ -69,13 +73,13 @@ pub async fn failed(
     version: i64,
     attempt: i32,
     pause: Duration,
-    why: &str,
+    last_error: &str,
 ) -> Result<(), StoreError> {
     let sql = "
         -- failed_for_edge
         UPDATE edge_outbox SET not_before = clock_timestamp() + make_interval(secs => $4), last_error = $5
         WHERE key_id = $1 AND version <= $2 AND attempts = $3";
-    let query = sqlx::query(sql).bind(key).bind(version).bind(attempt).bind(pause.as_secs_f64()).bind(why);
+    let query = sqlx::query(sql).bind(key).bind(version).bind(attempt).bind(pause.as_secs_f64()).bind(last_error);
     query.execute(&db.pool).await?;
     Ok(())
 }

@@ -1,23 +1,25 @@
 //! Index tokens.
 
+use crate::store::decode::Nullable;
 use crate::store::keys::Revocation;
 use crate::store::{At, Db, StoreError};
 use rds_shared::access::link::KeyUpdate;
 use rds_shared::access::{KeyDigest, KeyRecord};
 use rds_shared::wire::Timestamp;
 use serde::Serialize;
-use sqlx::Row;
-use sqlx::postgres::PgRow;
+use sqlx::FromRow;
 
 /// An index token as the CLI lists it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, FromRow)]
 pub struct TokenRow {
     pub id: i64,
     /// First characters of the token.
     pub prefix: String,
     /// Organisation of the token.
     pub org: String,
+    #[sqlx(try_from = "At")]
     pub created_at: Timestamp,
+    #[sqlx(try_from = "Nullable<At>")]
     pub revoked_at: Option<Timestamp>,
     /// False once revoked, which is permanent.
     pub is_active: bool,
@@ -28,7 +30,8 @@ pub async fn insert(db: &Db, org: &str, prefix: &str, digest: &KeyDigest, now: T
     let sql = "
         -- insert_token
         INSERT INTO index_token (org, prefix, digest, created_at) VALUES ($1, $2, $3, $4) RETURNING id";
-    let query = sqlx::query_scalar(sql).bind(org).bind(prefix).bind(digest.as_bytes().as_slice()).bind(At(now));
+    let created_at = At(now);
+    let query = sqlx::query_scalar(sql).bind(org).bind(prefix).bind(digest.as_bytes().as_slice()).bind(created_at);
     Ok(query.fetch_one(&db.pool).await?)
 }
 
@@ -57,30 +60,17 @@ pub async fn by_id(db: &Db, id: i64) -> Result<Option<KeyUpdate>, StoreError> {
     let sql = "
         -- token_news
         SELECT digest, revoked_at IS NULL FROM index_token WHERE id = $1";
-    let found: Option<(Vec<u8>, bool)> = sqlx::query_as(sql).bind(id).fetch_optional(&db.pool).await?;
-    let news = |(digest, is_live): (Vec<u8>, bool)| {
-        let digest = <[u8; 32]>::try_from(digest)
-            .map_err(|_| StoreError::Corrupt { column: "index_token.digest", text: "not 32 bytes".to_owned() })?;
-        Ok(KeyUpdate { digest: KeyDigest::from_bytes(digest), record: KeyRecord::of_index_token(id, is_live) })
-    };
-    found.map(news).transpose()
+    let found: Option<([u8; 32], bool)> = sqlx::query_as(sql).bind(id).fetch_optional(&db.pool).await?;
+    Ok(found.map(|(digest, is_live)| KeyUpdate {
+        digest: KeyDigest::from_bytes(digest),
+        record: KeyRecord::of_index_token(id, is_live),
+    }))
 }
 
 /// Every token, oldest first.
 pub async fn all(db: &Db) -> Result<Vec<TokenRow>, StoreError> {
     let sql = "
         -- tokens
-        SELECT id, prefix, org, created_at, revoked_at FROM index_token ORDER BY id";
-    let rows = sqlx::query(sql).try_map(|row: PgRow| {
-        let revoked_at = row.try_get::<Option<At>, _>(4)?.map(Timestamp::from);
-        Ok(TokenRow {
-            id: row.try_get(0)?,
-            prefix: row.try_get(1)?,
-            org: row.try_get(2)?,
-            created_at: row.try_get::<At, _>(3)?.into(),
-            revoked_at,
-            is_active: revoked_at.is_none(),
-        })
-    });
-    Ok(rows.fetch_all(&db.pool).await?)
+        SELECT id, prefix, org, created_at, revoked_at, revoked_at IS NULL AS is_active FROM index_token ORDER BY id";
+    Ok(sqlx::query_as(sql).fetch_all(&db.pool).await?)
 }

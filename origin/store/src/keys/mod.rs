@@ -6,12 +6,12 @@ pub mod spent_assertions;
 pub mod usage;
 
 use super::{At, Db, StoreError, Tx};
+use crate::store::decode::{DbPlan, Nullable};
 use rds_shared::access::{KeyDigest, KeyRecord, Plan};
 use rds_shared::wire::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
-use sqlx::Row;
-use sqlx::postgres::PgRow;
+use sqlx::FromRow;
 
 /// The properties of a new key.
 #[derive(Debug, Clone)]
@@ -25,23 +25,29 @@ pub struct KeyWish {
 }
 
 /// An API key as the CLI lists it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, FromRow)]
 pub struct KeyRow {
     pub id: i64,
     /// First characters of the key.
     pub prefix: String,
     /// Organisation of the key.
     pub org: String,
+    #[sqlx(try_from = "DbPlan")]
     pub plan: Plan,
     /// Requests per minute: contracted, or the plan's default.
+    #[sqlx(flatten, try_from = "RpmRow")]
     pub rpm: u32,
     /// Stored metadata; `contracted_rpm` if a rate was contracted.
     pub metadata: Value,
     /// Whether its holder serves several clients with it.
+    #[sqlx(rename = "is_shared")]
     pub shared: bool,
+    #[sqlx(try_from = "At")]
     pub created_at: Timestamp,
     /// Time of its latest counted request.
+    #[sqlx(try_from = "Nullable<At>")]
     pub last_used_at: Option<Timestamp>,
+    #[sqlx(try_from = "Nullable<At>")]
     pub revoked_at: Option<Timestamp>,
     /// False once revoked, which is permanent.
     pub is_active: bool,
@@ -68,27 +74,49 @@ impl Revocation {
     }
 }
 
-/// Columns of the key record that the hosts use; parsed by [`record`].
-pub(super) const RECORD: &str = "k.id, k.org_id, k.plan, k.contracted_rpm, k.is_shared, k.revoked_at, k.version";
+/// Columns of the key record that the hosts use; read as a [`RecordRow`].
+pub(super) const RECORD: &str =
+    "k.id, k.org_id, k.plan, k.contracted_rpm, k.is_shared, k.revoked_at IS NULL AS is_active, k.version";
 
-/// Parses the columns of [`RECORD`].
-pub(super) fn record(row: &PgRow) -> Result<KeyRecord, StoreError> {
-    let plan = plan("api_key.plan", row.try_get("plan")?)?;
-    let contracted = row.try_get::<Option<i32>, _>("contracted_rpm")?.and_then(|rpm| u32::try_from(rpm).ok());
-    Ok(KeyRecord {
-        id: row.try_get("id")?,
-        org_id: row.try_get("org_id")?,
-        plan,
-        rpm: contracted.unwrap_or(plan.default_rpm()),
-        shared: row.try_get("is_shared")?,
-        active: row.try_get::<Option<At>, _>("revoked_at")?.is_none(),
-        version: row.try_get("version")?,
-    })
+/// A key's requests per minute: contracted, or the plan's default.
+#[derive(FromRow)]
+struct RpmRow {
+    plan: DbPlan,
+    contracted_rpm: Option<i32>,
 }
 
-/// Parses a plan.
-pub(super) fn plan(column: &'static str, text: &str) -> Result<Plan, StoreError> {
-    Plan::parse(text).ok_or_else(|| StoreError::Corrupt { column, text: text.to_owned() })
+impl From<RpmRow> for u32 {
+    fn from(row: RpmRow) -> Self {
+        let contracted = row.contracted_rpm.and_then(|rpm| u32::try_from(rpm).ok());
+        contracted.unwrap_or(row.plan.0.default_rpm())
+    }
+}
+
+/// The columns of [`RECORD`].
+#[derive(FromRow)]
+pub(super) struct RecordRow {
+    id: i64,
+    org_id: i64,
+    plan: DbPlan,
+    #[sqlx(flatten)]
+    rpm: RpmRow,
+    is_shared: bool,
+    is_active: bool,
+    version: i64,
+}
+
+impl From<RecordRow> for KeyRecord {
+    fn from(row: RecordRow) -> Self {
+        KeyRecord {
+            id: row.id,
+            org_id: row.org_id,
+            plan: row.plan.0,
+            rpm: row.rpm.into(),
+            shared: row.is_shared,
+            active: row.is_active,
+            version: row.version,
+        }
+    }
 }
 
 /// Adds a key, and its organisation with the key's plan if it does not exist. Returns the key's id.
@@ -111,13 +139,13 @@ pub async fn insert(
         SELECT id, $2, $3, $4, jsonb_strip_nulls(jsonb_build_object('contracted_rpm', $5::integer)), $6, $7 FROM org
         RETURNING id";
     let id = sqlx::query_scalar(sql)
-        .bind(&wish.org)
+        .bind(&wish.org) // $1 name
         .bind(prefix)
         .bind(digest.as_bytes().as_slice())
         .bind(wish.plan.as_str())
-        .bind(wish.rpm.and_then(|rpm| i32::try_from(rpm).ok()))
+        .bind(wish.rpm.and_then(|rpm| i32::try_from(rpm).ok())) // $5 contracted_rpm
         .bind(wish.shared)
-        .bind(At(now))
+        .bind(At(now)) // $7 created_at
         .fetch_one(&mut **tx)
         .await?;
     Ok(id)
@@ -125,11 +153,10 @@ pub async fn insert(
 
 /// The key with this digest, active or revoked.
 pub async fn find(db: &Db, digest: &KeyDigest) -> Result<Option<KeyRecord>, StoreError> {
-    let row = sqlx::query(&format!("/* find_key */ SELECT {RECORD} FROM api_key k WHERE k.digest = $1"))
-        .bind(digest.as_bytes().as_slice())
-        .fetch_optional(&db.pool)
-        .await?;
-    row.as_ref().map(record).transpose()
+    let sql = format!("/* find_key */ SELECT {RECORD} FROM api_key k WHERE k.digest = $1");
+    let row: Option<RecordRow> =
+        sqlx::query_as(&sql).bind(digest.as_bytes().as_slice()).fetch_optional(&db.pool).await?;
+    Ok(row.map(KeyRecord::from))
 }
 
 /// The stored keys that a presented key may be.
@@ -141,6 +168,13 @@ pub enum Candidates {
     Unproved(Vec<(i64, String)>),
 }
 
+#[derive(FromRow)]
+struct CandidateRow {
+    #[sqlx(flatten, try_from = "RecordRow")]
+    record: KeyRecord,
+    bcrypt_hash: Option<String>,
+}
+
 /// The key with this digest, or at most `limit` active keys with this prefix that have a bcrypt hash instead of a digest.
 ///
 /// Both are searched in one statement, so that a key which gets its digest concurrently is found either way.
@@ -150,12 +184,12 @@ pub async fn candidates(db: &Db, digest: &KeyDigest, prefix: &str, limit: u32) -
          WHERE k.digest = $1 OR (k.prefix = $2 AND k.digest IS NULL AND k.revoked_at IS NULL) \
          ORDER BY k.digest IS NULL, k.id LIMIT $3"
     );
-    let query = sqlx::query(&sql).bind(digest.as_bytes().as_slice()).bind(prefix).bind(i64::from(limit));
+    let query = sqlx::query_as(&sql).bind(digest.as_bytes().as_slice()).bind(prefix).bind(i64::from(limit));
     let mut unproved = Vec::new();
-    for row in query.fetch_all(&db.pool).await? {
-        match row.try_get("bcrypt_hash")? {
-            None => return Ok(Candidates::Key(record(&row)?)),
-            Some(hash) => unproved.push((row.try_get("id")?, hash)),
+    for CandidateRow { record, bcrypt_hash } in query.fetch_all(&db.pool).await? {
+        match bcrypt_hash {
+            None => return Ok(Candidates::Key(record)),
+            Some(hash) => unproved.push((record.id, hash)),
         }
     }
     Ok(Candidates::Unproved(unproved))
@@ -168,8 +202,9 @@ pub async fn give_digest(db: &Db, id: i64, digest: &KeyDigest) -> Result<Option<
     let sql = format!(
         "/* give_digest */ UPDATE api_key k SET digest = $2, bcrypt_hash = NULL WHERE id = $1 AND digest IS NULL RETURNING {RECORD}"
     );
-    let row = sqlx::query(&sql).bind(id).bind(digest.as_bytes().as_slice()).fetch_optional(&db.pool).await?;
-    row.as_ref().map(record).transpose()
+    let row: Option<RecordRow> =
+        sqlx::query_as(&sql).bind(id).bind(digest.as_bytes().as_slice()).fetch_optional(&db.pool).await?;
+    Ok(row.map(KeyRecord::from))
 }
 
 /// Revokes an active key permanently. `false` if it was revoked before or does not exist.
@@ -211,27 +246,8 @@ pub async fn of_org(db: &Db, org: &str) -> Result<Option<Vec<i64>>, StoreError> 
 /// All keys, oldest first.
 pub async fn all(db: &Db) -> Result<Vec<KeyRow>, StoreError> {
     let sql = format!(
-        "/* keys */ SELECT {RECORD}, k.prefix, k.metadata, k.created_at, k.last_used_at, o.name AS org \
+        "/* keys */ SELECT {RECORD}, k.prefix, k.metadata, k.created_at, k.last_used_at, k.revoked_at, o.name AS org \
          FROM api_key k JOIN organisation o ON o.id = k.org_id ORDER BY k.id"
     );
-    let rows = sqlx::query(&sql).fetch_all(&db.pool).await?;
-    rows.iter()
-        .map(|row| {
-            let instant = |column| Ok::<_, StoreError>(row.try_get::<Option<At>, _>(column)?.map(Timestamp::from));
-            let known = record(row)?;
-            Ok(KeyRow {
-                id: known.id,
-                prefix: row.try_get("prefix")?,
-                org: row.try_get("org")?,
-                plan: known.plan,
-                rpm: known.rpm,
-                metadata: row.try_get("metadata")?,
-                shared: known.shared,
-                created_at: row.try_get::<At, _>("created_at")?.into(),
-                last_used_at: instant("last_used_at")?,
-                revoked_at: instant("revoked_at")?,
-                is_active: known.active,
-            })
-        })
-        .collect()
+    Ok(sqlx::query_as(&sql).fetch_all(&db.pool).await?)
 }

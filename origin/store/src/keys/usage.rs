@@ -1,12 +1,14 @@
 //! Requests per key, as counted by the edge.
 
-use crate::store::keys::{RECORD, record};
+use crate::store::decode::Nullable;
+use crate::store::keys::{RECORD, RecordRow};
+use crate::store::shared_row::{shared_row, structs};
 use crate::store::{At, Db, StoreError, Tx};
 use rds_shared::access::{KeyDigest, KeyRecord};
 use rds_shared::model::key::EndpointUsage;
 use rds_shared::wire::Timestamp;
 use rds_shared::wire::time::Day;
-use sqlx::Row;
+use sqlx::FromRow;
 
 /// A source of counts and its progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,61 +93,59 @@ pub async fn add(tx: &mut Tx<'_>, key: i64, rows: &[Counted]) -> Result<(), Stor
     Ok(())
 }
 
-/// Records that a source's counts up to `sequence` and `through` are applied.
+/// Records that a source's counts up to `last_sequence` and `through` are applied.
 pub async fn advance(
     tx: &mut Tx<'_>,
     key: i64,
     source: &str,
-    sequence: i64,
+    last_sequence: i64,
     through: Timestamp,
 ) -> Result<(), StoreError> {
     let sql = "
         -- advance_source
         UPDATE usage_source SET last_sequence = $3, through = greatest(through, $4) WHERE key_id = $1 AND source = $2";
-    sqlx::query(sql).bind(key).bind(source).bind(sequence).bind(At(through)).execute(&mut **tx).await?;
+    let query = sqlx::query(sql).bind(key).bind(source).bind(last_sequence).bind(At(through));
+    query.execute(&mut **tx).await?;
     Ok(())
 }
 
 /// A key with its totals, without its days.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, FromRow)]
 pub struct Described {
+    #[sqlx(flatten, try_from = "RecordRow")]
     pub record: KeyRecord,
     /// First characters of the key.
     pub prefix: String,
     /// Name of the organisation.
     pub org: String,
+    #[sqlx(try_from = "At")]
     pub created_at: Timestamp,
     /// Time of its latest counted request.
+    #[sqlx(try_from = "Nullable<At>")]
     pub last_used_at: Option<Timestamp>,
     /// Total number of requests served.
+    #[sqlx(try_from = "i64")]
     pub served: u64,
     /// Total number of requests answered with 429.
+    #[sqlx(try_from = "i64")]
     pub throttled: u64,
     /// All requests before this instant are counted; `None` before the first batch.
+    #[sqlx(try_from = "Nullable<At>")]
     pub through: Option<Timestamp>,
 }
 
 /// The key with this id.
 pub async fn describe(db: &Db, key: i64) -> Result<Option<Described>, StoreError> {
     let sql = format!(
-        "/* describe_key */ SELECT {RECORD}, k.prefix, k.created_at, k.last_used_at, o.name AS org, t.served, t.throttled, \
+        "/* describe_key */ SELECT {RECORD}, k.prefix, k.created_at, k.last_used_at, o.name AS org, \
+                coalesce(t.served, 0) AS served, coalesce(t.throttled, 0) AS throttled, \
                 (SELECT max(s.through) FROM usage_source s WHERE s.key_id = k.id) AS through \
          FROM api_key k JOIN organisation o ON o.id = k.org_id LEFT JOIN key_usage_total t ON t.key_id = k.id WHERE k.id = $1"
     );
-    let Some(row) = sqlx::query(&sql).bind(key).fetch_optional(&db.pool).await? else { return Ok(None) };
-    let instant = |column| Ok::<_, StoreError>(row.try_get::<Option<At>, _>(column)?.map(Timestamp::from));
-    let count = |column| Ok::<_, StoreError>(row.try_get::<Option<i64>, _>(column)?.unwrap_or(0).unsigned_abs());
-    Ok(Some(Described {
-        record: record(&row)?,
-        prefix: row.try_get("prefix")?,
-        org: row.try_get("org")?,
-        created_at: row.try_get::<At, _>("created_at")?.into(),
-        last_used_at: instant("last_used_at")?,
-        served: count("served")?,
-        throttled: count("throttled")?,
-        through: instant("through")?,
-    }))
+    Ok(sqlx::query_as(&sql).bind(key).fetch_optional(&db.pool).await?)
 }
+
+shared_row! { EndpointUsage { endpoint, count: i64 = "served", last_seen: At } }
 
 /// A key's served requests on `day`, busiest endpoint first.
 pub async fn of_day(db: &Db, key: i64, day: Day) -> Result<Vec<EndpointUsage>, StoreError> {
@@ -155,11 +155,5 @@ pub async fn of_day(db: &Db, key: i64, day: Day) -> Result<Vec<EndpointUsage>, S
         WHERE key_id = $1 AND day = date '1970-01-01' + $2::int AND served > 0
         ORDER BY served DESC, endpoint";
     let day = i32::try_from(day.number()).unwrap_or(i32::MAX);
-    let rows: Vec<(String, i64, At)> = sqlx::query_as(sql).bind(key).bind(day).fetch_all(&db.pool).await?;
-    let usage = |(endpoint, served, last_seen): (String, i64, At)| EndpointUsage {
-        endpoint,
-        count: served.unsigned_abs(),
-        last_seen: last_seen.into(),
-    };
-    Ok(rows.into_iter().map(usage).collect())
+    Ok(structs(sqlx::query_as(sql).bind(key).bind(day).fetch_all(&db.pool).await?))
 }

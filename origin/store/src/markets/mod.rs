@@ -3,19 +3,20 @@
 pub mod hubs;
 pub mod oracles;
 
-use super::{At, Db, StoreError, Tx, decode_enum};
-use crate::store::registry::catalog::{address, chain_id};
+use super::{At, Db, StoreError, Tx};
+use crate::store::db_enum::DbEnum;
+use crate::store::decode::{DbAddress, DbChainId, Nullable};
+use crate::store::shared_row::{shared_row, structs};
 use rds_shared::model::ids::{Address, ChainId};
 use rds_shared::model::market::{EfficiencyMode, MarketShape, MarketSource};
 use rds_shared::model::status::{BorrowStatus, DepositStatus};
 use rds_shared::rules::markets::{key_of, numbered_key};
 use rds_shared::wire::Timestamp;
-use sqlx::Row;
-use sqlx::postgres::PgRow;
+use sqlx::FromRow;
 use std::collections::{HashMap, HashSet};
 
 /// A market as observed, with its assigned key.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, FromRow)]
 pub struct MarketRecord {
     pub id: String,
     pub market_key: String,
@@ -23,19 +24,25 @@ pub struct MarketRecord {
     pub protocol_id: String,
     pub protocol_version: String,
     pub protocol_name: String,
+    #[sqlx(try_from = "DbChainId")]
     pub chain_id: ChainId,
     pub chain_name: String,
     pub chain_slug: String,
+    #[sqlx(try_from = "DbAddress")]
     pub address: Address,
     pub name: String,
+    #[sqlx(try_from = "DbEnum<MarketShape>")]
     pub shape: MarketShape,
+    #[sqlx(try_from = "Nullable<DbAddress>")]
     pub hub_address: Option<Address>,
+    #[sqlx(try_from = "DbEnum<MarketSource>")]
     pub discovered_by: MarketSource,
     pub loan_asset_symbol: Option<String>,
     pub collateral_asset_symbol: Option<String>,
     pub lltv: Option<f64>,
     pub is_protocol_listed: bool,
     /// Time of the newest observation of identity or totals.
+    #[sqlx(rename = "newest", try_from = "At")]
     pub observed_at: Timestamp,
     /// Supplied value as the protocol reports it; only for a pair.
     pub reported_supplied_usd: Option<f64>,
@@ -44,19 +51,38 @@ pub struct MarketRecord {
 }
 
 /// A reserve as observed.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, FromRow)]
 pub struct ReserveRecord {
     pub asset_symbol: String,
+    #[sqlx(try_from = "DbAddress")]
     pub asset_address: Address,
+    #[sqlx(try_from = "Nullable<DbAddress>")]
     pub token_address: Option<Address>,
+    #[sqlx(try_from = "Nullable<DbAddress>")]
     pub hub_address: Option<Address>,
     pub fee_rate: Option<f64>,
     /// Status according to the gates, for a reserve without a vault row; null without gates. The same for the next two fields.
+    #[sqlx(try_from = "Nullable<DbEnum<BorrowStatus>>")]
     pub borrow_status: Option<BorrowStatus>,
+    #[sqlx(try_from = "Nullable<DbEnum<DepositStatus>>")]
     pub deposit_status: Option<DepositStatus>,
     pub deposit_capacity_usd: Option<f64>,
+    #[sqlx(try_from = "At")]
     pub observed_at: Timestamp,
 }
+
+/// A reserve with the contract of its market.
+#[derive(FromRow)]
+struct ReserveRow {
+    contract: String,
+    #[sqlx(flatten)]
+    reserve: ReserveRecord,
+}
+
+shared_row! { EfficiencyMode {
+    emode_id: i64, label, ltv, liquidation_threshold, liquidation_bonus, collateral_assets, borrowable_assets,
+    ltv_zero_assets
+} }
 
 /// All markets and reserves.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -84,7 +110,7 @@ pub async fn give_keys(tx: &mut Tx<'_>, contracts: &[String]) -> Result<(), Stor
     if contracts.is_empty() {
         return Ok(());
     }
-    let unnamed = sqlx::query(
+    let unnamed: Vec<(String, String, String)> = sqlx::query_as(
         "SELECT m.contract, m.protocol_id || '-' || m.protocol_version || '-' || c.slug || '-' AS prefix, \
                 coalesce(m.key_hint, m.name) AS name \
          FROM market m JOIN chain c USING (chain_id) \
@@ -102,8 +128,7 @@ pub async fn give_keys(tx: &mut Tx<'_>, contracts: &[String]) -> Result<(), Stor
     // The next number to try per name, so that a thousand markets of one name take a thousand steps.
     let mut next: HashMap<String, u64> = HashMap::new();
     let (mut named, mut keys, mut ids) = (Vec::new(), Vec::new(), Vec::new());
-    for row in &unnamed {
-        let (prefix, name): (String, String) = (row.try_get("prefix")?, row.try_get("name")?);
+    for (contract, prefix, name) in unnamed {
         let bare = key_of(&name);
         let number = next.entry(format!("{prefix}{bare}")).or_insert(1);
         let (key, id) = loop {
@@ -114,7 +139,7 @@ pub async fn give_keys(tx: &mut Tx<'_>, contracts: &[String]) -> Result<(), Stor
                 break (key, id);
             }
         };
-        named.push(row.try_get::<String, _>("contract")?);
+        named.push(contract);
         keys.push(key);
         ids.push(id);
     }
@@ -143,89 +168,29 @@ pub async fn vaults_of(tx: &mut Tx<'_>, contracts: &[String]) -> Result<Vec<Stri
 
 /// Loads all markets and their reserves.
 pub async fn load(db: &Db) -> Result<MarketFacts, StoreError> {
-    let markets = sqlx::query(
+    let markets = sqlx::query_as(
         "SELECT k.id, k.market_key, m.*, pr.name AS protocol_name, c.name AS chain_name, c.slug AS chain_slug, \
-                s.total_supplied_usd, s.total_borrowed_usd, greatest(m.observed_at, s.observed_at) AS newest \
+                s.total_supplied_usd AS reported_supplied_usd, s.total_borrowed_usd AS reported_borrowed_usd, \
+                greatest(m.observed_at, s.observed_at) AS newest \
          FROM market m JOIN market_key k USING (contract) JOIN protocol pr ON pr.id = m.protocol_id \
          JOIN chain c ON c.chain_id = m.chain_id AND c.is_served LEFT JOIN market_state s ON s.contract = m.contract \
          ORDER BY k.id COLLATE \"C\"",
     );
-    let markets = markets.fetch_all(&db.pool).await?.iter().map(market).collect::<Result<_, _>>()?;
-    let rows = sqlx::query(
+    let markets = markets.fetch_all(&db.pool).await?;
+    let rows: Vec<ReserveRow> = sqlx::query_as(
         "SELECT * FROM market_reserve WHERE is_active ORDER BY contract COLLATE \"C\", reserve COLLATE \"C\"",
     )
     .fetch_all(&db.pool)
     .await?;
     let mut reserves: HashMap<String, Vec<ReserveRecord>> = HashMap::new();
-    for row in &rows {
-        reserves.entry(row.try_get("contract")?).or_default().push(reserve(row)?);
+    for ReserveRow { contract, reserve } in rows {
+        reserves.entry(contract).or_default().push(reserve);
     }
     Ok(MarketFacts { markets, reserves })
 }
 
 /// A market's efficiency modes, by id.
 pub async fn emodes(db: &Db, contract: &str) -> Result<Vec<EfficiencyMode>, StoreError> {
-    let rows = sqlx::query("SELECT * FROM market_emode WHERE contract = $1 AND is_active ORDER BY emode_id")
-        .bind(contract)
-        .fetch_all(&db.pool)
-        .await?;
-    let emode = |row: &PgRow| {
-        Ok(EfficiencyMode {
-            emode_id: row.try_get::<i64, _>("emode_id")?.unsigned_abs(),
-            label: row.try_get("label")?,
-            ltv: row.try_get("ltv")?,
-            liquidation_threshold: row.try_get("liquidation_threshold")?,
-            liquidation_bonus: row.try_get("liquidation_bonus")?,
-            collateral_assets: row.try_get("collateral_assets")?,
-            borrowable_assets: row.try_get("borrowable_assets")?,
-            ltv_zero_assets: row.try_get("ltv_zero_assets")?,
-        })
-    };
-    rows.iter().map(emode).collect()
-}
-
-fn market(row: &PgRow) -> Result<MarketRecord, StoreError> {
-    Ok(MarketRecord {
-        id: row.try_get("id")?,
-        market_key: row.try_get("market_key")?,
-        contract: row.try_get("contract")?,
-        protocol_id: row.try_get("protocol_id")?,
-        protocol_version: row.try_get("protocol_version")?,
-        protocol_name: row.try_get("protocol_name")?,
-        chain_id: chain_id(row)?,
-        chain_name: row.try_get("chain_name")?,
-        chain_slug: row.try_get("chain_slug")?,
-        address: address("market.address", row.try_get("address")?)?,
-        name: row.try_get("name")?,
-        shape: decode_enum("market.shape", row.try_get("shape")?)?,
-        hub_address: optional_address("market.hub_address", row.try_get("hub_address")?)?,
-        discovered_by: decode_enum("market.discovered_by", row.try_get("discovered_by")?)?,
-        loan_asset_symbol: row.try_get("loan_asset_symbol")?,
-        collateral_asset_symbol: row.try_get("collateral_asset_symbol")?,
-        lltv: row.try_get("lltv")?,
-        is_protocol_listed: row.try_get("is_protocol_listed")?,
-        observed_at: row.try_get::<At, _>("newest")?.0,
-        reported_supplied_usd: row.try_get("total_supplied_usd")?,
-        reported_borrowed_usd: row.try_get("total_borrowed_usd")?,
-    })
-}
-
-fn reserve(row: &PgRow) -> Result<ReserveRecord, StoreError> {
-    let borrow_status: Option<&str> = row.try_get("borrow_status")?;
-    let deposit_status: Option<&str> = row.try_get("deposit_status")?;
-    Ok(ReserveRecord {
-        asset_symbol: row.try_get("asset_symbol")?,
-        asset_address: address("market_reserve.asset_address", row.try_get("asset_address")?)?,
-        token_address: optional_address("market_reserve.token_address", row.try_get("token_address")?)?,
-        hub_address: optional_address("market_reserve.hub_address", row.try_get("hub_address")?)?,
-        fee_rate: row.try_get("fee_rate")?,
-        borrow_status: borrow_status.map(|text| decode_enum("market_reserve.borrow_status", text)).transpose()?,
-        deposit_status: deposit_status.map(|text| decode_enum("market_reserve.deposit_status", text)).transpose()?,
-        deposit_capacity_usd: row.try_get("deposit_capacity_usd")?,
-        observed_at: row.try_get::<At, _>("observed_at")?.0,
-    })
-}
-
-fn optional_address(column: &'static str, text: Option<String>) -> Result<Option<Address>, StoreError> {
-    text.map(|text| address(column, text)).transpose()
+    let emodes = sqlx::query_as("SELECT * FROM market_emode WHERE contract = $1 AND is_active ORDER BY emode_id");
+    Ok(structs(emodes.bind(contract).fetch_all(&db.pool).await?))
 }

@@ -1,9 +1,11 @@
 //! The data of the catalog: the registries and one flat record per vault.
 
 use crate::facts::IncentivesStatus;
+use crate::store::db_enum::DbEnum;
+use crate::store::decode::{DbAddress, DbChainId, DbMilliPoints, DbNamespace, DbVaultId, Nullable};
 use crate::store::markets::RESERVE_GATES;
 use crate::store::vaults::rewards::{self, Rates};
-use crate::store::{At, Db, StoreError, decode_enum, decode_optional_enum};
+use crate::store::{At, Db, StoreError};
 use rds_shared::model::ids::{Address, ChainId, Namespace, VaultId};
 use rds_shared::model::status::{BorrowStatus, Breakdown, DepositStatus, ScoreStatus, TvlStatus, WithdrawStatus};
 use rds_shared::model::vault::Reward;
@@ -12,18 +14,20 @@ use rds_shared::rules::tiers::Tier;
 use rds_shared::scoring::MilliPoints;
 use rds_shared::scoring::vault::Strategy;
 use rds_shared::wire::Timestamp;
-use sqlx::Row;
 use sqlx::postgres::PgRow;
+use sqlx::{FromRow, Row};
 use std::sync::LazyLock;
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, FromRow)]
 pub struct ChainFacts {
     /// EIP-155 chain id, or the registry's own number.
+    #[sqlx(rename = "chain_id", try_from = "DbChainId")]
     pub id: ChainId,
     /// Name of the chain in paths and filters.
     pub slug: String,
     pub name: String,
     /// Address format.
+    #[sqlx(try_from = "DbNamespace")]
     pub namespace: Namespace,
     /// Symbol of the native coin.
     pub native_symbol: Option<String>,
@@ -31,7 +35,7 @@ pub struct ChainFacts {
     pub explorer_url: Option<String>,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, FromRow)]
 pub struct ProtocolFacts {
     /// Slug.
     pub id: String,
@@ -41,18 +45,22 @@ pub struct ProtocolFacts {
     /// Name of the deployed version.
     pub version: Option<String>,
     /// Deployment time of that version; if unknown, the time it was first seen.
+    #[sqlx(try_from = "Nullable<At>")]
     pub version_deployed_at: Option<Timestamp>,
     /// Number of audits of the deployed version; null if not investigated.
+    #[sqlx(try_from = "Nullable<i32>")]
     pub audits: Option<u32>,
     /// Date of the newest audit.
+    #[sqlx(try_from = "Nullable<At>")]
     pub newest_audit_at: Option<Timestamp>,
     /// URL of the audit reports.
     pub audit_report_url: Option<String>,
     /// The route that shows how its vaults use deposits.
+    #[sqlx(try_from = "Nullable<DbEnum<Breakdown>>")]
     pub breakdown: Option<Breakdown>,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, FromRow)]
 pub struct CuratorFacts {
     /// Slug.
     pub id: String,
@@ -62,6 +70,7 @@ pub struct CuratorFacts {
     pub logo_url: Option<String>,
     pub website_url: Option<String>,
     /// Time of the first observation.
+    #[sqlx(try_from = "At")]
     pub created_at: Timestamp,
 }
 
@@ -77,19 +86,22 @@ pub struct Registry {
 }
 
 /// All data of a list row. Amounts are in USD, rates are fractions; null means "not observed".
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, FromRow)]
 pub struct VaultFacts {
     /// `{protocol_id}-{chain_id}-{address}`.
+    #[sqlx(try_from = "DbVaultId")]
     pub id: VaultId,
     pub name: String,
     /// Symbol of the share token.
     pub symbol: Option<String>,
     /// Contract of the share token.
+    #[sqlx(try_from = "DbAddress")]
     pub address: Address,
     pub protocol_id: String,
     pub protocol_name: String,
     /// The protocol's deployed version.
     pub protocol_version: Option<String>,
+    #[sqlx(try_from = "DbChainId")]
     pub chain_id: ChainId,
     pub chain_name: String,
     /// Name of the chain in paths.
@@ -99,6 +111,7 @@ pub struct VaultFacts {
     /// Symbol of the deposit asset.
     pub asset_symbol: Option<String>,
     /// Contract of the deposit asset.
+    #[sqlx(try_from = "Nullable<DbAddress>")]
     pub asset_address: Option<Address>,
     /// Category of the deposit asset; null if the registry has no asset at that contract.
     pub asset_category: Option<String>,
@@ -121,48 +134,63 @@ pub struct VaultFacts {
     /// Null if the read failed or the value has no price.
     pub tvl_usd: Option<f64>,
     /// Whether `tvl_usd` was read.
+    #[sqlx(try_from = "DbEnum<TvlStatus>")]
     pub tvl_status: TvlStatus,
     /// Annual interest net of fees.
     pub base_apr: Option<f64>,
     /// `base_apr` plus priced supply rewards.
+    #[sqlx(skip)]
     pub apr_net: Option<f64>,
     /// Borrowed divided by supplied; may exceed 1.
     pub utilization: Option<f64>,
     /// Gross annual borrow rate.
     pub borrow_apr: Option<f64>,
     /// Cost of borrowing including campaigns.
+    #[sqlx(flatten, try_from = "BorrowRow")]
     pub borrow: BorrowCost,
     /// Current campaigns and fee streams of both sides.
+    #[sqlx(skip)]
     pub rewards: Vec<Reward>,
     /// Whether the market lends.
+    #[sqlx(try_from = "DbEnum<BorrowStatus>")]
     pub borrow_status: BorrowStatus,
     /// Value lent out.
     pub active_loans_usd: Option<f64>,
     /// Whether deposits are accepted.
+    #[sqlx(try_from = "DbEnum<DepositStatus>")]
     pub deposit_status: DepositStatus,
     /// Whether withdrawals are possible.
+    #[sqlx(try_from = "DbEnum<WithdrawStatus>")]
     pub withdraw_status: WithdrawStatus,
     /// Remaining deposit capacity; null means uncapped, unpriced or unknown.
     pub deposit_capacity_usd: Option<f64>,
     /// Time of the newest state observation.
+    #[sqlx(try_from = "Nullable<At>")]
     pub last_synced_at: Option<Timestamp>,
     /// Time of the newest identity observation, whether or not a state was ever observed.
+    #[sqlx(try_from = "At")]
     pub told_at: Timestamp,
     /// Strategy label; null if the source does not state it.
     pub strategy_type: Option<String>,
     /// Number of audits of the protocol's deployed version; null if not investigated.
+    #[sqlx(try_from = "Nullable<i32>")]
     pub audits: Option<u32>,
     pub auditors: Vec<String>,
     /// The published score.
+    #[sqlx(try_from = "Nullable<DbMilliPoints>")]
     pub score: Option<MilliPoints>,
+    #[sqlx(try_from = "Nullable<DbEnum<Tier>>")]
     pub tier: Option<Tier>,
     /// Whether there is a score.
+    #[sqlx(try_from = "DbEnum<ScoreStatus>")]
     pub score_status: ScoreStatus,
     /// The run that last confirmed the score.
     pub score_run_id: Option<String>,
     /// Completion time of that run.
+    #[sqlx(try_from = "Nullable<At>")]
     pub score_computed_at: Option<Timestamp>,
     /// When the published score or tier last changed.
+    #[sqlx(try_from = "Nullable<At>")]
     pub score_updated_at: Option<Timestamp>,
     /// Whether the data is quarantined for poor quality.
     pub needs_risk_review: bool,
@@ -175,54 +203,21 @@ pub struct VaultFacts {
 }
 
 pub async fn load_registry(db: &Db) -> Result<Registry, StoreError> {
-    let mut registry = Registry::default();
-    let chains = sqlx::query(
+    let chains = sqlx::query_as(
         "SELECT chain_id, slug, name, namespace, native_symbol, explorer_url FROM chain WHERE is_served ORDER BY chain_id",
     );
-    for row in chains.fetch_all(&db.pool).await? {
-        let namespace: String = row.try_get("namespace")?;
-        registry.chains.push(ChainFacts {
-            id: chain_id(&row)?,
-            slug: row.try_get("slug")?,
-            name: row.try_get("name")?,
-            namespace: Namespace::parse(&namespace)
-                .ok_or(StoreError::Corrupt { column: "chain.namespace", text: namespace })?,
-            native_symbol: row.try_get("native_symbol")?,
-            explorer_url: row.try_get("explorer_url")?,
-        });
-    }
-    let protocols = sqlx::query(
+    let protocols = sqlx::query_as(
         "SELECT id, name, logo_url, website_url, version, version_deployed_at, audits, newest_audit_at, audit_report_url, \
                 breakdown \
          FROM protocol ORDER BY id",
     );
-    for row in protocols.fetch_all(&db.pool).await? {
-        registry.protocols.push(ProtocolFacts {
-            id: row.try_get("id")?,
-            name: row.try_get("name")?,
-            logo_url: row.try_get("logo_url")?,
-            website_url: row.try_get("website_url")?,
-            version: row.try_get("version")?,
-            version_deployed_at: instant(&row, "version_deployed_at")?,
-            audits: count(&row, "audits")?,
-            newest_audit_at: instant(&row, "newest_audit_at")?,
-            audit_report_url: row.try_get("audit_report_url")?,
-            breakdown: decode_optional_enum("protocol.breakdown", row.try_get("breakdown")?)?,
-        });
-    }
     let curators =
-        sqlx::query("SELECT id, name, one_liner, logo_url, website_url, created_at FROM curator ORDER BY id");
-    for row in curators.fetch_all(&db.pool).await? {
-        registry.curators.push(CuratorFacts {
-            id: row.try_get("id")?,
-            name: row.try_get("name")?,
-            one_liner: row.try_get("one_liner")?,
-            logo_url: row.try_get("logo_url")?,
-            website_url: row.try_get("website_url")?,
-            created_at: row.try_get::<At, _>("created_at")?.0,
-        });
-    }
-    Ok(registry)
+        sqlx::query_as("SELECT id, name, one_liner, logo_url, website_url, created_at FROM curator ORDER BY id");
+    Ok(Registry {
+        chains: chains.fetch_all(&db.pool).await?,
+        protocols: protocols.fetch_all(&db.pool).await?,
+        curators: curators.fetch_all(&db.pool).await?,
+    })
 }
 
 /// The vaults whose row changed after version `since`, or all of them, in byte order of their ids, and the data version of that state.
@@ -235,18 +230,15 @@ pub async fn load_vaults(db: &Db, since: Option<i64>) -> Result<(i64, Vec<VaultF
         return Ok((version, Vec::new()));
     }
     let changed = format!("{} WHERE p.changed_version > $1 ORDER BY v.id COLLATE \"C\"", *VAULT_FACTS);
-    let rows = sqlx::query(&changed).bind(since.unwrap_or(-1)).fetch_all(&mut *tx).await?;
-    let ids: Option<Vec<String>> = match since {
-        None => None,
-        Some(_) => Some(rows.iter().map(|row| row.try_get("id")).collect::<Result<_, _>>()?),
-    };
+    let rows: Vec<VaultRow> = sqlx::query_as(&changed).bind(since.unwrap_or(-1)).fetch_all(&mut *tx).await?;
+    let ids: Option<Vec<String>> = since.map(|_| rows.iter().map(|row| row.facts.id.to_string()).collect());
     let mut running = rewards::running(&mut *tx, ids.as_deref()).await?;
     drop(tx);
-    let facts = rows.iter().map(|row| {
-        let rewards = running.remove(row.try_get::<&str, _>("id")?).unwrap_or_default();
-        vault_facts(row, rewards)
+    let facts = rows.into_iter().map(|row| {
+        let rewards = running.remove(row.facts.id.as_str()).unwrap_or_default();
+        row.with_rewards(rewards)
     });
-    Ok((version, facts.collect::<Result<_, _>>()?))
+    Ok((version, facts.collect()))
 }
 
 /// Every vault has a row in `vault_score`, inserted in the same transaction as the vault.
@@ -257,14 +249,17 @@ pub(crate) static VAULT_FACTS: LazyLock<String> = LazyLock::new(|| {
         "SELECT v.id, v.name, v.symbol, v.address, v.protocol_id, v.chain_id, v.asset_symbol, v.asset_address, v.curator_id, \
             v.is_stablecoin, v.is_lsd, v.single_exposure, v.no_il, v.is_active, v.is_shutdown, \
             coalesce(v.strategy, pr.strategy) AS strategy_type, \
-            pr.name AS protocol_name, pr.version AS protocol_version, pr.money_market, pr.audits, pr.auditors, \
+            pr.name AS protocol_name, pr.version AS protocol_version, pr.money_market AS is_money_market, pr.audits, pr.auditors, \
             c.name AS chain_name, c.slug AS chain_slug, c.is_served, cu.name AS curator_name, \
-            s.tvl_usd, s.base_apr, s.utilization, s.borrow_apr, s.active_loans_usd, \
+            s.tvl_usd, CASE WHEN s.tvl_usd IS NULL THEN 'unavailable' ELSE 'observed' END AS tvl_status, \
+            s.base_apr, s.utilization, s.borrow_apr, s.active_loans_usd, \
             coalesce(gate.borrow_status, s.borrow_status, 'unknown') AS borrow_status, coalesce(s.incentives, 'unavailable') AS incentives, \
             coalesce(gate.deposit_status, s.deposit_status, 'unknown') AS deposit_status, coalesce(s.withdraw_status, 'unknown') AS withdraw_status, \
             CASE WHEN gate.deposit_status IS NULL THEN s.deposit_capacity_usd ELSE gate.deposit_capacity_usd END AS deposit_capacity_usd, \
             coalesce(s.needs_risk_review, false) AS needs_risk_review, s.observed_at AS last_synced_at, v.observed_at AS told_at, \
-            p.score, p.tier, p.run_id, p.computed_at, p.updated_at, p.changed_version, p.synced_version, p.published_version, \
+            p.score, p.tier, CASE WHEN p.score IS NULL THEN 'unscored' ELSE 'scored' END AS score_status, \
+            p.run_id AS score_run_id, p.computed_at AS score_computed_at, p.updated_at AS score_updated_at, \
+            p.changed_version, p.synced_version, p.published_version, \
             (SELECT min(a.category COLLATE \"C\") FROM asset a WHERE a.chain_id = v.chain_id AND a.address = v.asset_address) AS asset_category \
      FROM vault v JOIN protocol pr ON pr.id = v.protocol_id JOIN chain c USING (chain_id) \
      LEFT JOIN curator cu ON cu.id = v.curator_id \
@@ -272,91 +267,54 @@ pub(crate) static VAULT_FACTS: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
+/// A row of [`VAULT_FACTS`].
+#[derive(FromRow)]
+pub(crate) struct VaultRow {
+    /// Without rewards, and with rates that ignore them.
+    #[sqlx(flatten)]
+    facts: VaultFacts,
+    strategy_type: Option<DbEnum<Strategy>>,
+    incentives: DbEnum<IncentivesStatus>,
+}
+
+/// The columns that give the cost of borrowing without campaigns.
+#[derive(FromRow)]
+struct BorrowRow {
+    borrow_apr: Option<f64>,
+    incentives: DbEnum<IncentivesStatus>,
+}
+
+impl From<BorrowRow> for BorrowCost {
+    fn from(row: BorrowRow) -> Self {
+        Rates::of(None, row.borrow_apr, row.incentives.0, &[]).borrow
+    }
+}
+
+impl VaultRow {
+    /// The vault with its running campaigns.
+    pub(crate) fn with_rewards(self, running: Vec<Reward>) -> VaultFacts {
+        let VaultRow { mut facts, strategy_type, incentives: DbEnum(mut incentives) } = self;
+        // For strategies without borrowers, missing data means "not applicable" instead of "unknown".
+        if strategy_type.is_some_and(|DbEnum(strategy)| lends_to_nobody(strategy)) {
+            if facts.borrow_status == BorrowStatus::Unknown {
+                facts.borrow_status = BorrowStatus::NotApplicable;
+            }
+            if incentives == IncentivesStatus::Unavailable {
+                incentives = IncentivesStatus::NotApplicable;
+            }
+        }
+        let rates = Rates::of(facts.base_apr, facts.borrow_apr, incentives, &running);
+        VaultFacts { apr_net: rates.apr_net, borrow: rates.borrow, rewards: running, ..facts }
+    }
+}
+
 /// Parses a row of [`VAULT_FACTS`].
 pub(crate) fn vault_facts(row: &PgRow, running: Vec<Reward>) -> Result<VaultFacts, StoreError> {
-    let (protocol_id, chain_id) = (row.try_get::<String, _>("protocol_id")?, chain_id(row)?);
-    let address = address("vault.address", row.try_get("address")?)?;
-    let asset_address: Option<String> = row.try_get("asset_address")?;
-    let (base_apr, borrow_apr) = (row.try_get("base_apr")?, row.try_get("borrow_apr")?);
-    let strategy: Option<String> = row.try_get("strategy_type")?;
-    let mut incentives: IncentivesStatus = decode_enum("vault_state.incentives", row.try_get("incentives")?)?;
-    let mut borrow_status = decode_enum::<BorrowStatus>("vault_state.borrow_status", row.try_get("borrow_status")?)?;
-    // For strategies without borrowers, missing data means "not applicable" instead of "unknown".
-    if decode_optional_enum::<Strategy>("vault.strategy", strategy.as_deref())?.is_some_and(lends_to_nobody) {
-        if borrow_status == BorrowStatus::Unknown {
-            borrow_status = BorrowStatus::NotApplicable;
-        }
-        if incentives == IncentivesStatus::Unavailable {
-            incentives = IncentivesStatus::NotApplicable;
-        }
-    }
-    let rates = Rates::of(base_apr, borrow_apr, incentives, &running);
-    let tvl_usd: Option<f64> = row.try_get("tvl_usd")?;
-    let score: Option<i32> = row.try_get("score")?;
-    let tier: Option<&str> = row.try_get("tier")?;
-    Ok(VaultFacts {
-        id: VaultId::new(&protocol_id, chain_id, &address),
-        name: row.try_get("name")?,
-        symbol: row.try_get("symbol")?,
-        address,
-        protocol_id,
-        protocol_name: row.try_get("protocol_name")?,
-        protocol_version: row.try_get("protocol_version")?,
-        chain_id,
-        chain_name: row.try_get("chain_name")?,
-        chain_slug: row.try_get("chain_slug")?,
-        is_served: row.try_get("is_served")?,
-        asset_symbol: row.try_get("asset_symbol")?,
-        asset_address: asset_address
-            .map(|text| crate::store::registry::catalog::address("vault.asset_address", text))
-            .transpose()?,
-        asset_category: row.try_get("asset_category")?,
-        curator_id: row.try_get("curator_id")?,
-        curator_name: row.try_get("curator_name")?,
-        is_stablecoin: row.try_get("is_stablecoin")?,
-        is_lsd: row.try_get("is_lsd")?,
-        single_exposure: row.try_get("single_exposure")?,
-        no_il: row.try_get("no_il")?,
-        is_active: row.try_get("is_active")?,
-        is_shutdown: row.try_get("is_shutdown")?,
-        is_money_market: row.try_get("money_market")?,
-        tvl_usd,
-        tvl_status: if tvl_usd.is_some() { TvlStatus::Observed } else { TvlStatus::Unavailable },
-        base_apr,
-        apr_net: rates.apr_net,
-        utilization: row.try_get("utilization")?,
-        borrow_apr,
-        borrow: rates.borrow,
-        rewards: running,
-        borrow_status,
-        active_loans_usd: row.try_get("active_loans_usd")?,
-        deposit_status: decode_enum::<DepositStatus>("vault_state.deposit_status", row.try_get("deposit_status")?)?,
-        withdraw_status: decode_enum::<WithdrawStatus>("vault_state.withdraw_status", row.try_get("withdraw_status")?)?,
-        deposit_capacity_usd: row.try_get("deposit_capacity_usd")?,
-        last_synced_at: instant(row, "last_synced_at")?,
-        told_at: row.try_get::<At, _>("told_at")?.0,
-        strategy_type: strategy,
-        audits: count(row, "audits")?,
-        auditors: row.try_get("auditors")?,
-        score: score.and_then(MilliPoints::new),
-        tier: decode_optional_enum::<Tier>("vault_score.tier", tier)?,
-        score_status: if score.is_some() { ScoreStatus::Scored } else { ScoreStatus::Unscored },
-        score_run_id: row.try_get("run_id")?,
-        score_computed_at: instant(row, "computed_at")?,
-        score_updated_at: instant(row, "updated_at")?,
-        needs_risk_review: row.try_get("needs_risk_review")?,
-        changed_version: row.try_get("changed_version")?,
-        synced_version: row.try_get("synced_version")?,
-        published_version: row.try_get("published_version")?,
-    })
+    Ok(VaultRow::from_row(row)?.with_rewards(running))
 }
 
 pub(crate) fn instant(row: &PgRow, column: &str) -> Result<Option<Timestamp>, StoreError> {
     Ok(row.try_get::<Option<At>, _>(column)?.map(|at| at.0))
-}
-
-fn count(row: &PgRow, column: &str) -> Result<Option<u32>, StoreError> {
-    Ok(row.try_get::<Option<i32>, _>(column)?.and_then(|number| u32::try_from(number).ok()))
 }
 
 /// The table enforces that ids are positive.

@@ -1,9 +1,9 @@
 //! Look-ups of existing rows that a batch refers to.
 
-use crate::store::{At, StoreError, Tx, decode_enum};
+use crate::store::db_enum::DbEnum;
+use crate::store::{At, StoreError, Tx};
 use rds_shared::model::market::MarketShape;
 use rds_shared::scoring::asset::AssetCategory;
-use sqlx::Row;
 use std::collections::{HashMap, HashSet};
 
 /// A chain's name in paths and its address format.
@@ -42,8 +42,9 @@ pub async fn rwa_sources(tx: &mut Tx<'_>) -> Result<HashSet<String>, StoreError>
 
 /// All assets with their categories.
 pub async fn assets(tx: &mut Tx<'_>) -> Result<HashMap<String, AssetCategory>, StoreError> {
-    let rows: Vec<(String, String)> = sqlx::query_as("SELECT id, category FROM asset").fetch_all(&mut **tx).await?;
-    rows.into_iter().map(|(id, category)| Ok((id, decode_enum("asset.category", &category)?))).collect()
+    let rows: Vec<(String, DbEnum<AssetCategory>)> =
+        sqlx::query_as("SELECT id, category FROM asset").fetch_all(&mut **tx).await?;
+    Ok(rows.into_iter().map(|(id, DbEnum(category))| (id, category)).collect())
 }
 
 /// The ids that are vaults.
@@ -72,8 +73,9 @@ pub async fn vaults_at(
 
 /// The shapes of all markets, by contract.
 pub async fn markets(tx: &mut Tx<'_>) -> Result<HashMap<String, MarketShape>, StoreError> {
-    let rows: Vec<(String, String)> = sqlx::query_as("SELECT contract, shape FROM market").fetch_all(&mut **tx).await?;
-    rows.into_iter().map(|(contract, shape)| Ok((contract, decode_enum("market.shape", &shape)?))).collect()
+    let rows: Vec<(String, DbEnum<MarketShape>)> =
+        sqlx::query_as("SELECT contract, shape FROM market").fetch_all(&mut **tx).await?;
+    Ok(rows.into_iter().map(|(contract, DbEnum(shape))| (contract, shape)).collect())
 }
 
 /// The contracts that are feeds.
@@ -95,16 +97,15 @@ pub struct StoredReview {
 
 /// The stored reviews of these assets, each asset's in order of time.
 pub async fn reviews(tx: &mut Tx<'_>, asset_ids: &[&str]) -> Result<HashMap<String, Vec<StoredReview>>, StoreError> {
-    let rows = sqlx::query(
+    let rows: Vec<(String, At, serde_json::Value)> = sqlx::query_as(
         "SELECT asset_id, observed_at, dimensions FROM asset_version WHERE asset_id = ANY($1) ORDER BY asset_id, observed_at",
     )
     .bind(asset_ids)
     .fetch_all(&mut **tx)
     .await?;
     let mut reviews: HashMap<String, Vec<StoredReview>> = HashMap::new();
-    for row in rows {
-        let review = StoredReview { observed_at: row.try_get("observed_at")?, dimensions: row.try_get("dimensions")? };
-        reviews.entry(row.try_get("asset_id")?).or_default().push(review);
+    for (asset_id, observed_at, dimensions) in rows {
+        reviews.entry(asset_id).or_default().push(StoredReview { observed_at, dimensions });
     }
     Ok(reviews)
 }

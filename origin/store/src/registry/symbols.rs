@@ -6,8 +6,19 @@ use crate::store::{At, Db, StoreError, Tx};
 use rds_shared::rules::symbol_history::{CARRIED_DAYS, DayReading, DayTotal};
 use rds_shared::wire::Timestamp;
 use rds_shared::wire::time::Day;
-use sqlx::{PgConnection, Row};
+use sqlx::{FromRow, PgConnection};
 use std::collections::BTreeMap;
+
+/// A vault's observation that counts for a day.
+#[derive(FromRow)]
+struct ReadingRow {
+    id: String,
+    asset_symbol: String,
+    start: At,
+    observed_at: At,
+    tvl_usd: f64,
+    base_apr: Option<f64>,
+}
 
 /// The last observation of each eligible vault on each of these UTC days, by symbol in upper case. A vault without an observation on a day
 /// counts with its newest one from the [`CARRIED_DAYS`] before, marked as carried.
@@ -38,26 +49,24 @@ pub async fn readings(
     );
     let starts: Vec<At> = days.iter().map(|day| At(day.start())).collect();
     let carried_days = i32::try_from(CARRIED_DAYS).unwrap_or(i32::MAX);
-    let rows = sqlx::query(&sql).bind(spellings).bind(starts).bind(carried_days).fetch_all(&mut *db).await?;
-    let mut ids: Vec<String> = rows.iter().map(|row| row.try_get("id")).collect::<Result<_, _>>()?;
+    let rows: Vec<ReadingRow> =
+        sqlx::query_as(&sql).bind(spellings).bind(starts).bind(carried_days).fetch_all(&mut *db).await?;
+    let mut ids: Vec<String> = rows.iter().map(|row| row.id.clone()).collect();
     ids.dedup();
     let steps = rewards::histories(&mut *db, &ids).await?;
     let (mut readings, mut campaigns): (BTreeMap<String, Vec<DayReading>>, _) = Default::default();
     let mut current: &str = "";
     for row in &rows {
         // Rows are ordered by vault and day, so the campaigns of a vault advance with its days.
-        let id: &str = row.try_get("id")?;
-        if id != current {
-            (current, campaigns) = (id, Campaigns::new(steps.get(id).map_or(&[], Vec::as_slice)));
+        if row.id != current {
+            (current, campaigns) = (row.id.as_str(), Campaigns::new(steps.get(&row.id).map_or(&[], Vec::as_slice)));
         }
-        let read_at = row.try_get::<At, _>("observed_at")?.0;
-        let day = Day::of(row.try_get::<At, _>("start")?.0);
-        let symbol: String = row.try_get::<String, _>("asset_symbol")?.to_uppercase();
-        readings.entry(symbol).or_default().push(DayReading {
+        let day = Day::of(row.start.0);
+        readings.entry(row.asset_symbol.to_uppercase()).or_default().push(DayReading {
             day,
-            tvl_usd: row.try_get("tvl_usd")?,
-            apr_net: Rates::apr_net(row.try_get("base_apr")?, campaigns.at(read_at)),
-            is_carried: Day::of(read_at) < day,
+            tvl_usd: row.tvl_usd,
+            apr_net: Rates::apr_net(row.base_apr, campaigns.at(row.observed_at.0)),
+            is_carried: Day::of(row.observed_at.0) < day,
         });
     }
     Ok(readings)
@@ -87,14 +96,22 @@ pub async fn keep_day(tx: &mut Tx<'_>, day: Day, totals: &BTreeMap<String, DayTo
          SELECT t.symbol, ($1 AT TIME ZONE 'UTC')::date, t.tvl_usd, t.apr_net, t.vaults \
          FROM unnest($2::text[], $3::float8[], $4::float8[], $5::bigint[]) AS t (symbol, tvl_usd, apr_net, vaults)",
     )
-    .bind(At(day.start()))
-    .bind(totals.keys().map(String::as_str).collect::<Vec<_>>())
+    .bind(At(day.start())) // $1 day
+    .bind(totals.keys().map(String::as_str).collect::<Vec<_>>()) // $2 symbol
     .bind(column(|total| Some(total.tvl_usd)))
     .bind(column(|total| total.apr_net))
     .bind(vaults)
     .execute(&mut **tx)
     .await?;
     Ok(())
+}
+
+#[derive(FromRow)]
+struct KeptDay {
+    start: At,
+    tvl_usd: f64,
+    apr_net: Option<f64>,
+    vaults: i64,
 }
 
 /// The stored days of a symbol (in upper case), from `from` until before `to`.
@@ -104,7 +121,7 @@ pub async fn kept_days(
     from: Day,
     to: Day,
 ) -> Result<BTreeMap<Day, DayTotal>, StoreError> {
-    let rows = sqlx::query(
+    let rows: Vec<KeptDay> = sqlx::query_as(
         "SELECT (day::timestamp AT TIME ZONE 'UTC') AS start, tvl_usd, apr_net, vaults FROM symbol_day \
          WHERE symbol = $1 AND day >= ($2 AT TIME ZONE 'UTC')::date AND day < ($3 AT TIME ZONE 'UTC')::date",
     )
@@ -113,15 +130,12 @@ pub async fn kept_days(
     .bind(At(to.start()))
     .fetch_all(db)
     .await?;
-    let kept = |row: &sqlx::postgres::PgRow| {
-        let total = DayTotal {
-            tvl_usd: row.try_get("tvl_usd")?,
-            apr_net: row.try_get("apr_net")?,
-            vaults: row.try_get::<i64, _>("vaults")?.unsigned_abs(),
-            // Only complete days are stored.
-            carried: 0,
-        };
-        Ok((Day::of(row.try_get::<At, _>("start")?.0), total))
+    // Only complete days are stored, so nothing is carried.
+    let total = |row: &KeptDay| DayTotal {
+        tvl_usd: row.tvl_usd,
+        apr_net: row.apr_net,
+        vaults: row.vaults.unsigned_abs(),
+        carried: 0,
     };
-    rows.iter().map(kept).collect()
+    Ok(rows.iter().map(|row| (Day::of(row.start.0), total(row))).collect())
 }

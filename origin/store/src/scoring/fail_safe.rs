@@ -1,27 +1,31 @@
 //! The fail-safe row, its history, and the tag version that carries the mode to all processes.
 
 use crate::store::db_enum::DbEnum;
+use crate::store::decode::Nullable;
 use crate::store::service::tags::CHANNEL;
 use crate::store::{At, StoreError, Tx};
 use rds_shared::model::health::{FailSafe, FailSafeMode};
 use rds_shared::route::{Tag, fail_safe};
 use rds_shared::scoring::run::Withheld;
 use rds_shared::wire::Timestamp;
-use sqlx::postgres::PgRow;
-use sqlx::{PgExecutor, Row};
+use sqlx::{FromRow, PgExecutor};
 
 /// The stored state.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct Stored {
     /// The mode that an operator set last.
+    #[sqlx(try_from = "DbEnum<FailSafeMode>")]
     pub mode: FailSafeMode,
     /// The operator's reason.
     pub reason: Option<String>,
     /// Since when the effective mode has been in force.
+    #[sqlx(try_from = "Nullable<At>")]
     pub since: Option<Timestamp>,
     /// Why score runs are held back; null if they are not.
+    #[sqlx(try_from = "Nullable<DbEnum<Withheld>>")]
     pub held: Option<Withheld>,
     /// When a score run was last held back.
+    #[sqlx(try_from = "Nullable<At>")]
     pub tried_at: Option<Timestamp>,
     /// Whether an operator accepts the tier changes of the next full run, however many.
     pub accepted: bool,
@@ -55,10 +59,12 @@ impl Stored {
 }
 
 /// An entry of the history.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct Change {
+    #[sqlx(rename = "changed_at", try_from = "At")]
     pub at: Timestamp,
     /// The mode after the change.
+    #[sqlx(try_from = "DbEnum<FailSafeMode>")]
     pub mode: FailSafeMode,
     /// Name of the operator, or of the guard.
     pub said_by: String,
@@ -68,13 +74,13 @@ pub struct Change {
 /// The stored state.
 pub async fn read(db: impl PgExecutor<'_>) -> Result<Stored, StoreError> {
     let sql = "/* fail_safe */ SELECT mode, reason, since, held, tried_at, accepted FROM fail_safe";
-    stored(&sqlx::query(sql).fetch_one(db).await?)
+    Ok(sqlx::query_as(sql).fetch_one(db).await?)
 }
 
 /// The stored state, locked against changes until this transaction ends.
 pub async fn hold(tx: &mut Tx<'_>) -> Result<Stored, StoreError> {
     let sql = "/* hold_fail_safe */ SELECT mode, reason, since, held, tried_at, accepted FROM fail_safe FOR UPDATE";
-    stored(&sqlx::query(sql).fetch_one(&mut **tx).await?)
+    Ok(sqlx::query_as(sql).fetch_one(&mut **tx).await?)
 }
 
 pub async fn write(tx: &mut Tx<'_>, row: &Stored) -> Result<(), StoreError> {
@@ -98,7 +104,7 @@ pub async fn note(tx: &mut Tx<'_>, change: &Change) -> Result<(), StoreError> {
     let sql =
         "/* note_fail_safe */ INSERT INTO fail_safe_change (changed_at, mode, said_by, reason) VALUES ($1, $2, $3, $4)";
     sqlx::query(sql)
-        .bind(At(change.at))
+        .bind(At(change.at)) // $1 changed_at
         .bind(change.mode.as_str())
         .bind(&change.said_by)
         .bind(&change.reason)
@@ -126,28 +132,7 @@ pub async fn changes(db: impl PgExecutor<'_>, most: i64) -> Result<Vec<Change>, 
     let sql = "
         -- fail_safe_changes
         SELECT changed_at, mode, said_by, reason FROM fail_safe_change ORDER BY id DESC LIMIT $1";
-    let rows = sqlx::query(sql).bind(most).fetch_all(db).await?;
-    let change = |row: &PgRow| {
-        Ok(Change {
-            at: row.try_get::<At, _>("changed_at")?.0,
-            mode: row.try_get::<DbEnum<FailSafeMode>, _>("mode")?.0,
-            said_by: row.try_get("said_by")?,
-            reason: row.try_get("reason")?,
-        })
-    };
-    rows.iter().map(change).collect()
-}
-
-fn stored(row: &PgRow) -> Result<Stored, StoreError> {
-    let instant = |column| Ok::<_, StoreError>(row.try_get::<Option<At>, _>(column)?.map(Timestamp::from));
-    Ok(Stored {
-        mode: row.try_get::<DbEnum<FailSafeMode>, _>("mode")?.0,
-        reason: row.try_get("reason")?,
-        since: instant("since")?,
-        held: row.try_get::<Option<DbEnum<Withheld>>, _>("held")?.map(|word| word.0),
-        tried_at: instant("tried_at")?,
-        accepted: row.try_get("accepted")?,
-    })
+    Ok(sqlx::query_as(sql).bind(most).fetch_all(db).await?)
 }
 
 #[cfg(test)]

@@ -83,7 +83,7 @@ pub async fn write_scores(tx: &mut Tx<'_>, run: RunStamp<'_>, rows: &[ScoreRow])
     .bind(run.run_id)
     .bind(run.methodology_version)
     .bind(run.computed_at)
-    .bind(run.version)
+    .bind(run.version) // $17 changed_version
     .bind(column(rows, |row| row.published))
     .execute(&mut **tx)
     .await?;
@@ -112,7 +112,7 @@ pub async fn confirm_scores(tx: &mut Tx<'_>, run: RunStamp<'_>, ids: &[String]) 
     .bind(ids)
     .bind(run.run_id)
     .bind(run.computed_at)
-    .bind(run.version)
+    .bind(run.version) // $4 changed_version
     .execute(&mut **tx)
     .await?;
     Ok(())

@@ -1,13 +1,12 @@
 //! The counts of the health record, and whether the database responds.
 
 use crate::store::graph::signers;
-use crate::store::registry::catalog::instant;
 use crate::store::scoring::fail_safe::{self, Stored};
 use crate::store::service::status::newest_sync;
 use crate::store::{At, Db, StoreError};
 use rds_shared::graph::evidence::Signer;
 use rds_shared::wire::Timestamp;
-use sqlx::Row;
+use sqlx::FromRow;
 
 /// Counts for `GET /v1/health`. "Active" vaults exclude vaults on withheld chains.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -30,12 +29,15 @@ pub struct HealthFacts {
 }
 
 /// Deposit assets on one chain.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct ChainIdentities {
+    #[sqlx(try_from = "i64")]
     pub chain_id: u64,
     /// Number of distinct contracts.
+    #[sqlx(try_from = "i64")]
     pub total: u64,
     /// Number of those with an approved review.
+    #[sqlx(try_from = "i64")]
     pub approved: u64,
 }
 
@@ -53,18 +55,16 @@ pub async fn clock(db: &Db) -> Result<Timestamp, StoreError> {
 
 /// Reads all counts of the health record.
 pub async fn facts(db: &Db) -> Result<HealthFacts, StoreError> {
-    let row = sqlx::query(
+    let (vaults, review_backlog): (i64, i64) = sqlx::query_as(
         "SELECT (SELECT count(*) FROM vault v JOIN chain c USING (chain_id) WHERE v.is_active AND c.is_served) AS vaults, \
                 (SELECT count(*) FROM asset a JOIN chain c USING (chain_id) WHERE c.is_served AND NOT EXISTS ( \
                     SELECT FROM asset_version r WHERE r.asset_id = a.id AND r.review_status = 'reviewed')) AS backlog",
     )
     .fetch_one(&db.pool)
     .await?;
-    let run = sqlx::query("SELECT completed_at FROM score_run WHERE mode = 'normal' ORDER BY version DESC LIMIT 1")
-        .fetch_optional(&db.pool)
-        .await?;
-    let last_run = run.map(|run| instant(&run, "completed_at")).transpose()?.flatten();
-    let exposures = sqlx::query(
+    let last_run = "SELECT completed_at FROM score_run WHERE mode = 'normal' ORDER BY version DESC LIMIT 1";
+    let last_run: Option<At> = sqlx::query_scalar(last_run).fetch_optional(&db.pool).await?;
+    let (exposures, reviewed): (i64, i64) = sqlx::query_as(
         "SELECT count(*) AS total, count(*) FILTER (WHERE EXISTS ( \
                     SELECT FROM asset_version r WHERE r.asset_id = part->>'asset_id')) AS reviewed \
          FROM exposure e JOIN vault v ON v.id = e.vault_id AND v.is_active JOIN chain c ON c.chain_id = v.chain_id AND c.is_served, \
@@ -72,7 +72,7 @@ pub async fn facts(db: &Db) -> Result<HealthFacts, StoreError> {
     )
     .fetch_one(&db.pool)
     .await?;
-    let identities = sqlx::query(
+    let identities = sqlx::query_as(
         "SELECT chain_id, count(*) AS total, count(*) FILTER (WHERE approved) AS approved FROM ( \
              SELECT v.chain_id, v.asset_address, bool_or(r.review_status = 'reviewed') IS TRUE AS approved \
              FROM vault v JOIN chain c ON c.chain_id = v.chain_id AND c.is_served LEFT JOIN asset a ON a.chain_id = v.chain_id AND a.address = v.asset_address \
@@ -82,25 +82,14 @@ pub async fn facts(db: &Db) -> Result<HealthFacts, StoreError> {
     )
     .fetch_all(&db.pool)
     .await?;
-    let identity = |row: &sqlx::postgres::PgRow| {
-        Ok(ChainIdentities {
-            chain_id: row.try_get::<i64, _>("chain_id")?.unsigned_abs(),
-            total: count(row, "total")?,
-            approved: count(row, "approved")?,
-        })
-    };
     Ok(HealthFacts {
-        vaults: count(&row, "vaults")?,
+        vaults: vaults.unsigned_abs(),
         last_sync: newest_sync(db).await?,
-        last_run,
+        last_run: last_run.map(Timestamp::from),
         fail_safe: fail_safe::read(&db.pool).await?,
         signers: signers::list(&db.pool).await?,
-        exposures: (count(&exposures, "total")?, count(&exposures, "reviewed")?),
-        identities: identities.iter().map(identity).collect::<Result<_, StoreError>>()?,
-        review_backlog: count(&row, "backlog")?,
+        exposures: (exposures.unsigned_abs(), reviewed.unsigned_abs()),
+        identities,
+        review_backlog: review_backlog.unsigned_abs(),
     })
-}
-
-fn count(row: &sqlx::postgres::PgRow, column: &str) -> Result<u64, StoreError> {
-    Ok(u64::try_from(row.try_get::<i64, _>(column)?).unwrap_or(0))
 }

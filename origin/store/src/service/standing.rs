@@ -3,13 +3,16 @@
 use crate::store::scoring::scores;
 use crate::store::{At, Db, StoreError};
 use rds_shared::wire::Timestamp;
+use sqlx::FromRow;
 
 /// The state at one instant.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, FromRow)]
 pub struct ServiceState {
     /// The latest run over all vaults: completion time, number of vaults evaluated, number of published scores changed.
+    #[sqlx(skip)]
     pub last_run: Option<(Timestamp, (i64, i64))>,
     /// Completion time of the latest published run over all vaults; before there is one, of the first run of any scope.
+    #[sqlx(skip)]
     pub run_since: Option<Timestamp>,
     /// Number of active, paused and disabled webhook subscriptions.
     pub webhooks: [i64; 3],
@@ -36,30 +39,17 @@ pub async fn standing(db: &Db) -> Result<ServiceState, StoreError> {
     let rest = format!(
         "
         -- standing
-        SELECT (SELECT count(*) FILTER (WHERE status = 'active') FROM webhook_subscription),
-               (SELECT count(*) FILTER (WHERE status = 'paused') FROM webhook_subscription),
-               (SELECT count(*) FILTER (WHERE status = 'disabled') FROM webhook_subscription),
-               pg_database_size(current_database()),
-               (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'),
-               current_setting('max_connections')::bigint,
-               {OLDEST_WRITER_SECONDS}"
+        SELECT (SELECT ARRAY[count(*) FILTER (WHERE status = 'active'), count(*) FILTER (WHERE status = 'paused'),
+                             count(*) FILTER (WHERE status = 'disabled')] FROM webhook_subscription) AS webhooks,
+               pg_database_size(current_database()) AS size_bytes,
+               (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend') AS connections,
+               current_setting('max_connections')::bigint AS connections_limit,
+               {OLDEST_WRITER_SECONDS} AS oldest_writer_seconds"
     );
-    let (active, paused, disabled, size_bytes, connections, connections_limit, oldest_writer_seconds): (
-        i64,
-        i64,
-        i64,
-        i64,
-        i64,
-        i64,
-        i64,
-    ) = sqlx::query_as(&rest).fetch_one(&db.pool).await?;
+    let rest: ServiceState = sqlx::query_as(&rest).fetch_one(&db.pool).await?;
     Ok(ServiceState {
         run_since: scores::last_whole_run(&db.pool).await?.map(Timestamp::from),
         last_run: run.map(|(at, vaults, changes)| (at.into(), (vaults, changes))),
-        webhooks: [active, paused, disabled],
-        size_bytes,
-        connections,
-        connections_limit,
-        oldest_writer_seconds,
+        ..rest
     })
 }

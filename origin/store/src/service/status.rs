@@ -1,7 +1,9 @@
 //! Samples and response counts of the status feed, and the time of the newest state observation.
 
+use crate::store::decode::Nullable;
 use crate::store::{At, Db, StoreError};
 use rds_shared::wire::Timestamp;
+use sqlx::FromRow;
 
 /// Length of the shorter uptime window in minutes.
 pub const DAY_MINUTES: u64 = 1_440;
@@ -13,11 +15,13 @@ const KEPT_DAYS: i64 = 31;
 const TRAFFIC_SECONDS: i64 = 3_600;
 
 /// Counts of responses.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, FromRow)]
 pub struct Tally {
     /// All responses.
+    #[sqlx(try_from = "i64")]
     pub requests: u64,
     /// Responses with a status of 500 or higher.
+    #[sqlx(try_from = "i64")]
     pub failed: u64,
 }
 
@@ -32,13 +36,16 @@ impl Tally {
 }
 
 /// Figures derived from the samples.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, FromRow)]
 pub struct Samples {
     /// Minutes of uptime in the last day; `None` while the samples do not go back that far.
+    #[sqlx(try_from = "Nullable<i64>")]
     pub day: Option<u64>,
     /// Minutes of uptime in the last 30 days; `None` while the samples do not go back that far.
+    #[sqlx(try_from = "Nullable<i64>")]
     pub month: Option<u64>,
     /// Number of consecutive failed samples from outside up to the newest; `None` without such a sample in the last 15 minutes.
+    #[sqlx(try_from = "Nullable<i64>")]
     pub failed_in_a_row: Option<u64>,
 }
 
@@ -57,19 +64,13 @@ pub async fn samples(db: &Db, now: Timestamp) -> Result<Samples, StoreError> {
                  SELECT minute, reached FROM status_sample, until
                  WHERE reached IS NOT NULL AND minute > until.at - interval '1 day' AND minute <= until.at
              )
-        SELECT CASE WHEN first.at <= until.at - interval '1 day' THEN ups.day END,
-               CASE WHEN first.at <= until.at - interval '30 days' THEN ups.month END,
-               (SELECT max(minute) > until.at - interval '15 minutes' FROM tried),
-               (SELECT count(*) FROM tried
-                WHERE minute > coalesce((SELECT max(minute) FROM tried WHERE reached), '-infinity'))
+        SELECT CASE WHEN first.at <= until.at - interval '1 day' THEN ups.day END AS day,
+               CASE WHEN first.at <= until.at - interval '30 days' THEN ups.month END AS month,
+               CASE WHEN (SELECT max(minute) > until.at - interval '15 minutes' FROM tried)
+                    THEN (SELECT count(*) FROM tried
+                          WHERE minute > coalesce((SELECT max(minute) FROM tried WHERE reached), '-infinity')) END AS failed_in_a_row
         FROM until, first, ups";
-    let (day, month, is_sampled, failed): (Option<i64>, Option<i64>, Option<bool>, i64) =
-        sqlx::query_as(sql).bind(At(now)).fetch_one(&db.pool).await?;
-    Ok(Samples {
-        day: day.map(i64::unsigned_abs),
-        month: month.map(i64::unsigned_abs),
-        failed_in_a_row: is_sampled.filter(|lately| *lately).map(|_| failed.unsigned_abs()),
-    })
+    Ok(sqlx::query_as(sql).bind(At(now)).fetch_one(&db.pool).await?)
 }
 
 /// Records whether a process found the service up in the minute of `now`; returns whether this was the minute's first record.
@@ -100,7 +101,7 @@ pub async fn note_traffic(db: &Db, at: Timestamp, process: i64, tally: Tally) ->
         ON CONFLICT (minute, process) DO UPDATE SET requests = excluded.requests, failed = excluded.failed";
     let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
     sqlx::query(sql)
-        .bind(At(at))
+        .bind(At(at)) // $1 minute
         .bind(process)
         .bind(number(tally.requests))
         .bind(number(tally.failed))
@@ -121,8 +122,8 @@ pub async fn note_edge_answers(db: &Db, source: i64, minutes: &[(Timestamp, Tall
             failed = least(greatest(status_traffic.failed, excluded.failed), greatest(status_traffic.requests, excluded.requests))";
     let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
     sqlx::query(sql)
-        .bind(source)
-        .bind(minutes.iter().map(|(at, _)| At(*at)).collect::<Vec<_>>())
+        .bind(source) // $1 process
+        .bind(minutes.iter().map(|(at, _)| At(*at)).collect::<Vec<_>>()) // $2 minute
         .bind(minutes.iter().map(|(_, tally)| number(tally.requests)).collect::<Vec<_>>())
         .bind(minutes.iter().map(|(_, tally)| number(tally.failed)).collect::<Vec<_>>())
         .execute(&db.pool)
@@ -134,10 +135,9 @@ pub async fn note_edge_answers(db: &Db, source: i64, minutes: &[(Timestamp, Tall
 pub async fn traffic_of_others(db: &Db, process: i64, since: Timestamp) -> Result<Tally, StoreError> {
     let sql = "
         -- status_traffic_of_others
-        SELECT coalesce(sum(requests), 0)::bigint, coalesce(sum(failed), 0)::bigint
+        SELECT coalesce(sum(requests), 0)::bigint AS requests, coalesce(sum(failed), 0)::bigint AS failed
         FROM status_traffic WHERE minute > $1 AND process <> $2";
-    let (requests, failed): (i64, i64) = sqlx::query_as(sql).bind(At(since)).bind(process).fetch_one(&db.pool).await?;
-    Ok(Tally { requests: requests.unsigned_abs(), failed: failed.unsigned_abs() })
+    Ok(sqlx::query_as(sql).bind(At(since)).bind(process).fetch_one(&db.pool).await?)
 }
 
 /// Deletes samples and counts that are too old to be used.

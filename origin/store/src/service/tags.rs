@@ -1,11 +1,11 @@
 //! Tag versions: raised with the facts, and which of them the edge has acknowledged.
 
+use crate::store::decode::{DbTagVersions, Nullable};
 use crate::store::scoring::fail_safe;
 use crate::store::{At, Db, StoreError, Tx};
 use rds_shared::route::{Tag, TagVersions};
 use rds_shared::wire::Timestamp;
-use sqlx::Row;
-use sqlx::postgres::PgRow;
+use sqlx::FromRow;
 use std::time::Duration;
 
 /// The notification channel for raised tags. It only shortens the wait; polling finds every version.
@@ -24,11 +24,18 @@ pub async fn touch(tx: &mut Tx<'_>, tags: &[Tag]) -> Result<TagVersions, StoreEr
         WITH held AS (SELECT tag FROM data_tag WHERE tag = ANY($1) ORDER BY tag FOR UPDATE)
         UPDATE data_tag t SET version = greatest(t.version + 1, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)
         FROM held WHERE t.tag = held.tag RETURNING t.tag, t.version";
-    let rows = sqlx::query(sql).bind(names).fetch_all(&mut **tx).await?;
+    let rows: Vec<(String, i64)> = sqlx::query_as(sql).bind(names).fetch_all(&mut **tx).await?;
     if !rows.is_empty() {
         sqlx::query("SELECT pg_notify($1, '')").bind(CHANNEL).execute(&mut **tx).await?;
     }
-    versions(&rows)
+    let mut versions = TagVersions::default();
+    for (tag, version) in rows {
+        // Tags that only newer releases know are skipped.
+        if let Some(tag) = Tag::parse(&tag) {
+            versions.raise(tag, version);
+        }
+    }
+    Ok(versions)
 }
 
 /// Raises all tags, because any fact may have changed, and encodes the fail-safe mode again. Afterwards every version seen from another
@@ -49,21 +56,10 @@ pub async fn raise_all(tx: &mut Tx<'_>, known: &TagVersions) -> Result<(), Store
 
 /// The newest data version and all tag versions, in one snapshot.
 pub async fn newest(db: &Db) -> Result<(i64, TagVersions), StoreError> {
-    let sql = "SELECT d.version AS data_version, t.tag, t.version FROM data_version d LEFT JOIN data_tag t ON TRUE";
-    let rows = sqlx::query(sql).fetch_all(&db.pool).await?;
-    let data_version = rows.first().map(|row| row.try_get("data_version")).transpose()?.unwrap_or_default();
-    Ok((data_version, versions(&rows)?))
-}
-
-/// Parses rows of `tag` and `version`. Tags that only newer releases know are skipped.
-fn versions(rows: &[PgRow]) -> Result<TagVersions, StoreError> {
-    let mut versions = TagVersions::default();
-    for row in rows {
-        if let Some(tag) = row.try_get::<Option<&str>, _>("tag")?.and_then(Tag::parse) {
-            versions.raise(tag, row.try_get("version")?);
-        }
-    }
-    Ok(versions)
+    let sql =
+        "SELECT version, (SELECT coalesce(string_agg(tag || '=' || version, ';'), '') FROM data_tag) FROM data_version";
+    let newest: Option<(i64, DbTagVersions)> = sqlx::query_as(sql).fetch_optional(&db.pool).await?;
+    Ok(newest.map(|(version, DbTagVersions(tags))| (version, tags)).unwrap_or_default())
 }
 
 /// The message to the edge, leased to this sender.
@@ -99,13 +95,16 @@ pub async fn claim(db: &Db, lease: Duration) -> Result<Option<Claimed>, StoreErr
 }
 
 /// The edge's progress.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct EdgeProgress {
     /// Versions that the edge has acknowledged.
+    #[sqlx(try_from = "DbTagVersions")]
     pub acknowledged: TagVersions,
     /// Newer versions that the edge has not acknowledged.
+    #[sqlx(try_from = "DbTagVersions")]
     pub waiting: TagVersions,
     /// When the latest acknowledged message was claimed.
+    #[sqlx(try_from = "Nullable<At>")]
     pub told_at: Option<Timestamp>,
     /// Error of the latest message, if it was not acknowledged.
     pub last_error: Option<String>,
@@ -116,20 +115,11 @@ pub async fn standing(db: &Db) -> Result<EdgeProgress, StoreError> {
     let sql = "
         -- tag_standing
         SELECT m.told_at, m.last_error,
-               (SELECT string_agg(tag || '=' || version, ';') FROM edge_tag) AS acknowledged,
-               (SELECT string_agg(t.tag || '=' || t.version, ';') FROM data_tag t LEFT JOIN edge_tag e ON e.tag = t.tag
+               (SELECT coalesce(string_agg(tag || '=' || version, ';'), '') FROM edge_tag) AS acknowledged,
+               (SELECT coalesce(string_agg(t.tag || '=' || t.version, ';'), '') FROM data_tag t LEFT JOIN edge_tag e ON e.tag = t.tag
                 WHERE t.version > coalesce(e.version, 0)) AS waiting
         FROM edge_tag_message m";
-    let row = sqlx::query(sql).fetch_one(&db.pool).await?;
-    let versions = |column: &str| -> Result<TagVersions, StoreError> {
-        Ok(TagVersions::parse(row.try_get::<Option<&str>, _>(column)?.unwrap_or_default()))
-    };
-    Ok(EdgeProgress {
-        acknowledged: versions("acknowledged")?,
-        waiting: versions("waiting")?,
-        told_at: row.try_get::<Option<At>, _>("told_at")?.map(Timestamp::from),
-        last_error: row.try_get("last_error")?,
-    })
+    Ok(sqlx::query_as(sql).fetch_one(&db.pool).await?)
 }
 
 /// Records that the edge has acknowledged the message; the next one can be sent.
@@ -145,8 +135,8 @@ pub async fn acknowledged(db: &Db, claimed: &Claimed) -> Result<(), StoreError> 
         )
         UPDATE edge_tag_message SET told_at = greatest(told_at, $4), failures = 0, last_error = NULL,
                not_before = CASE WHEN attempt = $3 THEN to_timestamp(0) ELSE not_before END";
-    let query = sqlx::query(sql).bind(tags).bind(versions).bind(claimed.attempt).bind(At(claimed.at));
-    query.execute(&db.pool).await?;
+    let (attempt, told_at) = (claimed.attempt, At(claimed.at));
+    sqlx::query(sql).bind(tags).bind(versions).bind(attempt).bind(told_at).execute(&db.pool).await?;
     Ok(())
 }
 

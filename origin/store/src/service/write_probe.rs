@@ -20,11 +20,11 @@ pub async fn is_written(db: &Db, seconds: u32) -> Result<bool, StoreError> {
 /// Writes the probe. `false` if another process is writing at this moment.
 pub async fn write(db: &Db, seed: Seed) -> Result<bool, StoreError> {
     let mut tx = db.begin("BEGIN").await?;
-    sqlx::query("set local lock_timeout = '1s'").execute(&mut *tx).await?;
+    sqlx::query("SET LOCAL lock_timeout = '1s'").execute(&mut *tx).await?;
     let is_ours: bool =
         sqlx::query_scalar("SELECT pg_try_advisory_xact_lock($1)").bind(LOCK).fetch_one(&mut *tx).await?;
     if is_ours {
-        sqlx::query("/* clear_write_probe */ truncate write_probe").execute(&mut *tx).await?;
+        sqlx::query("/* clear_write_probe */ TRUNCATE write_probe").execute(&mut *tx).await?;
         let sql = "
             -- write_probe
             INSERT INTO write_probe (written_at, filler) VALUES (clock_timestamp(), $1)";

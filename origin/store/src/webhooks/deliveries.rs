@@ -2,15 +2,15 @@
 //!
 //! Lock order: subscriptions before deliveries, and subscriptions by ascending id.
 
-use crate::store::webhooks::{SealedSecrets, sealed};
-use crate::store::{At, StoreError, Tx, decode_enum};
+use crate::store::decode::{DbAttempt, DbEventId};
+use crate::store::webhooks::SealedSecrets;
+use crate::store::{At, StoreError, Tx};
 use bytes::Bytes;
 use rds_shared::push::breaker::Finals;
 use rds_shared::push::schedule::{Attempt, Delivery, Failure};
 use rds_shared::push::webhook::EventId;
 use rds_shared::wire::Timestamp;
-use sqlx::Row;
-use sqlx::postgres::PgRow;
+use sqlx::FromRow;
 use std::collections::{BTreeMap, HashMap};
 
 /// Duration of a lease in seconds: four times the longest attempt, plus time to record the result.
@@ -41,23 +41,29 @@ impl Room {
 }
 
 /// A delivery that is leased to this process.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, FromRow)]
 pub struct Claimed {
+    #[sqlx(rename = "delivery_id")]
     pub id: i64,
     /// Id of the subscription.
+    #[sqlx(rename = "id")]
     pub subscription: i64,
     /// Fencing token of the lease.
     pub token: i64,
     /// Number of leases of this delivery that expired without a result.
     pub lapses: i16,
     /// The attempt to make.
+    #[sqlx(try_from = "DbAttempt")]
     pub attempt: Attempt,
+    #[sqlx(try_from = "DbEventId")]
     pub event_id: EventId,
     /// The body as it is signed and sent; shared by all deliveries of the event.
+    #[sqlx(try_from = "String")]
     pub body: Bytes,
     /// The endpoint.
     pub url: String,
     /// The signing secrets.
+    #[sqlx(flatten)]
     pub secrets: SealedSecrets,
     /// Whether the subscription's latest attempt failed.
     pub is_failing: bool,
@@ -88,7 +94,7 @@ pub async fn claim(tx: &mut Tx<'_>, now: Timestamp, room: Room) -> Result<Vec<Cl
         ORDER BY random() LIMIT $4
         FOR NO KEY UPDATE OF s SKIP LOCKED";
     let ready: Vec<i64> = sqlx::query_scalar(ready)
-        .bind(At(now))
+        .bind(At(now)) // $1 paused_until, due
         .bind(room.each)
         .bind(room.each_failing)
         .bind(MAX_SUBSCRIPTIONS)
@@ -131,58 +137,21 @@ pub async fn claim(tx: &mut Tx<'_>, now: Timestamp, room: Room) -> Result<Vec<Cl
         )
         SELECT p.*, l.token, l.lapses FROM leased l JOIN picked p ON p.delivery_id = l.delivery_id
         ORDER BY p.attempt, l.token";
-    let rows = sqlx::query(claim)
+    let mut claimed: Vec<Claimed> = sqlx::query_as(claim)
         .bind(&ready)
         .bind(room.each)
         .bind(room.each_failing)
-        .bind(At(now))
+        .bind(At(now)) // $4 due
         .bind(i64::from(room.deliveries))
         .bind(f64::from(LEASE_SECONDS))
         .bind(f64::from(WITHHELD_PAUSE_SECONDS))
         .fetch_all(&mut **tx)
         .await?;
-    let mut bodies = HashMap::<String, Bytes>::new();
-    rows.iter().map(|row| claimed(row, &mut bodies)).collect()
-}
-
-fn claimed(row: &PgRow, bodies: &mut HashMap<String, Bytes>) -> Result<Claimed, StoreError> {
-    let event: String = row.try_get("event_id")?;
-    let body = match bodies.get(&event) {
-        Some(body) => body.clone(),
-        None => {
-            let body = Bytes::from(row.try_get::<String, _>("body")?);
-            bodies.insert(event.clone(), body.clone());
-            body
-        }
-    };
-    Ok(Claimed {
-        id: row.try_get("delivery_id")?,
-        subscription: row.try_get("id")?,
-        token: row.try_get("token")?,
-        lapses: row.try_get("lapses")?,
-        attempt: attempt(row.try_get("attempt")?)?,
-        event_id: event_id(event)?,
-        body,
-        url: row.try_get("url")?,
-        secrets: sealed(row)?,
-        is_failing: row.try_get("is_failing")?,
-    })
-}
-
-/// Parses the number of an attempt.
-pub(crate) fn attempt(number: i16) -> Result<Attempt, StoreError> {
-    let corrupt = || StoreError::Corrupt { column: "webhook_delivery.attempt", text: number.to_string() };
-    u8::try_from(number).ok().and_then(Attempt::new).ok_or_else(corrupt)
-}
-
-/// Parses an event id.
-pub(crate) fn event_id(text: String) -> Result<EventId, StoreError> {
-    EventId::parse(&text).ok_or(StoreError::Corrupt { column: "webhook_event.event_id", text })
-}
-
-/// Parses the failure of an attempt.
-pub(crate) fn failure(text: Option<String>) -> Result<Option<Failure>, StoreError> {
-    text.map(|text| decode_enum("webhook_attempt.failure", &text)).transpose()
+    let mut bodies = HashMap::<EventId, Bytes>::new();
+    for Claimed { event_id, body, .. } in &mut claimed {
+        *body = bodies.entry(event_id.clone()).or_insert_with(|| body.clone()).clone();
+    }
+    Ok(claimed)
 }
 
 /// Releases those leases that this process still has, and returns their tokens.
@@ -243,7 +212,14 @@ pub async fn write_down(tx: &mut Tx<'_>, made: &[Made], now: Timestamp) -> Resul
         UPDATE webhook_delivery d
         SET state = n.state, attempt = n.attempt, due = coalesce(n.due, d.due), finished_at = CASE WHEN n.due IS NULL THEN $5::timestamptz END
         FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::timestamptz[]) AS n (id, state, attempt, due) WHERE d.id = n.id";
-    sqlx::query(sql).bind(&ids).bind(states).bind(next).bind(due).bind(At(now)).execute(&mut **tx).await?;
+    sqlx::query(sql)
+        .bind(&ids)
+        .bind(states)
+        .bind(next) // $3 attempt
+        .bind(due)
+        .bind(At(now)) // $5 finished_at
+        .execute(&mut **tx)
+        .await?;
     let failures: Vec<Option<&str>> = made.iter().map(|made| made.failure.map(Failure::as_str)).collect();
     let statuses: Vec<Option<i16>> =
         made.iter().map(|made| made.status.and_then(|status| i16::try_from(status).ok())).collect();
@@ -260,7 +236,7 @@ pub async fn write_down(tx: &mut Tx<'_>, made: &[Made], now: Timestamp) -> Resul
         .bind(column(|made| i64::from(made.duration_ms)))
         .bind(failures)
         .bind(statuses)
-        .bind(At(now))
+        .bind(At(now)) // $7 ended_at
         .execute(&mut **tx)
         .await?;
     Ok(())
@@ -300,7 +276,8 @@ pub async fn replay(
         -- replay_webhook_deliveries
         UPDATE webhook_delivery SET state = 'pending', attempt = 1, due = $4, finished_at = NULL
         WHERE subscription_id = $1 AND state = 'failed_terminal' AND finished_at BETWEEN $2 AND $3";
-    let query = sqlx::query(sql).bind(subscription).bind(At(from)).bind(At(to)).bind(At(now));
+    let due = At(now);
+    let query = sqlx::query(sql).bind(subscription).bind(At(from)).bind(At(to)).bind(due);
     Ok(query.execute(&mut **tx).await?.rows_affected())
 }
 
@@ -320,7 +297,13 @@ pub async fn enqueue(
         )
         INSERT INTO webhook_delivery (subscription_id, event, state, attempt, due, created_at)
         SELECT $1, id, 'pending', 1, $5, $5 FROM told RETURNING id";
-    let query =
-        sqlx::query_scalar(sql).bind(subscription).bind(event_id.as_str()).bind(event_type).bind(body).bind(At(now));
-    Ok(query.fetch_one(&mut **tx).await?)
+    let id = sqlx::query_scalar(sql)
+        .bind(subscription)
+        .bind(event_id.as_str())
+        .bind(event_type)
+        .bind(body)
+        .bind(At(now)) // $5 occurred_at, created_at, due
+        .fetch_one(&mut **tx)
+        .await?;
+    Ok(id)
 }

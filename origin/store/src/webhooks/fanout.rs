@@ -1,16 +1,18 @@
 //! From the journal to deliveries: the reads and writes of one fan-out step.
 
+use crate::store::decode::{Joined, OuterJoined};
 use crate::store::{At, Db, StoreError, Tx};
 use rds_shared::wire::Timestamp;
-use sqlx::Row;
+use sqlx::FromRow;
 
 /// An operation of the journal, as captured.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, FromRow)]
 pub struct Operation {
     /// Sequence number.
     pub seq: i64,
     /// Id of the captured operation.
     pub id: i64,
+    #[sqlx(try_from = "At")]
     pub recorded_at: Timestamp,
     /// Event type for webhooks.
     pub family: String,
@@ -20,6 +22,10 @@ pub struct Operation {
     pub is_withheld: bool,
     /// The captured row as JSON.
     pub body: Vec<u8>,
+}
+
+impl OuterJoined for Operation {
+    const KEY: &'static str = "id";
 }
 
 /// Registers the fan-out as a consumer of the journal, at its beginning: from then on nothing leaves the journal before it was fanned out. An
@@ -45,7 +51,7 @@ pub async fn take_turn(tx: &mut Tx<'_>) -> Result<Option<i64>, StoreError> {
 }
 
 /// The events that any subscription wants.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct Wanted {
     /// Event types of all generic subscriptions that are not disabled.
     pub families: Vec<String>,
@@ -60,8 +66,7 @@ pub async fn wanted(tx: &mut Tx<'_>) -> Result<Wanted, StoreError> {
         SELECT ARRAY(SELECT DISTINCT unnest(families) FROM webhook_subscription
                      WHERE basket_id IS NULL AND status <> 'disabled') AS families,
                EXISTS (SELECT FROM webhook_subscription WHERE basket_id IS NOT NULL AND status <> 'disabled') AS baskets";
-    let row = sqlx::query(sql).fetch_one(&mut **tx).await?;
-    Ok(Wanted { families: row.try_get("families")?, baskets: row.try_get("baskets")? })
+    Ok(sqlx::query_as(sql).fetch_one(&mut **tx).await?)
 }
 
 /// Maximum size of the bodies of one step, in bytes; the first operation is read whatever its size.
@@ -78,6 +83,15 @@ pub struct Stretch {
     pub lost: usize,
 }
 
+/// An entry of the journal, with its operation if that is of a wanted event type.
+#[derive(FromRow)]
+struct Entry {
+    seq: i64,
+    is_whole: bool,
+    #[sqlx(flatten)]
+    operation: Joined<Operation>,
+}
+
 /// Up to `limit` entries of the journal after `after`, with their operations of these event types.
 ///
 /// Bodies of other operations are not read. Each operation is looked up separately: the journal grows faster than the planner's statistics,
@@ -89,7 +103,7 @@ pub async fn behind(tx: &mut Tx<'_>, after: i64, limit: i64, families: &[String]
             SELECT j.seq, o.id IS NOT NULL AS is_whole, CASE WHEN w.wanted THEN o.id END AS id, o.recorded_at, o.family,
                 o.chain_ids, CASE WHEN w.wanted THEN o.body END AS body,
                 w.wanted AND EXISTS (SELECT FROM chain c WHERE c.chain_id = ANY (o.chain_ids) AND NOT c.is_served) AS is_withheld,
-                sum(b.own) OVER (ORDER BY j.seq rows unbounded preceding) - b.own AS bytes_before
+                sum(b.own) OVER (ORDER BY j.seq ROWS UNBOUNDED PRECEDING) - b.own AS bytes_before
             FROM (SELECT seq, operation_id, recorded_at FROM journal WHERE seq > $1 ORDER BY seq LIMIT $2) j
             LEFT JOIN LATERAL (
                 SELECT * FROM push_operation p WHERE p.id = j.operation_id AND p.recorded_at = j.recorded_at OFFSET 0) o ON TRUE
@@ -98,26 +112,13 @@ pub async fn behind(tx: &mut Tx<'_>, after: i64, limit: i64, families: &[String]
         ) r
         WHERE bytes_before < $3
         ORDER BY seq";
-    let rows = sqlx::query(sql).bind(after).bind(limit).bind(MAX_BYTES).bind(families).fetch_all(&mut **tx).await?;
-    let mut stretch = Stretch { operations: Vec::new(), last: None, lost: 0 };
-    for row in &rows {
-        let seq = row.try_get("seq")?;
-        stretch.last = Some(seq);
-        if !row.try_get::<bool, _>("is_whole")? {
-            stretch.lost += 1;
-        }
-        let Some(id) = row.try_get("id")? else { continue };
-        stretch.operations.push(Operation {
-            seq,
-            id,
-            recorded_at: row.try_get::<At, _>("recorded_at")?.into(),
-            family: row.try_get("family")?,
-            chain_ids: row.try_get("chain_ids")?,
-            is_withheld: row.try_get("is_withheld")?,
-            body: row.try_get("body")?,
-        });
-    }
-    Ok(stretch)
+    let query = sqlx::query_as(sql).bind(after).bind(limit).bind(MAX_BYTES).bind(families);
+    let entries: Vec<Entry> = query.fetch_all(&mut **tx).await?;
+    Ok(Stretch {
+        last: entries.last().map(|entry| entry.seq),
+        lost: entries.iter().filter(|entry| !entry.is_whole).count(),
+        operations: entries.into_iter().filter_map(|entry| entry.operation.0).collect(),
+    })
 }
 
 /// The basket version that an event is about.
@@ -159,13 +160,13 @@ pub async fn enqueue(tx: &mut Tx<'_>, told: &[OutboundEvent], now: Timestamp) ->
             AS e (event_id, event_type, seq, occurred_at, body, chain_ids)
         ON CONFLICT (event_id) DO NOTHING";
     sqlx::query(sql)
-        .bind(&ids)
+        .bind(&ids) // $1 event_id
         .bind(column(|told| &told.event_type))
         .bind(told.iter().map(|told| told.seq).collect::<Vec<_>>())
         .bind(told.iter().map(|told| At(told.occurred_at)).collect::<Vec<_>>())
         .bind(column(|told| &told.body))
         .bind(told.iter().map(|told| array(&told.chain_ids)).collect::<Vec<_>>())
-        .bind(At(now))
+        .bind(At(now)) // $7 created_at
         .execute(&mut **tx)
         .await?;
     let sql = "
@@ -203,7 +204,7 @@ async fn enqueue_of_baskets(tx: &mut Tx<'_>, told: &[OutboundEvent], now: Timest
         .bind(of_version.iter().map(|(_, of)| of.basket_id.as_str()).collect::<Vec<_>>())
         .bind(of_version.iter().map(|(_, of)| of.version_id.as_str()).collect::<Vec<_>>())
         .bind(of_version.iter().map(|(_, of)| of.is_for_pinned).collect::<Vec<_>>())
-        .bind(At(now));
+        .bind(At(now)); // $5 due, created_at
     Ok(query.execute(&mut **tx).await?.rows_affected())
 }
 

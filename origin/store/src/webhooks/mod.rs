@@ -6,46 +6,72 @@ pub mod lists;
 pub mod secrets;
 pub mod upkeep;
 
-use super::{At, Db, StoreError, Tx, decode_enum, decode_optional_enum};
+use super::{At, Db, StoreError, Tx};
+use crate::store::db_enum::DbEnum;
+use crate::store::decode::{DbEnums, Joined, Nullable, OuterJoined};
+use crate::store::shared_row::{Shared, shared_row};
 use rds_shared::push::breaker::{Breaker, DisabledReason, FailureRun, Status};
 use rds_shared::push::webhook::EventType;
 use rds_shared::wire::Timestamp;
-use sqlx::Row;
+use sqlx::FromRow;
 use sqlx::postgres::PgRow;
 
 /// The subject of a basket subscription.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct ToBasket {
     pub basket_id: String,
     /// The pinned version, if any.
     pub pinned_version_id: Option<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+impl OuterJoined for ToBasket {
+    const KEY: &'static str = "basket_id";
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct Subscription {
     pub id: i64,
     /// The subject of a basket subscription; `None` for a generic one.
+    #[sqlx(flatten, try_from = "Joined<ToBasket>")]
     pub basket: Option<ToBasket>,
     /// The endpoint.
     pub url: String,
     /// Subscribed event types; empty for a basket subscription.
+    #[sqlx(try_from = "DbEnums<EventType>")]
     pub families: Vec<EventType>,
     /// The owner's description.
     pub description: Option<String>,
     /// Its state, and the key on whose behalf it delivers.
+    #[sqlx(flatten, try_from = "Shared<Breaker>")]
     pub breaker: Breaker,
+    #[sqlx(try_from = "At")]
     pub created_at: Timestamp,
     /// When its settings or its state last changed.
+    #[sqlx(try_from = "At")]
     pub updated_at: Timestamp,
 }
 
 /// A subscription's signing secrets, encrypted.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct SealedSecrets {
     /// The newest secret.
+    #[sqlx(rename = "secret")]
     pub current: Vec<u8>,
     /// The previous secret and the end of its use; no end until a service has seen the rotation.
+    #[sqlx(flatten, try_from = "PreviousRow")]
     pub previous: Option<(Vec<u8>, Option<Timestamp>)>,
+}
+
+#[derive(FromRow)]
+struct PreviousRow {
+    previous_secret: Option<Vec<u8>>,
+    previous_until: Option<At>,
+}
+
+impl From<PreviousRow> for Option<(Vec<u8>, Option<Timestamp>)> {
+    fn from(row: PreviousRow) -> Self {
+        row.previous_secret.map(|secret| (secret, row.previous_until.map(Timestamp::from)))
+    }
 }
 
 /// A subscription to insert.
@@ -71,50 +97,41 @@ pub struct NewSubscription<'a> {
 const COLUMNS: &str = "s.id, s.basket_id, s.pinned_version_id, s.url, s.families, s.description, s.status, s.paused_until, s.disabled_reason, s.key_id, s.failure_count, \
      s.latest_failure_at, s.second_latest_failure_at, s.pauses, s.finals_since, s.created_at, s.updated_at";
 
-fn read(row: &PgRow) -> Result<Subscription, StoreError> {
-    let instant = |column| Ok::<_, StoreError>(row.try_get::<Option<At>, _>(column)?.map(Timestamp::from));
-    let families: Vec<String> = row.try_get("families")?;
-    let status: String = row.try_get("status")?;
-    let reason: Option<String> = row.try_get("disabled_reason")?;
-    let reason = decode_optional_enum::<DisabledReason>("webhook_subscription.disabled_reason", reason.as_deref())?;
-    let status = match (status.as_str(), instant("paused_until")?, reason) {
-        ("active", None, None) => Status::Active,
-        ("paused", Some(until), None) => Status::Paused(until),
-        ("disabled", None, Some(reason)) => Status::Disabled(reason),
-        _ => return Err(StoreError::Corrupt { column: "webhook_subscription.status", text: status }),
-    };
-    let basket_id: Option<String> = row.try_get("basket_id")?;
-    let pinned_version_id: Option<String> = row.try_get("pinned_version_id")?;
-    Ok(Subscription {
-        id: row.try_get("id")?,
-        basket: basket_id.map(|basket_id| ToBasket { basket_id, pinned_version_id }),
-        url: row.try_get("url")?,
-        families: families
-            .iter()
-            .map(|text| decode_enum("webhook_subscription.families", text))
-            .collect::<Result<_, _>>()?,
-        description: row.try_get("description")?,
-        breaker: Breaker {
-            status,
-            credential: row.try_get("key_id")?,
-            failures: FailureRun {
-                count: u32::try_from(row.try_get::<i64, _>("failure_count")?).unwrap_or(u32::MAX),
-                latest: instant("latest_failure_at")?,
-                second_latest: instant("second_latest_failure_at")?,
-            },
-            pauses: u8::try_from(row.try_get::<i16, _>("pauses")?).unwrap_or(u8::MAX),
-            finals_since: row.try_get::<At, _>("finals_since")?.into(),
-        },
-        created_at: row.try_get::<At, _>("created_at")?.into(),
-        updated_at: row.try_get::<At, _>("updated_at")?.into(),
-    })
+shared_row! { Breaker { credential = "key_id", pauses: i16, finals_since: At; status, failures } }
+shared_row! { FailureRun {
+    count: i64 = "failure_count", latest: Nullable<At> = "latest_failure_at",
+    second_latest: Nullable<At> = "second_latest_failure_at"
+} }
+
+#[derive(FromRow)]
+struct StatusRow {
+    status: String,
+    paused_until: Option<At>,
+    disabled_reason: Option<DbEnum<DisabledReason>>,
 }
 
-/// Parses `secret`, `previous_secret` and `previous_until`.
-pub(super) fn sealed(row: &PgRow) -> Result<SealedSecrets, StoreError> {
-    let until = row.try_get::<Option<At>, _>("previous_until")?.map(Timestamp::from);
-    let previous = row.try_get::<Option<Vec<u8>>, _>("previous_secret")?;
-    Ok(SealedSecrets { current: row.try_get("secret")?, previous: previous.map(|secret| (secret, until)) })
+impl FromRow<'_, PgRow> for Shared<Status> {
+    fn from_row(row: &PgRow) -> sqlx::Result<Self> {
+        let StatusRow { status, paused_until, disabled_reason } = StatusRow::from_row(row)?;
+        match (status.as_str(), paused_until, disabled_reason) {
+            ("active", None, None) => Ok(Shared(Status::Active)),
+            ("paused", Some(At(until)), None) => Ok(Shared(Status::Paused(until))),
+            ("disabled", None, Some(DbEnum(reason))) => Ok(Shared(Status::Disabled(reason))),
+            _ => Err(sqlx::Error::ColumnDecode {
+                index: "status".to_owned(),
+                source: format!("{status:?} contradicts the end of the pause or the reason").into(),
+            }),
+        }
+    }
+}
+
+/// A subscription with its signing secrets.
+#[derive(FromRow)]
+struct WithSecrets {
+    #[sqlx(flatten)]
+    subscription: Subscription,
+    #[sqlx(flatten)]
+    secrets: SealedSecrets,
 }
 
 /// Locks the organisation so that its subscriptions are created one at a time; returns the current number of subscriptions.
@@ -146,33 +163,36 @@ pub async fn insert(tx: &mut Tx<'_>, new: &NewSubscription<'_>, now: Timestamp) 
          RETURNING {COLUMNS}"
     );
     let families: Vec<&str> = new.families.iter().map(|family| family.as_str()).collect();
-    let row = sqlx::query(&sql)
+    let inserted = sqlx::query_as(&sql)
         .bind(new.id)
         .bind(new.org)
-        .bind(new.breaker.credential)
+        .bind(new.breaker.credential) // $3 created_by_key_id, key_id
         .bind(new.url)
         .bind(new.description)
         .bind(families)
         .bind(new.secret)
         .bind(At(new.breaker.finals_since))
-        .bind(At(now))
+        .bind(At(now)) // $9 created_at, updated_at
         .bind(new.basket.map(|it| &it.basket_id))
         .bind(new.basket.and_then(|it| it.pinned_version_id.as_ref()))
         .fetch_one(&mut **tx)
         .await?;
-    read(&row)
+    Ok(inserted)
 }
 
 /// An earlier creation with the same idempotency key.
-#[derive(Debug)]
+#[derive(Debug, FromRow)]
 pub struct CreatedAs {
     /// Digest of the request.
     pub wish: Vec<u8>,
     /// The key that made the request.
+    #[sqlx(rename = "created_by_key_id")]
     pub by: i64,
     /// Whether the secret was rotated since.
     pub is_rotated: bool,
+    #[sqlx(flatten)]
     pub subscription: Subscription,
+    #[sqlx(flatten)]
     pub secrets: SealedSecrets,
 }
 
@@ -188,24 +208,14 @@ pub async fn created_as(
          FROM webhook_creation c JOIN webhook_subscription s ON s.id = c.subscription_id \
          WHERE c.org_id = $1 AND c.idempotency_key = $2 AND c.created_at > $3"
     );
-    let row = sqlx::query(&sql).bind(org).bind(name).bind(At(since)).fetch_optional(db).await?;
-    let read = |row: PgRow| {
-        Ok(CreatedAs {
-            wish: row.try_get("wish")?,
-            by: row.try_get("created_by_key_id")?,
-            is_rotated: row.try_get("is_rotated")?,
-            subscription: read(&row)?,
-            secrets: sealed(&row)?,
-        })
-    };
-    row.map(read).transpose()
+    Ok(sqlx::query_as(&sql).bind(org).bind(name).bind(At(since)).fetch_optional(db).await?)
 }
 
 /// Records a creation under its idempotency key; replaces an expired one.
 pub async fn name_creation(
     tx: &mut Tx<'_>,
     org: i64,
-    name: &str,
+    idempotency_key: &str,
     wish: &[u8],
     subscription: i64,
     now: Timestamp,
@@ -216,7 +226,9 @@ pub async fn name_creation(
         ON CONFLICT (org_id, idempotency_key)
         DO UPDATE SET wish = excluded.wish, subscription_id = excluded.subscription_id, is_rotated = FALSE,
             created_at = excluded.created_at";
-    sqlx::query(sql).bind(org).bind(name).bind(wish).bind(subscription).bind(At(now)).execute(&mut **tx).await?;
+    let created_at = At(now);
+    let query = sqlx::query(sql).bind(org).bind(idempotency_key).bind(wish).bind(subscription).bind(created_at);
+    query.execute(&mut **tx).await?;
     Ok(())
 }
 
@@ -226,7 +238,7 @@ pub async fn of_org(db: &Db, org: i64, basket: Option<&str>) -> Result<Vec<Subsc
         "/* webhooks */ SELECT {COLUMNS} FROM webhook_subscription s \
          WHERE s.org_id = $1 AND s.basket_id IS NOT DISTINCT FROM $2 ORDER BY s.id"
     );
-    sqlx::query(&sql).bind(org).bind(basket).fetch_all(&db.pool).await?.iter().map(read).collect()
+    Ok(sqlx::query_as(&sql).bind(org).bind(basket).fetch_all(&db.pool).await?)
 }
 
 /// An organisation's subscriptions to any basket, oldest first.
@@ -235,7 +247,7 @@ pub async fn of_baskets(db: &Db, org: i64) -> Result<Vec<Subscription>, StoreErr
         "/* basket_webhooks */ SELECT {COLUMNS} FROM webhook_subscription s \
          WHERE s.org_id = $1 AND s.basket_id IS NOT NULL ORDER BY s.id"
     );
-    sqlx::query(&sql).bind(org).fetch_all(&db.pool).await?.iter().map(read).collect()
+    Ok(sqlx::query_as(&sql).bind(org).fetch_all(&db.pool).await?)
 }
 
 /// A generic subscription of an organisation, with its signing secrets.
@@ -244,8 +256,8 @@ pub async fn find(db: &Db, org: i64, id: i64) -> Result<Option<(Subscription, Se
         "/* webhook */ SELECT {COLUMNS}, s.secret, s.previous_secret, s.previous_until FROM webhook_subscription s \
          WHERE s.org_id = $1 AND s.id = $2 AND s.basket_id IS NULL"
     );
-    let row = sqlx::query(&sql).bind(org).bind(id).fetch_optional(&db.pool).await?;
-    row.map(|row| Ok((read(&row)?, sealed(&row)?))).transpose()
+    let row: Option<WithSecrets> = sqlx::query_as(&sql).bind(org).bind(id).fetch_optional(&db.pool).await?;
+    Ok(row.map(|row| (row.subscription, row.secrets)))
 }
 
 /// A subscription of an organisation to a basket, or a generic one; locked until the transaction ends.
@@ -259,8 +271,7 @@ pub async fn find_locked(
         "/* webhook_locked */ SELECT {COLUMNS} FROM webhook_subscription s \
          WHERE s.org_id = $1 AND s.id = $2 AND s.basket_id IS NOT DISTINCT FROM $3 FOR NO KEY UPDATE"
     );
-    let row = sqlx::query(&sql).bind(org).bind(id).bind(basket).fetch_optional(&mut **tx).await?;
-    row.as_ref().map(read).transpose()
+    Ok(sqlx::query_as(&sql).bind(org).bind(id).bind(basket).fetch_optional(&mut **tx).await?)
 }
 
 /// Locks these subscriptions, in the common lock order, and returns them.
@@ -268,7 +279,7 @@ pub async fn lock(tx: &mut Tx<'_>, ids: &[i64]) -> Result<Vec<Subscription>, Sto
     let sql = format!(
         "/* lock_webhooks */ SELECT {COLUMNS} FROM webhook_subscription s WHERE s.id = ANY($1) ORDER BY s.id FOR NO KEY UPDATE"
     );
-    sqlx::query(&sql).bind(ids).fetch_all(&mut **tx).await?.iter().map(read).collect()
+    Ok(sqlx::query_as(&sql).bind(ids).fetch_all(&mut **tx).await?)
 }
 
 /// Locks the subscriptions that deliver on behalf of a key, and returns them.
@@ -277,7 +288,7 @@ pub async fn lock_of_key(tx: &mut Tx<'_>, key: i64) -> Result<Vec<Subscription>,
         "/* lock_webhooks_of_key */ SELECT {COLUMNS} FROM webhook_subscription s WHERE s.key_id = $1 ORDER BY s.id \
          FOR NO KEY UPDATE"
     );
-    sqlx::query(&sql).bind(key).fetch_all(&mut **tx).await?.iter().map(read).collect()
+    Ok(sqlx::query_as(&sql).bind(key).fetch_all(&mut **tx).await?)
 }
 
 /// Locks up to 200 subscriptions whose pause is over, and returns them; skips those locked by another process.
@@ -286,7 +297,7 @@ pub async fn lock_resuming(tx: &mut Tx<'_>, now: Timestamp) -> Result<Vec<Subscr
         "/* lock_resuming_webhooks */ SELECT {COLUMNS} FROM webhook_subscription s \
          WHERE s.status = 'paused' AND s.paused_until <= $1 ORDER BY s.id LIMIT 200 FOR NO KEY UPDATE SKIP LOCKED"
     );
-    sqlx::query(&sql).bind(At(now)).fetch_all(&mut **tx).await?.iter().map(read).collect()
+    Ok(sqlx::query_as(&sql).bind(At(now)).fetch_all(&mut **tx).await?)
 }
 
 /// Stores a subscription's state. `touched` is the new `updated_at`, if the owner sees a change.
@@ -307,13 +318,13 @@ pub async fn save(tx: &mut Tx<'_>, id: i64, breaker: &Breaker, touched: Option<T
         .bind(breaker.status.as_str())
         .bind(paused_until)
         .bind(reason)
-        .bind(breaker.credential)
+        .bind(breaker.credential) // $5 key_id
         .bind(i64::from(breaker.failures.count))
         .bind(breaker.failures.latest.map(At))
         .bind(breaker.failures.second_latest.map(At))
         .bind(i16::from(breaker.pauses))
         .bind(At(breaker.finals_since))
-        .bind(touched.map(At))
+        .bind(touched.map(At)) // $11 updated_at
         .execute(&mut **tx)
         .await?;
     Ok(())

@@ -9,13 +9,13 @@ pub async fn lock(tx: &mut Tx<'_>, id: i64) -> Result<Option<Vec<u8>>, StoreErro
     Ok(sqlx::query_scalar(sql).bind(id).fetch_optional(&mut **tx).await?)
 }
 
-/// Replaces the secret by `next`. The old secret continues to sign for `overlap_seconds`; with 0 it is dropped at once.
+/// Replaces the secret. The old one continues to sign for `overlap_seconds`; with 0 it is dropped at once.
 ///
 /// The first service that sees the rotation sets the end of the overlap, by the service's clock.
 pub async fn rotate(
     tx: &mut Tx<'_>,
     id: i64,
-    next: &[u8],
+    secret: &[u8],
     overlap_seconds: i32,
     now: Timestamp,
 ) -> Result<(), StoreError> {
@@ -25,7 +25,8 @@ pub async fn rotate(
         SET secret = $2, previous_secret = CASE WHEN $3 > 0 THEN secret END, previous_seconds = nullif($3, 0),
             previous_until = NULL, updated_at = greatest(updated_at, $4)
         WHERE id = $1";
-    sqlx::query(sql).bind(id).bind(next).bind(overlap_seconds).bind(At(now)).execute(&mut **tx).await?;
+    let updated_at = At(now);
+    sqlx::query(sql).bind(id).bind(secret).bind(overlap_seconds).bind(updated_at).execute(&mut **tx).await?;
     let sql = "UPDATE webhook_creation SET is_rotated = TRUE WHERE subscription_id = $1";
     sqlx::query(sql).bind(id).execute(&mut **tx).await?;
     Ok(())

@@ -1,21 +1,27 @@
 //! Periodic reads and deletions for webhooks.
 
+use crate::store::decode::Nullable;
 use crate::store::{At, Db, StoreError};
 use rds_shared::wire::Timestamp;
+use sqlx::FromRow;
 
 /// Maximum number of rows deleted by one statement.
 const MAX_ROWS: i64 = 1_000;
 
 /// The backlog of webhooks.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, FromRow)]
 pub struct WebhookBacklog {
     /// Number of pending deliveries.
+    #[sqlx(try_from = "i64")]
     pub waiting: u64,
     /// Due time of the oldest due delivery of an active subscription.
+    #[sqlx(try_from = "Nullable<At>")]
     pub due_since: Option<Timestamp>,
     /// Number of journal entries that are not fanned out yet.
+    #[sqlx(try_from = "i64")]
     pub behind: u64,
     /// The database's clock.
+    #[sqlx(try_from = "At")]
     pub database_now: Timestamp,
 }
 
@@ -23,19 +29,13 @@ pub struct WebhookBacklog {
 pub async fn standing(db: &Db, now: Timestamp) -> Result<WebhookBacklog, StoreError> {
     let sql = "
         -- webhook_standing
-        SELECT (SELECT count(*) FROM webhook_delivery WHERE state = 'pending'),
+        SELECT (SELECT count(*) FROM webhook_delivery WHERE state = 'pending') AS waiting,
                (SELECT min(d.due) FROM webhook_delivery d JOIN webhook_subscription s ON s.id = d.subscription_id
-                WHERE d.state = 'pending' AND d.due <= $1 AND s.status = 'active'),
-               (SELECT greatest(0, j.head - c.position) FROM journal_state j, journal_consumer c WHERE c.name = 'webhooks'),
-               clock_timestamp()";
-    let (waiting, due_since, behind, database_now): (i64, Option<At>, Option<i64>, At) =
-        sqlx::query_as(sql).bind(At(now)).fetch_one(&db.pool).await?;
-    Ok(WebhookBacklog {
-        waiting: waiting.unsigned_abs(),
-        due_since: due_since.map(Timestamp::from),
-        behind: behind.unwrap_or(0).unsigned_abs(),
-        database_now: database_now.into(),
-    })
+                WHERE d.state = 'pending' AND d.due <= $1 AND s.status = 'active') AS due_since,
+               coalesce((SELECT greatest(0, j.head - c.position) FROM journal_state j, journal_consumer c
+                         WHERE c.name = 'webhooks'), 0) AS behind,
+               clock_timestamp() AS database_now";
+    Ok(sqlx::query_as(sql).bind(At(now)).fetch_one(&db.pool).await?)
 }
 
 /// Deletes events older than `before` without pending deliveries, together with their deliveries, and idempotency keys of creations older

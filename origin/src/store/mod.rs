@@ -8,8 +8,12 @@
 //! - Each statement that reads for a route excludes withheld chains (`tests/it/vaults/withheld_chains.rs`).
 //! - The database refuses to change research records and basket versions, and to remove, rename or reactivate a signer.
 
+#[macro_use]
+mod decode;
+
 pub mod assets;
 pub mod baskets;
+mod columns;
 mod db_enum;
 pub mod events;
 pub mod graph;
@@ -22,6 +26,7 @@ pub mod research;
 pub mod scoring;
 pub mod security;
 pub mod service;
+mod shared_row;
 pub mod vaults;
 pub mod webhooks;
 

@@ -8,8 +8,12 @@
 //! - Each statement that reads for a route excludes withheld chains (`origin/tests/it/vaults/withheld_chains.rs`).
 //! - The database refuses to change research records and basket versions, and to remove, rename or reactivate a signer.
 
+#[macro_use]
+mod decode;
+
 pub mod assets;
 pub mod baskets;
+mod columns;
 mod db_enum;
 mod decode;
 pub mod events;

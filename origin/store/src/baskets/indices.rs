@@ -4,7 +4,7 @@ use crate::store::{At, Db, StoreError};
 use rds_shared::rules::indices::{ClosingPrices, Price};
 use rds_shared::wire::Timestamp;
 use rds_shared::wire::time::Day;
-use sqlx::Row;
+use sqlx::FromRow;
 
 /// A basket of vaults with its versions.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,29 +17,33 @@ pub struct StoredIndex {
 }
 
 /// A basket version.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct StoredVersion {
     pub version_id: String,
     /// Start of its validity.
+    #[sqlx(try_from = "At")]
     pub effective_from: Timestamp,
+}
+
+#[derive(FromRow)]
+struct VersionRow {
+    id: String,
+    name: String,
+    #[sqlx(flatten)]
+    version: StoredVersion,
 }
 
 /// The published baskets of vaults, by id; only the basket `only` if given.
 pub async fn all(db: &Db, only: Option<&str>) -> Result<Vec<StoredIndex>, StoreError> {
-    let rows = sqlx::query(
+    let rows = sqlx::query_as(
         "SELECT b.id, b.name, v.version_id, v.effective_from FROM basket b JOIN basket_version v ON v.basket_id = b.id \
          WHERE b.constituent_type = 'vault' AND ($1::text IS NULL OR b.id = $1) ORDER BY b.id COLLATE \"C\", v.number",
     );
     let mut indices: Vec<StoredIndex> = Vec::new();
-    for row in rows.bind(only).fetch_all(&db.pool).await? {
-        let id: String = row.try_get("id")?;
-        let version = StoredVersion {
-            version_id: row.try_get("version_id")?,
-            effective_from: row.try_get::<At, _>("effective_from")?.into(),
-        };
+    for VersionRow { id, name, version } in rows.bind(only).fetch_all(&db.pool).await? {
         match indices.last_mut().filter(|index| index.id == id) {
             Some(index) => index.versions.push(version),
-            None => indices.push(StoredIndex { id, name: row.try_get("name")?, versions: vec![version] }),
+            None => indices.push(StoredIndex { id, name, versions: vec![version] }),
         }
     }
     Ok(indices)
@@ -55,7 +59,7 @@ pub async fn closing_prices(
     through: Day,
     now: Timestamp,
 ) -> Result<ClosingPrices, StoreError> {
-    let rows = sqlx::query(
+    let rows = sqlx::query_as(
         "SELECT h.id, day.start, s.price_per_share \
          FROM (SELECT DISTINCT c.id FROM basket_constituent c JOIN basket_version v USING (version_id) WHERE v.basket_id = $1) AS h \
          CROSS JOIN LATERAL (SELECT min(b.observed_at) AS first, max(b.observed_at) AS last FROM vault_snapshot b \
@@ -70,10 +74,11 @@ pub async fn closing_prices(
          WHERE day.start <= read.last AND day.start + interval '24 hours' > read.first",
     );
     let mut prices = ClosingPrices::new();
-    for row in rows.bind(basket_id).bind(At(through.start())).bind(At(now)).fetch_all(&db.pool).await? {
-        let day = Day::of(row.try_get::<At, _>("start")?.into());
-        if let Some(price) = Price::read(row.try_get("price_per_share")?) {
-            prices.entry(day).or_default().insert(row.try_get("id")?, price);
+    let rows: Vec<(String, At, f64)> =
+        rows.bind(basket_id).bind(At(through.start())).bind(At(now)).fetch_all(&db.pool).await?;
+    for (vault_id, At(start), price_per_share) in rows {
+        if let Some(price) = Price::read(price_per_share) {
+            prices.entry(Day::of(start)).or_default().insert(vault_id, price);
         }
     }
     Ok(prices)

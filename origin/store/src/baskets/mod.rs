@@ -7,31 +7,33 @@ pub mod indices;
 pub mod overview;
 pub mod versions;
 
-use super::{At, Db, StoreError, Tx, decode_enum};
+use super::{At, Db, StoreError, Tx};
 use crate::facts::Eligibility;
+use crate::store::columns::{DbContentHash, DbPpm};
+use crate::store::db_enum::DbEnum;
+use crate::store::decode::{DbMilliPoints, Nullable};
+use crate::store::shared_row::{Shared, shared_row};
 use rds_shared::model::basket::{
     BasketMethodologyRow, BasketRow, BasketVersionRow, ConstituentType, ListedBasketVersion, Methodology, SupportStatus,
 };
-use rds_shared::model::content_hash::ContentHash;
 use rds_shared::model::version_signature::VersionSignature;
 use rds_shared::rules::baskets::definition::{Caps, Definition, Weighting};
 use rds_shared::rules::baskets::refresh::Trigger;
 use rds_shared::rules::baskets::weights::Constituent;
-use rds_shared::scoring::{MilliPoints, Ppm};
 use rds_shared::wire::Timestamp;
 use rds_shared::wire::page::PageRequest;
 use rds_shared::wire::time::Micros;
-use sqlx::postgres::PgRow;
-use sqlx::types::Json;
-use sqlx::{PgExecutor, Row};
+use sqlx::{FromRow, PgExecutor};
 use std::collections::{BTreeSet, HashMap};
 
 pub use crate::store::baskets::overview::{Overview, overview};
 
 /// The support status of a version.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, FromRow)]
 pub struct Support {
+    #[sqlx(try_from = "Nullable<At>")]
     pub deprecated_at: Option<Timestamp>,
+    #[sqlx(try_from = "Nullable<At>")]
     pub retired_at: Option<Timestamp>,
 }
 
@@ -47,24 +49,31 @@ impl Support {
 }
 
 /// A version with its basket and its rules.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, FromRow)]
 pub struct StoredVersion {
+    #[sqlx(flatten, try_from = "Shared<BasketVersionRow>")]
     pub row: BasketVersionRow,
     /// Its number among the basket's versions, from 1.
     pub number: i32,
     /// The basket's current name.
     pub name: String,
     /// The basket's name when the version was made.
+    #[sqlx(rename = "basket_name")]
     pub made_as: String,
     /// Kind of constituents.
+    #[sqlx(try_from = "DbEnum<ConstituentType>")]
     pub constituent_type: ConstituentType,
     /// When a rebalance last made or reproduced the version; the next rebalance is due relative to it. Not served.
+    #[sqlx(try_from = "At")]
     pub confirmed_at: Timestamp,
     /// Methodology version that this rebalance used.
     pub confirmed_under: String,
+    #[sqlx(flatten)]
     pub support: Support,
     /// The succeeding version, if one was named.
+    #[sqlx(rename = "successor_id")]
     pub successor: Option<String>,
+    #[sqlx(flatten, try_from = "RulesRow")]
     pub methodology: Methodology,
 }
 
@@ -129,8 +138,7 @@ pub async fn current(db: &Db) -> Result<Vec<StoredVersion>, StoreError> {
         "{VERSION} WHERE v.number = (SELECT max(number) FROM basket_version o WHERE o.basket_id = b.id) \
          ORDER BY b.id COLLATE \"C\""
     );
-    let rows = sqlx::query(&sql).fetch_all(&db.pool).await?;
-    rows.iter().map(stored).collect()
+    Ok(sqlx::query_as(&sql).fetch_all(&db.pool).await?)
 }
 
 /// Whether a basket, or one of its versions, can be followed.
@@ -184,14 +192,12 @@ pub async fn in_force(
     let sql = format!(
         "{VERSION} WHERE v.basket_id = $1 AND ($2::timestamptz IS NULL OR v.effective_from <= $2) ORDER BY v.number DESC LIMIT 1"
     );
-    let row = sqlx::query(&sql).bind(basket_id).bind(at.map(At)).fetch_optional(db).await?;
-    row.as_ref().map(stored).transpose()
+    Ok(sqlx::query_as(&sql).bind(basket_id).bind(at.map(At)).fetch_optional(db).await?)
 }
 
 pub async fn version(db: impl PgExecutor<'_>, version_id: &str) -> Result<Option<StoredVersion>, StoreError> {
     let sql = format!("{VERSION} WHERE v.version_id = $1");
-    let row = sqlx::query(&sql).bind(version_id).fetch_optional(db).await?;
-    row.as_ref().map(stored).transpose()
+    Ok(sqlx::query_as(&sql).bind(version_id).fetch_optional(db).await?)
 }
 
 /// A page of a basket's versions, newest first, and their total number.
@@ -205,52 +211,56 @@ pub async fn versions(
         .bind(basket_id)
         .fetch_one(&mut *tx)
         .await?;
-    let sql = "SELECT v.*, g.address AS signer_address, s.deprecated_at, s.retired_at, s.successor_id FROM basket_version v \
-               LEFT JOIN decision_signer g ON g.key_id = v.signing_key_id \
-               LEFT JOIN basket_version_support s ON s.version_id = v.version_id \
-               WHERE basket_id = $1 ORDER BY number DESC OFFSET $2 LIMIT $3";
-    let rows = sqlx::query(sql)
+    let sql = format!("{VERSION} WHERE v.basket_id = $1 ORDER BY v.number DESC OFFSET $2 LIMIT $3");
+    let rows: Vec<StoredVersion> = sqlx::query_as(&sql)
         .bind(basket_id)
         .bind(i64::try_from(page.offset()).unwrap_or(i64::MAX))
         .bind(i64::try_from(page.rows()).unwrap_or(i64::MAX))
         .fetch_all(&mut *tx)
         .await?;
-    Ok((rows.iter().map(listed).collect::<Result<_, _>>()?, total.unsigned_abs()))
-}
-
-fn listed(row: &PgRow) -> Result<ListedBasketVersion, StoreError> {
-    let support = support(row)?;
-    Ok(ListedBasketVersion {
-        version: version_row(row)?,
+    let listed = |StoredVersion { row, support, successor, .. }| ListedBasketVersion {
+        version: row,
         support_status: support.status(),
         deprecated_at: support.deprecated_at,
         retired_at: support.retired_at,
-        successor_version_id: row.try_get("successor_id")?,
-    })
+        successor_version_id: successor,
+    };
+    Ok((rows.into_iter().map(listed).collect(), total.unsigned_abs()))
+}
+
+#[derive(FromRow)]
+struct MemberRow {
+    version_id: String,
+    #[sqlx(flatten, try_from = "Shared<Constituent>")]
+    constituent: Constituent,
+    is_withheld: bool,
 }
 
 /// The constituents of each of these versions.
 pub async fn members(db: impl PgExecutor<'_>, version_ids: &[&str]) -> Result<HashMap<String, Members>, StoreError> {
-    let rows = sqlx::query(
+    let rows = sqlx::query_as(
         "SELECT c.*, EXISTS (SELECT FROM vault v JOIN chain h USING (chain_id) WHERE v.id = c.id AND NOT h.is_served) \
              OR EXISTS (SELECT FROM asset a JOIN chain h USING (chain_id) WHERE a.id = c.id AND NOT h.is_served) AS is_withheld \
          FROM basket_constituent c WHERE c.version_id = ANY($1) ORDER BY c.id COLLATE \"C\"",
     );
     let mut members: HashMap<String, Members> = HashMap::new();
-    for row in rows.bind(version_ids).fetch_all(db).await? {
-        let of = members.entry(row.try_get("version_id")?).or_default();
-        let constituent = Constituent {
-            id: row.try_get("id")?,
-            issuer: row.try_get("issuer")?,
-            score: MilliPoints::saturating(row.try_get::<i32, _>("score")?.into()),
-            weight: Ppm(row.try_get::<i32, _>("weight")?.into()),
-        };
-        if row.try_get("is_withheld")? {
+    for MemberRow { version_id, constituent, is_withheld } in rows.bind(version_ids).fetch_all(db).await? {
+        let of = members.entry(version_id).or_default();
+        if is_withheld {
             of.withheld.insert(constituent.id.clone());
         }
         of.constituents.push(constituent);
     }
     Ok(members)
+}
+
+#[derive(FromRow)]
+struct ActivatedRow {
+    #[sqlx(flatten)]
+    rules: RulesRow,
+    observed_at: At,
+    #[sqlx(try_from = "Nullable<At>")]
+    retired_at: Option<Timestamp>,
 }
 
 /// The rules of a basket that have come into force, newest first; `None` if the basket does not exist or has no version yet.
@@ -259,34 +269,30 @@ pub async fn methodologies(
     basket_id: &str,
     now: Timestamp,
 ) -> Result<Option<Vec<BasketMethodologyRow>>, StoreError> {
-    let rows = sqlx::query(
+    let rows = sqlx::query_as(
         "SELECT m.*, lead(m.observed_at) OVER (ORDER BY m.observed_at, m.version) AS retired_at \
          FROM basket_methodology m WHERE m.basket_id = $1 AND m.observed_at <= $2 \
              AND EXISTS (SELECT FROM basket_version v WHERE v.basket_id = m.basket_id) \
          ORDER BY m.observed_at DESC, m.version DESC",
     );
     let rows = rows.bind(basket_id).bind(At(now)).fetch_all(&db.pool).await?;
-    let read = |row: &PgRow| -> Result<BasketMethodologyRow, StoreError> {
-        let retired_at: Option<At> = row.try_get("retired_at")?;
-        Ok(BasketMethodologyRow {
-            version: row.try_get("version")?,
-            doc_url: row.try_get("doc_url")?,
-            content_hash: definition(row)?.content_hash(),
-            activated_at: row.try_get::<At, _>("observed_at")?.into(),
-            retired_at: retired_at.map(Timestamp::from),
-            is_active: retired_at.is_none(),
-        })
+    let served = |ActivatedRow { rules, observed_at, retired_at }| BasketMethodologyRow {
+        version: rules.version.clone(),
+        doc_url: rules.doc_url.clone(),
+        content_hash: Definition::from(rules).content_hash(),
+        activated_at: observed_at.into(),
+        retired_at,
+        is_active: retired_at.is_none(),
     };
-    let rows: Vec<_> = rows.iter().map(read).collect::<Result<_, _>>()?;
-    Ok((!rows.is_empty()).then_some(rows))
+    Ok((!rows.is_empty()).then(|| rows.into_iter().map(served).collect()))
 }
 
 /// The rules of a basket in force at `now`.
 pub async fn active_rules(tx: &mut Tx<'_>, basket_id: &str, now: Timestamp) -> Result<Option<Definition>, StoreError> {
     let sql = "SELECT * FROM basket_methodology WHERE basket_id = $1 AND observed_at <= $2 \
                ORDER BY observed_at DESC, version DESC LIMIT 1";
-    let row = sqlx::query(sql).bind(basket_id).bind(At(now)).fetch_optional(&mut **tx).await?;
-    row.as_ref().map(definition).transpose()
+    let row: Option<RulesRow> = sqlx::query_as(sql).bind(basket_id).bind(At(now)).fetch_optional(&mut **tx).await?;
+    Ok(row.map(Definition::from))
 }
 
 /// Ids of all baskets, including those without a version.
@@ -312,70 +318,62 @@ pub async fn marked(tx: &mut Tx<'_>) -> Result<HashMap<String, (bool, At)>, Stor
 pub async fn rule_hashes(tx: &mut Tx<'_>) -> Result<HashMap<(String, String), [u8; 32]>, StoreError> {
     let rows: Vec<(String, String, Vec<u8>)> =
         sqlx::query_as("SELECT basket_id, version, content_hash FROM basket_methodology").fetch_all(&mut **tx).await?;
-    let read = |(basket, version, hash): (String, String, Vec<u8>)| {
-        Ok(((basket, version), digest("basket_methodology.content_hash", hash)?))
-    };
+    let corrupt =
+        |bytes| StoreError::Corrupt { column: "basket_methodology.content_hash", text: format!("{bytes:02x?}") };
+    let read = |(basket, version, hash): (_, _, Vec<u8>)| Ok(((basket, version), hash.try_into().map_err(corrupt)?));
     rows.into_iter().map(read).collect()
 }
 
-/// Parses a row of [`VERSION`].
-fn stored(row: &PgRow) -> Result<StoredVersion, StoreError> {
-    Ok(StoredVersion {
-        row: version_row(row)?,
-        number: row.try_get("number")?,
-        name: row.try_get("name")?,
-        made_as: row.try_get("basket_name")?,
-        constituent_type: decode_enum("basket.constituent_type", row.try_get("constituent_type")?)?,
-        confirmed_at: row.try_get::<At, _>("confirmed_at")?.into(),
-        confirmed_under: row.try_get("confirmed_under")?,
-        support: support(row)?,
-        successor: row.try_get("successor_id")?,
-        methodology: Methodology::new(&definition(row)?, row.try_get("summary")?, row.try_get("doc_url")?),
-    })
+shared_row! { VersionSignature { signing_key_id, signer_address, signature } }
+shared_row! { Constituent { id, issuer, score: DbMilliPoints, weight: DbPpm } }
+shared_row! { BasketVersionRow {
+    version_id, basket_id, effective_from: At, trigger_reason: DbEnum<Trigger>, prior_version_id, methodology_version,
+    content_hash: DbContentHash, created_at: At; signed
+} }
+
+impl From<At> for Micros {
+    fn from(At(instant): At) -> Self {
+        Micros(instant)
+    }
 }
 
-fn version_row(row: &PgRow) -> Result<BasketVersionRow, StoreError> {
-    let hash: Vec<u8> = row.try_get("content_hash")?;
-    let trigger_reason: Trigger = decode_enum("basket_version.trigger_reason", row.try_get("trigger_reason")?)?;
-    Ok(BasketVersionRow {
-        version_id: row.try_get("version_id")?,
-        basket_id: row.try_get("basket_id")?,
-        effective_from: Micros(row.try_get::<At, _>("effective_from")?.into()),
-        trigger_reason,
-        prior_version_id: row.try_get("prior_version_id")?,
-        methodology_version: row.try_get("methodology_version")?,
-        content_hash: ContentHash::from_bytes(digest("basket_version.content_hash", hash)?),
-        signed: VersionSignature {
-            signing_key_id: row.try_get("signing_key_id")?,
-            signer_address: row.try_get("signer_address")?,
-            signature: row.try_get("signature")?,
-        },
-        created_at: row.try_get::<At, _>("created_at")?.into(),
-    })
+/// A row of `basket_methodology`.
+#[derive(FromRow)]
+struct RulesRow {
+    basket_id: String,
+    version: String,
+    summary: String,
+    doc_url: Option<String>,
+    #[sqlx(json)]
+    eligibility_rule: Eligibility,
+    pivot: DbMilliPoints,
+    #[sqlx(try_from = "i32")]
+    min_constituents: u32,
+    single_name: DbPpm,
+    issuer: DbPpm,
+    floor: DbPpm,
 }
 
-fn digest(column: &'static str, bytes: Vec<u8>) -> Result<[u8; 32], StoreError> {
-    bytes.try_into().map_err(|bytes: Vec<u8>| StoreError::Corrupt { column, text: format!("{bytes:02x?}") })
+impl From<RulesRow> for Definition {
+    fn from(row: RulesRow) -> Self {
+        let caps = Caps::new(row.single_name.into(), row.issuer.into(), row.floor.into());
+        Definition {
+            basket_id: row.basket_id,
+            methodology_version: row.version,
+            eligibility: row.eligibility_rule.rule(),
+            weighting: Weighting {
+                pivot: row.pivot.into(),
+                // The fallback is unreachable: the table enforces the same bounds.
+                caps: caps.unwrap_or(Caps::VAULTS),
+                min_constituents: row.min_constituents,
+            },
+        }
+    }
 }
 
-pub(super) fn support(row: &PgRow) -> Result<Support, StoreError> {
-    let instant = |column| row.try_get::<Option<At>, _>(column).map(|at| at.map(Timestamp::from));
-    Ok(Support { deprecated_at: instant("deprecated_at")?, retired_at: instant("retired_at")? })
-}
-
-fn definition(row: &PgRow) -> Result<Definition, StoreError> {
-    let Json(eligibility): Json<Eligibility> = row.try_get("eligibility_rule")?;
-    let share = |column| row.try_get::<i32, _>(column).map(|ppm| Ppm(ppm.into()));
-    let caps = Caps::new(share("single_name")?, share("issuer")?, share("floor")?);
-    Ok(Definition {
-        basket_id: row.try_get("basket_id")?,
-        methodology_version: row.try_get("version")?,
-        eligibility: eligibility.rule(),
-        weighting: Weighting {
-            pivot: MilliPoints::saturating(row.try_get::<i32, _>("pivot")?.into()),
-            // The fallback is unreachable: the table enforces the same bounds.
-            caps: caps.unwrap_or(Caps::VAULTS),
-            min_constituents: row.try_get::<i32, _>("min_constituents")?.unsigned_abs(),
-        },
-    })
+impl From<RulesRow> for Methodology {
+    fn from(mut row: RulesRow) -> Self {
+        let (summary, doc_url) = (std::mem::take(&mut row.summary), row.doc_url.take());
+        Methodology::new(&row.into(), summary, doc_url)
+    }
 }

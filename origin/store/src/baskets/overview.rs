@@ -1,9 +1,10 @@
 //! An overview of all baskets for operators.
 
-use crate::store::baskets::{Support, support};
+use crate::store::baskets::Support;
+use crate::store::decode::Nullable;
 use crate::store::{At, Db, StoreError};
 use rds_shared::wire::Timestamp;
-use sqlx::Row;
+use sqlx::FromRow;
 use std::collections::BTreeMap;
 
 /// The state of one basket.
@@ -17,22 +18,29 @@ pub struct Overview {
     pub halt: Option<(String, Timestamp)>,
 }
 
+#[derive(FromRow)]
+struct OverviewRow {
+    id: String,
+    #[sqlx(try_from = "Nullable<At>")]
+    halted_since: Option<Timestamp>,
+    halt_reason: Option<String>,
+    version_id: Option<String>,
+    #[sqlx(flatten)]
+    support: Support,
+}
+
 /// The state of all baskets, by id.
 pub async fn overview(db: &Db) -> Result<Vec<Overview>, StoreError> {
-    let rows = sqlx::query(
+    let rows = sqlx::query_as(
         "SELECT b.id, b.halted_since, b.halt_reason, v.version_id, s.deprecated_at, s.retired_at \
          FROM basket b LEFT JOIN basket_version v ON v.basket_id = b.id LEFT JOIN basket_version_support s USING (version_id) \
          ORDER BY v.number DESC",
     );
     let mut baskets: BTreeMap<String, Overview> = BTreeMap::new();
-    for row in rows.fetch_all(&db.pool).await? {
-        let id: String = row.try_get("id")?;
-        let since: Option<At> = row.try_get("halted_since")?;
-        let halt = row.try_get::<Option<String>, _>("halt_reason")?.zip(since.map(Timestamp::from));
+    for OverviewRow { id, halted_since, halt_reason, version_id, support } in rows.fetch_all(&db.pool).await? {
+        let halt = halt_reason.zip(halted_since);
         let basket = baskets.entry(id.clone()).or_insert(Overview { id, versions: Vec::new(), halt });
-        if let Some(version) = row.try_get("version_id")? {
-            basket.versions.push((version, support(&row)?));
-        }
+        basket.versions.extend(version_id.map(|version_id| (version_id, support)));
     }
     Ok(baskets.into_values().collect())
 }

@@ -1,35 +1,32 @@
 //! Writes of a rebalance: a new version, or the reason why there is none. Also the later support status of versions.
 
+use crate::store::db_enum::DbEnum;
+use crate::store::decode::Nullable;
 use crate::store::ingest::facts::json_array;
 use crate::store::{At, StoreError, Tx};
 use rds_shared::model::basket::{BasketVersionRow, ConstituentType};
 use rds_shared::rules::baskets::weights::Constituent;
 use rds_shared::wire::Timestamp;
-use sqlx::Row;
+use sqlx::FromRow;
 
 /// A basket locked for a rebalance.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct Held {
     pub name: String,
     /// Kind of constituents.
+    #[sqlx(try_from = "DbEnum<ConstituentType>")]
     pub constituent_type: ConstituentType,
     /// Whether `in_basket_a` of an asset refers to this basket.
     pub is_basket_a: bool,
     /// Since when the due rebalance cannot be carried out.
+    #[sqlx(try_from = "Nullable<At>")]
     pub halted_since: Option<Timestamp>,
 }
 
 /// Locks a basket until the transaction ends, so that a second rebalance sees the version that the first one made.
 pub async fn hold(tx: &mut Tx<'_>, basket_id: &str) -> Result<Option<Held>, StoreError> {
     let sql = "SELECT name, constituent_type, is_basket_a, halted_since FROM basket WHERE id = $1 FOR UPDATE";
-    let Some(row) = sqlx::query(sql).bind(basket_id).fetch_optional(&mut **tx).await? else { return Ok(None) };
-    let halted_since: Option<At> = row.try_get("halted_since")?;
-    Ok(Some(Held {
-        name: row.try_get("name")?,
-        constituent_type: crate::store::decode_enum("basket.constituent_type", row.try_get("constituent_type")?)?,
-        is_basket_a: row.try_get("is_basket_a")?,
-        halted_since: halted_since.map(Timestamp::from),
-    }))
+    Ok(sqlx::query_as(sql).bind(basket_id).fetch_optional(&mut **tx).await?)
 }
 
 /// Inserts a version with its constituents. `name` is the basket's name at this time.
@@ -55,7 +52,7 @@ pub async fn insert(
     .bind(&version.signed.signing_key_id)
     .bind(&version.signed.signature)
     .bind(At(version.created_at))
-    .bind(name)
+    .bind(name) // $12 basket_name
     .execute(&mut **tx)
     .await?;
     let rows: Vec<_> = constituents
@@ -116,7 +113,7 @@ pub async fn note_support(
     .bind(version_id)
     .bind(At(deprecated_at))
     .bind(retired_at.map(At))
-    .bind(successor)
+    .bind(successor) // $4 successor_id
     .execute(&mut **tx)
     .await?;
     Ok(())

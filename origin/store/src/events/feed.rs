@@ -1,14 +1,13 @@
 //! The feed's tables: updated with the events and read row by row. `event_pages` reads pages.
 
 use crate::facts::Reference;
-use crate::store::registry::catalog::instant;
-use crate::store::{At, Db, StoreError, Tx, decode_enum, decode_optional_enum};
+use crate::store::columns::{DbIdText, DbList};
+use crate::store::db_enum::DbEnum;
+use crate::store::decode::{DbChainId, Nullable};
+use crate::store::shared_row::{Shared, shared_row};
+use crate::store::{At, Db, StoreError, Tx};
 use rds_shared::model::event::{EventRow, Link};
-use rds_shared::model::ids::ChainId;
 use rds_shared::model::status::{IncidentSeverity, RemediationStatus, Severity};
-use sqlx::Row;
-use sqlx::postgres::PgRow;
-use sqlx::types::Json;
 
 /// Columns of a listed row. `f` is its row in the feed or in the repeats, `e` its event.
 pub(crate) const COLUMNS: &str = "SELECT e.id, e.event_type, e.severity, e.title, e.description, e.occurred_at, e.incident_severity, \
@@ -80,11 +79,9 @@ pub async fn refresh(tx: &mut Tx<'_>, ids: &[i64], old_groups: &[String]) -> Res
 
 /// The row that represents a group; `None` if none of its events is published.
 pub async fn representative(db: &Db, group_key: &str) -> Result<Option<EventRow>, StoreError> {
-    let row = sqlx::query(&format!("{COLUMNS} FROM event_feed f {JOINED} WHERE f.group_key = $1"))
-        .bind(group_key)
-        .fetch_optional(&db.pool)
-        .await?;
-    row.as_ref().map(row_of).transpose()
+    let sql = format!("{COLUMNS} FROM event_feed f {JOINED} WHERE f.group_key = $1");
+    let row = sqlx::query_as(&sql).bind(group_key).fetch_optional(&db.pool).await?;
+    Ok(row.map(|Shared(event)| event))
 }
 
 /// Number of groups in the feed that affect a curator's vaults.
@@ -100,41 +97,16 @@ pub async fn count_of_curator(db: &Db, id: &str) -> Result<u64, StoreError> {
     Ok(u64::try_from(total).unwrap_or(0))
 }
 
-/// Parses a list item from the columns of an event and its place.
-pub(crate) fn row_of(row: &PgRow) -> Result<EventRow, StoreError> {
-    let chain_id: Option<i64> = row.try_get("shown_chain")?;
-    Ok(EventRow {
-        id: row.try_get::<i64, _>("id")?.to_string(),
-        event_type: row.try_get("event_type")?,
-        severity: decode_enum::<Severity>("event.severity", row.try_get("severity")?)?,
-        title: row.try_get("title")?,
-        description: row.try_get("description")?,
-        occurred_at: row.try_get::<At, _>("occurred_at")?.0,
-        protocol_id: row.try_get("shown_protocol")?,
-        protocol_name: row.try_get("protocol_name")?,
-        chain_id: chain_id.map(|id| ChainId(id.unsigned_abs())),
-        chain_name: row.try_get("chain_name")?,
-        curator_id: row.try_get("shown_curator")?,
-        curator_name: row.try_get("curator_name")?,
-        incident_severity: decode_optional_enum::<IncidentSeverity>(
-            "event.incident_severity",
-            row.try_get("incident_severity")?,
-        )?,
-        loss_amount_usd: row.try_get("loss_usd")?,
-        remediation_status: decode_optional_enum::<RemediationStatus>(
-            "event.remediation_status",
-            row.try_get("remediation_status")?,
-        )?,
-        links: links(row)?,
-        occurrence_count: row.try_get::<i64, _>("occurrence_count")?.unsigned_abs(),
-        group_key: row.try_get("group_key")?,
-        source: row.try_get("source")?,
-        published_at: instant(row, "published_at")?,
-    })
-}
+shared_row! { EventRow {
+    id: DbIdText, event_type, severity: DbEnum<Severity>, title, description, occurred_at: At,
+    protocol_id = "shown_protocol", protocol_name, chain_id: Nullable<DbChainId> = "shown_chain", chain_name,
+    curator_id = "shown_curator", curator_name, incident_severity: Nullable<DbEnum<IncidentSeverity>>,
+    loss_amount_usd = "loss_usd", remediation_status: Nullable<DbEnum<RemediationStatus>>, links: DbList<Reference>,
+    occurrence_count: i64, group_key, source, published_at: Nullable<At>
+} }
 
-/// The links of an event.
-pub(crate) fn links(row: &PgRow) -> Result<Vec<Link>, StoreError> {
-    let Json(links): Json<Vec<Reference>> = row.try_get("links")?;
-    Ok(links.into_iter().map(|Reference { label, url }| Link { label, url }).collect())
+impl From<Reference> for Link {
+    fn from(Reference { label, url }: Reference) -> Self {
+        Link { label, url }
+    }
 }

@@ -6,23 +6,23 @@ pub mod pages;
 pub mod places;
 pub mod states;
 
-use super::{At, Db, StoreError, decode_enum, decode_optional_enum};
-use crate::store::events::feed::links;
-use crate::store::registry::catalog::instant;
+use super::{At, Db, StoreError};
+use crate::facts::Reference;
+use crate::store::columns::{DbIdText, DbList};
+use crate::store::db_enum::DbEnum;
+use crate::store::decode::{DbVaultId, Nullable};
+use crate::store::shared_row::{shared_row, structs};
 use rds_shared::model::event::{CriticalVault, MarketEvent};
-use rds_shared::model::ids::VaultId;
 use rds_shared::model::protocol::ProtocolIncident;
 use rds_shared::model::status::{IncidentSeverity, RemediationStatus, Severity};
 use rds_shared::wire::Timestamp;
 use serde_json::{Map, Value};
-use sqlx::Row;
-use sqlx::postgres::PgRow;
 use sqlx::types::Json;
 
 /// The newest `limit` published incidents linked to a protocol or to one of its vaults, newest first. A group counts once, with its
 /// newest such incident.
 pub async fn incidents_of_protocol(db: &Db, id: &str, limit: u32) -> Result<Vec<ProtocolIncident>, StoreError> {
-    let rows = sqlx::query(
+    let rows = sqlx::query_as(
         "SELECT e.*, EXISTS (SELECT FROM event_link l WHERE l.event_id = e.id AND l.scope = 'protocol' AND l.affects_protocol_score) \
                          AS affects_protocol_score \
          FROM ( \
@@ -39,27 +39,14 @@ pub async fn incidents_of_protocol(db: &Db, id: &str, limit: u32) -> Result<Vec<
     .bind(i64::from(limit))
     .fetch_all(&db.pool)
     .await?;
-    let incident = |row: &PgRow| {
-        Ok(ProtocolIncident {
-            id: row.try_get::<i64, _>("id")?.to_string(),
-            title: row.try_get("title")?,
-            severity: decode_enum::<Severity>("event.severity", row.try_get("severity")?)?,
-            incident_severity: incident_severity(row)?,
-            occurred_at: row.try_get::<At, _>("occurred_at")?.0,
-            loss_amount_usd: row.try_get("loss_usd")?,
-            remediation_status: remediation(row)?,
-            affects_protocol_score: row.try_get("affects_protocol_score")?,
-            links: links(row)?,
-        })
-    };
-    rows.iter().map(incident).collect()
+    Ok(structs(rows))
 }
 
 /// The newest `limit` published events of a market: its own, and bad debt of its vaults. Telemetry is left out.
 pub async fn of_market(db: &Db, contract: &str, market_id: &str, limit: u32) -> Result<Vec<MarketEvent>, StoreError> {
     // Each branch of the union uses its own index. An event shows a vault of this market if it has one; only the market's own event may show
     // another vault.
-    let rows = sqlx::query(
+    let rows = sqlx::query_as(
         "WITH member AS MATERIALIZED ( \
              SELECT v.id FROM market_reserve r JOIN vault v ON v.chain_id = r.chain_id AND v.address = r.token_address \
              JOIN chain c ON c.chain_id = v.chain_id AND c.is_served WHERE r.contract = $1 \
@@ -72,7 +59,7 @@ pub async fn of_market(db: &Db, contract: &str, market_id: &str, limit: u32) -> 
                 AND e.event_type = 'BadDebt' AND e.state = 'published' AND NOT e.is_telemetry \
               ORDER BY e.occurred_at DESC, e.id DESC LIMIT $2) \
          ) \
-         SELECT e.*, coalesce(named.of_market, CASE WHEN e.market = $1 THEN named.of_any END) AS vault_id \
+         SELECT e.*, $3::text AS market_id, coalesce(named.of_market, CASE WHEN e.market = $1 THEN named.of_any END) AS vault_id \
          FROM shown JOIN event e USING (id) CROSS JOIN LATERAL ( \
              SELECT min(v.id COLLATE \"C\") FILTER (WHERE v.id IN (SELECT id FROM member)) AS of_market, \
                     min(v.id COLLATE \"C\") AS of_any \
@@ -82,30 +69,10 @@ pub async fn of_market(db: &Db, contract: &str, market_id: &str, limit: u32) -> 
     )
     .bind(contract)
     .bind(i64::from(limit))
+    .bind(market_id)
     .fetch_all(&db.pool)
     .await?;
-    let event = |row: &PgRow| {
-        let (block, vault): (Option<i64>, Option<String>) = (row.try_get("block_number")?, row.try_get("vault_id")?);
-        let Json(data): Json<Map<String, Value>> = row.try_get("data")?;
-        Ok(MarketEvent {
-            id: row.try_get("id")?,
-            market_id: market_id.to_owned(),
-            event_type: row.try_get("event_type")?,
-            severity: decode_enum::<Severity>("event.severity", row.try_get("severity")?)?,
-            title: row.try_get("title")?,
-            description: row.try_get("description")?,
-            scope: row.try_get("scope")?,
-            vault_id: vault.as_deref().map(vault_id).transpose()?,
-            loss_amount_usd: row.try_get("loss_usd")?,
-            remediation_status: remediation(row)?,
-            tx_hash: row.try_get("tx_hash")?,
-            block_number: block.and_then(|block| u64::try_from(block).ok()),
-            occurred_at: row.try_get::<At, _>("occurred_at")?.0,
-            detected_at: row.try_get::<At, _>("observed_at")?.0,
-            data,
-        })
-    };
-    rows.iter().map(event).collect()
+    Ok(structs(rows))
 }
 
 /// Number of days for which an incident counts as recent.
@@ -122,7 +89,7 @@ pub async fn critical_vaults(
     limit: u32,
 ) -> Result<Vec<CriticalVault>, StoreError> {
     let since = now.plus_seconds(-RECENT_DAYS * 86_400);
-    let rows = sqlx::query(
+    let rows = sqlx::query_as(
         "WITH critical AS MATERIALIZED ( \
              SELECT e.id, e.occurred_at, e.title, e.incident_severity, e.severity \
              FROM event e JOIN event_served s ON s.event_id = e.id AND s.is_served \
@@ -138,45 +105,45 @@ pub async fn critical_vaults(
          ), newest AS ( \
              SELECT DISTINCT ON (vault_id) * FROM concerned ORDER BY vault_id, occurred_at DESC, id DESC \
          ) SELECT v.id AS vault_id, v.name AS vault_name, ch.name AS chain_name, pr.name AS protocol_name, cu.name AS curator_name, \
-                  s.tvl_usd, n.occurred_at, n.title, n.incident_severity, n.severity \
+                  s.tvl_usd, n.occurred_at, trunc(extract(epoch FROM $1 - n.occurred_at) / 86400)::bigint AS days_since_incident, \
+                  n.title, n.incident_severity, n.severity \
          FROM newest n JOIN vault v ON v.id = n.vault_id AND v.is_active AND NOT v.is_shutdown \
          JOIN chain ch ON ch.chain_id = v.chain_id AND ch.is_served JOIN protocol pr ON pr.id = v.protocol_id \
          LEFT JOIN curator cu ON cu.id = v.curator_id LEFT JOIN vault_state s ON s.vault_id = v.id \
          ORDER BY s.tvl_usd DESC NULLS LAST, v.id COLLATE \"C\" LIMIT $4",
     )
-    .bind(At(now))
-    .bind(At(since))
+    .bind(At(now)) // $1, the end of the range
+    .bind(At(since)) // $2, its beginning
     .bind(flagged_only)
     .bind(i64::from(limit))
     .fetch_all(&db.pool)
     .await?;
-    let vault = |row: &PgRow| {
-        let last = instant(row, "occurred_at")?.unwrap_or_default();
-        Ok(CriticalVault {
-            vault_id: vault_id(row.try_get("vault_id")?)?,
-            vault_name: row.try_get("vault_name")?,
-            chain_name: row.try_get("chain_name")?,
-            protocol_name: row.try_get("protocol_name")?,
-            curator_name: row.try_get("curator_name")?,
-            tvl_usd: row.try_get("tvl_usd")?,
-            last_incident_at: last,
-            days_since_incident: u64::try_from(now.seconds_since(last) / 86_400).unwrap_or(0),
-            incident_title: row.try_get("title")?,
-            incident_severity: incident_severity(row)?,
-            event_severity: decode_enum::<Severity>("event.severity", row.try_get("severity")?)?,
-        })
-    };
-    rows.iter().map(vault).collect()
+    Ok(structs(rows))
 }
 
-fn vault_id(text: &str) -> Result<VaultId, StoreError> {
-    VaultId::parse(text).ok_or_else(|| StoreError::Corrupt { column: "vault.id", text: text.to_owned() })
-}
+shared_row! { ProtocolIncident {
+    id: DbIdText, title, severity: DbEnum<Severity>, incident_severity: Nullable<DbEnum<IncidentSeverity>>,
+    occurred_at: At, loss_amount_usd = "loss_usd", remediation_status: Nullable<DbEnum<RemediationStatus>>,
+    affects_protocol_score, links: DbList<Reference>
+} }
+shared_row! { MarketEvent {
+    id, market_id, event_type, severity: DbEnum<Severity>, title, description, scope, vault_id: Nullable<DbVaultId>,
+    loss_amount_usd = "loss_usd", remediation_status: Nullable<DbEnum<RemediationStatus>>, tx_hash,
+    block_number: Nullable<i64>, occurred_at: At, detected_at: At = "observed_at", data: DbData
+} }
+shared_row! { CriticalVault {
+    vault_id: DbVaultId, vault_name, chain_name, protocol_name, curator_name, tvl_usd,
+    last_incident_at: At = "occurred_at", days_since_incident: i64, incident_title = "title",
+    incident_severity: Nullable<DbEnum<IncidentSeverity>>, event_severity: DbEnum<Severity> = "severity"
+} }
 
-fn incident_severity(row: &PgRow) -> Result<Option<IncidentSeverity>, StoreError> {
-    decode_optional_enum("event.incident_severity", row.try_get("incident_severity")?)
-}
+/// The column `event.data`.
+#[derive(sqlx::Type)]
+#[sqlx(transparent)]
+struct DbData(Json<Map<String, Value>>);
 
-fn remediation(row: &PgRow) -> Result<Option<RemediationStatus>, StoreError> {
-    decode_optional_enum("event.remediation_status", row.try_get("remediation_status")?)
+impl From<DbData> for Map<String, Value> {
+    fn from(DbData(Json(data)): DbData) -> Self {
+        data
+    }
 }

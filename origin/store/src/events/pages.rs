@@ -6,12 +6,12 @@
 //!
 //! A filter applies to every published occurrence of a group; the newest match is the group's row.
 
-use crate::store::events::feed::{COLUMNS, JOINED, row_of};
+use crate::store::events::feed::{COLUMNS, JOINED};
+use crate::store::shared_row::{Shared, structs};
 use crate::store::{At, Db, StoreError};
 use rds_shared::model::event::EventRow;
 use rds_shared::wire::Timestamp;
 use rds_shared::wire::page::PageRequest;
-use sqlx::postgres::PgRow;
 use sqlx::{Postgres, QueryBuilder};
 
 /// Minimum number of rows scanned at the beginning of the order.
@@ -248,7 +248,7 @@ pub async fn of_curator(db: &Db, id: &str, offset: u64, limit: u32) -> Result<Ve
 }
 
 async fn slice(db: &Db, filter: &FeedFilter<'_>, slice: Slice) -> Result<Vec<EventRow>, StoreError> {
-    let mut rows: Vec<PgRow> = Vec::new();
+    let mut rows: Vec<Shared<EventRow>> = Vec::new();
     for scan in filter.scans(slice) {
         // The page is cut before its rows are joined with their events, so a skipped row costs only an index entry.
         let mut query = QueryBuilder::new(COLUMNS);
@@ -256,12 +256,12 @@ async fn slice(db: &Db, filter: &FeedFilter<'_>, slice: Slice) -> Result<Vec<Eve
         filter.push_slice(&mut query, scan, slice);
         query.push(") AS cut JOIN event_occurrence f ON f.event_id = cut.event_id ").push(JOINED);
         filter.push_order(&mut query);
-        rows = query.build().persistent(false).fetch_all(&db.pool).await?;
+        rows = query.build_query_as().persistent(false).fetch_all(&db.pool).await?;
         if rows.len() as u64 == slice.limit {
             break;
         }
     }
-    rows.iter().map(row_of).collect()
+    Ok(structs(rows))
 }
 
 /// Time of occurrence of the `n`-th newest match; `None` if there are fewer.

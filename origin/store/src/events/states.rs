@@ -20,7 +20,12 @@ pub async fn publish(
                           retracted_at = NULL, retracted_reason = NULL \
          WHERE id = ANY($1) AND (state = 'draft' OR state = 'retracted' AND NOT $4) RETURNING id",
     );
-    Ok(sorted(moved.bind(ids).bind(at).bind(promoted).bind(first_only).fetch_all(&mut **tx).await?))
+    let moved = moved
+        .bind(ids)
+        .bind(at) // $2 published_at
+        .bind(promoted)
+        .bind(first_only);
+    Ok(sorted(moved.fetch_all(&mut **tx).await?))
 }
 
 /// Marks a published event as promoted into the feed.

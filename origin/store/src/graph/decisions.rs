@@ -1,12 +1,12 @@
 //! Signed decisions.
 
+use crate::store::shared_row::{Shared, shared_row};
 use crate::store::{At, Db, StoreError, Tx};
 use rds_shared::graph::evidence::Record;
 use rds_shared::model::content_hash::ContentHash;
 use rds_shared::model::decision::IssuedDecision;
 use rds_shared::wire::Timestamp;
-use sqlx::postgres::PgRow;
-use sqlx::{PgExecutor, Row};
+use sqlx::{FromRow, PgExecutor};
 
 /// A signed decision to be stored.
 #[derive(Debug, Clone)]
@@ -24,25 +24,28 @@ pub struct Signed<'a> {
 }
 
 /// An organisation's latest decision on a subject.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, FromRow)]
 pub struct Kept {
     /// Number of earlier decisions on the same subject.
     pub attempt: i32,
     /// Whether its signer was valid when it was made. A retirement can turn true into false; false never becomes true.
     pub in_force: bool,
+    #[sqlx(flatten, try_from = "Shared<IssuedDecision>")]
     pub decision: IssuedDecision,
 }
+
+shared_row! { IssuedDecision { decision_id, signer_address, key_id, inserted, signature, envelope } }
+shared_row! { Record { envelope, signature } }
 
 /// An organisation's latest decision on `subject`.
 pub async fn find(db: impl PgExecutor<'_>, org: i64, subject: ContentHash) -> Result<Option<Kept>, StoreError> {
     let sql = "
         -- find_decision
-        SELECT d.decision_id, s.address, d.key_id, d.signature, d.envelope, d.attempt,
+        SELECT d.decision_id, s.address AS signer_address, d.key_id, false AS inserted, d.signature, d.envelope, d.attempt,
                s.activated_at <= d.created_at AND (s.retired_at IS NULL OR d.created_at < s.retired_at) AS in_force
         FROM decision d JOIN decision_signer s USING (key_id)
         WHERE d.org_id = $1 AND d.subject = $2 ORDER BY d.attempt DESC LIMIT 1";
-    let row = sqlx::query(sql).bind(org).bind(subject.to_hex()).fetch_optional(db).await?;
-    row.as_ref().map(kept).transpose()
+    Ok(sqlx::query_as(sql).bind(org).bind(subject.to_hex()).fetch_optional(db).await?)
 }
 
 /// Inserts a decision. Returns `false` and changes nothing if the organisation already has one for this attempt.
@@ -53,7 +56,7 @@ pub async fn insert(tx: &mut Tx<'_>, signed: &Signed<'_>) -> Result<bool, StoreE
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (org_id, subject, attempt) DO NOTHING";
     let IssuedDecision { decision_id, key_id, envelope, signature, .. } = signed.decision;
     let done = sqlx::query(sql)
-        .bind(signed.org)
+        .bind(signed.org) // $1 org_id
         .bind(signed.subject.to_hex())
         .bind(signed.attempt)
         .bind(decision_id)
@@ -70,23 +73,8 @@ pub async fn insert(tx: &mut Tx<'_>, signed: &Signed<'_>) -> Result<bool, StoreE
 pub async fn record(db: &Db, id: ContentHash) -> Result<Option<Record>, StoreError> {
     let sql =
         "/* decision_record */ SELECT envelope, signature FROM decision WHERE decision_id = $1 ORDER BY org_id LIMIT 1";
-    let row = sqlx::query(sql).bind(id.to_hex()).fetch_optional(&db.pool).await?;
-    row.map(|row| Ok(Record { envelope: row.try_get("envelope")?, signature: row.try_get("signature")? })).transpose()
-}
-
-fn kept(row: &PgRow) -> Result<Kept, StoreError> {
-    Ok(Kept {
-        attempt: row.try_get("attempt")?,
-        in_force: row.try_get("in_force")?,
-        decision: IssuedDecision {
-            decision_id: row.try_get("decision_id")?,
-            signer_address: row.try_get("address")?,
-            key_id: row.try_get("key_id")?,
-            inserted: false,
-            signature: row.try_get("signature")?,
-            envelope: row.try_get("envelope")?,
-        },
-    })
+    let row = sqlx::query_as(sql).bind(id.to_hex()).fetch_optional(&db.pool).await?;
+    Ok(row.map(|Shared(record)| record))
 }
 
 #[cfg(test)]

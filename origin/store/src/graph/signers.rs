@@ -1,16 +1,19 @@
 //! The signer registry.
 
+use crate::store::decode::Nullable;
+use crate::store::shared_row::{shared_row, structs};
 use crate::store::{At, StoreError, Tx};
 use rds_shared::graph::evidence::Signer;
 use rds_shared::wire::Timestamp;
-use sqlx::postgres::PgRow;
-use sqlx::{PgExecutor, Row};
+use sqlx::PgExecutor;
 
 /// All signers, in order of activation.
 pub async fn list(db: impl PgExecutor<'_>) -> Result<Vec<Signer>, StoreError> {
     let sql = "/* list_signers */ SELECT key_id, address, activated_at, retired_at FROM decision_signer ORDER BY activated_at, key_id";
-    sqlx::query(sql).fetch_all(db).await?.iter().map(signer).collect()
+    Ok(structs(sqlx::query_as(sql).fetch_all(db).await?))
 }
+
+shared_row! { Signer { address, key_id, activated_at: At, retired_at: Nullable<At> } }
 
 /// The id of the key at `address` if it may sign at `instant`. Locks the key: it cannot be retired until this transaction ends.
 pub async fn hold_active(tx: &mut Tx<'_>, address: &str, instant: Timestamp) -> Result<Option<String>, StoreError> {
@@ -58,13 +61,4 @@ pub async fn retire(tx: &mut Tx<'_>, key_id: &str, retired_at: Timestamp) -> Res
     let sql = "/* retire_signer */ UPDATE decision_signer SET retired_at = $2 WHERE key_id = $1";
     sqlx::query(sql).bind(key_id).bind(At(retired_at)).execute(&mut **tx).await?;
     Ok(())
-}
-
-fn signer(row: &PgRow) -> Result<Signer, StoreError> {
-    Ok(Signer {
-        address: row.try_get("address")?,
-        key_id: row.try_get("key_id")?,
-        activated_at: row.try_get::<At, _>("activated_at")?.0,
-        retired_at: row.try_get::<Option<At>, _>("retired_at")?.map(|at| at.0),
-    })
 }

@@ -63,9 +63,9 @@ pub async fn keep(tx: &mut Tx<'_>, frozen: &Frozen<'_>, now: Timestamp) -> Resul
     let taken = sqlx::query(
         "UPDATE graph_current SET snapshot_id = $1, data_version = $2, confirmed_at = $3, withheld = $4 WHERE data_version <= $2",
     )
-    .bind(&id)
+    .bind(&id) // $1 snapshot_id
     .bind(data_version)
-    .bind(At(now))
+    .bind(At(now)) // $3 confirmed_at
     .bind(withheld)
     .execute(&mut **tx)
     .await?;

@@ -68,8 +68,8 @@ async fn append_all(tx: &mut Tx<'_>, recorded_at: At, rows: &[OperationRow]) -> 
     .bind(column(rows, |row| row.family.map(EventType::as_str)))
     .bind(column(rows, |row| row.stream_op))
     .bind(column(rows, |row| row.event_id.as_str()))
-    .bind(vaults)
-    .bind(chains)
+    .bind(vaults) // $5 vault_ids
+    .bind(chains) // $6 chain_ids
     .bind(column(rows, |row| row.body.as_str()))
     .execute(&mut **tx)
     .await?;

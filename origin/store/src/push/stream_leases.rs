@@ -69,7 +69,13 @@ async fn take(
         return Ok(Verdict::KeyIsFull);
     }
     let sql = "INSERT INTO stream_lease (id, process, key_id, viewer) VALUES ($1, $2, $3, $4)";
-    sqlx::query(sql).bind(id).bind(process).bind(key).bind(viewer).execute(&mut **tx).await?;
+    sqlx::query(sql)
+        .bind(id)
+        .bind(process)
+        .bind(key) // $3 key_id
+        .bind(viewer)
+        .execute(&mut **tx)
+        .await?;
     Ok(Verdict::Admitted)
 }
 

@@ -1,8 +1,9 @@
 //! Counts for research: coverage, freshness, tier changes, sources of facts, and rows that contradict a claim.
 
+use crate::store::shared_row::{Shared, shared_row};
 use crate::store::{At, StoreError, Tx};
 use rds_shared::model::research::{Source, SourceKind};
-use sqlx::{FromRow, Row};
+use sqlx::FromRow;
 use std::collections::BTreeMap;
 
 /// Coverage of the active vaults on served chains.
@@ -156,6 +157,15 @@ const FACTS: [(&str, &str); 15] = [
     ),
 ];
 
+#[derive(FromRow)]
+struct SourceRow {
+    source: String,
+    #[sqlx(flatten, try_from = "Shared<SourceKind>")]
+    kind: SourceKind,
+}
+
+shared_row! { SourceKind { kind, rows: i64, first_observed_at: At = "first_at", last_observed_at: At = "last_at" } }
+
 /// Every source by name, with the facts whose newest observation is its own.
 pub async fn sources(tx: &mut Tx<'_>) -> Result<Vec<Source>, StoreError> {
     let each = FACTS.map(|(kind, from)| {
@@ -166,11 +176,7 @@ pub async fn sources(tx: &mut Tx<'_>) -> Result<Vec<Source>, StoreError> {
     });
     let sql = format!("SELECT * FROM ({}) AS told ORDER BY source COLLATE \"C\", kind", each.join(" UNION ALL "));
     let mut sources: Vec<Source> = Vec::new();
-    for row in sqlx::query(&sql).fetch_all(&mut **tx).await? {
-        let source: String = row.try_get("source")?;
-        let (At(first_observed_at), At(last_observed_at)) = (row.try_get("first_at")?, row.try_get("last_at")?);
-        let rows = row.try_get::<i64, _>("rows")?.unsigned_abs();
-        let kind = SourceKind { kind: row.try_get("kind")?, rows, first_observed_at, last_observed_at };
+    for SourceRow { source, kind } in sqlx::query_as(&sql).fetch_all(&mut **tx).await? {
         match sources.last_mut().filter(|last| last.source == source) {
             Some(last) => last.kinds.push(kind),
             None => sources.push(Source { source, kinds: vec![kind] }),

@@ -4,12 +4,13 @@ pub mod facts;
 pub mod predictions;
 pub mod samples;
 
-use super::{At, Db, StoreError, Tx, decode_enum};
+use super::{At, Db, StoreError, Tx};
 use crate::facts::GivenKind;
+use crate::store::db_enum::DbEnum;
 use rds_shared::model::research::RecordKind;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use sqlx::types::Json;
-use sqlx::{FromRow, PgExecutor, Row};
+use sqlx::{FromRow, PgExecutor};
 
 /// Condition for shown records: promoted, not hidden, the newest of their key, and not about a withheld chain.
 const SHOWN: &str = "r.promoted_at IS NOT NULL AND r.is_client_visible AND r.superseded_at IS NULL \
@@ -113,7 +114,7 @@ pub async fn keep(
     .bind(record.outcome)
     .bind(Json(&record.body))
     .bind(&record.content_hash[..])
-    .bind(now)
+    .bind(now) // $11 made_at
     .bind(chain_ids)
     .bind(&record.unmet)
     .bind(current.is_none_or(|current| current.is_client_visible))
@@ -136,11 +137,12 @@ pub async fn supersede_others(tx: &mut Tx<'_>, kind: RecordKind, keys: &[String]
 }
 
 /// A record as an external source gave it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, FromRow)]
 pub struct Given {
     pub id: String,
     pub observed_at: At,
     pub source: String,
+    #[sqlx(json, rename = "record")]
     pub kind: GivenKind,
     pub model_version: String,
     pub chain_ids: Vec<i64>,
@@ -151,20 +153,7 @@ pub struct Given {
 pub async fn given(tx: &mut Tx<'_>, ids: &[String]) -> Result<Vec<Given>, StoreError> {
     let sql = "SELECT id, observed_at, source, to_json(record) AS record, model_version, chain_ids, body FROM given_research \
                WHERE id = ANY($1) ORDER BY id COLLATE \"C\"";
-    let rows = sqlx::query(sql).bind(ids).fetch_all(&mut **tx).await?;
-    let given = |row: &sqlx::postgres::PgRow| {
-        let (Json(kind), Json(body)) = (row.try_get("record")?, row.try_get("body")?);
-        Ok(Given {
-            id: row.try_get("id")?,
-            observed_at: row.try_get("observed_at")?,
-            source: row.try_get("source")?,
-            kind,
-            model_version: row.try_get("model_version")?,
-            chain_ids: row.try_get("chain_ids")?,
-            body,
-        })
-    };
-    rows.iter().map(given).collect()
+    Ok(sqlx::query_as(sql).bind(ids).fetch_all(&mut **tx).await?)
 }
 
 /// Filters of a list; `None` does not filter.
@@ -174,6 +163,15 @@ pub struct RecordFilter<'a> {
     pub level: Option<&'a str>,
     pub surface: Option<&'a str>,
     pub outcome: Option<&'a str>,
+}
+
+#[derive(FromRow)]
+struct ShownRow {
+    id: String,
+    body: Json<Map<String, Value>>,
+    promoted_at: At,
+    provided_by: Option<String>,
+    total: i64,
 }
 
 /// The newest shown records as served, and the total number of matches.
@@ -189,7 +187,7 @@ pub async fn list(
            AND ($4::text IS NULL OR r.surface = $4) AND ($5::text IS NULL OR r.outcome = $5) \
          ORDER BY r.made_at DESC, r.record_key COLLATE \"C\", r.id LIMIT $6"
     );
-    let rows = sqlx::query(&sql)
+    let rows: Vec<ShownRow> = sqlx::query_as(&sql)
         .bind(kind.as_str())
         .bind(filter.model_version)
         .bind(filter.level)
@@ -198,23 +196,21 @@ pub async fn list(
         .bind(limit)
         .fetch_all(&db.pool)
         .await?;
-    let total = rows.first().map_or(Ok(0), |row| row.try_get::<i64, _>("total"))?;
-    let served = rows.iter().map(|row| {
-        let Json(mut body): Json<serde_json::Map<String, Value>> = row.try_get("body")?;
-        body.insert("id".to_owned(), Value::String(row.try_get("id")?));
-        let provided_by: Option<String> = row.try_get("provided_by")?;
+    let total = rows.first().map_or(0, |row| row.total.unsigned_abs());
+    let served = |ShownRow { id, body: Json(mut body), promoted_at: At(published), provided_by, .. }| {
+        body.insert("id".to_owned(), Value::String(id));
         body.insert("provided_by".to_owned(), provided_by.map_or(Value::Null, Value::String));
-        let At(published) = row.try_get("promoted_at")?;
         body.insert("published_at".to_owned(), Value::String(published.to_string()));
-        Ok(Value::Object(body))
-    });
-    Ok((served.collect::<Result<_, StoreError>>()?, total.unsigned_abs()))
+        Value::Object(body)
+    };
+    Ok((rows.into_iter().map(served).collect(), total))
 }
 
 /// A current record, for operators.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct RecordState {
     pub id: String,
+    #[sqlx(try_from = "DbEnum<RecordKind>")]
     pub kind: RecordKind,
     pub record_key: String,
     pub unmet: Vec<String>,
@@ -225,23 +221,12 @@ pub struct RecordState {
 
 /// Every current record; for model health, the newest measurement of each key.
 pub async fn standing(db: &Db) -> Result<Vec<RecordState>, StoreError> {
-    let rows = sqlx::query(
+    let rows = sqlx::query_as(
         "SELECT DISTINCT ON (kind, record_key) id, kind, record_key, unmet, promoted_at IS NOT NULL AS is_promoted, \
                 is_client_visible, hidden_reason \
          FROM research_record WHERE superseded_at IS NULL ORDER BY kind, record_key, made_at DESC",
     );
-    let standing = |row: &sqlx::postgres::PgRow| {
-        Ok(RecordState {
-            id: row.try_get("id")?,
-            kind: decode_enum("research_record.kind", row.try_get("kind")?)?,
-            record_key: row.try_get("record_key")?,
-            unmet: row.try_get("unmet")?,
-            is_promoted: row.try_get("is_promoted")?,
-            is_client_visible: row.try_get("is_client_visible")?,
-            hidden_reason: row.try_get("hidden_reason")?,
-        })
-    };
-    rows.fetch_all(&db.pool).await?.iter().map(standing).collect()
+    Ok(rows.fetch_all(&db.pool).await?)
 }
 
 /// Shows or hides all current records with the key of this record. `false` if the record does not exist.

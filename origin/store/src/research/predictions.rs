@@ -1,16 +1,18 @@
 //! Predictions: scores recorded before their window, their outcomes, and their list.
 
-use crate::store::registry::catalog::instant;
-use crate::store::{At, Db, StoreError, Tx, decode_enum};
+use crate::store::columns::DbHorizon;
+use crate::store::db_enum::DbEnum;
+use crate::store::decode::{DbMilliPoints, Nullable};
+use crate::store::{At, Db, StoreError, Tx};
 use rds_shared::model::research::{PREVIEW_STAGE, Prediction};
 use rds_shared::research::Horizon;
 use rds_shared::research::outcome::{BASE_WITHIN_DAYS, PredictionOutcome, Watched};
-use rds_shared::rules::tiers::tier_of;
+use rds_shared::rules::tiers::{Tier, tier_of};
 use rds_shared::scoring::{MilliPoints, Ppm};
 use rds_shared::wire::Timestamp;
-use sqlx::postgres::{PgArguments, PgRow};
+use sqlx::postgres::PgArguments;
 use sqlx::query::Query;
-use sqlx::{FromRow, Postgres, Row};
+use sqlx::{FromRow, Postgres};
 
 /// Records a prediction for every active vault that passes the gate and has no open prediction over this horizon. The gate requires a
 /// recent price that has moved, and a price series that is not in `broken`. Returns the number of predictions.
@@ -27,8 +29,8 @@ pub async fn write_down(tx: &mut Tx<'_>, now: At, horizon: Horizon, broken: &[&s
     );
     let made = sqlx::query(&sql)
         .bind(now)
-        .bind(days(horizon))
-        .bind(i32::try_from(BASE_WITHIN_DAYS).unwrap_or(i32::MAX))
+        .bind(days(horizon)) // $2 horizon_days
+        .bind(i32::try_from(BASE_WITHIN_DAYS).unwrap_or(i32::MAX)) // $3 days that a base price may be old
         .bind(broken)
         .execute(&mut **tx)
         .await?;
@@ -84,9 +86,9 @@ fn bound<'q>(sql: &'q str, rows: &'q [GivenPrediction]) -> Query<'q, Postgres, P
         .bind(rows.iter().map(|row| row.made_at).collect::<Vec<_>>())
         .bind(text(|row| &row.model_version))
         .bind(rows.iter().map(|row| row.score.get()).collect::<Vec<_>>())
-        .bind(text(|row| tier_of(row.score).as_str()))
+        .bind(text(|row| tier_of(row.score).as_str())) // $6 tier
         .bind(text(|row| &row.provided_by))
-        .bind(i32::try_from(BASE_WITHIN_DAYS).unwrap_or(i32::MAX))
+        .bind(i32::try_from(BASE_WITHIN_DAYS).unwrap_or(i32::MAX)) // $8 days that a base price may be old
 }
 
 /// What is stored in the place of each of these, in their order.
@@ -104,14 +106,13 @@ pub async fn stored_predictions(
          LEFT JOIN {} ORDER BY r.place",
         watched("r.vault_id", "r.made_at", "$8")
     );
-    let standing = |row: &PgRow| {
-        Ok(match (row.try_get("is_taken")?, row.try_get("is_same")?) {
-            (true, true) => StoredPrediction::Same,
-            (true, false) => StoredPrediction::Other,
-            (false, _) => StoredPrediction::None { is_watched: row.try_get("is_watched")? },
-        })
+    let standing = |(is_taken, is_watched, is_same)| match (is_taken, is_same) {
+        (true, true) => StoredPrediction::Same,
+        (true, false) => StoredPrediction::Other,
+        (false, _) => StoredPrediction::None { is_watched },
     };
-    bound(&sql, rows).fetch_all(&mut **tx).await?.iter().map(standing).collect()
+    let rows = bound(&sql, rows).try_map(|row| FromRow::from_row(&row)).fetch_all(&mut **tx).await?;
+    Ok(rows.into_iter().map(standing).collect())
 }
 
 /// Stores external predictions that are not stored yet; returns their number.
@@ -180,7 +181,7 @@ pub async fn resolve(tx: &mut Tx<'_>, now: At, rows: &[(DueRow, PredictionOutcom
               AS r (vault_id, horizon_days, made_at, outcome, drawdown_bp) \
          WHERE (p.vault_id, p.horizon_days, p.made_at) = (r.vault_id, r.horizon_days, r.made_at) AND p.outcome = 'pending'",
     )
-    .bind(now)
+    .bind(now) // $1 resolved_at
     .bind(rows.iter().map(|(row, _)| row.vault_id.as_str()).collect::<Vec<_>>())
     .bind(rows.iter().map(|(row, _)| row.horizon_days).collect::<Vec<_>>())
     .bind(rows.iter().map(|(row, _)| row.made_at).collect::<Vec<_>>())
@@ -201,7 +202,7 @@ pub struct PredictionFilter<'a> {
 
 /// The newest predictions about vaults on served chains, and the total number of matches.
 pub async fn list(db: &Db, filter: PredictionFilter<'_>, limit: i64) -> Result<(Vec<Prediction>, u64), StoreError> {
-    let rows = sqlx::query(
+    let rows: Vec<PredictionRow> = sqlx::query_as(
         "SELECT p.*, count(*) OVER () AS total FROM research_prediction p JOIN vault v ON v.id = p.vault_id JOIN chain c USING (chain_id) \
          WHERE c.is_served AND p.is_client_visible AND ($1::text IS NULL OR p.vault_id = $1) \
            AND ($2::text IS NULL OR p.outcome = $2) AND ($3::int IS NULL OR p.horizon_days = $3) \
@@ -209,12 +210,12 @@ pub async fn list(db: &Db, filter: PredictionFilter<'_>, limit: i64) -> Result<(
     )
     .bind(filter.vault_id)
     .bind(filter.outcome)
-    .bind(filter.horizon.map(days))
+    .bind(filter.horizon.map(days)) // $3 horizon_days
     .bind(limit)
     .fetch_all(&db.pool)
     .await?;
-    let total = rows.first().map_or(Ok(0), |row| row.try_get::<i64, _>("total"))?;
-    Ok((rows.iter().map(prediction).collect::<Result<_, _>>()?, total.unsigned_abs()))
+    let total = rows.first().map_or(0, |row| row.total.unsigned_abs());
+    Ok((rows.into_iter().map(prediction).collect(), total))
 }
 
 /// Shows or hides a prediction. `false` if it does not exist.
@@ -228,37 +229,48 @@ pub async fn set_visible(tx: &mut Tx<'_>, id: &str, visible: bool) -> Result<boo
                WHERE vault_id = $1 AND horizon_days = $2 AND date_trunc('second', made_at) = $3";
     let changed = sqlx::query(sql)
         .bind(vault_id)
-        .bind(days(ahead))
+        .bind(days(ahead)) // $2 horizon_days
         .bind(At(Timestamp::from_seconds(made_at)))
-        .bind(visible)
+        .bind(visible) // $4 is_client_visible
         .execute(&mut **tx)
         .await?;
     Ok(changed.rows_affected() > 0)
 }
 
-fn prediction(row: &PgRow) -> Result<Prediction, StoreError> {
-    let (vault_id, stored): (String, i32) = (row.try_get("vault_id")?, row.try_get("horizon_days")?);
-    let corrupt = |column, text: String| StoreError::Corrupt { column, text };
-    let horizon = horizon(stored).ok_or_else(|| corrupt("research_prediction.horizon_days", stored.to_string()))?;
-    let score: i32 = row.try_get("score")?;
-    let At(made_at) = row.try_get("made_at")?;
-    let At(due_at) = row.try_get("due_at")?;
-    let drawdown: Option<i64> = row.try_get("drawdown_bp")?;
-    Ok(Prediction {
-        id: format!("{vault_id}/{horizon}/{}", made_at.as_seconds()),
-        vault_id,
-        model_version: row.try_get("model_version")?,
+#[derive(FromRow)]
+struct PredictionRow {
+    vault_id: String,
+    #[sqlx(try_from = "DbHorizon", rename = "horizon_days")]
+    horizon: Horizon,
+    made_at: At,
+    due_at: At,
+    model_version: String,
+    score: DbMilliPoints,
+    tier: DbEnum<Tier>,
+    outcome: DbEnum<PredictionOutcome>,
+    drawdown_bp: Option<i64>,
+    #[sqlx(try_from = "Nullable<At>")]
+    resolved_at: Option<Timestamp>,
+    provided_by: Option<String>,
+    total: i64,
+}
+
+fn prediction(row: PredictionRow) -> Prediction {
+    Prediction {
+        id: format!("{}/{}/{}", row.vault_id, row.horizon, row.made_at.0.as_seconds()),
+        vault_id: row.vault_id,
+        model_version: row.model_version,
         stage: PREVIEW_STAGE,
-        horizon,
-        made_at,
-        due_at,
-        score: MilliPoints::new(score).ok_or_else(|| corrupt("research_prediction.score", score.to_string()))?,
-        tier: decode_enum("research_prediction.tier", row.try_get("tier")?)?,
-        outcome: decode_enum("research_prediction.outcome", row.try_get("outcome")?)?,
-        drawdown: drawdown.map(|bp| Ppm(bp * 100)),
-        resolved_at: instant(row, "resolved_at")?,
-        provided_by: row.try_get("provided_by")?,
-    })
+        horizon: row.horizon,
+        made_at: row.made_at.into(),
+        due_at: row.due_at.into(),
+        score: row.score.into(),
+        tier: row.tier.into(),
+        outcome: row.outcome.into(),
+        drawdown: row.drawdown_bp.map(|bp| Ppm(bp * 100)),
+        resolved_at: row.resolved_at,
+        provided_by: row.provided_by,
+    }
 }
 
 fn days(horizon: Horizon) -> i32 {

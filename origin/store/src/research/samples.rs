@@ -157,7 +157,7 @@ pub async fn replace(tx: &mut Tx<'_>, signal: &str, horizon: Horizon, rows: &[Sa
          SELECT $1, $2, * FROM unnest($3::timestamptz[], $4::text[], $5::int[], $6::bool[], $7::bigint[], $8::bool[])",
     )
     .bind(signal)
-    .bind(days)
+    .bind(days) // $2 horizon_days
     .bind(column(rows, |row| row.as_of))
     .bind(column(rows, |row| row.vault_id.as_str()))
     .bind(column(rows, |row| row.value))

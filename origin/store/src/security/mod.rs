@@ -3,16 +3,15 @@
 pub mod losses;
 pub mod signals;
 
-use super::{At, Db, StoreError, Tx, decode_enum, decode_optional_enum};
+use super::{At, Db, StoreError, Tx};
 use crate::facts::Reference;
-use crate::store::registry::catalog::instant;
-use rds_shared::model::event::Link;
-use rds_shared::model::ids::ChainId;
-use rds_shared::model::money::Cents;
+use crate::store::columns::{DbCents, DbList};
+use crate::store::db_enum::DbEnum;
+use crate::store::decode::{DbChainId, Nullable};
+use crate::store::shared_row::{Shared, shared_row, structs};
 use rds_shared::model::security::{PublishedBy, RegistryState, SecurityEvent};
-use sqlx::Row;
-use sqlx::postgres::PgRow;
-use sqlx::types::Json;
+use rds_shared::model::status::Severity;
+use sqlx::FromRow;
 
 /// Condition: row `s` touches the tracked universe, by its protocol or by a tracked contract among its victims.
 const TOUCHES_TRACKED: &str = "(s.protocol_id IS NOT NULL \
@@ -48,12 +47,14 @@ const SERVED: &str =
 /// Columns of a served row. Its feed event is named only while that event is published and served. Each event's place is looked up
 /// separately; see `event_feed::refresh` for the reason.
 const ROW: &str = "SELECT s.*, (s.loss_usd * 100)::bigint AS loss_cents, c.slug AS chain_slug, \
-     (SELECT e.id FROM event e CROSS JOIN LATERAL (SELECT * FROM event_served p WHERE p.event_id = e.id OFFSET 0) AS p \
+     s.confirmations - s.disconfirmations AS net_score, \
+     (SELECT e.id::text FROM event e CROSS JOIN LATERAL (SELECT * FROM event_served p WHERE p.event_id = e.id OFFSET 0) AS p \
       WHERE e.id = s.promoted_event_id AND e.state = 'published' AND p.is_served) AS shown_event_id";
 
 /// The state of a row.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct RegistryStatus {
+    #[sqlx(try_from = "DbEnum<RegistryState>")]
     pub state: RegistryState,
     /// Whether it touches the tracked universe.
     pub affects_tracked_universe: bool,
@@ -64,9 +65,10 @@ pub struct RegistryStatus {
 }
 
 /// A row in the operators' list.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, FromRow, serde::Serialize)]
 pub struct RegistryEntry {
     pub id: i64,
+    #[sqlx(try_from = "DbEnum<RegistryState>")]
     pub state: RegistryState,
     pub source: String,
     /// The source's own id of it.
@@ -79,7 +81,7 @@ pub struct RegistryEntry {
 }
 
 /// The part of the tracked universe that a row touches, ids ascending.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, FromRow)]
 pub struct Touched {
     /// Vaults that are victims themselves.
     pub vaults: Vec<String>,
@@ -111,17 +113,11 @@ pub async fn count_due(tx: &mut Tx<'_>) -> Result<u64, StoreError> {
 
 /// The state of a row; `None` if it does not exist.
 pub async fn standing(tx: &mut Tx<'_>, id: i64) -> Result<Option<RegistryStatus>, StoreError> {
-    let row = sqlx::query(
+    let row = sqlx::query_as(
         "SELECT s.state, s.affects_tracked_universe, s.promoted_event_id, coalesce(c.is_served, true) AS is_served \
          FROM security_event s LEFT JOIN chain c USING (chain_id) WHERE s.id = $1",
     );
-    let Some(row) = row.bind(id).fetch_optional(&mut **tx).await? else { return Ok(None) };
-    Ok(Some(RegistryStatus {
-        state: decode_enum("security_event.state", row.try_get("state")?)?,
-        affects_tracked_universe: row.try_get("affects_tracked_universe")?,
-        promoted_event_id: row.try_get("promoted_event_id")?,
-        is_served: row.try_get("is_served")?,
-    }))
+    Ok(row.bind(id).fetch_optional(&mut **tx).await?)
 }
 
 pub async fn set_published(tx: &mut Tx<'_>, id: i64, by: PublishedBy, now: At) -> Result<(), StoreError> {
@@ -140,7 +136,13 @@ pub async fn set_withheld(
     now: At,
 ) -> Result<(), StoreError> {
     let sql = "UPDATE security_event SET state = $2, state_changed_at = $3, state_reason = $4 WHERE id = $1";
-    sqlx::query(sql).bind(id).bind(state.as_str()).bind(now).bind(reason).execute(&mut **tx).await?;
+    sqlx::query(sql)
+        .bind(id)
+        .bind(state.as_str())
+        .bind(now) // $3 state_changed_at
+        .bind(reason) // $4 state_reason
+        .execute(&mut **tx)
+        .await?;
     Ok(())
 }
 
@@ -188,85 +190,39 @@ pub async fn told_wrongly(tx: &mut Tx<'_>, made: &str) -> Result<Vec<i64>, Store
 /// The part of the tracked universe that a row touches.
 pub async fn touched(tx: &mut Tx<'_>, id: i64) -> Result<Touched, StoreError> {
     let sql = format!("SELECT t.* FROM security_event s CROSS JOIN {TRACKED_PART} WHERE s.id = $1");
-    let row = sqlx::query(&sql).bind(id).fetch_one(&mut **tx).await?;
-    Ok(Touched { vaults: row.try_get("vaults")?, protocols: row.try_get("protocols")? })
+    Ok(sqlx::query_as(&sql).bind(id).fetch_one(&mut **tx).await?)
 }
 
 /// A row as served at this point of the transaction; `None` if it is not served.
 pub async fn served(tx: &mut Tx<'_>, id: i64) -> Result<Option<SecurityEvent>, StoreError> {
-    let row = sqlx::query(&format!("{ROW} FROM {SERVED} AND s.id = $1")).bind(id).fetch_optional(&mut **tx).await?;
-    row.as_ref().map(security_event).transpose()
+    let sql = format!("{ROW} FROM {SERVED} AND s.id = $1");
+    let row = sqlx::query_as(&sql).bind(id).fetch_optional(&mut **tx).await?;
+    Ok(row.map(|Shared(event)| event))
 }
 
 /// All served rows, by id, ascending.
 pub async fn load(db: &Db) -> Result<Vec<SecurityEvent>, StoreError> {
-    let rows = sqlx::query(&format!("{ROW} FROM {SERVED} ORDER BY s.id")).fetch_all(&db.pool).await?;
-    rows.iter().map(security_event).collect()
+    let sql = format!("{ROW} FROM {SERVED} ORDER BY s.id");
+    Ok(structs(sqlx::query_as(&sql).fetch_all(&db.pool).await?))
 }
 
 /// One row for operators; `None` if it does not exist.
 pub async fn entry(db: &Db, id: i64) -> Result<Option<RegistryEntry>, StoreError> {
-    let row = sqlx::query("SELECT * FROM security_event WHERE id = $1").bind(id).fetch_optional(&db.pool).await?;
-    row.as_ref().map(registry_entry).transpose()
+    Ok(sqlx::query_as("SELECT * FROM security_event WHERE id = $1").bind(id).fetch_optional(&db.pool).await?)
 }
 
 /// Rows for operators, newest attack first, at most `limit`; only of one state if given.
 pub async fn entries(db: &Db, state: Option<RegistryState>, limit: u32) -> Result<Vec<RegistryEntry>, StoreError> {
-    let rows = sqlx::query(
+    let rows = sqlx::query_as(
         "SELECT * FROM security_event \
          WHERE $1::text IS NULL OR state = $1 ORDER BY attacked_at DESC, id DESC LIMIT $2",
-    )
-    .bind(state.map(RegistryState::as_str))
-    .bind(i64::from(limit))
-    .fetch_all(&db.pool)
-    .await?;
-    rows.iter().map(registry_entry).collect()
+    );
+    Ok(rows.bind(state.map(RegistryState::as_str)).bind(i64::from(limit)).fetch_all(&db.pool).await?)
 }
 
-fn registry_entry(row: &PgRow) -> Result<RegistryEntry, StoreError> {
-    Ok(RegistryEntry {
-        id: row.try_get("id")?,
-        state: decode_enum("security_event.state", row.try_get("state")?)?,
-        source: row.try_get("source")?,
-        source_id: row.try_get("source_id")?,
-        title: row.try_get("title")?,
-        affects_tracked_universe: row.try_get("affects_tracked_universe")?,
-        state_reason: row.try_get("state_reason")?,
-    })
-}
-
-fn security_event(row: &PgRow) -> Result<SecurityEvent, StoreError> {
-    let count = |column: &str| Ok::<_, StoreError>(u64::from(row.try_get::<i32, _>(column)?.unsigned_abs()));
-    let (confirmations, disconfirmations) = (count("confirmations")?, count("disconfirmations")?);
-    let published_by: Option<PublishedBy> =
-        decode_optional_enum("security_event.published_by", row.try_get("published_by")?)?;
-    Ok(SecurityEvent {
-        id: row.try_get::<i64, _>("id")?.unsigned_abs(),
-        source: row.try_get("source")?,
-        source_id: row.try_get("source_id")?,
-        chain_id: row.try_get::<Option<i64>, _>("chain_id")?.map(|id| ChainId(id.unsigned_abs())),
-        chain_slug: row.try_get("chain_slug")?,
-        title: row.try_get("title")?,
-        description: row.try_get("description")?,
-        attackers: row.try_get("attackers")?,
-        victims: row.try_get("victims")?,
-        net_score: confirmations.cast_signed() - disconfirmations.cast_signed(),
-        confirmations,
-        disconfirmations,
-        loss_amount_usd: row.try_get::<Option<i64>, _>("loss_cents")?.map(Cents),
-        severity: decode_enum("security_event.severity", row.try_get("severity")?)?,
-        tx_hash: row.try_get("tx_hash")?,
-        native_url: row.try_get("native_url")?,
-        links: references(row)?,
-        affects_tracked_universe: row.try_get("affects_tracked_universe")?,
-        attacked_at: instant(row, "attacked_at")?.unwrap_or_default(),
-        promoted_event_id: row.try_get::<Option<i64>, _>("shown_event_id")?.map(|id| id.to_string()),
-        // The fallback is unreachable: the table requires `published_by` on published rows.
-        published_by: published_by.unwrap_or(PublishedBy::Auto),
-    })
-}
-
-pub(super) fn references(row: &PgRow) -> Result<Vec<Link>, StoreError> {
-    let Json(links): Json<Vec<Reference>> = row.try_get("links")?;
-    Ok(links.into_iter().map(|Reference { label, url }| Link { label, url }).collect())
-}
+shared_row! { SecurityEvent {
+    id: i64, source, source_id, chain_id: Nullable<DbChainId>, chain_slug, title, description, attackers, victims,
+    net_score: i32, confirmations: i32, disconfirmations: i32, loss_amount_usd: Nullable<DbCents> = "loss_cents",
+    severity: DbEnum<Severity>, tx_hash, native_url, links: DbList<Reference>, affects_tracked_universe,
+    attacked_at: At, promoted_event_id = "shown_event_id", published_by: DbEnum<PublishedBy>
+} }

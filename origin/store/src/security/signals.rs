@@ -1,16 +1,18 @@
 //! Risk signals and the vaults they affect.
 
-use crate::store::registry::catalog::{address, chain_id, instant};
-use crate::store::{At, Db, StoreError, Tx, decode_enum};
-use rds_shared::model::ids::{VaultId, VaultKey};
-use rds_shared::model::money::{Cents, DecimalUsd};
+use crate::facts::Entity;
+use crate::store::columns::{DbDecimalUsd, DbList};
+use crate::store::db_enum::DbEnum;
+use crate::store::decode::{DbAddress, DbChainId, DbVaultId, Nullable};
+use crate::store::shared_row::{Shared, shared_row, structs};
+use crate::store::{At, Db, StoreError, Tx};
+use rds_shared::model::ids::VaultKey;
+use rds_shared::model::money::DecimalUsd;
 use rds_shared::model::signal::{
     AffectedVault, EntityImpact, Signal, SignalDetail, SignalEntity, SignalEvidence, SignalSeverity,
 };
 use rds_shared::wire::page::PageRequest;
-use sqlx::Row;
-use sqlx::postgres::PgRow;
-use sqlx::types::Json;
+use sqlx::FromRow;
 
 /// Condition: the signal is not hidden by a withheld chain. None of its entities is on such a chain, is one (by id or slug), or is an asset
 /// on one. The subqueries run once per statement and are usually empty.
@@ -47,11 +49,11 @@ pub async fn list(db: &Db, filter: &SignalFilter, page: PageRequest) -> Result<(
     let count = format!("SELECT count(*) FROM {FILTER} AND {SHOWN}");
     let mut tx = db.snapshot().await?;
     let total: i64 = sqlx::query_scalar(&count)
-        .bind(filter.since)
+        .bind(filter.since) // $1 published_at
         .bind(&filter.severities)
-        .bind(&filter.entity)
+        .bind(&filter.entity) // $3 entity_words
         .bind(&filter.categories)
-        .bind(chain)
+        .bind(chain) // $5 chain_id
         .bind(address)
         .fetch_one(&mut *tx)
         .await?;
@@ -59,50 +61,57 @@ pub async fn list(db: &Db, filter: &SignalFilter, page: PageRequest) -> Result<(
         "SELECT s.*, (s.exposure_usd * 100)::bigint AS exposure_cents FROM {FILTER} AND {SHOWN} \
          ORDER BY s.published_at DESC, s.id DESC OFFSET $7 LIMIT $8"
     );
-    let rows = sqlx::query(&rows)
-        .bind(filter.since)
+    let rows = sqlx::query_as(&rows)
+        .bind(filter.since) // $1 published_at
         .bind(&filter.severities)
-        .bind(&filter.entity)
+        .bind(&filter.entity) // $3 entity_words
         .bind(&filter.categories)
-        .bind(chain)
+        .bind(chain) // $5 chain_id
         .bind(address)
         .bind(i64::try_from(page.offset()).unwrap_or(i64::MAX))
-        .bind(i64::try_from(page.rows()).unwrap_or(i64::MAX))
+        .bind(i64::try_from(page.rows()).unwrap_or(i64::MAX)) // $8 limit
         .fetch_all(&mut *tx)
         .await?;
-    Ok((rows.iter().map(signal).collect::<Result<_, _>>()?, total.unsigned_abs()))
+    Ok((structs(rows), total.unsigned_abs()))
+}
+
+#[derive(FromRow)]
+struct DetailRow {
+    #[sqlx(flatten, try_from = "Shared<Signal>")]
+    signal: Signal,
+    summary: Option<String>,
+    severity_reason: Option<String>,
+    graph_snapshot_id: Option<String>,
+    methodology_version: Option<String>,
+    #[sqlx(flatten, try_from = "Shared<SignalEvidence>")]
+    evidence: SignalEvidence,
 }
 
 /// One signal in full; `None` if it does not exist or is hidden by a withheld chain.
 pub async fn detail(db: &Db, id: i64) -> Result<Option<SignalDetail>, StoreError> {
     let sql = format!(
-        "SELECT s.*, (s.exposure_usd * 100)::bigint AS exposure_cents FROM signal s WHERE s.id = $1 AND {SHOWN}"
+        "SELECT s.*, (s.exposure_usd * 100)::bigint AS exposure_cents, coalesce(s.snapshot_id, s.graph_snapshot_id) AS evidence_snapshot \
+         FROM signal s WHERE s.id = $1 AND {SHOWN}"
     );
     let mut tx = db.snapshot().await?;
-    let Some(row) = sqlx::query(&sql).bind(id).fetch_optional(&mut *tx).await? else { return Ok(None) };
-    let vaults = sqlx::query(
-        "SELECT v.id, v.name, v.chain_id, v.address, (t.exposure_usd * 100)::bigint AS exposure_cents, t.share_ppm, t.via \
+    let Some(row) = sqlx::query_as(&sql).bind(id).fetch_optional(&mut *tx).await? else { return Ok(None) };
+    let DetailRow { signal, summary, severity_reason, graph_snapshot_id, methodology_version, evidence } = row;
+    let vaults = sqlx::query_as(
+        "SELECT v.id, v.name, v.chain_id, v.address, (t.exposure_usd * 100)::bigint AS exposure_cents, \
+                t.share_ppm / 1000000::double precision AS share, t.via \
          FROM signal_vault t JOIN vault v ON v.id = t.vault_id JOIN chain c USING (chain_id) \
          WHERE t.signal_id = $1 AND c.is_served ORDER BY t.exposure_usd DESC NULLS LAST, v.id COLLATE \"C\"",
     );
-    let vaults = vaults.bind(id).fetch_all(&mut *tx).await?;
-    let affected_vaults = vaults.iter().map(affected_vault).collect::<Result<Vec<_>, _>>()?;
-    let signal = signal(&row)?;
-    let entities_full = signal.entities.iter().map(|entity| impact(entity, &affected_vaults)).collect();
-    let graph_snapshot_id: Option<String> = row.try_get("graph_snapshot_id")?;
+    let affected_vaults = structs(vaults.bind(id).fetch_all(&mut *tx).await?);
     Ok(Some(SignalDetail {
-        entities_full,
-        affected_vaults,
-        summary: row.try_get("summary")?,
-        severity_reason: row.try_get("severity_reason")?,
-        evidence: SignalEvidence {
-            source_url: row.try_get("source_url")?,
-            article_urls: row.try_get("article_urls")?,
-            snapshot_id: row.try_get::<Option<String>, _>("snapshot_id")?.or_else(|| graph_snapshot_id.clone()),
-        },
-        graph_snapshot_id,
-        methodology_version: row.try_get("methodology_version")?,
+        entities_full: signal.entities.iter().map(|entity| impact(entity, &affected_vaults)).collect(),
         signal,
+        summary,
+        severity_reason,
+        affected_vaults,
+        graph_snapshot_id,
+        methodology_version,
+        evidence,
     }))
 }
 
@@ -181,38 +190,22 @@ pub async fn add_up(tx: &mut Tx<'_>, ids: Option<&[i64]>) -> Result<(), StoreErr
     Ok(())
 }
 
-fn signal(row: &PgRow) -> Result<Signal, StoreError> {
-    let Json(entities): Json<Vec<crate::facts::Entity>> = row.try_get("entities")?;
-    let entity = |entity: crate::facts::Entity| SignalEntity { kind: entity.kind, id: entity.id, label: entity.label };
-    Ok(Signal {
-        id: row.try_get::<i64, _>("id")?.unsigned_abs(),
-        title: row.try_get("title")?,
-        url: row.try_get("url")?,
-        severity: decode_enum::<SignalSeverity>("signal.severity", row.try_get("severity")?)?,
-        significance: row.try_get("significance")?,
-        entities: entities.into_iter().map(entity).collect(),
-        affected_vault_count: row.try_get::<i64, _>("affected_vault_count")?.unsigned_abs(),
-        breach_count: u64::from(row.try_get::<i32, _>("breach_count")?.unsigned_abs()),
-        exposure_usd: DecimalUsd(Cents(row.try_get("exposure_cents")?)),
-        category: row.try_get("category")?,
-        published_at: instant(row, "published_at")?.unwrap_or_default(),
-    })
-}
+shared_row! { Signal {
+    id: i64, title, url, severity: DbEnum<SignalSeverity>, significance, entities: DbList<Entity>,
+    affected_vault_count: i64, breach_count: i32, exposure_usd: DbDecimalUsd = "exposure_cents", category,
+    published_at: At
+} }
+shared_row! { SignalEvidence { source_url, article_urls, snapshot_id = "evidence_snapshot" } }
+shared_row! { VaultKey { chain_id: DbChainId, address: DbAddress } }
+shared_row! { AffectedVault {
+    vault_id: DbVaultId = "id", vault_name = "name", chain_id: DbChainId, address: DbAddress,
+    exposure_usd: Nullable<DbDecimalUsd> = "exposure_cents", exposure_share = "share", via; vault_key
+} }
 
-fn affected_vault(row: &PgRow) -> Result<AffectedVault, StoreError> {
-    let (chain_id, address) = (chain_id(row)?, address("vault.address", row.try_get("address")?)?);
-    let id: String = row.try_get("id")?;
-    let vault_id = VaultId::parse(&id).ok_or(StoreError::Corrupt { column: "vault.id", text: id })?;
-    Ok(AffectedVault {
-        vault_key: VaultKey { chain_id, address: address.clone() },
-        vault_id,
-        vault_name: row.try_get("name")?,
-        chain_id,
-        address,
-        exposure_usd: row.try_get::<Option<i64>, _>("exposure_cents")?.map(|cents| DecimalUsd(Cents(cents))),
-        exposure_share: f64::from(row.try_get::<i32, _>("share_ppm")?) / 1e6,
-        via: row.try_get("via")?,
-    })
+impl From<Entity> for SignalEntity {
+    fn from(Entity { kind, id, label }: Entity) -> Self {
+        SignalEntity { kind, id, label }
+    }
 }
 
 /// The part of `vaults` that is affected through an entity.

@@ -1,73 +1,82 @@
 //! What a curated vault lends against: its exposures with the published data of each collateral.
 
-use crate::store::registry::catalog::{address, instant};
-use crate::store::{Db, StoreError, Tx, decode_enum, decode_optional_enum};
+use crate::store::columns::{DbFraction, DbShare};
+use crate::store::db_enum::DbEnum;
+use crate::store::decode::{DbAddress, DbMilliPoints, Nullable};
+use crate::store::shared_row::{Shared, shared_row};
+use crate::store::{At, Db, StoreError, Tx};
 use rds_shared::model::allocation::Collateral;
 use rds_shared::model::ids::Address;
 use rds_shared::rules::tiers::Tier;
+use rds_shared::scoring::Ppm;
 use rds_shared::scoring::asset::{AssetCategory, ReviewStatus};
-use rds_shared::scoring::decimal::from_float;
 use rds_shared::scoring::vault::{ExposuresStatus, Oracle};
-use rds_shared::scoring::{MilliPoints, Ppm};
 use rds_shared::wire::Timestamp;
-use sqlx::Row;
-use sqlx::postgres::PgRow;
+use sqlx::FromRow;
 
 /// A vault's newest exposures.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, FromRow)]
 pub struct Allocation {
     /// The deposit asset's contract.
+    #[sqlx(rename = "asset_address", try_from = "Nullable<DbAddress>")]
     pub loan_asset_address: Option<Address>,
     /// Null without an observation.
+    #[sqlx(try_from = "Nullable<DbEnum<ExposuresStatus>>")]
     pub status: Option<ExposuresStatus>,
     /// Source of the observation.
     pub source: Option<String>,
+    #[sqlx(try_from = "Nullable<At>")]
     pub observed_at: Option<Timestamp>,
     /// One per market, largest share first.
+    #[sqlx(skip)]
     pub parts: Vec<Part>,
 }
 
 /// One market.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, FromRow)]
 pub struct Part {
     /// Part of the vault, in parts per million.
+    #[sqlx(try_from = "DbShare")]
     pub share: u32,
     /// Liquidation loan-to-value.
+    #[sqlx(try_from = "Nullable<DbFraction>")]
     pub lltv: Option<Ppm>,
     /// Source of the collateral's price.
+    #[sqlx(try_from = "DbEnum<Oracle>")]
     pub oracle: Oracle,
     /// Whether collateral and loan track the same reference.
     pub same_peg: bool,
+    #[sqlx(flatten, try_from = "Shared<Collateral>")]
     pub collateral: Collateral,
 }
+
+shared_row! { Collateral {
+    asset_id, vault_id, symbol, name, address: Nullable<DbAddress>, category: Nullable<DbEnum<AssetCategory>>,
+    review_status: Nullable<DbEnum<ReviewStatus>>, risk_score: Nullable<DbMilliPoints> = "score",
+    risk_tier: Nullable<DbEnum<Tier>> = "tier", hard_fail_flags
+} }
 
 /// The vault's exposures; `None` if the vault does not exist.
 pub async fn of_vault(db: &Db, vault_id: &str) -> Result<Option<Allocation>, StoreError> {
     let mut tx = db.snapshot().await?;
-    let found = sqlx::query(
+    let found: Option<Allocation> = sqlx::query_as(
         "SELECT v.asset_address, e.status, e.source, e.observed_at FROM vault v LEFT JOIN exposure e ON e.vault_id = v.id WHERE v.id = $1",
     )
     .bind(vault_id)
     .fetch_optional(&mut *tx)
     .await?;
-    let Some(row) = found else { return Ok(None) };
-    let loan: Option<String> = row.try_get("asset_address")?;
-    Ok(Some(Allocation {
-        loan_asset_address: loan.map(|text| address("vault.asset_address", text)).transpose()?,
-        status: decode_optional_enum("exposure.status", row.try_get("status")?)?,
-        source: row.try_get("source")?,
-        observed_at: instant(&row, "observed_at")?,
-        parts: parts(&mut tx, vault_id).await?,
-    }))
+    let Some(allocation) = found else { return Ok(None) };
+    Ok(Some(Allocation { parts: parts(&mut tx, vault_id).await?, ..allocation }))
 }
 
 /// A part on a withheld chain keeps its share but loses its identity.
 async fn parts(tx: &mut Tx<'_>, vault_id: &str) -> Result<Vec<Part>, StoreError> {
-    let rows = sqlx::query(
+    let parts = sqlx::query_as(
         "SELECT part.share, part.lltv, part.oracle, part.same_peg, a.id AS asset_id, n.id AS vault_id, \
                 coalesce(a.symbol, n.symbol) AS symbol, coalesce(a.name, n.name) AS name, \
                 coalesce(a.address, n.address) AS address, a.category, r.review_status, \
-                coalesce(s.score, p.score) AS score, coalesce(s.tier, p.tier) AS tier, s.hard_fail_flags \
+                coalesce(s.score, p.score) AS score, coalesce(s.tier, p.tier) AS tier, \
+                coalesce(s.hard_fail_flags, '{}') AS hard_fail_flags \
          FROM exposure e \
          CROSS JOIN jsonb_to_recordset(e.parts) \
               AS part (asset_id text, vault_id text, share double precision, oracle text, lltv double precision, same_peg boolean) \
@@ -78,36 +87,6 @@ async fn parts(tx: &mut Tx<'_>, vault_id: &str) -> Result<Vec<Part>, StoreError>
          LEFT JOIN vault_score p ON p.vault_id = n.id \
          WHERE e.vault_id = $1 \
          ORDER BY part.share DESC, coalesce(part.asset_id, part.vault_id) COLLATE \"C\", part.lltv DESC NULLS LAST, part.oracle",
-    )
-    .bind(vault_id)
-    .fetch_all(&mut **tx)
-    .await?;
-    rows.iter().map(part).collect()
-}
-
-fn part(row: &PgRow) -> Result<Part, StoreError> {
-    let ppm = |fraction: f64| from_float(fraction, 6).unwrap_or(0);
-    let contract: Option<String> = row.try_get("address")?;
-    let score: Option<i32> = row.try_get("score")?;
-    Ok(Part {
-        share: u32::try_from(ppm(row.try_get("share")?)).unwrap_or(0),
-        lltv: row.try_get::<Option<f64>, _>("lltv")?.map(|lltv| Ppm(ppm(lltv))),
-        oracle: decode_enum::<Oracle>("exposure.parts.oracle", row.try_get("oracle")?)?,
-        same_peg: row.try_get("same_peg")?,
-        collateral: Collateral {
-            asset_id: row.try_get("asset_id")?,
-            vault_id: row.try_get("vault_id")?,
-            symbol: row.try_get("symbol")?,
-            name: row.try_get("name")?,
-            address: contract.map(|text| address("asset.address", text)).transpose()?,
-            category: decode_optional_enum::<AssetCategory>("asset.category", row.try_get("category")?)?,
-            review_status: decode_optional_enum::<ReviewStatus>(
-                "asset_version.review_status",
-                row.try_get("review_status")?,
-            )?,
-            risk_score: score.and_then(MilliPoints::new),
-            risk_tier: decode_optional_enum::<Tier>("asset_score.tier", row.try_get("tier")?)?,
-            hard_fail_flags: row.try_get::<Option<Vec<String>>, _>("hard_fail_flags")?.unwrap_or_default(),
-        },
-    })
+    );
+    Ok(parts.bind(vault_id).fetch_all(&mut **tx).await?)
 }

@@ -2,17 +2,18 @@
 
 use crate::facts::IncentivesStatus;
 use crate::store::db_enum::DbEnum;
-use crate::store::registry::catalog::{self, VAULT_FACTS, VaultFacts, instant};
+use crate::store::decode::{DbMilliPoints, Nullable};
+use crate::store::registry::catalog::{self, VAULT_FACTS, VaultFacts};
+use crate::store::shared_row::{shared_row, structs};
 use crate::store::vaults::rewards::{self, Campaigns, Rates};
-use crate::store::{At, Db, StoreError, decode_enum};
+use crate::store::{At, Db, StoreError};
 use rds_shared::model::status::Severity;
 use rds_shared::model::vault_history::{ScoreHistoryPoint, SnapshotPoint, VaultEvent};
 use rds_shared::rules::dwell::ChangeType;
 use rds_shared::rules::tiers::Tier;
-use rds_shared::scoring::MilliPoints;
 use rds_shared::wire::Timestamp;
 use serde_json::value::RawValue;
-use sqlx::{PgConnection, PgExecutor, Row};
+use sqlx::{FromRow, PgConnection, PgExecutor};
 
 /// The data of the detail route.
 #[derive(Debug, Clone)]
@@ -43,6 +44,28 @@ pub struct DetailFacts {
     pub tags: Vec<String>,
 }
 
+/// The part of [`DetailFacts`] that the list row does not have.
+#[derive(FromRow)]
+struct DetailRow {
+    #[sqlx(json)]
+    vectors: Box<RawValue>,
+    #[sqlx(flatten)]
+    provenance: ProvenanceRow,
+    website_url: Option<String>,
+    #[sqlx(try_from = "Nullable<At>")]
+    launched_at: Option<Timestamp>,
+    #[sqlx(try_from = "Nullable<At>")]
+    newest_audit_at: Option<Timestamp>,
+    audit_report_url: Option<String>,
+    is_immutable: Option<bool>,
+    #[sqlx(try_from = "Nullable<i64>")]
+    timelock_seconds: Option<u64>,
+    #[sqlx(try_from = "Nullable<At>")]
+    deployed_at: Option<Timestamp>,
+    flags: Vec<String>,
+    tags: Vec<String>,
+}
+
 /// All data of one vault except its histories. `db` must be a snapshot, so that score and provenance belong to the same run.
 pub async fn vault(db: &mut PgConnection, id: &str) -> Result<Option<DetailFacts>, StoreError> {
     let found = sqlx::query(&format!("{} WHERE v.id = $1", *VAULT_FACTS)).bind(id).fetch_optional(&mut *db).await?;
@@ -50,8 +73,8 @@ pub async fn vault(db: &mut PgConnection, id: &str) -> Result<Option<DetailFacts
     let ids = [id.to_owned()];
     let rewards = rewards::running(&mut *db, Some(&ids)).await?.remove(id).unwrap_or_default();
     let vault = catalog::vault_facts(&row, rewards)?;
-    let row = sqlx::query(
-        "SELECT p.vectors::text AS vectors, p.provenance::text AS provenance, p.run_id, \
+    let row: DetailRow = sqlx::query_as(
+        "SELECT p.vectors, p.provenance::text AS provenance, p.run_id, \
                 pr.website_url, pr.launched_at, pr.newest_audit_at, pr.audit_report_url, \
                 v.is_immutable, v.timelock_seconds, coalesce(v.deployed_at, v.first_seen_at) AS deployed_at, v.flags, v.tags, \
                 ARRAY(SELECT DISTINCT coalesce('vault:' || n.id, a.id) COLLATE \"C\" AS id \
@@ -64,36 +87,41 @@ pub async fn vault(db: &mut PgConnection, id: &str) -> Result<Option<DetailFacts
     .bind(id)
     .fetch_one(&mut *db)
     .await?;
-    let timelock: Option<i64> = row.try_get("timelock_seconds")?;
     Ok(Some(DetailFacts {
         vault,
-        risk_vectors: document("vault_score.vectors", row.try_get("vectors")?)?,
-        score_provenance: provenance(row.try_get("provenance")?, row.try_get("run_id")?, row.try_get("withheld")?)?,
-        protocol_website: row.try_get("website_url")?,
-        protocol_launched_at: instant(&row, "launched_at")?,
-        newest_audit_at: instant(&row, "newest_audit_at")?,
-        audit_report_url: row.try_get("audit_report_url")?,
-        is_immutable: row.try_get("is_immutable")?,
-        timelock_seconds: timelock.and_then(|seconds| u64::try_from(seconds).ok()),
-        deployed_at: instant(&row, "deployed_at")?,
-        flags: row.try_get("flags")?,
-        tags: row.try_get("tags")?,
+        risk_vectors: row.vectors,
+        score_provenance: row.provenance.document()?,
+        protocol_website: row.website_url,
+        protocol_launched_at: row.launched_at,
+        newest_audit_at: row.newest_audit_at,
+        audit_report_url: row.audit_report_url,
+        is_immutable: row.is_immutable,
+        timelock_seconds: row.timelock_seconds,
+        deployed_at: row.deployed_at,
+        flags: row.flags,
+        tags: row.tags,
     }))
 }
 
-/// Inserts the id of the run that last confirmed the document and masks the ids of `withheld` exposures. Each masked id stays
-/// distinct, so that the asset vector can still be recomputed.
-fn provenance(stored: &str, run_id: &str, withheld: Vec<String>) -> Result<Box<RawValue>, StoreError> {
-    const OPEN: &str = "\"score_run_id\":\"\"";
-    let mut text = stored.replacen(OPEN, &format!("\"score_run_id\":\"{run_id}\""), 1);
-    for (number, id) in (1..).zip(withheld) {
-        text = text.replace(&format!("\"id\":\"{id}\""), &format!("\"id\":\"withheld-{number}\""));
-    }
-    document("vault_score.provenance", text)
+#[derive(FromRow)]
+struct ProvenanceRow {
+    provenance: String,
+    run_id: String,
+    withheld: Vec<String>,
 }
 
-fn document(column: &'static str, text: String) -> Result<Box<RawValue>, StoreError> {
-    RawValue::from_string(text).map_err(|error| StoreError::Corrupt { column, text: error.to_string() })
+impl ProvenanceRow {
+    /// Inserts the id of the run that last confirmed the document and masks the ids of `withheld` exposures. Each masked id stays
+    /// distinct, so that the asset vector can still be recomputed.
+    fn document(self) -> Result<Box<RawValue>, StoreError> {
+        const OPEN: &str = "\"score_run_id\":\"\"";
+        let mut text = self.provenance.replacen(OPEN, &format!("\"score_run_id\":\"{}\"", self.run_id), 1);
+        for (number, id) in (1..).zip(self.withheld) {
+            text = text.replace(&format!("\"id\":\"{id}\""), &format!("\"id\":\"withheld-{number}\""));
+        }
+        RawValue::from_string(text)
+            .map_err(|error| StoreError::Corrupt { column: "vault_score.provenance", text: error.to_string() })
+    }
 }
 
 /// A vault's observations from `from` to `to`, both included, oldest first, with the rates that resulted from the campaigns at that time.
@@ -141,7 +169,7 @@ pub async fn snapshots(
 }
 
 /// Observations of one vault as columns, in order of time.
-#[derive(sqlx::FromRow)]
+#[derive(FromRow)]
 struct Readings {
     observed_at: Vec<At>,
     tvl_usd: Vec<Option<f64>>,
@@ -159,35 +187,22 @@ pub async fn score_history(
     to: Timestamp,
     limit: u32,
 ) -> Result<Vec<ScoreHistoryPoint>, StoreError> {
-    let rows = sqlx::query(
+    let rows = sqlx::query_as(
         "SELECT observed_at, change_type, prev_score, new_score, prev_tier, new_tier, methodology_version FROM score_history \
          WHERE vault_id = $1 AND observed_at BETWEEN $2 AND $3 ORDER BY observed_at DESC, version DESC LIMIT $4",
     )
-    .bind(id)
+    .bind(id) // $1 vault_id
     .bind(At(from))
     .bind(At(to))
     .bind(i64::from(limit))
     .fetch_all(&db.pool)
     .await?;
-    let score = |stored: Option<i32>| stored.and_then(MilliPoints::new);
-    let tier = |stored: Option<&str>| stored.map(|text| decode_enum::<Tier>("score_history.tier", text)).transpose();
-    let point = |row: &sqlx::postgres::PgRow| {
-        Ok(ScoreHistoryPoint {
-            observed_at: row.try_get::<At, _>("observed_at")?.0,
-            change_type: decode_enum::<ChangeType>("score_history.change_type", row.try_get("change_type")?)?,
-            prev_score: score(row.try_get("prev_score")?),
-            new_score: score(row.try_get("new_score")?),
-            prev_tier: tier(row.try_get("prev_tier")?)?,
-            new_tier: tier(row.try_get("new_tier")?)?,
-            methodology_version: row.try_get("methodology_version")?,
-        })
-    };
-    rows.iter().map(point).collect()
+    Ok(structs(rows))
 }
 
 /// The newest `limit` events of a vault, newest first, including its protocol's events that affect its score.
 pub async fn events(db: impl PgExecutor<'_>, id: &str, limit: u32) -> Result<Vec<VaultEvent>, StoreError> {
-    let rows = sqlx::query(
+    let rows = sqlx::query_as(
         "SELECT e.id, e.event_type, e.severity, e.title, e.description, e.tx_hash, e.block_number, e.occurred_at, e.source, \
                 e.observed_at, e.retracted_at, e.retracted_reason \
          FROM event e JOIN event_served s ON s.event_id = e.id AND s.is_served WHERE e.id IN ( \
@@ -200,22 +215,15 @@ pub async fn events(db: impl PgExecutor<'_>, id: &str, limit: u32) -> Result<Vec
     .bind(i64::from(limit))
     .fetch_all(db)
     .await?;
-    let event = |row: &sqlx::postgres::PgRow| {
-        let block: Option<i64> = row.try_get("block_number")?;
-        Ok(VaultEvent {
-            id: row.try_get("id")?,
-            event_type: row.try_get("event_type")?,
-            severity: decode_enum::<Severity>("event.severity", row.try_get("severity")?)?,
-            title: row.try_get("title")?,
-            description: row.try_get("description")?,
-            tx_hash: row.try_get("tx_hash")?,
-            block_number: block.and_then(|block| u64::try_from(block).ok()),
-            occurred_at: row.try_get::<At, _>("occurred_at")?.0,
-            source: row.try_get("source")?,
-            detected_at: instant(row, "observed_at")?,
-            retracted_at: instant(row, "retracted_at")?,
-            retracted_reason: row.try_get("retracted_reason")?,
-        })
-    };
-    rows.iter().map(event).collect()
+    Ok(structs(rows))
 }
+
+shared_row! { ScoreHistoryPoint {
+    observed_at: At, change_type: DbEnum<ChangeType>, prev_score: Nullable<DbMilliPoints>,
+    new_score: Nullable<DbMilliPoints>, prev_tier: Nullable<DbEnum<Tier>>, new_tier: Nullable<DbEnum<Tier>>,
+    methodology_version
+} }
+shared_row! { VaultEvent {
+    id, event_type, severity: DbEnum<Severity>, title, description, tx_hash, block_number: Nullable<i64>,
+    occurred_at: At, source, detected_at: Nullable<At> = "observed_at", retracted_at: Nullable<At>, retracted_reason
+} }

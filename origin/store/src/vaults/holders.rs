@@ -6,14 +6,17 @@
 //!   (`origin/tests/it/vaults/holders.rs`).
 
 use crate::facts::StoredHolder;
-use crate::store::registry::catalog::address;
-use crate::store::{At, Db, StoreError, decode_enum};
+use crate::store::columns::{DbList, DbPpm};
+use crate::store::db_enum::DbEnum;
+use crate::store::decode::{DbAddress, Nullable};
+use crate::store::shared_row::{shared_row, structs};
+use crate::store::{At, Db, StoreError};
 use rds_shared::model::holders::{HolderFacts, TopHolder};
+use rds_shared::model::ids::Address;
+use rds_shared::model::status::CoverageStatus;
 use rds_shared::rules::holders::Concentration;
 use rds_shared::scoring::Ppm;
 use rds_shared::wire::Timestamp;
-use sqlx::Row;
-use sqlx::postgres::PgRow;
 
 /// The newest snapshot of a vault.
 pub async fn latest(db: &Db, vault_id: &str) -> Result<Option<HolderFacts>, StoreError> {
@@ -29,10 +32,12 @@ pub async fn between(
     to: Timestamp,
     limit: u32,
 ) -> Result<Vec<HolderFacts>, StoreError> {
-    let rows = sqlx::query(
-        "SELECT observed_at, token_address, holder_count, external_holder_count, top1, top5, top10, hhi, \
-                external_top1, external_top5, external_top10, external_hhi, protocol_managed, \
-                top_holders::text AS top_holders, indexed_to_block, backfill_complete, coverage_status \
+    let rows = sqlx::query_as(
+        "SELECT observed_at, token_address, holder_count, external_holder_count, \
+                CASE WHEN num_nulls(top1, top5, top10, hhi) = 0 THEN ARRAY[top1, top5, top10, hhi] END AS concentration, \
+                CASE WHEN num_nulls(external_top1, external_top5, external_top10, external_hhi) = 0 \
+                     THEN ARRAY[external_top1, external_top5, external_top10, external_hhi] END AS external_concentration, \
+                protocol_managed, top_holders, indexed_to_block, backfill_complete, coverage_status \
          FROM holder_snapshot WHERE vault_id = $1 AND observed_at BETWEEN $2 AND $3 ORDER BY observed_at DESC LIMIT $4",
     )
     .bind(vault_id)
@@ -41,53 +46,40 @@ pub async fn between(
     .bind(i64::from(limit))
     .fetch_all(&db.pool)
     .await?;
-    rows.iter().map(facts).collect()
+    Ok(structs(rows))
 }
 
-fn facts(row: &PgRow) -> Result<HolderFacts, StoreError> {
-    let token: Option<String> = row.try_get("token_address")?;
-    let block: Option<i64> = row.try_get("indexed_to_block")?;
-    Ok(HolderFacts {
-        token_address: token.map(|text| address("holder_snapshot.token_address", text)).transpose()?,
-        holder_count: row.try_get::<i64, _>("holder_count")?.unsigned_abs(),
-        external_holder_count: row.try_get::<i64, _>("external_holder_count")?.unsigned_abs(),
-        all: concentration(row, ["top1", "top5", "top10", "hhi"])?,
-        external: concentration(row, ["external_top1", "external_top5", "external_top10", "external_hhi"])?,
-        protocol_managed: share(row, "protocol_managed")?,
-        top_holders: top_holders(row.try_get("top_holders")?)?,
-        indexed_to_block: block.map(i64::unsigned_abs),
-        backfill_complete: row.try_get("backfill_complete")?,
-        coverage_status: decode_enum("holder_snapshot.coverage_status", row.try_get("coverage_status")?)?,
-        computed_at: row.try_get::<At, _>("observed_at")?.0,
-    })
+shared_row! { HolderFacts {
+    token_address: Nullable<DbAddress>, holder_count: i64, external_holder_count: i64,
+    all: Nullable<DbConcentration> = "concentration", external: Nullable<DbConcentration> = "external_concentration",
+    protocol_managed: Nullable<DbPpm>, top_holders: DbList<StoredHolder>, indexed_to_block: Nullable<i64>,
+    backfill_complete, coverage_status: DbEnum<CoverageStatus>, computed_at: At = "observed_at"
+} }
+
+/// Shares of the largest holders, and the Herfindahl index.
+#[derive(sqlx::Type)]
+#[sqlx(transparent, no_pg_array)]
+struct DbConcentration([i32; 4]);
+
+impl From<Nullable<DbConcentration>> for Option<Concentration> {
+    fn from(stored: Nullable<DbConcentration>) -> Self {
+        let [top1, top5, top10, hhi] = stored.0?.0.map(|ppm| Ppm(ppm.into()));
+        Some(Concentration { top1, top5, top10, hhi })
+    }
 }
 
-fn share(row: &PgRow, column: &str) -> Result<Option<Ppm>, StoreError> {
-    Ok(row.try_get::<Option<i32>, _>(column)?.map(|ppm| Ppm(ppm.into())))
-}
+impl TryFrom<StoredHolder> for TopHolder {
+    type Error = String;
 
-fn concentration(row: &PgRow, columns: [&str; 4]) -> Result<Option<Concentration>, StoreError> {
-    let [top1, top5, top10, hhi] = columns.map(|column| share(row, column));
-    let figures = (top1?, top5?, top10?, hhi?);
-    Ok(match figures {
-        (Some(top1), Some(top5), Some(top10), Some(hhi)) => Some(Concentration { top1, top5, top10, hhi }),
-        _ => None,
-    })
-}
-
-fn top_holders(text: &str) -> Result<Vec<TopHolder>, StoreError> {
-    const COLUMN: &str = "holder_snapshot.top_holders";
-    let stored: Vec<StoredHolder> =
-        serde_json::from_str(text).map_err(|error| StoreError::Corrupt { column: COLUMN, text: error.to_string() })?;
-    let served = |holder: StoredHolder| {
+    fn try_from(holder: StoredHolder) -> Result<Self, String> {
+        let address = Address::parse_any(&holder.address).map(|(_, address)| address);
         Ok(TopHolder {
-            address: address(COLUMN, holder.address)?,
+            address: address.ok_or_else(|| format!("not an address: {:?}", holder.address))?,
             balance_raw: holder.balance_raw,
             pct: Ppm(holder.share),
             label: holder.label,
             category: holder.category,
             method: holder.method,
         })
-    };
-    stored.into_iter().map(served).collect()
+    }
 }

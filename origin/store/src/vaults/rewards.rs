@@ -1,25 +1,40 @@
 //! Reward campaigns, and the rates that result from them.
 
 use crate::facts::IncentivesStatus;
-use crate::store::registry::catalog::address;
-use crate::store::{At, StoreError, decode_enum};
+use crate::store::db_enum::DbEnum;
+use crate::store::decode::{DbAddress, Nullable};
+use crate::store::shared_row::{Shared, shared_row};
+use crate::store::{At, StoreError};
 use rds_shared::model::status::{RewardSide, RewardType};
 use rds_shared::model::vault::Reward;
 use rds_shared::rules::borrow::{BorrowCost, IncentiveReading, borrow_cost};
 use rds_shared::wire::Timestamp;
-use sqlx::postgres::PgRow;
-use sqlx::{PgExecutor, Row};
+use sqlx::{FromRow, PgExecutor};
 use std::collections::HashMap;
 
 /// A change of a campaign.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, FromRow)]
 pub struct CampaignStep {
     /// Start of this state.
+    #[sqlx(rename = "observed_at", try_from = "At")]
     pub since: Timestamp,
     /// Whether the campaign runs; false if it ended at `since`.
     pub active: bool,
     /// The reward it pays.
+    #[sqlx(flatten, try_from = "Shared<Reward>")]
     pub reward: Reward,
+}
+
+shared_row! { Reward {
+    side: DbEnum<RewardSide>, token_symbol, token_address: Nullable<DbAddress>, apr, reward_type: DbEnum<RewardType>,
+    source, campaign_id, source_url
+} }
+
+#[derive(FromRow)]
+struct StepOfVault {
+    vault_id: String,
+    #[sqlx(flatten)]
+    step: CampaignStep,
 }
 
 const COLUMNS: &str = "vault_id, source, campaign_id, side, observed_at, reward_type, token_symbol, token_address, apr, \
@@ -35,10 +50,9 @@ pub async fn running(
         "SELECT * FROM (SELECT DISTINCT ON (vault_id, source, campaign_id, side) {COLUMNS} FROM reward {filter} \
          ORDER BY vault_id, source, campaign_id, side, observed_at DESC) AS newest WHERE active"
     );
-    let rows = sqlx::query(&sql).bind(vault_ids).fetch_all(executor).await?;
     let mut running: HashMap<String, Vec<Reward>> = HashMap::new();
-    for row in rows {
-        running.entry(row.try_get("vault_id")?).or_default().push(step(&row)?.reward);
+    for StepOfVault { vault_id, step } in sqlx::query_as(&sql).bind(vault_ids).fetch_all(executor).await? {
+        running.entry(vault_id).or_default().push(step.reward);
     }
     Ok(running)
 }
@@ -47,7 +61,7 @@ pub async fn running(
 pub async fn history(executor: impl PgExecutor<'_>, vault_id: &str) -> Result<Vec<CampaignStep>, StoreError> {
     let sql =
         format!("SELECT {COLUMNS} FROM reward WHERE vault_id = $1 ORDER BY observed_at, source, campaign_id, side");
-    sqlx::query(&sql).bind(vault_id).fetch_all(executor).await?.iter().map(step).collect()
+    Ok(sqlx::query_as(&sql).bind(vault_id).fetch_all(executor).await?)
 }
 
 /// All steps of these vaults' campaigns, each vault's in order of time.
@@ -59,28 +73,10 @@ pub async fn histories(
         "SELECT {COLUMNS} FROM reward WHERE vault_id = ANY($1) ORDER BY observed_at, source, campaign_id, side"
     );
     let mut histories: HashMap<String, Vec<CampaignStep>> = HashMap::new();
-    for row in sqlx::query(&sql).bind(vault_ids).fetch_all(executor).await? {
-        histories.entry(row.try_get("vault_id")?).or_default().push(step(&row)?);
+    for StepOfVault { vault_id, step } in sqlx::query_as(&sql).bind(vault_ids).fetch_all(executor).await? {
+        histories.entry(vault_id).or_default().push(step);
     }
     Ok(histories)
-}
-
-fn step(row: &PgRow) -> Result<CampaignStep, StoreError> {
-    let token_address: Option<String> = row.try_get("token_address")?;
-    Ok(CampaignStep {
-        since: row.try_get::<At, _>("observed_at")?.0,
-        active: row.try_get("active")?,
-        reward: Reward {
-            side: decode_enum::<RewardSide>("reward.side", row.try_get("side")?)?,
-            token_symbol: row.try_get("token_symbol")?,
-            token_address: token_address.map(|text| address("reward.token_address", text)).transpose()?,
-            apr: row.try_get("apr")?,
-            reward_type: decode_enum::<RewardType>("reward.reward_type", row.try_get("reward_type")?)?,
-            source: row.try_get("source")?,
-            campaign_id: Some(row.try_get("campaign_id")?),
-            source_url: row.try_get("source_url")?,
-        },
-    })
 }
 
 /// The campaigns of one vault that run at an instant; the instants must be queried in ascending order.

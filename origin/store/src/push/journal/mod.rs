@@ -13,7 +13,7 @@ pub use step::{Cause, Past, Stepped, must_step, past, step, step_at};
 use crate::store::service::standing::OLDEST_WRITER_SECONDS;
 use crate::store::{At, StoreError};
 use rds_shared::wire::Timestamp;
-use sqlx::{Connection, PgConnection, Row};
+use sqlx::{Connection, FromRow, PgConnection};
 
 /// The notification channel for a new head. It only shortens the wait; polling finds every operation.
 pub const CHANNEL: &str = "journal";
@@ -51,7 +51,7 @@ pub async fn is_due(connection: &mut PgConnection) -> Result<bool, StoreError> {
 /// The second statement takes its snapshot while the lock is held, so it is never older than the stored one. This requires the isolation
 /// level read committed, which is therefore set explicitly.
 pub async fn tick(connection: &mut PgConnection, now: Timestamp) -> Result<Tick, StoreError> {
-    let mut tx = connection.begin_with("begin isolation level read committed").await?;
+    let mut tx = connection.begin_with("BEGIN ISOLATION LEVEL READ COMMITTED").await?;
     let sql = "/* journal_turn */ SELECT snap::text FROM journal_state FOR UPDATE SKIP LOCKED";
     let Some(snap) = sqlx::query_scalar::<_, String>(sql).fetch_optional(&mut *tx).await? else {
         return Ok(Tick::Taken);
@@ -67,27 +67,23 @@ pub async fn tick(connection: &mut PgConnection, now: Timestamp) -> Result<Tick,
              WHERE EXISTS (SELECT FROM numbered) RETURNING j.head) \
          SELECT (SELECT count(*) FROM numbered), pg_notify('{CHANNEL}', head::text) FROM advanced"
     );
-    let numbered: Option<i64> = sqlx::query(&sql)
-        .bind(snap)
-        .bind(At(now))
-        .fetch_optional(&mut *tx)
-        .await?
-        .map(|row| row.try_get(0))
-        .transpose()?;
+    let numbered: Option<i64> = sqlx::query_scalar(&sql).bind(snap).bind(At(now)).fetch_optional(&mut *tx).await?;
     tx.commit().await?;
     Ok(Tick::Numbered(numbered.unwrap_or(0).unsigned_abs()))
 }
 
 /// The state of the journal, for operators.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct JournalState {
     /// The last assigned number.
     pub head: i64,
     /// Whether this cluster, on this timeline, assigned the head.
     pub here: bool,
     /// Number of visible operations without a number.
+    #[sqlx(try_from = "i64")]
     pub waiting: u64,
     /// Number of steps so far.
+    #[sqlx(try_from = "i64")]
     pub steps: u64,
     /// Age in seconds of the oldest open transaction that has written something.
     pub oldest_writer_seconds: i64,
@@ -100,15 +96,8 @@ pub async fn standing(connection: &mut PgConnection) -> Result<JournalState, Sto
         "/* journal_standing */ WITH cur AS MATERIALIZED (SELECT pg_current_snapshot() AS s) \
          SELECT head, incarnation = journal_incarnation() AS here, (SELECT count(*) FROM ({FRESH}) AS fresh) AS waiting, \
              (SELECT count(*) FROM incarnation) AS steps, \
-             {OLDEST_WRITER_SECONDS} AS oldest \
+             {OLDEST_WRITER_SECONDS} AS oldest_writer_seconds \
          FROM journal_state"
     );
-    let row = sqlx::query(&sql).bind(snap).fetch_one(connection).await?;
-    Ok(JournalState {
-        head: row.try_get("head")?,
-        here: row.try_get("here")?,
-        waiting: row.try_get::<i64, _>("waiting")?.unsigned_abs(),
-        steps: row.try_get::<i64, _>("steps")?.unsigned_abs(),
-        oldest_writer_seconds: row.try_get("oldest")?,
-    })
+    Ok(sqlx::query_as(&sql).bind(snap).fetch_one(connection).await?)
 }

@@ -1,21 +1,25 @@
 //! Reading the journal: its retained window, and the operations after a position.
 
+use crate::store::columns::DbCursor;
+use crate::store::db_enum::DbEnum;
 use crate::store::{At, StoreError};
 use rds_shared::push::Cursor;
 use rds_shared::push::cursor::{Jump, WINDOW_SECONDS};
 use rds_shared::push::frames::Operation;
 use rds_shared::wire::Timestamp;
-use sqlx::postgres::PgRow;
-use sqlx::{PgExecutor, Row};
+use sqlx::{FromRow, PgExecutor};
 
 /// The range of the journal at one instant.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct Extent {
     /// The oldest operation in the window; one above `tail` if the window is empty.
+    #[sqlx(try_from = "DbCursor")]
     pub floor: Cursor,
     /// The newest operation.
+    #[sqlx(try_from = "DbCursor")]
     pub tail: Cursor,
     /// All steps of the numbering, oldest first.
+    #[sqlx(flatten, try_from = "JumpColumns")]
     pub jumps: Vec<Jump>,
 }
 
@@ -23,25 +27,28 @@ pub struct Extent {
 pub async fn extent(db: impl PgExecutor<'_>, now: Timestamp) -> Result<Extent, StoreError> {
     let sql = "
         -- journal_extent
-        SELECT s.head,
+        SELECT s.head AS tail,
             -- Instants grow with numbers, so the first by instant is the first by number.
-            (SELECT j.seq FROM journal j WHERE j.at >= $1 ORDER BY j.at, j.seq LIMIT 1) AS floor,
+            coalesce((SELECT j.seq FROM journal j WHERE j.at >= $1 ORDER BY j.at, j.seq LIMIT 1), s.head + 1) AS floor,
             (SELECT coalesce(array_agg(i.from_seq ORDER BY i.from_seq), '{}') FROM incarnation i) AS jumps_from,
             (SELECT coalesce(array_agg(i.to_seq ORDER BY i.from_seq), '{}') FROM incarnation i) AS jumps_to
         FROM journal_state s";
-    let row = sqlx::query(sql).bind(At(now.plus_seconds(-WINDOW_SECONDS))).fetch_one(db).await?;
-    let tail: i64 = row.try_get("head")?;
-    let floor: Option<i64> = row.try_get("floor")?;
-    let (from, to): (Vec<i64>, Vec<i64>) = (row.try_get("jumps_from")?, row.try_get("jumps_to")?);
-    Ok(Extent {
-        floor: cursor(floor.unwrap_or(tail.saturating_add(1))),
-        tail: cursor(tail),
-        jumps: from.into_iter().zip(to).map(|(from, to)| Jump { from: cursor(from), to: cursor(to) }).collect(),
-    })
+    Ok(sqlx::query_as(sql).bind(At(now.plus_seconds(-WINDOW_SECONDS))).fetch_one(db).await?)
 }
 
-fn cursor(number: i64) -> Cursor {
-    Cursor::new(number.unsigned_abs())
+/// Jumps as two arrays.
+#[derive(FromRow)]
+pub(super) struct JumpColumns {
+    jumps_from: Vec<i64>,
+    jumps_to: Vec<i64>,
+}
+
+impl From<JumpColumns> for Vec<Jump> {
+    fn from(JumpColumns { jumps_from, jumps_to }: JumpColumns) -> Self {
+        let cursor = |number: i64| Cursor::new(number.unsigned_abs());
+        let jump = |(from, to)| Jump { from: cursor(from), to: cursor(to) };
+        jumps_from.into_iter().zip(jumps_to).map(jump).collect()
+    }
 }
 
 /// Limits of one read.
@@ -111,35 +118,43 @@ pub async fn after(
         ) r
         WHERE bytes - own < $4
         ORDER BY seq";
-    let rows = sqlx::query(sql)
+    let rows: Vec<EntryRow> = sqlx::query_as(sql)
         .bind(i64::try_from(after).unwrap_or(i64::MAX))
-        .bind(i64::from(most.rows))
-        .bind(vault)
-        .bind(most.bytes)
+        .bind(i64::from(most.rows)) // $2 limit of rows
+        .bind(vault) // $3 vault_id
+        .bind(most.bytes) // $4 limit of bytes
         .fetch_all(db)
         .await?;
-    let bytes: Option<i64> = rows.last().map(|row| row.try_get("bytes")).transpose()?;
-    let more = rows.len() == most.rows as usize || bytes.is_some_and(|bytes| bytes >= most.bytes);
-    let entries = rows.iter().map(entry).collect::<Result<_, _>>()?;
+    let more = rows.len() == most.rows as usize || rows.last().is_some_and(|row| row.bytes >= most.bytes);
+    let entries = rows.into_iter().map(entry).collect::<Result<_, _>>()?;
     Ok(Stretch { entries, more })
 }
 
-fn entry(row: &PgRow) -> Result<Entry, StoreError> {
-    let operation: Option<&str> = row.try_get("stream_op")?;
-    let told = match operation {
-        None => None,
-        Some(word) => Some(StreamContent {
-            operation: crate::store::decode_enum("push_operation.stream_op", word)?,
-            vaults: row.try_get("vault_ids")?,
-            row: text(row.try_get("body")?)?,
-        }),
-    };
-    let seq: i64 = row.try_get("seq")?;
-    Ok(Entry { seq: seq.unsigned_abs(), told, is_whole: row.try_get("is_whole")? })
+#[derive(FromRow)]
+struct EntryRow {
+    seq: i64,
+    is_whole: bool,
+    stream_op: Option<DbEnum<Operation>>,
+    vault_ids: Option<Vec<String>>,
+    body: Option<Vec<u8>>,
+    /// Size of the content up to this row.
+    bytes: i64,
 }
 
-fn text(body: &[u8]) -> Result<String, StoreError> {
-    String::from_utf8(body.to_vec())
+fn entry(row: EntryRow) -> Result<Entry, StoreError> {
+    let told = match row.stream_op {
+        None => None,
+        Some(DbEnum(operation)) => Some(StreamContent {
+            operation,
+            vaults: row.vault_ids.unwrap_or_default(),
+            row: text(row.body.unwrap_or_default())?,
+        }),
+    };
+    Ok(Entry { seq: row.seq.unsigned_abs(), told, is_whole: row.is_whole })
+}
+
+fn text(body: Vec<u8>) -> Result<String, StoreError> {
+    String::from_utf8(body)
         .map_err(|_| StoreError::Corrupt { column: "push_operation.body", text: "not UTF-8".to_owned() })
 }
 

@@ -9,7 +9,7 @@
 use crate::store::{At, StoreError};
 use rds_shared::push::cursor::WINDOW_SECONDS;
 use rds_shared::wire::Timestamp;
-use sqlx::{Connection, PgConnection, Row};
+use sqlx::{Connection, PgConnection};
 
 /// Length of a partition's range in seconds.
 pub const HOUR: i64 = 3_600;
@@ -19,7 +19,7 @@ const GRACE_SECONDS: i64 = 3_600;
 /// meanwhile, so none is created for an hour in which a producer may be writing, whatever its clock shows.
 const MIN_HOURS_AHEAD: i64 = 2;
 /// How long a partition change waits for its lock. Producers and readers queue behind it meanwhile.
-const LOCK_TIMEOUT: &str = "set local lock_timeout = '200ms'";
+const LOCK_TIMEOUT: &str = "SET LOCAL lock_timeout = '200ms'";
 /// Key of the advisory lock: one process at a time runs a round, the others skip it.
 const ROUND_LOCK: i64 = 0x7264_735f_6a72_6e6c;
 
@@ -136,8 +136,8 @@ async fn make(connection: &mut PgConnection, table: Table, hour: i64) -> Result<
     let mut tx = connection.begin().await?;
     sqlx::query(LOCK_TIMEOUT).execute(&mut *tx).await?;
     let create =
-        format!("create table {name} (like {parent} including defaults including constraints including storage)");
-    let attach = format!("alter table {parent} attach partition {name} for values from ('{from}') to ('{to}')");
+        format!("CREATE TABLE {name} (LIKE {parent} INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING STORAGE)");
+    let attach = format!("ALTER TABLE {parent} ATTACH PARTITION {name} FOR VALUES FROM ('{from}') TO ('{to}')");
     let made = async {
         sqlx::query(&create).execute(&mut *tx).await?;
         sqlx::query(&attach).execute(&mut *tx).await?;
@@ -158,12 +158,8 @@ async fn hours(connection: &mut PgConnection, table: Table) -> Result<Vec<i64>, 
         -- partitions
         SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
         WHERE i.inhparent = to_regclass($1) AND c.relname ~ '_[0-9]+$'";
-    let rows = sqlx::query(sql).bind(table.name()).fetch_all(connection).await?;
-    let mut hours: Vec<i64> = Vec::new();
-    for row in rows {
-        let name: &str = row.try_get(0)?;
-        hours.extend(name.rsplit('_').next().and_then(|hour| hour.parse::<i64>().ok()));
-    }
+    let names: Vec<String> = sqlx::query_scalar(sql).bind(table.name()).fetch_all(connection).await?;
+    let mut hours: Vec<i64> = names.iter().filter_map(|name| name.rsplit('_').next()?.parse().ok()).collect();
     hours.sort_unstable();
     Ok(hours)
 }
@@ -176,9 +172,8 @@ async fn kept_from(connection: &mut PgConnection, floor: Timestamp) -> Result<Op
         SELECT s.incarnation = journal_incarnation() AS here, least($1, (
             SELECT j.at FROM journal j WHERE j.seq > (SELECT min(position) FROM journal_consumer) ORDER BY j.seq LIMIT 1)) AS keep
         FROM journal_state s";
-    let row = sqlx::query(sql).bind(At(floor)).fetch_one(connection).await?;
-    let keep: At = row.try_get("keep")?;
-    Ok(row.try_get::<bool, _>("here")?.then_some(keep.0))
+    let (here, At(keep)): (bool, At) = sqlx::query_as(sql).bind(At(floor)).fetch_one(connection).await?;
+    Ok(here.then_some(keep))
 }
 
 /// Drops an hour's partition unless it is needed.
@@ -195,7 +190,7 @@ async fn drop_partition(
     let mut tx = connection.begin().await?;
     sqlx::query(LOCK_TIMEOUT).execute(&mut *tx).await?;
     // Rows can be inserted until the partition is detached.
-    sqlx::query(&format!("alter table {parent} detach partition {name}")).execute(&mut *tx).await?;
+    sqlx::query(&format!("ALTER TABLE {parent} DETACH PARTITION {name}")).execute(&mut *tx).await?;
     if !is_as_it_was(&mut tx, table, &name, &mark).await? {
         return Ok(false);
     }
@@ -256,7 +251,11 @@ async fn spare(
                      SELECT FROM journal WHERE at >= $2 AND recorded_at >= $3 AND recorded_at < $4)",
                 unnumbered(part)
             );
-            let asked = sqlx::query_scalar::<_, bool>(&sql).bind(&snap).bind(At(keep)).bind(At(from)).bind(At(to));
+            let asked = sqlx::query_scalar::<_, bool>(&sql)
+                .bind(&snap) // $1 of `unnumbered`
+                .bind(At(keep))
+                .bind(At(from))
+                .bind(At(to));
             Ok((!asked.fetch_one(connection).await?).then_some(snap))
         }
         Table::Journal => {

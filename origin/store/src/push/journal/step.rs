@@ -28,6 +28,7 @@
 //!   before it numbers on a new connection, and the edge returns its versions with every acknowledgement.
 //! * If neither a process nor an edge could notice: an operator ([`Cause::Told`]).
 
+use crate::store::push::journal::read::JumpColumns;
 use crate::store::service::tags;
 use crate::store::{At, Db, StoreError, Tx};
 use rds_shared::push::Cursor;
@@ -35,7 +36,7 @@ use rds_shared::push::cursor::{Jump, is_of_this_past};
 use rds_shared::push::past::{Draw, Numbers, OPERATIONS, ROWS};
 use rds_shared::route::TagVersions;
 use rds_shared::wire::Timestamp;
-use sqlx::{Connection, PgConnection, PgExecutor, Row};
+use sqlx::{Connection, FromRow, PgConnection, PgExecutor};
 
 /// Tag versions are milliseconds. A version at or above this (about 140 000 years) is an error and is ignored.
 const MAX_TAG_VERSION: i64 = 1 << 52;
@@ -67,10 +68,23 @@ pub enum Cause<'a> {
 }
 
 /// The state by which a cause is checked.
+#[derive(FromRow)]
 struct StepState {
     head: i64,
     here: bool,
+    #[sqlx(try_from = "DbTags")]
     tags: TagVersions,
+}
+
+/// Tag versions as one text.
+#[derive(sqlx::Type)]
+#[sqlx(transparent)]
+struct DbTags(String);
+
+impl From<DbTags> for TagVersions {
+    fn from(DbTags(text): DbTags) -> Self {
+        TagVersions::parse(&text)
+    }
 }
 
 impl Cause<'_> {
@@ -99,15 +113,9 @@ impl Cause<'_> {
 
 async fn step_state(db: impl PgExecutor<'_>) -> Result<StepState, StoreError> {
     let sql = "/* journal_step_standing */ SELECT s.head, s.incarnation = journal_incarnation() AS here, \
-             (SELECT string_agg(t.tag || '=' || t.version, ';') FROM data_tag t) AS tags \
+             (SELECT coalesce(string_agg(t.tag || '=' || t.version, ';'), '') FROM data_tag t) AS tags \
          FROM journal_state s";
-    let row = sqlx::query(sql).fetch_one(db).await?;
-    let tags: Option<&str> = row.try_get("tags")?;
-    Ok(StepState {
-        head: row.try_get("head")?,
-        here: row.try_get("here")?,
-        tags: TagVersions::parse(tags.unwrap_or_default()),
-    })
+    Ok(sqlx::query_as(sql).fetch_one(db).await?)
 }
 
 /// Whether a step is needed. Checked without the lock, so that it delays nobody in normal operation.
@@ -141,7 +149,7 @@ pub async fn step_at(
     now: Timestamp,
     draw: Draw,
 ) -> Result<Option<Stepped>, StoreError> {
-    let mut tx = connection.begin_with("begin isolation level read committed").await?;
+    let mut tx = connection.begin_with("BEGIN ISOLATION LEVEL READ COMMITTED").await?;
     // A separate statement: one that reads and waits for the lock at once would still see the tags of before another process's step.
     sqlx::query("/* journal_step_turn */ SELECT FROM journal_state FOR UPDATE").execute(&mut *tx).await?;
     let state = step_state(&mut *tx).await?;
@@ -156,7 +164,7 @@ pub async fn step_at(
     };
     let to = landing(OPERATIONS, above, draw)?;
     // The next statement reads whole tables.
-    sqlx::query("set local enable_seqscan = on").execute(&mut *tx).await?;
+    sqlx::query("SET LOCAL enable_seqscan = on").execute(&mut *tx).await?;
     let sql = "
         -- journal_step
         WITH cur AS MATERIALIZED (SELECT pg_current_snapshot() AS s),
@@ -173,7 +181,7 @@ pub async fn step_at(
                 snap = (SELECT s FROM cur), incarnation = journal_incarnation()
             RETURNING head)
         SELECT (SELECT count(*) FROM numbered), pg_notify('journal', head::text) FROM advanced";
-    let numbered: i64 = sqlx::query(sql).bind(to).bind(At(now)).fetch_one(&mut *tx).await?.try_get(0)?;
+    let numbered: i64 = sqlx::query_scalar(sql).bind(to).bind(At(now)).fetch_one(&mut *tx).await?;
     let sql = "
         -- journal_settle_restored
         UPDATE push_operation o SET xid = '3' FROM journal_state s
@@ -187,8 +195,15 @@ pub async fn step_at(
         -- journal_jumped
         INSERT INTO incarnation (from_seq, to_seq, data_from, data_to, at, incarnation, reason)
         VALUES ($1, $2, $3, $4, $5, journal_incarnation(), $6)";
-    let jumped = sqlx::query(sql).bind(from).bind(to).bind(data_from).bind(data_to).bind(At(now));
-    jumped.bind(cause.reason()).execute(&mut *tx).await?;
+    sqlx::query(sql)
+        .bind(from) // $1 from_seq
+        .bind(to) // $2 to_seq
+        .bind(data_from)
+        .bind(data_to)
+        .bind(At(now)) // $5 at
+        .bind(cause.reason())
+        .execute(&mut *tx)
+        .await?;
     // The edge's responses may be based on lost facts. Raising all tags makes the edge revalidate every response cached before.
     tags::raise_all(&mut tx, &known).await?;
     tx.commit().await?;
@@ -244,11 +259,12 @@ async fn raise_data_version(tx: &mut Tx<'_>, draw: Draw) -> Result<(i64, i64), S
 }
 
 /// The timeline of the database's facts.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct Past {
     /// Identifies the timeline. With another name, facts that were read before may have been undone, whatever their version.
     pub name: String,
     /// The jumps of the data version.
+    #[sqlx(flatten, try_from = "JumpColumns")]
     jumps: Vec<Jump>,
 }
 
@@ -260,21 +276,25 @@ impl Past {
     }
 }
 
+#[derive(FromRow)]
+struct PastRow {
+    #[sqlx(flatten)]
+    past: Past,
+    version: i64,
+    #[sqlx(try_from = "DbTags")]
+    tags: TagVersions,
+}
+
 /// Reads the timeline, the newest data version and the tag versions, all in one snapshot.
 pub async fn past(db: &Db) -> Result<(Past, i64, TagVersions), StoreError> {
     let sql = "
         -- journal_past
         SELECT d.version,
-            (SELECT string_agg(t.tag || '=' || t.version, ';') FROM data_tag t) AS tags,
+            (SELECT coalesce(string_agg(t.tag || '=' || t.version, ';'), '') FROM data_tag t) AS tags,
             journal_incarnation() || '/' || coalesce((SELECT max(to_seq) FROM incarnation), 0) AS name,
             (SELECT coalesce(array_agg(i.data_from ORDER BY i.from_seq), '{}') FROM incarnation i WHERE i.data_to IS NOT NULL) AS jumps_from,
             (SELECT coalesce(array_agg(i.data_to ORDER BY i.from_seq), '{}') FROM incarnation i WHERE i.data_to IS NOT NULL) AS jumps_to
         FROM data_version d";
-    let row = sqlx::query(sql).fetch_one(&db.pool).await?;
-    let (from, to): (Vec<i64>, Vec<i64>) = (row.try_get("jumps_from")?, row.try_get("jumps_to")?);
-    let jump =
-        |(from, to): (i64, i64)| Jump { from: Cursor::new(from.unsigned_abs()), to: Cursor::new(to.unsigned_abs()) };
-    let past = Past { name: row.try_get("name")?, jumps: from.into_iter().zip(to).map(jump).collect() };
-    let tags: Option<&str> = row.try_get("tags")?;
-    Ok((past, row.try_get("version")?, TagVersions::parse(tags.unwrap_or_default())))
+    let PastRow { past, version, tags } = sqlx::query_as(sql).fetch_one(&db.pool).await?;
+    Ok((past, version, tags))
 }

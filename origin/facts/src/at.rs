@@ -31,6 +31,12 @@ impl From<At> for Timestamp {
     }
 }
 
+impl From<At> for Micros {
+    fn from(At(instant): At) -> Self {
+        Micros(instant)
+    }
+}
+
 impl Serialize for At {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         Micros(self.0).serialize(serializer)

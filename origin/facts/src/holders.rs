@@ -4,8 +4,11 @@
 use super::At;
 use super::Position;
 use super::fact::{Fact, Kind};
+use rds_shared::model::holders::TopHolder;
+use rds_shared::model::ids::Address;
 use rds_shared::model::status::{CoverageStatus, HolderCategory, HolderMethod};
 use rds_shared::rules::holders::{Balance, coverage, figures, fraction, parse_balance, share};
+use rds_shared::scoring::Ppm;
 use serde::{Deserialize, Serialize};
 
 /// Number of largest holders kept by address.
@@ -88,6 +91,22 @@ pub struct StoredHolder {
     pub label: Option<String>,
     pub category: HolderCategory,
     pub method: Option<HolderMethod>,
+}
+
+impl TryFrom<StoredHolder> for TopHolder {
+    type Error = String;
+
+    fn try_from(holder: StoredHolder) -> Result<Self, String> {
+        let address = Address::parse_any(&holder.address).map(|(_, address)| address);
+        Ok(TopHolder {
+            address: address.ok_or_else(|| format!("not an address: {:?}", holder.address))?,
+            balance_raw: holder.balance_raw,
+            pct: Ppm(holder.share),
+            label: holder.label,
+            category: holder.category,
+            method: holder.method,
+        })
+    }
 }
 
 impl HolderSnapshot {

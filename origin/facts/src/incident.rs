@@ -2,6 +2,7 @@
 
 use super::At;
 use super::fact::{Fact, Kind};
+use rds_shared::model::event::Link;
 use rds_shared::model::status::{IncidentSeverity, RemediationStatus, Severity};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -60,6 +61,12 @@ pub struct Reference {
     /// Link text.
     pub label: String,
     pub url: String,
+}
+
+impl From<Reference> for Link {
+    fn from(Reference { label, url }: Reference) -> Self {
+        Link { label, url }
+    }
 }
 
 /// The id of an event: the first 53 bits of the SHA-256 of its key.

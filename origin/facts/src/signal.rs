@@ -4,7 +4,7 @@ use super::At;
 use super::fact::observations;
 use super::{Share, Usd, event_id};
 use rds_shared::model::ids::{VaultId, VaultKey};
-use rds_shared::model::signal::SignalSeverity;
+use rds_shared::model::signal::{SignalEntity, SignalSeverity};
 use serde::{Deserialize, Serialize};
 
 observations! {
@@ -66,6 +66,12 @@ pub struct Entity {
     pub id: String,
     /// Display name.
     pub label: String,
+}
+
+impl From<Entity> for SignalEntity {
+    fn from(Entity { kind, id, label }: Entity) -> Self {
+        SignalEntity { kind, id, label }
+    }
 }
 
 /// A vault that the source states as affected.

@@ -3,6 +3,7 @@
 use super::At;
 use super::fact::observations;
 use rds_shared::model::status::YieldKind;
+use rds_shared::model::strategy as model;
 use serde::{Deserialize, Serialize};
 
 observations! {
@@ -56,4 +57,10 @@ pub struct YieldSource {
     pub protocol_id: Option<String>,
     /// Its part of the strategy's yield.
     pub apr: Option<f64>,
+}
+
+impl From<YieldSource> for model::YieldSource {
+    fn from(YieldSource { name, kind, protocol_id, apr }: YieldSource) -> Self {
+        model::YieldSource { name, kind, protocol_id, apr }
+    }
 }

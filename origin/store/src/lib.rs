@@ -15,7 +15,6 @@ pub mod assets;
 pub mod baskets;
 mod columns;
 mod db_enum;
-mod decode;
 pub mod events;
 pub mod graph;
 pub mod ingest;

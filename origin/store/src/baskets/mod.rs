@@ -22,7 +22,6 @@ use rds_shared::rules::baskets::refresh::Trigger;
 use rds_shared::rules::baskets::weights::Constituent;
 use rds_shared::wire::Timestamp;
 use rds_shared::wire::page::PageRequest;
-use rds_shared::wire::time::Micros;
 use sqlx::{FromRow, PgExecutor};
 use std::collections::{BTreeSet, HashMap};
 
@@ -330,12 +329,6 @@ shared_row! { BasketVersionRow {
     version_id, basket_id, effective_from: At, trigger_reason: DbEnum<Trigger>, prior_version_id, methodology_version,
     content_hash: DbContentHash, created_at: At; signed
 } }
-
-impl From<At> for Micros {
-    fn from(At(instant): At) -> Self {
-        Micros(instant)
-    }
-}
 
 /// A row of `basket_methodology`.
 #[derive(FromRow)]

@@ -6,7 +6,7 @@ use crate::store::db_enum::DbEnum;
 use crate::store::decode::{DbChainId, Nullable};
 use crate::store::shared_row::{Shared, shared_row};
 use crate::store::{At, Db, StoreError, Tx};
-use rds_shared::model::event::{EventRow, Link};
+use rds_shared::model::event::EventRow;
 use rds_shared::model::status::{IncidentSeverity, RemediationStatus, Severity};
 
 /// Columns of a listed row. `f` is its row in the feed or in the repeats, `e` its event.
@@ -104,9 +104,3 @@ shared_row! { EventRow {
     loss_amount_usd = "loss_usd", remediation_status: Nullable<DbEnum<RemediationStatus>>, links: DbList<Reference>,
     occurrence_count: i64, group_key, source, published_at: Nullable<At>
 } }
-
-impl From<Reference> for Link {
-    fn from(Reference { label, url }: Reference) -> Self {
-        Link { label, url }
-    }
-}

@@ -313,15 +313,6 @@ pub(crate) fn vault_facts(row: &PgRow, running: Vec<Reward>) -> Result<VaultFact
     Ok(VaultRow::from_row(row)?.with_rewards(running))
 }
 
-pub(crate) fn instant(row: &PgRow, column: &str) -> Result<Option<Timestamp>, StoreError> {
-    Ok(row.try_get::<Option<At>, _>(column)?.map(|at| at.0))
-}
-
-/// The table enforces that ids are positive.
-pub(crate) fn chain_id(row: &PgRow) -> Result<ChainId, StoreError> {
-    Ok(ChainId(row.try_get::<i64, _>("chain_id")?.unsigned_abs()))
-}
-
 pub fn address(column: &'static str, text: String) -> Result<Address, StoreError> {
     let read = Address::parse_any(&text).map(|(_, address)| address);
     read.ok_or(StoreError::Corrupt { column, text })

@@ -202,12 +202,6 @@ shared_row! { AffectedVault {
     exposure_usd: Nullable<DbDecimalUsd> = "exposure_cents", exposure_share = "share", via; vault_key
 } }
 
-impl From<Entity> for SignalEntity {
-    fn from(Entity { kind, id, label }: Entity) -> Self {
-        SignalEntity { kind, id, label }
-    }
-}
-
 /// The part of `vaults` that is affected through an entity.
 fn impact(entity: &SignalEntity, vaults: &[AffectedVault]) -> EntityImpact {
     let name = format!("{}:{}", entity.kind, entity.id);

@@ -11,8 +11,7 @@ use crate::store::db_enum::DbEnum;
 use crate::store::decode::{DbAddress, Nullable};
 use crate::store::shared_row::{shared_row, structs};
 use crate::store::{At, Db, StoreError};
-use rds_shared::model::holders::{HolderFacts, TopHolder};
-use rds_shared::model::ids::Address;
+use rds_shared::model::holders::HolderFacts;
 use rds_shared::model::status::CoverageStatus;
 use rds_shared::rules::holders::Concentration;
 use rds_shared::scoring::Ppm;
@@ -65,21 +64,5 @@ impl From<Nullable<DbConcentration>> for Option<Concentration> {
     fn from(stored: Nullable<DbConcentration>) -> Self {
         let [top1, top5, top10, hhi] = stored.0?.0.map(|ppm| Ppm(ppm.into()));
         Some(Concentration { top1, top5, top10, hhi })
-    }
-}
-
-impl TryFrom<StoredHolder> for TopHolder {
-    type Error = String;
-
-    fn try_from(holder: StoredHolder) -> Result<Self, String> {
-        let address = Address::parse_any(&holder.address).map(|(_, address)| address);
-        Ok(TopHolder {
-            address: address.ok_or_else(|| format!("not an address: {:?}", holder.address))?,
-            balance_raw: holder.balance_raw,
-            pct: Ppm(holder.share),
-            label: holder.label,
-            category: holder.category,
-            method: holder.method,
-        })
     }
 }

@@ -5,7 +5,7 @@ use crate::store::columns::{DbFraction, DbList};
 use crate::store::decode::{DbAddress, Nullable};
 use crate::store::shared_row::{shared_row, structs};
 use crate::store::{At, Db, StoreError};
-use rds_shared::model::strategy::{StrategyRow, YieldSource};
+use rds_shared::model::strategy::StrategyRow;
 
 /// All strategies ever observed for a vault: active ones first, then by share, largest first. `allocated_usd` is left empty.
 pub async fn of_vault(db: &Db, vault_id: &str) -> Result<Vec<StrategyRow>, StoreError> {
@@ -24,9 +24,3 @@ shared_row! { StrategyRow {
     target_share: Nullable<DbFraction>, allocated_usd, apr, apy, performance_fee, last_report_at: Nullable<At>,
     yield_sources: DbList<StoredSource>, risk_flags, source, source_url, observed_at: At
 } }
-
-impl From<StoredSource> for YieldSource {
-    fn from(StoredSource { name, kind, protocol_id, apr }: StoredSource) -> Self {
-        YieldSource { name, kind, protocol_id, apr }
-    }
-}

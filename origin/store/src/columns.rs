@@ -6,6 +6,8 @@ use rds_shared::model::content_hash::ContentHash;
 use rds_shared::model::money::{Cents, DecimalUsd};
 use rds_shared::push::Cursor;
 use rds_shared::research::Horizon;
+use rds_shared::route::TagVersions;
+use rds_shared::rules::holders::Concentration;
 use rds_shared::scoring::Ppm;
 use rds_shared::scoring::decimal::from_float;
 use sqlx::error::BoxDynError;
@@ -29,6 +31,13 @@ wrappers! {
     /// An event's id, which is served as text.
     DbIdText(String) of i64: |id| Some(id.to_string());
     DbCursor(Cursor) of i64: |number| u64::try_from(number).ok().map(Cursor::new);
+    /// The texts `tag=version`, separated by semicolons.
+    DbTags(TagVersions) of &str: |text| Some(TagVersions::parse(text));
+    /// Shares of the largest 1, 5 and 10 holders, and the Herfindahl index.
+    DbConcentration(Concentration) of [i32; 4]: |figures| {
+        let [top1, top5, top10, hhi] = figures.map(|ppm| Ppm(ppm.into()));
+        Some(Concentration { top1, top5, top10, hhi })
+    };
     DbHorizon(Horizon) of i32: |days| Horizon::ALL.iter().copied().find(|horizon| horizon.days() == i64::from(days));
 }
 

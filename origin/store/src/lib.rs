@@ -82,7 +82,10 @@ pub enum StoreError {
     /// The database rejected a statement that should work.
     #[error("the database refused a statement: {0}")]
     Internal(#[source] sqlx::Error),
-    /// A stored value is not in its column's vocabulary or format.
+    /// A stored value is not in its column's vocabulary or format, found while the row was decoded.
+    #[error("a stored value is not valid: {0}")]
+    Undecodable(#[source] sqlx::Error),
+    /// The same, found after the row was decoded.
     #[error("the column {column} contains {text:?}, which is not a valid value")]
     Corrupt {
         /// `table.column`.
@@ -96,9 +99,10 @@ impl StoreError {
     /// The SQLSTATE code, if the error came from Postgres.
     pub fn sqlstate(&self) -> Option<String> {
         match self {
-            StoreError::Unavailable(error) | StoreError::Conflict(error) | StoreError::Internal(error) => {
-                error.as_database_error()?.code().map(String::from)
-            }
+            StoreError::Unavailable(error)
+            | StoreError::Conflict(error)
+            | StoreError::Internal(error)
+            | StoreError::Undecodable(error) => error.as_database_error()?.code().map(String::from),
             StoreError::Corrupt { .. } => None,
         }
     }
@@ -124,6 +128,7 @@ impl From<sqlx::Error> for StoreError {
                 Some("40001" | "40P01") => StoreError::Conflict(error),
                 _ => StoreError::Internal(error),
             },
+            sqlx::Error::ColumnDecode { .. } => StoreError::Undecodable(error),
             _ => StoreError::Internal(error),
         }
     }

@@ -6,14 +6,13 @@
 //!   (`origin/tests/it/vaults/holders.rs`).
 
 use crate::facts::StoredHolder;
-use crate::store::columns::{DbList, DbPpm};
+use crate::store::columns::{DbConcentration, DbList, DbPpm};
 use crate::store::db_enum::DbEnum;
 use crate::store::decode::{DbAddress, Nullable};
 use crate::store::shared_row::{shared_row, structs};
 use crate::store::{At, Db, StoreError};
 use rds_shared::model::holders::HolderFacts;
 use rds_shared::model::status::CoverageStatus;
-use rds_shared::rules::holders::Concentration;
 use rds_shared::scoring::Ppm;
 use rds_shared::wire::Timestamp;
 
@@ -54,15 +53,3 @@ shared_row! { HolderFacts {
     protocol_managed: Nullable<DbPpm>, top_holders: DbList<StoredHolder>, indexed_to_block: Nullable<i64>,
     backfill_complete, coverage_status: DbEnum<CoverageStatus>, computed_at: At = "observed_at"
 } }
-
-/// Shares of the largest holders, and the Herfindahl index.
-#[derive(sqlx::Type)]
-#[sqlx(transparent, no_pg_array)]
-struct DbConcentration([i32; 4]);
-
-impl From<Nullable<DbConcentration>> for Option<Concentration> {
-    fn from(stored: Nullable<DbConcentration>) -> Self {
-        let [top1, top5, top10, hhi] = stored.0?.0.map(|ppm| Ppm(ppm.into()));
-        Some(Concentration { top1, top5, top10, hhi })
-    }
-}

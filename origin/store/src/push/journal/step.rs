@@ -28,6 +28,7 @@
 //!   before it numbers on a new connection, and the edge returns its versions with every acknowledgement.
 //! * If neither a process nor an edge could notice: an operator ([`Cause::Told`]).
 
+use crate::store::columns::DbTags;
 use crate::store::push::journal::read::JumpColumns;
 use crate::store::service::tags;
 use crate::store::{At, Db, StoreError, Tx};
@@ -74,17 +75,6 @@ struct StepState {
     here: bool,
     #[sqlx(try_from = "DbTags")]
     tags: TagVersions,
-}
-
-/// Tag versions as one text.
-#[derive(sqlx::Type)]
-#[sqlx(transparent)]
-struct DbTags(String);
-
-impl From<DbTags> for TagVersions {
-    fn from(DbTags(text): DbTags) -> Self {
-        TagVersions::parse(&text)
-    }
 }
 
 impl Cause<'_> {

@@ -2,10 +2,10 @@
 
 use super::contract::{Contract, page_of};
 use super::escape;
+use super::written::{self, Written};
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt::Write;
-use std::fs;
 use std::path::Path;
 
 /// A page without its frame.
@@ -186,37 +186,17 @@ fn parts(page: &Page) -> String {
     out
 }
 
-/// Pages written as HTML files: head lines `title`, `about` and `scripts`, an empty line, then the content.
+/// Pages written as HTML files.
 pub fn written(folder: &Path) -> Result<Vec<Page>, Box<dyn Error>> {
-    let mut pages = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        let name = path.file_stem().and_then(|name| name.to_str()).ok_or("a file's name is not UTF-8")?.to_owned();
-        let text = fs::read_to_string(&path)?;
-        let (head, main) =
-            text.split_once("\n\n").ok_or_else(|| format!("{name}: there must be an empty line after the head"))?;
-        let head = head_of(head);
-        let required = |key: &str| head.get(key).cloned().ok_or_else(|| format!("{name}: the head has no `{key}`"));
-        pages.push(Page {
-            title: required("title")?,
-            about: required("about")?,
-            main: main.to_owned(),
-            parts: parts_of(main),
-            scripts: required("scripts").unwrap_or_default().split_whitespace().map(str::to_owned).collect(),
-            name,
-        });
-    }
-    pages.sort_by(|one, other| one.name.cmp(&other.name));
-    Ok(pages)
+    let page = |Written { name, title, about, scripts, content: main }| {
+        let parts = parts_of(&main);
+        Page { name, title, about, main, parts, scripts }
+    };
+    Ok(written::read(folder)?.into_iter().map(page).collect())
 }
 
 /// The second-level headings of a text: anchor and title. Headings with a class are left out: their parts are hidden at first.
 fn parts_of(main: &str) -> Vec<(String, String)> {
     let headings = main.split("<h2 id=\"").skip(1).filter_map(|rest| rest.split_once("</h2>")?.0.split_once("\">"));
     headings.map(|(anchor, title)| (anchor.to_owned(), title.to_owned())).collect()
-}
-
-/// Parses `key: value` lines.
-pub fn head_of(text: &str) -> BTreeMap<&str, String> {
-    text.lines().filter_map(|line| line.split_once(": ")).map(|(key, value)| (key, value.to_owned())).collect()
 }

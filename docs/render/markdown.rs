@@ -1,7 +1,8 @@
 //! Guides: Markdown with placeholders in double braces, which are filled in from the code and the OpenAPI document.
 
 use super::contract::Contract;
-use super::layout::{Page, head_of};
+use super::layout::Page;
+use super::written::{self, Written};
 use super::{Document, MARKDOWN, escape, examples, facts, methodology, scrolling, slug};
 use pulldown_cmark::{CodeBlockKind, CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd, html};
 use rds_shared::route::ROUTES;
@@ -26,24 +27,12 @@ pub struct Guide {
 /// Every guide in `guides/`.
 pub fn guides(here: &Path, contract: &Contract) -> Result<Vec<Guide>, Box<dyn Error>> {
     let mut guides = Vec::new();
-    for entry in fs::read_dir(here.join("guides"))? {
-        let path = entry?.path();
-        let name = path.file_stem().and_then(|name| name.to_str()).ok_or("a file's name is not UTF-8")?.to_owned();
-        let text = fs::read_to_string(&path)?;
-        let (head, body) =
-            text.split_once("\n\n").ok_or_else(|| format!("{name}: there must be an empty line after the head"))?;
-        let head = head_of(head);
-        let required = |key: &str| head.get(key).cloned().ok_or_else(|| format!("{name}: the head has no `{key}`"));
-        guides.push(Guide {
-            title: required("title")?,
-            about: required("about")?,
-            scripts: required("scripts").unwrap_or_default().split_whitespace().map(str::to_owned).collect(),
-            // `run` marks blocks that a test executes; readers see ordinary blocks.
-            markdown: filled(here, contract, body)
-                .map_err(|fault| format!("{name}: {fault}"))?
-                .replace("\n```sh run\n", "\n```sh\n"),
-            name: if name == "index" { String::new() } else { name },
-        });
+    for Written { name, title, about, scripts, content } in written::read(&here.join("guides"))? {
+        let markdown = filled(here, contract, &content).map_err(|fault| format!("{name}: {fault}"))?;
+        // `run` marks blocks that a test executes; readers see ordinary blocks.
+        let markdown = markdown.replace("\n```sh run\n", "\n```sh\n");
+        let name = if name == "index" { String::new() } else { name };
+        guides.push(Guide { name, title, about, scripts, markdown });
     }
     guides.sort_by(|one, other| one.name.cmp(&other.name));
     Ok(guides)

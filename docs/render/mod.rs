@@ -9,6 +9,7 @@ mod markdown;
 mod methodology;
 mod reference;
 mod schema;
+mod written;
 
 use contract::Contract;
 use layout::{Page, Site};

@@ -28,8 +28,6 @@
 )]
 
 pub mod answer_counts;
-#[cfg(any(test, feature = "any-origin"))]
-mod any_origin;
 pub mod breaker;
 pub mod cache;
 mod caller;
@@ -66,10 +64,6 @@ async fn fetch(request: Request, env: Env, context: Context) -> worker::Result<R
     #[allow(clippy::panic, reason = "the feature tests panics")]
     if request.url().ends_with("/__panic") {
         panic!("panic requested by the path");
-    }
-    #[cfg(feature = "any-origin")]
-    if let Some(origin) = any_origin::runtime::origin(&env) {
-        return Ok(any_origin::runtime::serve(&origin, &request, context).await);
     }
     runtime::serve(&request, &env, &context).await
 }

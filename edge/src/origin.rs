@@ -1,6 +1,5 @@
 //! Signed calls to the origin: the request sent, the answers accepted, and their meaning.
 
-use crate::cache::entry::Headers;
 use rds_shared::access::{
     AnswerError, AnswerHead, Assertion, AssertionKey, BodyDigest, SIGNED, SignedHead, forwarded, link,
 };
@@ -234,20 +233,13 @@ impl ReadHeaders {
         self.0.push(("etag", etag));
         self
     }
-}
 
-impl Headers for ReadHeaders {
     /// These headers, updated with those of a 304 except the content type.
-    fn updated(&self, fresher: ReadHeaders) -> Self {
+    pub fn updated(&self, fresher: ReadHeaders) -> Self {
         let kept = |name: &str| name == "content-type" || fresher.get(name).is_none();
         let mut all: Vec<_> = self.0.iter().filter(|(name, _)| kept(name)).cloned().collect();
         all.extend(fresher.0.into_iter().filter(|(name, _)| *name != "content-type"));
         ReadHeaders(all)
-    }
-
-    /// 0: the headers are few and short.
-    fn weight(&self) -> usize {
-        0
     }
 }
 

@@ -15,10 +15,9 @@ use crate::tally::Tally;
 use crate::test::{Scratch, count, install_clients, node_tests, test_files};
 use crate::up::Options;
 use crate::up::data::Data;
-use crate::up::edge::{self, Binding};
-use crate::up::ports::{Ports, first_free};
+use crate::up::ports::Ports;
 use crate::up::stack::Stack;
-use crate::{wasm, workspace};
+use crate::workspace;
 
 /// Tests that take about half of the suite's time and change neither the clock nor the services of their stack. They run in parallel
 /// on a stack of their own.
@@ -39,8 +38,6 @@ pub fn run(cache: &Cache, tally: &mut Tally, only: Option<&str>) -> Result<()> {
     let suite = workspace::root().join("e2e");
     install_clients(&suite)?;
     let environment = e2e_environment(cache)?;
-    let apart = Scratch::new(cache, "e2e-cache")?;
-    let any_origin = lay_out_cache(cache, &apart.path)?.to_string();
     let (long, rest): (Vec<_>, Vec<_>) =
         test_files(&suite, only)?.into_iter().partition(|file| LONG.contains(&file.as_str()));
     if only.is_none() && long.len() != LONG.len() {
@@ -54,8 +51,7 @@ pub fn run(cache: &Cache, tally: &mut Tally, only: Option<&str>) -> Result<()> {
         let mut node = node_tests(&suite);
         // Tests move the stack's clock, so only one file at a time may use a stack.
         node.arg("--test-concurrency=1").args(files).envs(&environment);
-        node.env("RDS_STACK", stack.description_file()).env("RDS_CACHE_EDGE", &any_origin);
-        node.env("RDS_PORTS", ports.to_string());
+        node.env("RDS_STACK", stack.description_file()).env("RDS_PORTS", ports.to_string());
         Ok::<_, anyhow::Error>(Lane { stack, _folder: folder, node: Some(node) })
     });
     let (shown, beside) = (lanes.next().transpose()?, lanes.next().transpose()?);
@@ -125,22 +121,4 @@ fn e2e_environment(cache: &Cache) -> Result<BTreeMap<&'static str, OsString>> {
         ("RDS_PROXY_LIBS", proxies.libraries),
     ];
     Ok(there.into_iter().filter_map(|(name, value)| Some((name, value?))).collect())
-}
-
-/// Lays out the Worker with the proxy to any origin in its own folder, for the cache conformance suite. Returns the folder, the Worker's
-/// port and the port of the suite's server.
-fn lay_out_cache(cache: &Cache, folder: &Path) -> Result<serde_json::Value> {
-    let bundle = wasm::build_unmetered(cache)?;
-    let port = first_free(27_000, "the Worker")?;
-    let origin = first_free(port + 1, "the suite's server")?;
-    let worker = edge::Worker {
-        bindings: &[Binding::variable("ANY_ORIGIN", format!("http://127.0.0.1:{origin}"))],
-        durable_objects: edge::DURABLE_OBJECTS,
-        port,
-        twin: None,
-        compatibility_date: &edge::compatibility_date()?,
-        folder: "",
-    };
-    edge::lay_out(folder, &bundle, &worker)?;
-    Ok(json!({ "folder": folder, "port": port, "origin": origin }))
 }

@@ -144,13 +144,17 @@ fn bundle(cache: &Cache, tally: &mut Tally, only: Option<&str>) -> Result<()> {
     tally.passed += 1;
     counted(node_tests(&workspace::root().join("xtask/assets")), tally)?;
     let (folder, bundle) = (Scratch::new(cache, "edge")?, wasm::build(cache)?);
+    let lay_out =
+        |bundle: &wasm::Bundle, number: u16| lay_out_edge(bundle, &folder.path.join(number.to_string()), number);
     // One Worker each for: tests that do not disturb it, tests that kill it, two isolates, decisions, busy keys, hostile clients.
-    let stacks = [0, 1, 2, 3, 4, 5].map(|number| lay_out_edge(&bundle, &folder.path.join(number.to_string()), number));
-    let stacks: Vec<_> = stacks.into_iter().collect::<Result<_>>()?;
+    let stacks: Vec<_> =
+        [0, 1, 2, 3, 4, 5].map(|number| lay_out(&bundle, number)).into_iter().collect::<Result<_>>()?;
+    let panicking = lay_out(&wasm::build_unmetered(cache)?, 6)?;
     let suite = workspace::root().join("edge/tests");
     let mut node = node_tests(&suite);
     node.args(test_files(&suite, only)?);
     node.env("RDS_WORKERD", provision::npm::workerd(cache)?).env("RDS_EDGE_STACKS", serde_json::to_string(&stacks)?);
+    node.env("RDS_PANICKING_EDGE", panicking.to_string());
     counted(node, tally)
 }
 

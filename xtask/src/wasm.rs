@@ -119,10 +119,10 @@ pub fn build_beside<T: Send>(cache: &Cache, other: impl FnOnce() -> Result<T> + 
     })
 }
 
-/// Builds a variant for benchmarks and tests, in a separate folder and never deployed: without rate limits and keys, with a proxy to
-/// any origin (for the cache conformance suite), and with a route that panics.
+/// Builds a variant for benchmarks and tests, in a separate folder and never deployed: without rate limits and keys, and with a path that
+/// panics.
 pub fn build_unmetered(cache: &Cache) -> Result<Bundle> {
-    let features = ["--features", "unmetered,any-origin,panic-route"];
+    let features = ["--features", "unmetered,panic-route"];
     build_into(cache, EDGE, "build/unmetered", &features, "the Worker bundle without limits")
 }
 

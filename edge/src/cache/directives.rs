@@ -1,7 +1,7 @@
-//! Parses the directives of `Cache-Control` and of fields with its syntax (RFC 9111, section 5.2; RFC 9213).
+//! Parses the directives of `CDN-Cache-Control` (RFC 9213), which has the syntax of `Cache-Control` (RFC 9111, section 5.2).
 
 /// The largest delta-seconds value; larger ones are capped to it (RFC 9111, section 1.2.2).
-pub const MOST_SECONDS: u32 = 1 << 31;
+const MAX_SECONDS: u32 = 1 << 31;
 
 /// A field's value, parsed anew by each look-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,11 +11,6 @@ impl<'a> Directives<'a> {
     /// The directives in `text`; several field lines are joined by commas.
     pub fn of(text: &'a str) -> Self {
         Directives(text)
-    }
-
-    /// Whether there are no directives.
-    pub fn is_empty(self) -> bool {
-        self.iter().next().is_none()
     }
 
     /// Whether a directive is present, with or without an argument: `private="x"` restricts the whole response.
@@ -67,16 +62,11 @@ fn member_end(text: &str) -> usize {
     text.len()
 }
 
-/// A whole number of seconds, plain or in quotes.
+/// `delta-seconds`, plain or in quotes: digits only; values above the maximum are capped.
 fn seconds(argument: &str) -> Option<u32> {
     let plain = argument.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(argument);
-    delta_seconds(plain)
-}
-
-/// `delta-seconds`: digits only; values above the maximum are capped.
-pub fn delta_seconds(text: &str) -> Option<u32> {
-    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    digits.then(|| text.parse().unwrap_or(MOST_SECONDS).min(MOST_SECONDS))
+    let digits = !plain.is_empty() && plain.bytes().all(|byte| byte.is_ascii_digit());
+    digits.then(|| plain.parse().unwrap_or(MAX_SECONDS).min(MAX_SECONDS))
 }
 
 #[cfg(test)]
@@ -96,7 +86,7 @@ mod tests {
         assert!(Directives::of("a, No-StOrE").has("no-store"));
         assert!(Directives::of("no-cache=\"set-cookie, x\"").has("no-cache"));
         assert!(!Directives::of("x-no-store").has("no-store"));
-        assert!(Directives::of(" , ,").is_empty());
+        assert_eq!(Directives::of(" , ,").iter().count(), 0);
     }
 
     #[test]
@@ -119,15 +109,15 @@ mod tests {
     #[test]
     fn the_first_of_two_values_counts_and_large_values_are_capped() {
         assert_eq!(max_age("max-age=1, max-age=1800"), Some(1));
-        assert_eq!(max_age("max-age=99999999999"), Some(MOST_SECONDS));
-        assert_eq!(max_age("max-age=4294967295"), Some(MOST_SECONDS));
+        assert_eq!(max_age("max-age=99999999999"), Some(MAX_SECONDS));
+        assert_eq!(max_age("max-age=4294967295"), Some(MAX_SECONDS));
     }
 
     proptest! {
         #[test]
         fn any_text_can_be_parsed(text in "[ -~\t]{0,80}") {
             let directives = Directives::of(&text);
-            let _ = (directives.is_empty(), directives.has("no-store"), directives.seconds("max-age"));
+            let _ = (directives.has("no-store"), directives.seconds("max-age"));
         }
 
         #[test]

@@ -17,20 +17,11 @@ const TAGS: &str = "x-e-tags";
 /// Prefix for the response's own headers, so that the Cache API does not interpret them.
 const PASSED_PREFIX: &str = "x-e-h-";
 
-/// The headers of a cached response.
-pub trait Headers: Clone {
-    /// These headers, with those that a newer response without a body repeats replaced.
-    fn updated(&self, fresher: Self) -> Self;
-
-    /// Approximate bytes in memory, beyond the fixed allowance of each entry.
-    fn weight(&self) -> usize;
-}
-
 /// A cached response, with everything needed to serve it again.
 #[derive(Debug, Clone)]
-pub struct Entry<H = ReadHeaders> {
+pub struct Entry {
     /// Headers sent to the caller.
-    pub headers: H,
+    pub headers: ReadHeaders,
     pub lifetime: Lifetime,
     /// The tag versions that the origin made it from, or last confirmed it with.
     pub tags: TagVersions,
@@ -40,8 +31,6 @@ pub struct Entry<H = ReadHeaders> {
     made_at: Timestamp,
     /// When the origin last confirmed it, as known here.
     confirmed_at: Timestamp,
-    /// Age in seconds at that confirmation.
-    age_then: u64,
     /// The last rendered body, and the seconds since `made_at` that it was rendered for.
     aged: RefCell<Option<(u64, Rc<[u8]>)>>,
 }
@@ -49,46 +38,38 @@ pub struct Entry<H = ReadHeaders> {
 impl Entry {
     /// A response that the origin gave at `now`, made from the tag versions `tags`.
     pub fn new(headers: ReadHeaders, body: Vec<u8>, lifetime: Lifetime, tags: TagVersions, now: Timestamp) -> Self {
-        Entry { figures: Figures::find(&body), tags, ..Entry::verbatim(headers, body, lifetime, now) }
-    }
-}
-
-impl<H: Headers> Entry<H> {
-    /// A response received at `now`, whose body is never changed.
-    pub fn verbatim(headers: H, body: Vec<u8>, lifetime: Lifetime, now: Timestamp) -> Self {
         Entry {
             headers,
             lifetime,
-            tags: TagVersions::default(),
+            tags,
+            figures: Figures::find(&body),
             body: body.into(),
-            figures: Figures::default(),
             made_at: now,
             confirmed_at: now,
-            age_then: 0,
             aged: RefCell::default(),
         }
     }
 
-    /// Sets the age that the response already had when it was received.
-    pub fn of_age(self, seconds: u64) -> Self {
-        Entry { age_then: seconds, ..self }
-    }
-
     /// The entry after a 304 at `now`: new metadata, the same body (RFC 9111, section 4.3.4).
-    pub fn confirmed(&self, fresher: H, lifetime: Option<Lifetime>, tags: TagVersions, now: Timestamp) -> Self {
+    pub fn confirmed(
+        &self,
+        fresher: ReadHeaders,
+        lifetime: Option<Lifetime>,
+        tags: TagVersions,
+        now: Timestamp,
+    ) -> Self {
         Entry {
             headers: self.headers.updated(fresher),
             lifetime: lifetime.unwrap_or(self.lifetime),
             tags,
             confirmed_at: now,
-            age_then: 0,
             ..self.clone()
         }
     }
 
     /// Whole seconds since the origin last confirmed it (RFC 9111, section 4.2.3).
     pub fn age(&self, now: Timestamp) -> u64 {
-        u64::try_from(now.seconds_since(self.confirmed_at)).unwrap_or(0).saturating_add(self.age_then)
+        u64::try_from(now.seconds_since(self.confirmed_at)).unwrap_or(0)
     }
 
     /// The condition at `now`, given the known tag versions. An entry that lacks a known change is stale: it must be revalidated, and may
@@ -132,15 +113,13 @@ impl<H: Headers> Entry<H> {
         }
     }
 
-    /// Approximate bytes in memory: the body, its rendered form and the metadata.
+    /// Approximate bytes in memory: the body, its rendered form, and an allowance for the few short headers.
     pub fn weight(&self) -> usize {
         const BOOKKEEPING: usize = 512;
         let bodies = if self.figures.is_empty() { 1 } else { 2 };
-        self.body.len().saturating_mul(bodies).saturating_add(BOOKKEEPING).saturating_add(self.headers.weight())
+        self.body.len().saturating_mul(bodies).saturating_add(BOOKKEEPING)
     }
-}
 
-impl Entry {
     /// Headers and body of the response stored in the Cache API.
     ///
     /// The Cache API only honours `Cache-Control`, has no stale-if-error, and would evaluate conditions itself. So it only sees how long to
@@ -166,11 +145,7 @@ impl Entry {
         let seconds = |name| header(name)?.parse::<u32>().ok();
         Some(Entry {
             made_at: instant(MADE_AT)?,
-            lifetime: Lifetime {
-                fresh: seconds(FRESH)?,
-                stale_if_error: seconds(STALE_IF_ERROR)?,
-                ..Lifetime::default()
-            },
+            lifetime: Lifetime { fresh: seconds(FRESH)?, stale_if_error: seconds(STALE_IF_ERROR)? },
             headers: ReadHeaders::read(|name| header(&format!("{PASSED_PREFIX}{name}"))),
             tags: TagVersions::parse(&header(TAGS)?),
             ..Entry::new(
@@ -190,7 +165,7 @@ mod tests {
     use rds_shared::route::Tag;
     use rds_shared::wire::headers::DATA_VERSION;
 
-    const LIFETIME: Lifetime = Lifetime { fresh: 15, stale_if_error: 60, stale_while_revalidate: 0, confirmable: 0 };
+    const LIFETIME: Lifetime = Lifetime { fresh: 15, stale_if_error: 60 };
 
     fn at(seconds: i64) -> Timestamp {
         Timestamp::from_seconds(1_795_219_200 + seconds)

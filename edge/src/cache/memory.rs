@@ -1,19 +1,18 @@
 //! The isolate's cached responses: bounded in bytes and entries, with CLOCK eviction.
 
 use super::Entry;
-use super::entry::Headers;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// Upper bounds.
 #[derive(Debug, Clone, Copy)]
-pub struct Bounds {
+struct Bounds {
     /// Bytes of all entries together.
-    pub bytes: usize,
+    bytes: usize,
     /// Number of entries.
-    pub entries: usize,
+    entries: usize,
     /// Bytes of one entry.
-    pub entry_bytes: usize,
+    entry_bytes: usize,
 }
 
 impl Default for Bounds {
@@ -23,23 +22,11 @@ impl Default for Bounds {
     }
 }
 
-/// A value that can be cached.
-pub trait Weigh {
-    /// Approximate bytes in memory.
-    fn weight(&self) -> usize;
-}
-
-impl<H: Headers> Weigh for Entry<H> {
-    fn weight(&self) -> usize {
-        Entry::weight(self)
-    }
-}
-
 /// The entries. An ordered map rather than a hash map, because wasm has no random hash seed and keys contain callers' text.
-#[derive(Debug)]
-pub struct Memory<T = Entry> {
+#[derive(Debug, Default)]
+pub struct Memory {
     bounds: Bounds,
-    slots: Vec<Option<Slot<T>>>,
+    slots: Vec<Option<Slot>>,
     by_key: BTreeMap<Rc<str>, usize>,
     free: Vec<usize>,
     bytes: usize,
@@ -47,28 +34,17 @@ pub struct Memory<T = Entry> {
 }
 
 #[derive(Debug)]
-struct Slot<T> {
+struct Slot {
     key: Rc<str>,
-    entry: Rc<T>,
+    entry: Rc<Entry>,
     weight: usize,
     /// Requested since the clock hand last passed.
     used: bool,
 }
 
-impl<T> Default for Memory<T> {
-    fn default() -> Self {
-        let (slots, by_key, free) = (Vec::new(), BTreeMap::new(), Vec::new());
-        Memory { bounds: Bounds::default(), slots, by_key, free, bytes: 0, hand: 0 }
-    }
-}
-
-impl<T: Weigh> Memory<T> {
-    pub fn new(bounds: Bounds) -> Self {
-        Memory { bounds, ..Memory::default() }
-    }
-
+impl Memory {
     /// The entry under `key`.
-    pub fn get(&mut self, key: &str) -> Option<Rc<T>> {
+    pub fn get(&mut self, key: &str) -> Option<Rc<Entry>> {
         let place = *self.by_key.get(key)?;
         let slot = self.slots.get_mut(place)?.as_mut()?;
         slot.used = true;
@@ -76,7 +52,7 @@ impl<T: Weigh> Memory<T> {
     }
 
     /// Stores an entry, replacing one under the same key and evicting others as needed. An oversized entry is not stored.
-    pub fn insert(&mut self, key: &str, entry: Rc<T>) {
+    pub fn insert(&mut self, key: &str, entry: Rc<Entry>) {
         self.remove(key);
         let weight = entry.weight().saturating_add(key.len().saturating_mul(2));
         if weight > self.bounds.entry_bytes || weight > self.bounds.bytes || self.bounds.entries == 0 {
@@ -111,20 +87,6 @@ impl<T: Weigh> Memory<T> {
         }
     }
 
-    /// Number of entries.
-    pub fn len(&self) -> usize {
-        self.by_key.len()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.by_key.is_empty()
-    }
-
-    /// Approximate bytes of all entries.
-    pub fn bytes(&self) -> usize {
-        self.bytes
-    }
-
     /// Advances the clock hand to the next unused entry and removes it. Does nothing if empty.
     fn evict(&mut self) {
         // Two rounds: the first may only clear the `used` marks.
@@ -152,14 +114,18 @@ impl<T: Weigh> Memory<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Lifetime;
     use super::*;
+    use crate::cache::policy::Lifetime;
     use crate::origin::ReadHeaders;
     use proptest::prelude::*;
     use rds_shared::route::TagVersions;
     use rds_shared::wire::Timestamp;
 
     const SMALL: Bounds = Bounds { bytes: 10_000, entries: 4, entry_bytes: 4_000 };
+
+    fn small() -> Memory {
+        Memory { bounds: SMALL, ..Memory::default() }
+    }
 
     fn copy(bytes: usize) -> Rc<Entry> {
         let lifetime = Lifetime { fresh: 15, ..Lifetime::default() };
@@ -174,18 +140,18 @@ mod tests {
 
     #[test]
     fn a_popular_response_survives_a_sweep_over_many_keys() {
-        let mut memory = Memory::new(SMALL);
+        let mut memory = small();
         memory.insert("popular", copy(10));
         for number in 0..100 {
             assert!(memory.get("popular").is_some(), "after {number} others");
             memory.insert(&format!("crawled-{number}"), copy(10));
         }
-        assert_eq!(memory.len(), 4);
+        assert_eq!(memory.by_key.len(), 4);
     }
 
     #[test]
     fn an_oversized_response_is_not_cached_and_evicts_nothing() {
-        let mut memory = Memory::new(SMALL);
+        let mut memory = small();
         memory.insert("a", copy(10));
         memory.insert("huge", copy(5_000));
         assert!(memory.get("huge").is_none());
@@ -194,19 +160,19 @@ mod tests {
 
     #[test]
     fn a_newer_response_replaces_the_older() {
-        let mut memory = Memory::new(SMALL);
+        let mut memory = small();
         memory.insert("a", copy(2_000));
-        let bytes = memory.bytes();
+        let bytes = memory.bytes;
         memory.insert("a", copy(1_000));
-        assert_eq!((memory.len(), memory.bytes()), (1, bytes - 1_000));
+        assert_eq!((memory.by_key.len(), memory.bytes), (1, bytes - 1_000));
         memory.remove("a");
-        assert_eq!((memory.len(), memory.bytes()), (0, 0));
+        assert_eq!((memory.by_key.len(), memory.bytes), (0, 0));
     }
 
     proptest! {
         #[test]
         fn the_bounds_hold_after_any_sequence_of_calls(steps in prop::collection::vec((0u8..3, 0u8..12, 0usize..5_000), 0..200)) {
-            let mut memory = Memory::new(SMALL);
+            let mut memory = small();
             for (step, key, size) in steps {
                 let key = format!("key-{key}");
                 match step {
@@ -214,9 +180,9 @@ mod tests {
                     1 => { memory.get(&key); }
                     _ => memory.remove(&key),
                 }
-                prop_assert!(memory.bytes() <= SMALL.bytes && memory.len() <= SMALL.entries);
+                prop_assert!(memory.bytes <= SMALL.bytes && memory.by_key.len() <= SMALL.entries);
                 prop_assert!(memory.slots.len() <= SMALL.entries);
-                prop_assert_eq!(memory.bytes(), memory.slots.iter().flatten().map(|slot| slot.weight).sum::<usize>());
+                prop_assert_eq!(memory.bytes, memory.slots.iter().flatten().map(|slot| slot.weight).sum::<usize>());
             }
         }
     }

@@ -8,18 +8,13 @@ use rds_shared::wire::headers;
 /// Largest cached body, in bytes.
 pub const MAX_BODY: usize = 1 << 20;
 
-/// How long a cached response can be used, in seconds since the origin last confirmed it. `fresh` counts from then; each other period
-/// counts from the end of `fresh`.
+/// How long a cached response can be used, in seconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Lifetime {
-    /// Served without revalidation.
+    /// Served without revalidation; counts from the origin's last confirmation.
     pub fresh: u32,
-    /// Served while it is revalidated in the background (RFC 5861). The service's own origin does not use this.
-    pub stale_while_revalidate: u32,
-    /// Served if revalidation fails (RFC 5861).
+    /// Served if revalidation fails (RFC 5861); counts from the end of `fresh`.
     pub stale_if_error: u32,
-    /// Kept for revalidation only.
-    pub confirmable: u32,
 }
 
 /// How a cached response may be used.
@@ -27,12 +22,8 @@ pub struct Lifetime {
 pub enum Condition {
     /// Serve it.
     Fresh,
-    /// Serve it and revalidate it in the background.
-    Lagging,
     /// Revalidate it first; serve it only if the origin cannot be reached.
     Stale,
-    /// Revalidate it first; never serve it unconfirmed.
-    Spent,
     /// Remove it.
     Expired,
 }
@@ -45,25 +36,21 @@ impl Lifetime {
         let fresh = said.seconds("max-age").filter(|seconds| *seconds > 0 && !refused)?;
         // An unreadable number counts as 0.
         let stale_if_error = said.seconds("stale-if-error").unwrap_or(0);
-        Some(Lifetime { fresh, stale_if_error, ..Lifetime::default() })
+        Some(Lifetime { fresh, stale_if_error })
     }
 
     /// The condition of a response that the origin confirmed `age` seconds ago.
     pub fn condition(self, age: u64) -> Condition {
-        let within = |seconds: u32| age < u64::from(self.fresh).saturating_add(seconds.into());
-        match () {
-            () if within(0) => Condition::Fresh,
-            () if within(self.stale_while_revalidate) => Condition::Lagging,
-            () if within(self.stale_if_error) => Condition::Stale,
-            () if within(self.confirmable) => Condition::Spent,
-            () => Condition::Expired,
+        match age {
+            _ if age < self.fresh.into() => Condition::Fresh,
+            _ if age < self.retention().into() => Condition::Stale,
+            _ => Condition::Expired,
         }
     }
 
     /// Seconds after which the response cannot be used any more.
     pub fn retention(self) -> u32 {
-        let longest = self.stale_while_revalidate.max(self.stale_if_error).max(self.confirmable);
-        self.fresh.saturating_add(longest)
+        self.fresh.saturating_add(self.stale_if_error)
     }
 
     /// Seconds of freshness left at `age`; negative once it is over.
@@ -92,7 +79,7 @@ mod tests {
     use proptest::prelude::*;
     use rds_shared::route::RouteId;
 
-    const FIFTEEN: Lifetime = Lifetime { fresh: 15, stale_if_error: 86_400, stale_while_revalidate: 0, confirmable: 0 };
+    const FIFTEEN: Lifetime = Lifetime { fresh: 15, stale_if_error: 86_400 };
 
     fn answer(status: u16, content_type: &str, cdn: Option<&str>) -> OriginAnswer {
         let mut given = vec![("content-type", content_type.to_owned())];
@@ -107,16 +94,7 @@ mod tests {
         assert_eq!(FIFTEEN.condition(15), Condition::Stale);
         assert_eq!(FIFTEEN.condition(86_414), Condition::Stale);
         assert_eq!(FIFTEEN.condition(86_415), Condition::Expired);
-        assert_eq!(FIFTEEN.ttl(20), -5);
-    }
-
-    #[test]
-    fn stale_periods_count_from_the_end_of_freshness() {
-        let lifetime = Lifetime { fresh: 10, stale_while_revalidate: 5, stale_if_error: 20, confirmable: 30 };
-        let conditions = [9, 10, 14, 15, 29, 30, 39, 40].map(|age| lifetime.condition(age));
-        use Condition::{Expired, Fresh, Lagging, Spent, Stale};
-        assert_eq!(conditions, [Fresh, Lagging, Lagging, Stale, Stale, Spent, Spent, Expired]);
-        assert_eq!(lifetime.retention(), 40);
+        assert_eq!((FIFTEEN.ttl(20), FIFTEEN.retention()), (-5, 86_415));
     }
 
     #[test]

@@ -120,6 +120,41 @@ fn a_response_confirmed_by_the_origin_is_fresh_again() {
 }
 
 #[test]
+fn a_304_may_change_the_lifetime_and_keeps_it_if_it_states_none() {
+    for (stated, seconds) in
+        [(Some("max-age=5, stale-if-error=60"), 5), (Some("max-age=40, stale-if-error=60"), 40), (None, 15)]
+    {
+        let world = World::new(|_| Ok(page(ROWS)));
+        world.get("/v1/vaults");
+        world.pass_seconds(15);
+        world.origin(move |_| {
+            let unchanged = rds_edge::origin::OriginAnswer { status: 304, ..Default::default() };
+            Ok(stated.into_iter().fold(unchanged, |answer, value| answer.with("cdn-cache-control", value)))
+        });
+        world.get("/v1/vaults");
+        world.pass_seconds(seconds - 1);
+        world.get("/v1/vaults");
+        assert_eq!(world.asked(), 2, "{stated:?}");
+        world.pass_seconds(1);
+        world.get("/v1/vaults");
+        assert_eq!(world.asked(), 3, "{stated:?}");
+    }
+}
+
+#[test]
+fn a_cached_response_is_dropped_when_the_origin_withdraws_its_consent() {
+    let world = World::new(|_| Ok(page(ROWS)));
+    world.get("/v1/vaults");
+    world.pass_seconds(15);
+    world.origin(|_| Ok(answer(200, ROWS).with("cdn-cache-control", "no-store")));
+    assert_eq!(x_cache(&world.get("/v1/vaults")), "MISS");
+    assert_eq!(world.get("/v1/vaults").header("cache-status"), Some("rds-edge; fwd=miss; fwd-status=200"));
+    world.origin_is_down();
+    assert_eq!(world.get("/v1/vaults").status, 503);
+    assert!(world.stored.borrow().is_empty());
+}
+
+#[test]
 fn a_changed_answer_replaces_the_cached_response() {
     let world = World::new(|_| Ok(page(ROWS)));
     world.get("/v1/vaults");

@@ -47,6 +47,28 @@ fn conditions_apply_to_stale_responses_too() {
 }
 
 #[test]
+fn a_callers_cache_directives_dates_and_ranges_are_ignored() {
+    let world = World::new(|_| Ok(page(ROWS)));
+    world.get("/v1/vaults");
+    for (name, value) in [
+        ("cache-control", "no-cache"),
+        ("cache-control", "no-store, max-age=0"),
+        ("pragma", "no-cache"),
+        ("range", "bytes=0-1"),
+        ("if-modified-since", "Sun, 21 Nov 2286 04:46:39 GMT"),
+        ("if-match", "\"other\""),
+        ("vary", "*"),
+    ] {
+        let reply = world.send(&Ask::new("GET", "/v1/vaults").with(name, value));
+        assert_eq!((reply.status, x_cache(&reply), text(&reply).as_str()), (200, "HIT", ROWS), "{name}: {value}");
+    }
+    world.pass_seconds(60);
+    world.origin_is_down();
+    let strict = Ask::new("GET", "/v1/vaults").with("cache-control", "only-if-cached, max-stale=0");
+    assert_eq!(x_cache(&world.send(&strict)), "STALE-ERROR", "the origin alone decides about stale responses");
+}
+
+#[test]
 fn an_error_is_never_answered_with_304() {
     let world = World::new(|call| Ok(envelope(404, "NOT_FOUND", call).with("etag", "\"x\"")));
     assert_eq!(world.send(&ask("*")).status, 404);

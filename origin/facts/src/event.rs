@@ -2,6 +2,7 @@
 
 use super::At;
 use super::fact::{Fact, Kind};
+use super::incident::event_columns;
 use super::{EventLink, EventScope, Reference, event_id};
 use rds_shared::model::status::{IncidentSeverity, RemediationStatus, Severity};
 use serde::{Deserialize, Serialize};
@@ -145,32 +146,8 @@ impl EventRecord {
 impl Fact for EventRecord {
     const TABLE: &'static str = "event";
     const KEY: &'static [&'static str] = &["id"];
-    const COLUMNS: &'static [&'static str] = &[
-        "id",
-        "observed_at",
-        "source",
-        "event_key",
-        "event_type",
-        "severity",
-        "incident_severity",
-        "title",
-        "description",
-        "occurred_at",
-        "loss_usd",
-        "returned_usd",
-        "remediation_status",
-        "tx_hash",
-        "block_number",
-        "links",
-        "group_key",
-        "scope",
-        "protocol_id",
-        "curator_id",
-        "chain_id",
-        "market",
-        "data",
-        "is_telemetry",
-    ];
+    const COLUMNS: &'static [&'static str] =
+        event_columns!["group_key", "protocol_id", "curator_id", "chain_id", "market", "data", "is_telemetry"];
 
     fn observed_at(&self) -> At {
         self.observed_at

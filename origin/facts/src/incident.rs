@@ -93,6 +93,18 @@ impl EventScope {
     }
 }
 
+/// The columns of the table `event` that every observation fills, followed by the given ones.
+macro_rules! event_columns {
+    ($($more:literal),*) => {
+        &[
+            "id", "observed_at", "source", "event_key", "event_type", "severity", "incident_severity", "title",
+            "description", "occurred_at", "loss_usd", "returned_usd", "remediation_status", "tx_hash", "block_number",
+            "links", "scope", $($more),*
+        ]
+    };
+}
+pub(super) use event_columns;
+
 /// The row of the incident itself.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Event {
@@ -141,25 +153,7 @@ impl IncidentLink {
 impl Fact for Event {
     const TABLE: &'static str = "event";
     const KEY: &'static [&'static str] = &["id"];
-    const COLUMNS: &'static [&'static str] = &[
-        "id",
-        "observed_at",
-        "source",
-        "event_key",
-        "event_type",
-        "severity",
-        "incident_severity",
-        "title",
-        "description",
-        "occurred_at",
-        "loss_usd",
-        "returned_usd",
-        "remediation_status",
-        "tx_hash",
-        "block_number",
-        "links",
-        "scope",
-    ];
+    const COLUMNS: &'static [&'static str] = event_columns![];
 
     fn observed_at(&self) -> At {
         self.link.observed_at

@@ -54,57 +54,26 @@ impl Counters {
         {
             let _ = writeln!(out, "{name}{{outcome=\"{outcome}\"}} {}", count.load(Relaxed));
         }
-        for (name, help, kind, value) in [
-            (
-                "rds_webhook_given_up_total",
-                "Webhook deliveries given up.",
-                "counter",
-                self.given_up.load(Relaxed) as f64,
-            ),
-            (
-                "rds_webhook_fenced_total",
-                "Webhook attempts that ended after their lease had expired.",
-                "counter",
-                self.fenced.load(Relaxed) as f64,
-            ),
-            (
-                "rds_webhook_enqueued_total",
-                "Webhook deliveries enqueued from the journal.",
-                "counter",
-                self.enqueued.load(Relaxed) as f64,
-            ),
-            (
-                "rds_webhook_in_flight",
-                "Running webhook attempts of this process.",
-                "gauge",
-                self.in_flight.load(Relaxed) as f64,
-            ),
-            (
-                "rds_webhook_waiting",
-                "Webhook deliveries that wait for an attempt.",
-                "gauge",
-                self.waiting.load(Relaxed) as f64,
-            ),
-            (
-                "rds_webhook_lag_seconds",
-                "Time for which the oldest due webhook delivery has been waiting.",
-                "gauge",
-                self.lag_seconds.load(Relaxed) as f64,
-            ),
-            (
-                "rds_webhook_fanout_behind",
-                "Journal operations not yet fanned out to webhooks.",
-                "gauge",
-                self.fanout_behind.load(Relaxed) as f64,
-            ),
-            (
-                "rds_webhook_clock_offset_seconds",
-                "Seconds by which this process's clock is ahead of the database's; receivers refuse signatures that are 300 seconds off.",
-                "gauge",
-                self.clock_offset_ms.load(Relaxed) as f64 / 1e3,
-            ),
+        let counters = [
+            ("rds_webhook_given_up_total", "Webhook deliveries given up.", &self.given_up),
+            ("rds_webhook_fenced_total", "Webhook attempts that ended after their lease had expired.", &self.fenced),
+            ("rds_webhook_enqueued_total", "Webhook deliveries enqueued from the journal.", &self.enqueued),
+        ];
+        for (name, help, count) in counters {
+            metric(out, name, help, "counter", count.load(Relaxed) as f64);
+        }
+        let (in_flight, lag) = (self.in_flight.load(Relaxed) as f64, self.lag_seconds.load(Relaxed) as f64);
+        let (waiting, behind) = (self.waiting.load(Relaxed) as f64, self.fanout_behind.load(Relaxed) as f64);
+        let offset = self.clock_offset_ms.load(Relaxed) as f64 / 1e3;
+        let offset_help = "Seconds by which this process's clock is ahead of the database's; receivers refuse signatures that are 300 seconds off.";
+        for (name, help, value) in [
+            ("rds_webhook_in_flight", "Running webhook attempts of this process.", in_flight),
+            ("rds_webhook_waiting", "Webhook deliveries that wait for an attempt.", waiting),
+            ("rds_webhook_lag_seconds", "Time for which the oldest due webhook delivery has been waiting.", lag),
+            ("rds_webhook_fanout_behind", "Journal operations not yet fanned out to webhooks.", behind),
+            ("rds_webhook_clock_offset_seconds", offset_help, offset),
         ] {
-            metric(out, name, help, kind, value);
+            metric(out, name, help, "gauge", value);
         }
     }
 }

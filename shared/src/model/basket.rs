@@ -231,7 +231,7 @@ pub struct BasketVersionRow {
     pub created_at: Timestamp,
 }
 
-/// A row of the list of a basket's versions: the version and its current support status.
+/// A basket version and its current support status: a row of the list of versions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ListedBasketVersion {
@@ -349,17 +349,9 @@ pub struct BasketMethodologyRow {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BasketNotice {
-    /// The version without its constituents.
+    /// The version and its support status.
     #[serde(flatten)]
-    pub version: BasketVersionRow,
-    /// Whether the version should still be used.
-    pub support_status: SupportStatus,
-    /// Instant of the deprecation; null if the version was never deprecated.
-    pub deprecated_at: Option<Timestamp>,
-    /// Instant of the retirement; null if the version is not retired.
-    pub retired_at: Option<Timestamp>,
-    /// Id of the version to use instead; null if none was named.
-    pub successor_version_id: Option<String>,
+    pub listed: ListedBasketVersion,
     /// Differences from the previous version; null except in `basket.rebalanced`.
     pub changes: Option<ShownChanges>,
 }

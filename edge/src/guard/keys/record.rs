@@ -95,11 +95,6 @@ impl Known {
         Known { lease, ..Known::default() }
     }
 
-    /// The lease, valid or not.
-    pub fn lease(&self) -> Option<Lease> {
-        self.lease
-    }
-
     /// Until when a valid verdict of [`standing`](Self::standing) at `now` may be used, in milliseconds; a time in the past without a
     /// record.
     pub fn holds_until(&self, now: i64) -> i64 {

@@ -29,7 +29,7 @@ use crate::clock::Clock;
 use crate::publication::{self as events, How, OBSERVED_CHANGE_SOURCE, Operation};
 use rds_facts::EventRecord;
 use rds_shared::graph::signature::DecisionKey;
-use rds_shared::model::basket::{BasketNotice, BasketVersionRow, ConstituentType, ShownChanges};
+use rds_shared::model::basket::{BasketNotice, BasketVersionRow, ConstituentType, ListedBasketVersion, ShownChanges};
 use rds_shared::model::content_hash::ContentHash;
 use rds_shared::model::health::FailSafeMode;
 use rds_shared::model::status::Severity;
@@ -285,18 +285,18 @@ async fn tell(
     let named: Vec<&str> = changes.iter().flat_map(ShownChanges::names).collect();
     // If one of these chains is withheld before the delivery, the event is not delivered.
     let chain_ids = table::chains_of(tx, &named).await?;
-    let notice = BasketNotice {
+    let listed = ListedBasketVersion {
         support_status: support.status(),
         deprecated_at: support.deprecated_at,
         retired_at: support.retired_at,
         successor_version_id,
-        changes,
         version,
     };
+    let notice = BasketNotice { listed, changes };
     let operation = Operation {
         family: Some(family),
         stream_op: None,
-        event_id: notice.version.version_id.clone(),
+        event_id: notice.listed.version.version_id.clone(),
         vault_ids: Vec::new(),
         chain_ids,
         body: &notice,

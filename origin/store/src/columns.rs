@@ -1,7 +1,7 @@
 //! Wrappers like those of [`decode`](super::decode): amounts, hashes, numbers and JSON arrays.
 
-use crate::store::db_enum::DbEnum;
-use crate::store::decode::Nullable;
+use crate::db_enum::DbEnum;
+use crate::decode::Nullable;
 use rds_shared::model::content_hash::ContentHash;
 use rds_shared::model::money::{Cents, DecimalUsd};
 use rds_shared::push::Cursor;

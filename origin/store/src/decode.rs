@@ -2,8 +2,8 @@
 //! decodes the column and converts into the field's type, for example `#[sqlx(try_from = "DbChainId")]`. A value that the type does not allow
 //! fails the read with an error that names the column.
 
-use crate::facts::At;
-use crate::store::db_enum::DbEnum;
+use crate::db_enum::DbEnum;
+use rds_facts::At;
 use rds_shared::access::Plan;
 use rds_shared::model::ids::{Address, ChainId, Namespace, VaultId};
 use rds_shared::push::schedule::Attempt;
@@ -130,7 +130,7 @@ macro_rules! vocabularies {
 }
 
 vocabularies! {
-    crate::facts { IncentivesStatus }
+    rds_facts { IncentivesStatus }
     rds_shared::model::basket { ConstituentType }
     rds_shared::model::event { PublicationState }
     rds_shared::model::health { FailSafeMode }

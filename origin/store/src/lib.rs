@@ -30,8 +30,6 @@ mod shared_row;
 pub mod vaults;
 pub mod webhooks;
 
-use crate as store;
-use rds_facts as facts;
 pub use rds_facts::At;
 
 use sqlx::pool::PoolConnection;

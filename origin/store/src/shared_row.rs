@@ -19,19 +19,19 @@ pub fn structs<T>(rows: Vec<Shared<T>>) -> Vec<T> {
 /// `rename` and `try_from` of `#[derive(FromRow)]`. Fields after a semicolon are such structs themselves, read from the same row.
 macro_rules! shared_row {
     ($name:ident { $($field:ident $(: $wrapper:ty)? $(= $column:literal)?),+ $(; $($part:ident),+)? }) => {
-        impl sqlx::FromRow<'_, sqlx::postgres::PgRow> for $crate::store::shared_row::Shared<$name> {
+        impl sqlx::FromRow<'_, sqlx::postgres::PgRow> for $crate::shared_row::Shared<$name> {
             fn from_row(row: &sqlx::postgres::PgRow) -> sqlx::Result<Self> {
-                Ok($crate::store::shared_row::Shared($name {
-                    $($field: $crate::store::shared_row::shared_row!(
-                        @read row, $crate::store::shared_row::shared_row!(@column $field $($column)?) $(, $wrapper)?
+                Ok($crate::shared_row::Shared($name {
+                    $($field: $crate::shared_row::shared_row!(
+                        @read row, $crate::shared_row::shared_row!(@column $field $($column)?) $(, $wrapper)?
                     ),)+
-                    $($($part: $crate::store::shared_row::Shared::from_row(row)?.0,)+)?
+                    $($($part: $crate::shared_row::Shared::from_row(row)?.0,)+)?
                 }))
             }
         }
 
-        impl From<$crate::store::shared_row::Shared<$name>> for $name {
-            fn from(row: $crate::store::shared_row::Shared<$name>) -> Self {
+        impl From<$crate::shared_row::Shared<$name>> for $name {
+            fn from(row: $crate::shared_row::Shared<$name>) -> Self {
                 row.0
             }
         }
@@ -40,7 +40,7 @@ macro_rules! shared_row {
     (@column $field:ident $column:literal) => { $column };
     (@read $row:ident, $column:expr) => { sqlx::Row::try_get($row, $column)? };
     (@read $row:ident, $column:expr, $wrapper:ty) => {
-        $crate::store::shared_row::converted::<$wrapper, _>($row, $column)?
+        $crate::shared_row::converted::<$wrapper, _>($row, $column)?
     };
 }
 

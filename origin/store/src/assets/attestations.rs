@@ -1,11 +1,11 @@
 //! Reviewers, their attestations, and the data that a signature is verified against.
 
-use crate::store::{At, StoreError};
+use crate::{At, StoreError};
 use sqlx::types::Json;
 use sqlx::{FromRow, PgExecutor};
 use std::collections::HashMap;
 
-use crate::facts::ReviewerKey;
+use rds_facts::ReviewerKey;
 
 /// The signed data of one review version.
 #[derive(Debug, Clone, FromRow)]

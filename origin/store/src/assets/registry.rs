@@ -1,9 +1,9 @@
 //! The data of the asset part of the catalog, read in one snapshot.
 
-use crate::store::assets::attestations::{self, ReviewerFacts, SignedRow};
-use crate::store::assets::rwa::{self, CandidateRow, DeploymentRow, ObservationRow, SourceRow};
-use crate::store::assets::{self, AssetFacts};
-use crate::store::{At, Db, StoreError};
+use crate::assets::attestations::{self, ReviewerFacts, SignedRow};
+use crate::assets::rwa::{self, CandidateRow, DeploymentRow, ObservationRow, SourceRow};
+use crate::assets::{self, AssetFacts};
+use crate::{At, Db, StoreError};
 use rds_shared::rules::canonical_aum::{CARRY_DAYS, DAY};
 use rds_shared::select::assets::RWA_CATEGORIES;
 

@@ -1,6 +1,6 @@
 //! Real-world assets: sources, their publications, the discovery queue, and the revisions of daily totals.
 
-use crate::store::{At, StoreError, Tx};
+use crate::{At, StoreError, Tx};
 use rds_shared::rules::canonical_aum::AumSnapshot;
 use sqlx::types::Json;
 use sqlx::{FromRow, PgExecutor};

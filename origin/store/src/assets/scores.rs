@@ -1,7 +1,7 @@
 //! The inputs of asset scores, and the published scores.
 
-use crate::store::ingest::facts::json_array;
-use crate::store::{At, StoreError, Tx};
+use crate::ingest::facts::json_array;
+use crate::{At, StoreError, Tx};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use sqlx::FromRow;

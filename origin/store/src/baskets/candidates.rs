@@ -1,6 +1,6 @@
 //! Candidates for baskets, in their current state.
 
-use crate::store::{At, StoreError, Tx};
+use crate::{At, StoreError, Tx};
 use sqlx::FromRow;
 
 /// A vault as a candidate.

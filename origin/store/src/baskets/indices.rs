@@ -1,6 +1,6 @@
 //! The inputs of indices: versions of baskets of vaults, and daily closing prices of their vaults' shares.
 
-use crate::store::{At, Db, StoreError};
+use crate::{At, Db, StoreError};
 use rds_shared::rules::indices::{ClosingPrices, Price};
 use rds_shared::wire::Timestamp;
 use rds_shared::wire::time::Day;

@@ -8,11 +8,11 @@ pub mod overview;
 pub mod versions;
 
 use super::{At, Db, StoreError, Tx};
-use crate::facts::Eligibility;
-use crate::store::columns::{DbContentHash, DbPpm};
-use crate::store::db_enum::DbEnum;
-use crate::store::decode::{DbMilliPoints, Nullable};
-use crate::store::shared_row::{Shared, shared_row};
+use crate::columns::{DbContentHash, DbPpm};
+use crate::db_enum::DbEnum;
+use crate::decode::{DbMilliPoints, Nullable};
+use crate::shared_row::{Shared, shared_row};
+use rds_facts::Eligibility;
 use rds_shared::model::basket::{
     BasketMethodologyRow, BasketRow, BasketVersionRow, ConstituentType, ListedBasketVersion, Methodology, SupportStatus,
 };
@@ -25,7 +25,7 @@ use rds_shared::wire::page::PageRequest;
 use sqlx::{FromRow, PgExecutor};
 use std::collections::{BTreeSet, HashMap};
 
-pub use crate::store::baskets::overview::{Overview, overview};
+pub use crate::baskets::overview::{Overview, overview};
 
 /// The support status of a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, FromRow)]

@@ -1,8 +1,8 @@
 //! An overview of all baskets for operators.
 
-use crate::store::baskets::Support;
-use crate::store::decode::Nullable;
-use crate::store::{At, Db, StoreError};
+use crate::baskets::Support;
+use crate::decode::Nullable;
+use crate::{At, Db, StoreError};
 use rds_shared::wire::Timestamp;
 use sqlx::FromRow;
 use std::collections::BTreeMap;

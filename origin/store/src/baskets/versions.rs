@@ -1,9 +1,9 @@
 //! Writes of a rebalance: a new version, or the reason why there is none. Also the later support status of versions.
 
-use crate::store::db_enum::DbEnum;
-use crate::store::decode::Nullable;
-use crate::store::ingest::facts::json_array;
-use crate::store::{At, StoreError, Tx};
+use crate::db_enum::DbEnum;
+use crate::decode::Nullable;
+use crate::ingest::facts::json_array;
+use crate::{At, StoreError, Tx};
 use rds_shared::model::basket::{BasketVersionRow, ConstituentType};
 use rds_shared::rules::baskets::weights::Constituent;
 use rds_shared::wire::Timestamp;

@@ -1,11 +1,11 @@
 //! Events as the API serves them one by one and as subscribers receive them.
 
-use crate::store::columns::DbList;
-use crate::store::db_enum::DbEnum;
-use crate::store::decode::Nullable;
-use crate::store::events::DbData;
-use crate::store::shared_row::{Shared, shared_row};
-use crate::store::{At, StoreError};
+use crate::columns::DbList;
+use crate::db_enum::DbEnum;
+use crate::decode::Nullable;
+use crate::events::DbData;
+use crate::shared_row::{Shared, shared_row};
+use crate::{At, StoreError};
 use rds_shared::model::event::{AffectedVault, EventDetail, PublicationState};
 use rds_shared::model::ids::{Address, ChainId, Namespace, VaultId};
 use serde::Deserialize;

@@ -1,11 +1,11 @@
 //! The feed's tables: updated with the events and read row by row. `event_pages` reads pages.
 
-use crate::facts::Reference;
-use crate::store::columns::{DbIdText, DbList};
-use crate::store::db_enum::DbEnum;
-use crate::store::decode::{DbChainId, Nullable};
-use crate::store::shared_row::{Shared, shared_row};
-use crate::store::{At, Db, StoreError, Tx};
+use crate::columns::{DbIdText, DbList};
+use crate::db_enum::DbEnum;
+use crate::decode::{DbChainId, Nullable};
+use crate::shared_row::{Shared, shared_row};
+use crate::{At, Db, StoreError, Tx};
+use rds_facts::Reference;
 use rds_shared::model::event::EventRow;
 use rds_shared::model::status::{IncidentSeverity, RemediationStatus, Severity};
 

@@ -7,11 +7,11 @@ pub mod places;
 pub mod states;
 
 use super::{At, Db, StoreError};
-use crate::facts::Reference;
-use crate::store::columns::{DbIdText, DbList};
-use crate::store::db_enum::DbEnum;
-use crate::store::decode::{DbVaultId, Nullable};
-use crate::store::shared_row::{shared_row, structs};
+use crate::columns::{DbIdText, DbList};
+use crate::db_enum::DbEnum;
+use crate::decode::{DbVaultId, Nullable};
+use crate::shared_row::{shared_row, structs};
+use rds_facts::Reference;
 use rds_shared::model::event::{CriticalVault, MarketEvent};
 use rds_shared::model::protocol::ProtocolIncident;
 use rds_shared::model::status::{IncidentSeverity, RemediationStatus, Severity};

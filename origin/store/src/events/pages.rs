@@ -6,9 +6,9 @@
 //!
 //! A filter applies to every published occurrence of a group; the newest match is the group's row.
 
-use crate::store::events::feed::{COLUMNS, JOINED};
-use crate::store::shared_row::{Shared, structs};
-use crate::store::{At, Db, StoreError};
+use crate::events::feed::{COLUMNS, JOINED};
+use crate::shared_row::{Shared, structs};
+use crate::{At, Db, StoreError};
 use rds_shared::model::event::EventRow;
 use rds_shared::wire::Timestamp;
 use rds_shared::wire::page::PageRequest;

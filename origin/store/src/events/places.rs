@@ -3,8 +3,8 @@
 //! Chains and vaults are observed repeatedly without a change, and a protocol's event may affect thousands of vaults. So the relevant
 //! columns are compared before and after a write, and a change of a vault never recomputes the search vector of an event.
 
-use crate::store::events::feed;
-use crate::store::{StoreError, Tx};
+use crate::events::feed;
+use crate::{StoreError, Tx};
 use std::collections::BTreeMap;
 
 /// The columns of some chains and vaults that determine the places of events.

@@ -2,8 +2,8 @@
 //!
 //! A statement waits for a concurrent change of the same row and then checks its condition again, so only one of two publishers succeeds.
 
-use crate::facts::EventScope;
-use crate::store::{At, StoreError, Tx, decode_enum};
+use crate::{At, StoreError, Tx, decode_enum};
+use rds_facts::EventScope;
 use rds_shared::model::event::PublicationState;
 
 /// Publishes events. `promoted` marks them as promoted from a registry into the feed. With `first_only`, events that were published before

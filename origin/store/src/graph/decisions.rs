@@ -1,7 +1,7 @@
 //! Signed decisions.
 
-use crate::store::shared_row::{Shared, shared_row};
-use crate::store::{At, Db, StoreError, Tx};
+use crate::shared_row::{Shared, shared_row};
+use crate::{At, Db, StoreError, Tx};
 use rds_shared::graph::evidence::Record;
 use rds_shared::model::content_hash::ContentHash;
 use rds_shared::model::decision::IssuedDecision;

@@ -1,7 +1,7 @@
 //! The data of the exposure graph, read in one snapshot, of served chains only.
 
-use crate::facts::{ExposurePart, Share, Subject};
-use crate::store::{At, Db, StoreError, Tx};
+use crate::{At, Db, StoreError, Tx};
+use rds_facts::{ExposurePart, Share, Subject};
 use rds_shared::graph::breach::MarketIds;
 use sqlx::FromRow;
 use sqlx::types::Json;

@@ -1,8 +1,8 @@
 //! The signer registry.
 
-use crate::store::decode::Nullable;
-use crate::store::shared_row::{shared_row, structs};
-use crate::store::{At, StoreError, Tx};
+use crate::decode::Nullable;
+use crate::shared_row::{shared_row, structs};
+use crate::{At, StoreError, Tx};
 use rds_shared::graph::evidence::Signer;
 use rds_shared::wire::Timestamp;
 use sqlx::PgExecutor;

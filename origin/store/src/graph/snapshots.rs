@@ -1,7 +1,7 @@
 //! Frozen snapshots of the exposure graph, stored under their content hash, and which of them is current.
 
-use crate::store::service::tags;
-use crate::store::{At, Db, StoreError, Tx};
+use crate::service::tags;
+use crate::{At, Db, StoreError, Tx};
 use rds_shared::graph::snapshot::Manifest;
 use rds_shared::route::Tag;
 use rds_shared::wire::Timestamp;

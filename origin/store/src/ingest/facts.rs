@@ -1,7 +1,7 @@
 //! Writing facts: one statement for every kind, and the rule that decides which of two observations wins.
 
-use crate::facts::fact::{Fact, content_hash};
-use crate::store::{StoreError, Tx};
+use crate::{StoreError, Tx};
+use rds_facts::fact::{Fact, content_hash};
 use rds_shared::wire::hex;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
@@ -140,7 +140,7 @@ fn earliest_statement<F: Fact>(earliest: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::At;
+    use crate::At;
     use serde::ser::Error;
 
     /// A fact that cannot be serialised as JSON.

@@ -1,8 +1,8 @@
 //! The last notified value of each subject, and the observations that are compared with it.
 
-use crate::store::ingest::facts::json_array;
-use crate::store::markets::RESERVE_GATES;
-use crate::store::{At, StoreError, Tx};
+use crate::ingest::facts::json_array;
+use crate::markets::RESERVE_GATES;
+use crate::{At, StoreError, Tx};
 use serde::Serialize;
 use serde_json::Value;
 use sqlx::FromRow;

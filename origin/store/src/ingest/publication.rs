@@ -1,6 +1,6 @@
 //! Data versions, and the vaults that a change of facts affects.
 
-use crate::store::{At, Db, StoreError, Tx};
+use crate::{At, Db, StoreError, Tx};
 use serde_json::Value;
 
 /// Key of the writers' lock, the advisory lock that every fact-changing transaction holds.

@@ -1,7 +1,7 @@
 //! The outbox of key changes that the edge has not acknowledged.
 
-use crate::store::keys::{RECORD, RecordRow};
-use crate::store::{Db, StoreError, Tx};
+use crate::keys::{RECORD, RecordRow};
+use crate::{Db, StoreError, Tx};
 use rds_shared::access::link::KeyUpdate;
 use rds_shared::access::{KeyDigest, KeyRecord};
 use sqlx::FromRow;

@@ -1,8 +1,8 @@
 //! Index tokens.
 
-use crate::store::decode::Nullable;
-use crate::store::keys::Revocation;
-use crate::store::{At, Db, StoreError};
+use crate::decode::Nullable;
+use crate::keys::Revocation;
+use crate::{At, Db, StoreError};
 use rds_shared::access::link::KeyUpdate;
 use rds_shared::access::{KeyDigest, KeyRecord};
 use rds_shared::wire::Timestamp;

@@ -6,7 +6,7 @@ pub mod spent_assertions;
 pub mod usage;
 
 use super::{At, Db, StoreError, Tx};
-use crate::store::decode::{DbPlan, Nullable};
+use crate::decode::{DbPlan, Nullable};
 use rds_shared::access::{KeyDigest, KeyRecord, Plan};
 use rds_shared::wire::Timestamp;
 use serde::Serialize;

@@ -1,6 +1,6 @@
 //! Nonces of edge assertions on requests that change something. Each nonce is valid once across all processes.
 
-use crate::store::{Db, StoreError};
+use crate::{Db, StoreError};
 
 /// Spends `nonce`; `false` if it was spent before. Committed on return.
 pub async fn spend(db: &Db, nonce: [u8; 16]) -> Result<bool, StoreError> {

@@ -1,9 +1,9 @@
 //! Requests per key, as counted by the edge.
 
-use crate::store::decode::Nullable;
-use crate::store::keys::{RECORD, RecordRow};
-use crate::store::shared_row::{shared_row, structs};
-use crate::store::{At, Db, StoreError, Tx};
+use crate::decode::Nullable;
+use crate::keys::{RECORD, RecordRow};
+use crate::shared_row::{shared_row, structs};
+use crate::{At, Db, StoreError, Tx};
 use rds_shared::access::{KeyDigest, KeyRecord};
 use rds_shared::model::key::EndpointUsage;
 use rds_shared::wire::Timestamp;

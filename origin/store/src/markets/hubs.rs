@@ -1,8 +1,8 @@
 //! Liquidity hubs, as shown in a market's detail.
 
-use crate::store::decode::{DbAddress, Nullable};
-use crate::store::shared_row::{Shared, shared_row};
-use crate::store::{Db, StoreError};
+use crate::decode::{DbAddress, Nullable};
+use crate::shared_row::{Shared, shared_row};
+use crate::{Db, StoreError};
 use rds_shared::model::ids::{Address, ChainId};
 use rds_shared::model::market::{HubAsset, LiquidityHub};
 use sqlx::FromRow;

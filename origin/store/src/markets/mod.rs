@@ -4,9 +4,9 @@ pub mod hubs;
 pub mod oracles;
 
 use super::{At, Db, StoreError, Tx};
-use crate::store::db_enum::DbEnum;
-use crate::store::decode::{DbAddress, DbChainId, Nullable};
-use crate::store::shared_row::{shared_row, structs};
+use crate::db_enum::DbEnum;
+use crate::decode::{DbAddress, DbChainId, Nullable};
+use crate::shared_row::{shared_row, structs};
 use rds_shared::model::ids::{Address, ChainId};
 use rds_shared::model::market::{EfficiencyMode, MarketShape, MarketSource};
 use rds_shared::model::status::{BorrowStatus, DepositStatus};

@@ -1,9 +1,9 @@
 //! Price feeds, for the catalog.
 
-use crate::store::db_enum::DbEnum;
-use crate::store::decode::{DbAddress, DbChainId, Nullable};
-use crate::store::shared_row::{Shared, shared_row};
-use crate::store::{At, Db, StoreError};
+use crate::db_enum::DbEnum;
+use crate::decode::{DbAddress, DbChainId, Nullable};
+use crate::shared_row::{Shared, shared_row};
+use crate::{At, Db, StoreError};
 use rds_shared::model::oracle::{FeedKind, OracleFeed};
 use sqlx::FromRow;
 

@@ -1,7 +1,7 @@
 //! Operations that subscribers receive, appended in the transaction of the change.
 
-use crate::store::ingest::facts::json_array;
-use crate::store::{At, StoreError, Tx};
+use crate::ingest::facts::json_array;
+use crate::{At, StoreError, Tx};
 use rds_shared::push::webhook::EventType;
 
 /// An operation to append.

@@ -4,7 +4,7 @@
 //! leases of a process that stopped doing so are deleted when another stream needs them, and about a minute later in any case. A process
 //! that recovers later queries which of its leases it still has.
 
-use crate::store::{At, Db, StoreError, Tx};
+use crate::{At, Db, StoreError, Tx};
 use rds_shared::push::{STREAMS_PER_KEY, STREAMS_PER_VIEWER};
 use rds_shared::wire::Timestamp;
 

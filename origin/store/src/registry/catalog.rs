@@ -1,11 +1,11 @@
 //! The data of the catalog: the registries and one flat record per vault.
 
-use crate::facts::IncentivesStatus;
-use crate::store::db_enum::DbEnum;
-use crate::store::decode::{DbAddress, DbChainId, DbMilliPoints, DbNamespace, DbVaultId, Nullable};
-use crate::store::markets::RESERVE_GATES;
-use crate::store::vaults::rewards::{self, Rates};
-use crate::store::{At, Db, StoreError};
+use crate::db_enum::DbEnum;
+use crate::decode::{DbAddress, DbChainId, DbMilliPoints, DbNamespace, DbVaultId, Nullable};
+use crate::markets::RESERVE_GATES;
+use crate::vaults::rewards::{self, Rates};
+use crate::{At, Db, StoreError};
+use rds_facts::IncentivesStatus;
 use rds_shared::model::ids::{Address, ChainId, Namespace, VaultId};
 use rds_shared::model::status::{BorrowStatus, Breakdown, DepositStatus, ScoreStatus, TvlStatus, WithdrawStatus};
 use rds_shared::model::vault::Reward;
@@ -14,8 +14,8 @@ use rds_shared::rules::tiers::Tier;
 use rds_shared::scoring::MilliPoints;
 use rds_shared::scoring::vault::Strategy;
 use rds_shared::wire::Timestamp;
+use sqlx::FromRow;
 use sqlx::postgres::PgRow;
-use sqlx::{FromRow, Row};
 use std::sync::LazyLock;
 
 #[derive(Debug, Clone, PartialEq, FromRow)]

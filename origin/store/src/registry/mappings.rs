@@ -1,8 +1,8 @@
 //! Mappings of a subject.
 
-use crate::facts::{Share, Signers, Subject};
-use crate::store::registry::catalog::address;
-use crate::store::{Db, StoreError};
+use crate::registry::catalog::address;
+use crate::{Db, StoreError};
+use rds_facts::{Share, Signers, Subject};
 use rds_shared::model::ids::ChainId;
 use rds_shared::model::mapping::{MarketSignerSet, SubjectType};
 use rds_shared::scoring::Ppm;

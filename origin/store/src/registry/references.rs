@@ -1,7 +1,7 @@
 //! Look-ups of existing rows that a batch refers to.
 
-use crate::store::db_enum::DbEnum;
-use crate::store::{At, StoreError, Tx};
+use crate::db_enum::DbEnum;
+use crate::{At, StoreError, Tx};
 use rds_shared::model::market::MarketShape;
 use rds_shared::scoring::asset::AssetCategory;
 use std::collections::{HashMap, HashSet};

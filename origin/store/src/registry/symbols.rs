@@ -1,8 +1,8 @@
 //! Daily totals of deposit assets by symbol: the observations they are computed from, and the stored days.
 
-use crate::store::markets::RESERVE_GATES;
-use crate::store::vaults::rewards::{self, Campaigns, Rates};
-use crate::store::{At, Db, StoreError, Tx};
+use crate::markets::RESERVE_GATES;
+use crate::vaults::rewards::{self, Campaigns, Rates};
+use crate::{At, Db, StoreError, Tx};
 use rds_shared::rules::symbol_history::{CARRIED_DAYS, DayReading, DayTotal};
 use rds_shared::wire::Timestamp;
 use rds_shared::wire::time::Day;

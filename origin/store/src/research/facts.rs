@@ -1,7 +1,7 @@
 //! Counts for research: coverage, freshness, tier changes, sources of facts, and rows that contradict a claim.
 
-use crate::store::shared_row::{Shared, shared_row};
-use crate::store::{At, StoreError, Tx};
+use crate::shared_row::{Shared, shared_row};
+use crate::{At, StoreError, Tx};
 use rds_shared::model::research::{Source, SourceKind};
 use sqlx::FromRow;
 use std::collections::BTreeMap;

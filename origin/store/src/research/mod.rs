@@ -5,8 +5,8 @@ pub mod predictions;
 pub mod samples;
 
 use super::{At, Db, StoreError, Tx};
-use crate::facts::GivenKind;
-use crate::store::db_enum::DbEnum;
+use crate::db_enum::DbEnum;
+use rds_facts::GivenKind;
 use rds_shared::model::research::RecordKind;
 use serde_json::{Map, Value};
 use sqlx::types::Json;

@@ -1,9 +1,9 @@
 //! Predictions: scores recorded before their window, their outcomes, and their list.
 
-use crate::store::columns::DbHorizon;
-use crate::store::db_enum::DbEnum;
-use crate::store::decode::{DbMilliPoints, Nullable};
-use crate::store::{At, Db, StoreError, Tx};
+use crate::columns::DbHorizon;
+use crate::db_enum::DbEnum;
+use crate::decode::{DbMilliPoints, Nullable};
+use crate::{At, Db, StoreError, Tx};
 use rds_shared::model::research::{PREVIEW_STAGE, Prediction};
 use rds_shared::research::Horizon;
 use rds_shared::research::outcome::{BASE_WITHIN_DAYS, PredictionOutcome, Watched};

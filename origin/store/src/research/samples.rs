@@ -1,6 +1,6 @@
 //! Inputs of backtests: price windows, scores in force at an instant, and the stored samples.
 
-use crate::store::{At, StoreError, Tx};
+use crate::{At, StoreError, Tx};
 use rds_shared::research::outcome::{BASE_WITHIN_DAYS, Horizon, LEAP, Watched};
 use sqlx::FromRow;
 use std::collections::HashSet;
@@ -35,7 +35,7 @@ impl WindowRow {
 /// Vaults whose price rose by more than the factor [`LEAP`] between two prices at or before `now`.
 ///
 /// For vaults with daily sums, an index finds the days with such a rise; changed days must be summed before
-/// ([`crate::store::vaults::days::refresh_all`]). For the others all prices are read, in the order of their key.
+/// ([`crate::vaults::days::refresh_all`]). For the others all prices are read, in the order of their key.
 pub async fn broken_series(tx: &mut Tx<'_>, now: At) -> Result<HashSet<String>, StoreError> {
     let sql = "SELECT vault_id FROM vault_day WHERE leapt_at <= $1 \
                UNION \
@@ -60,7 +60,7 @@ pub async fn newest_price(tx: &mut Tx<'_>, now: At) -> Result<Option<At>, StoreE
 /// Every vault on a served chain with a recent price before an instant, with the window of `horizon` after it.
 ///
 /// The instants are midnights, so a window consists of whole days, and daily sums are used where they exist. Changed days must be summed
-/// before ([`crate::store::vaults::days::refresh_all`]).
+/// before ([`crate::vaults::days::refresh_all`]).
 pub async fn windows(tx: &mut Tx<'_>, instants: &[At], horizon: Horizon) -> Result<Vec<WindowRow>, StoreError> {
     let mut rows = Vec::new();
     // One statement per instant: a single one for all would take minutes with many vaults.

@@ -1,9 +1,9 @@
 //! The fail-safe row, its history, and the tag version that carries the mode to all processes.
 
-use crate::store::db_enum::DbEnum;
-use crate::store::decode::Nullable;
-use crate::store::service::tags::CHANNEL;
-use crate::store::{At, StoreError, Tx};
+use crate::db_enum::DbEnum;
+use crate::decode::Nullable;
+use crate::service::tags::CHANNEL;
+use crate::{At, StoreError, Tx};
 use rds_shared::model::health::{FailSafe, FailSafeMode};
 use rds_shared::route::{Tag, fail_safe};
 use rds_shared::scoring::run::Withheld;

@@ -205,7 +205,7 @@ pub async fn incidents(tx: &mut Tx<'_>, ids: &[String]) -> Result<HashMap<String
 
 /// The signals of these vaults at `now`, from their observations of 365 days.
 ///
-/// This query defines the signals. [`crate::store::vaults::days`] computes the same from daily sums at a lower cost.
+/// This query defines the signals. [`crate::vaults::days`] computes the same from daily sums at a lower cost.
 pub async fn signals_from_readings(
     tx: &mut Tx<'_>,
     ids: &[String],

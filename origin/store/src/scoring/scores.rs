@@ -1,7 +1,7 @@
 //! The results of a score run: published scores, their history, and the run itself.
 
-use crate::store::ingest::facts::json_array;
-use crate::store::{At, StoreError, Tx};
+use crate::ingest::facts::json_array;
+use crate::{At, StoreError, Tx};
 use serde::Serialize;
 use sqlx::PgExecutor;
 

@@ -1,11 +1,11 @@
 //! The casebooks: the cases listed on the loss board.
 
-use crate::facts::Reference;
-use crate::store::columns::{DbCents, DbList};
-use crate::store::db_enum::DbEnum;
-use crate::store::decode::Nullable;
-use crate::store::shared_row::{Shared, shared_row};
-use crate::store::{At, Db, StoreError};
+use crate::columns::{DbCents, DbList};
+use crate::db_enum::DbEnum;
+use crate::decode::Nullable;
+use crate::shared_row::{Shared, shared_row};
+use crate::{At, Db, StoreError};
+use rds_facts::Reference;
 use rds_shared::model::ids::ChainId;
 use rds_shared::model::loss::{
     Dossier, DossierCoverage, DossierEvidence, DossierProvenance, LossBasis, LossChain, LossProtocol, LossRow,

@@ -4,11 +4,11 @@ pub mod losses;
 pub mod signals;
 
 use super::{At, Db, StoreError, Tx};
-use crate::facts::Reference;
-use crate::store::columns::{DbCents, DbList};
-use crate::store::db_enum::DbEnum;
-use crate::store::decode::{DbChainId, Nullable};
-use crate::store::shared_row::{Shared, shared_row, structs};
+use crate::columns::{DbCents, DbList};
+use crate::db_enum::DbEnum;
+use crate::decode::{DbChainId, Nullable};
+use crate::shared_row::{Shared, shared_row, structs};
+use rds_facts::Reference;
 use rds_shared::model::security::{PublishedBy, RegistryState, SecurityEvent};
 use rds_shared::model::status::Severity;
 use sqlx::FromRow;

@@ -1,11 +1,11 @@
 //! Risk signals and the vaults they affect.
 
-use crate::facts::Entity;
-use crate::store::columns::{DbDecimalUsd, DbList};
-use crate::store::db_enum::DbEnum;
-use crate::store::decode::{DbAddress, DbChainId, DbVaultId, Nullable};
-use crate::store::shared_row::{Shared, shared_row, structs};
-use crate::store::{At, Db, StoreError, Tx};
+use crate::columns::{DbDecimalUsd, DbList};
+use crate::db_enum::DbEnum;
+use crate::decode::{DbAddress, DbChainId, DbVaultId, Nullable};
+use crate::shared_row::{Shared, shared_row, structs};
+use crate::{At, Db, StoreError, Tx};
+use rds_facts::Entity;
 use rds_shared::model::ids::VaultKey;
 use rds_shared::model::money::DecimalUsd;
 use rds_shared::model::signal::{

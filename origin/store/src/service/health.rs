@@ -1,9 +1,9 @@
 //! The counts of the health record, and whether the database responds.
 
-use crate::store::graph::signers;
-use crate::store::scoring::fail_safe::{self, Stored};
-use crate::store::service::status::newest_sync;
-use crate::store::{At, Db, StoreError};
+use crate::graph::signers;
+use crate::scoring::fail_safe::{self, Stored};
+use crate::service::status::newest_sync;
+use crate::{At, Db, StoreError};
 use rds_shared::graph::evidence::Signer;
 use rds_shared::wire::Timestamp;
 use sqlx::FromRow;

@@ -1,7 +1,7 @@
 //! State of the database and of the service's work in it, for operators.
 
-use crate::store::scoring::scores;
-use crate::store::{At, Db, StoreError};
+use crate::scoring::scores;
+use crate::{At, Db, StoreError};
 use rds_shared::wire::Timestamp;
 use sqlx::FromRow;
 

@@ -1,7 +1,7 @@
 //! Samples and response counts of the status feed, and the time of the newest state observation.
 
-use crate::store::decode::Nullable;
-use crate::store::{At, Db, StoreError};
+use crate::decode::Nullable;
+use crate::{At, Db, StoreError};
 use rds_shared::wire::Timestamp;
 use sqlx::FromRow;
 

@@ -1,8 +1,8 @@
 //! Tag versions: raised with the facts, and which of them the edge has acknowledged.
 
-use crate::store::decode::{DbTagVersions, Nullable};
-use crate::store::scoring::fail_safe;
-use crate::store::{At, Db, StoreError, Tx};
+use crate::decode::{DbTagVersions, Nullable};
+use crate::scoring::fail_safe;
+use crate::{At, Db, StoreError, Tx};
 use rds_shared::route::{Tag, TagVersions};
 use rds_shared::wire::Timestamp;
 use sqlx::FromRow;
@@ -15,7 +15,7 @@ pub const CHANNEL: &str = "data_tags";
 ///
 /// Call it last, after taking the writers' lock if that is needed: until the commit no other transaction can raise one of these tags, so a
 /// version covers everything committed before. Rows are locked in a fixed order, so that callers with overlapping tags do not deadlock.
-/// Calling it twice in a transaction is harmless. [`Tag::FailSafe`] is skipped; only [`crate::store::scoring::fail_safe`] raises it.
+/// Calling it twice in a transaction is harmless. [`Tag::FailSafe`] is skipped; only [`crate::scoring::fail_safe`] raises it.
 pub async fn touch(tx: &mut Tx<'_>, tags: &[Tag]) -> Result<TagVersions, StoreError> {
     let names: Vec<&str> = tags.iter().filter(|tag| **tag != Tag::FailSafe).map(|tag| tag.as_str()).collect();
     // Uses Postgres' clock. Versions are only compared with versions, also of other databases, never with an instant.

@@ -1,6 +1,6 @@
 //! The offset of a service's test clock from real time, and the time of the newest work in the database.
 
-use crate::store::{At, Db, StoreError};
+use crate::{At, Db, StoreError};
 use rds_shared::wire::Timestamp;
 
 /// Microseconds by which the service's test clock is ahead of real time; `None` without a test clock, or without a schema.

@@ -1,6 +1,6 @@
 //! A test write that needs fresh disk space of the database.
 
-use crate::store::{Db, StoreError};
+use crate::{Db, StoreError};
 
 /// Key of the advisory lock: one process writes at a time.
 const LOCK: i64 = 0x7764_735f_7072_6f62;

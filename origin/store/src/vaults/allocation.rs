@@ -1,10 +1,10 @@
 //! What a curated vault lends against: its exposures with the published data of each collateral.
 
-use crate::store::columns::{DbFraction, DbShare};
-use crate::store::db_enum::DbEnum;
-use crate::store::decode::{DbAddress, DbMilliPoints, Nullable};
-use crate::store::shared_row::{Shared, shared_row};
-use crate::store::{At, Db, StoreError, Tx};
+use crate::columns::{DbFraction, DbShare};
+use crate::db_enum::DbEnum;
+use crate::decode::{DbAddress, DbMilliPoints, Nullable};
+use crate::shared_row::{Shared, shared_row};
+use crate::{At, Db, StoreError, Tx};
 use rds_shared::model::allocation::Collateral;
 use rds_shared::model::ids::Address;
 use rds_shared::rules::tiers::Tier;

@@ -1,12 +1,12 @@
 //! One vault in depth: its JSON documents, rewards and histories.
 
-use crate::facts::IncentivesStatus;
-use crate::store::db_enum::DbEnum;
-use crate::store::decode::{DbMilliPoints, Nullable};
-use crate::store::registry::catalog::{self, VAULT_FACTS, VaultFacts};
-use crate::store::shared_row::{shared_row, structs};
-use crate::store::vaults::rewards::{self, Campaigns, Rates};
-use crate::store::{At, Db, StoreError};
+use crate::db_enum::DbEnum;
+use crate::decode::{DbMilliPoints, Nullable};
+use crate::registry::catalog::{self, VAULT_FACTS, VaultFacts};
+use crate::shared_row::{shared_row, structs};
+use crate::vaults::rewards::{self, Campaigns, Rates};
+use crate::{At, Db, StoreError};
+use rds_facts::IncentivesStatus;
 use rds_shared::model::status::Severity;
 use rds_shared::model::vault_history::{ScoreHistoryPoint, SnapshotPoint, VaultEvent};
 use rds_shared::rules::dwell::ChangeType;

@@ -5,15 +5,14 @@
 //! - A complete holder snapshot implicitly closes every position that is not in it, so the order in which snapshots and balances arrive does not matter
 //!   (`origin/tests/it/vaults/holders.rs`).
 
-use crate::facts::StoredHolder;
-use crate::store::columns::{DbConcentration, DbList, DbPpm};
-use crate::store::db_enum::DbEnum;
-use crate::store::decode::{DbAddress, Nullable};
-use crate::store::shared_row::{shared_row, structs};
-use crate::store::{At, Db, StoreError};
+use crate::columns::{DbConcentration, DbList, DbPpm};
+use crate::db_enum::DbEnum;
+use crate::decode::{DbAddress, Nullable};
+use crate::shared_row::{shared_row, structs};
+use crate::{At, Db, StoreError};
+use rds_facts::StoredHolder;
 use rds_shared::model::holders::HolderFacts;
 use rds_shared::model::status::CoverageStatus;
-use rds_shared::scoring::Ppm;
 use rds_shared::wire::Timestamp;
 
 /// The newest snapshot of a vault.

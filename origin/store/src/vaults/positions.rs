@@ -1,7 +1,7 @@
 //! Positions of addresses in vaults.
 
-use crate::store::decode::DbVaultId;
-use crate::store::{At, Db, StoreError};
+use crate::decode::DbVaultId;
+use crate::{At, Db, StoreError};
 use rds_shared::model::ids::{Address, VaultId};
 use rds_shared::wire::Timestamp;
 use sqlx::FromRow;

@@ -1,10 +1,10 @@
 //! Reward campaigns, and the rates that result from them.
 
-use crate::facts::IncentivesStatus;
-use crate::store::db_enum::DbEnum;
-use crate::store::decode::{DbAddress, Nullable};
-use crate::store::shared_row::{Shared, shared_row};
-use crate::store::{At, StoreError};
+use crate::db_enum::DbEnum;
+use crate::decode::{DbAddress, Nullable};
+use crate::shared_row::{Shared, shared_row};
+use crate::{At, StoreError};
+use rds_facts::IncentivesStatus;
 use rds_shared::model::status::{RewardSide, RewardType};
 use rds_shared::model::vault::Reward;
 use rds_shared::rules::borrow::{BorrowCost, IncentiveReading, borrow_cost};

@@ -1,10 +1,10 @@
 //! Strategies of aggregators' vaults.
 
-use crate::facts::YieldSource as StoredSource;
-use crate::store::columns::{DbFraction, DbList};
-use crate::store::decode::{DbAddress, Nullable};
-use crate::store::shared_row::{shared_row, structs};
-use crate::store::{At, Db, StoreError};
+use crate::columns::{DbFraction, DbList};
+use crate::decode::{DbAddress, Nullable};
+use crate::shared_row::{shared_row, structs};
+use crate::{At, Db, StoreError};
+use rds_facts::YieldSource as StoredSource;
 use rds_shared::model::strategy::StrategyRow;
 
 /// All strategies ever observed for a vault: active ones first, then by share, largest first. `allocated_usd` is left empty.

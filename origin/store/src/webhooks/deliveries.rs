@@ -2,9 +2,9 @@
 //!
 //! Lock order: subscriptions before deliveries, and subscriptions by ascending id.
 
-use crate::store::decode::{DbAttempt, DbEventId};
-use crate::store::webhooks::SealedSecrets;
-use crate::store::{At, StoreError, Tx};
+use crate::decode::{DbAttempt, DbEventId};
+use crate::webhooks::SealedSecrets;
+use crate::{At, StoreError, Tx};
 use bytes::Bytes;
 use rds_shared::push::breaker::Finals;
 use rds_shared::push::schedule::{Attempt, Delivery, Failure};

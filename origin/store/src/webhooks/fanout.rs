@@ -1,7 +1,7 @@
 //! From the journal to deliveries: the reads and writes of one fan-out step.
 
-use crate::store::decode::{Joined, OuterJoined};
-use crate::store::{At, Db, StoreError, Tx};
+use crate::decode::{Joined, OuterJoined};
+use crate::{At, Db, StoreError, Tx};
 use rds_shared::wire::Timestamp;
 use sqlx::FromRow;
 

@@ -1,8 +1,8 @@
 //! Deliveries as their owner reads them, and recent success counts.
 
-use crate::store::db_enum::DbEnum;
-use crate::store::decode::{DbAttempt, DbEventId, Joined, Nullable, OuterJoined};
-use crate::store::{At, Db, StoreError};
+use crate::db_enum::DbEnum;
+use crate::decode::{DbAttempt, DbEventId, Joined, Nullable, OuterJoined};
+use crate::{At, Db, StoreError};
 use rds_shared::push::schedule::{Attempt, DeliveryStatus, Failure};
 use rds_shared::push::webhook::{EventId, EventType};
 use rds_shared::wire::Timestamp;

@@ -7,9 +7,9 @@ pub mod secrets;
 pub mod upkeep;
 
 use super::{At, Db, StoreError, Tx};
-use crate::store::db_enum::DbEnum;
-use crate::store::decode::{DbEnums, Joined, Nullable, OuterJoined};
-use crate::store::shared_row::{Shared, shared_row};
+use crate::db_enum::DbEnum;
+use crate::decode::{DbEnums, Joined, Nullable, OuterJoined};
+use crate::shared_row::{Shared, shared_row};
 use rds_shared::push::breaker::{Breaker, DisabledReason, FailureRun, Status};
 use rds_shared::push::webhook::EventType;
 use rds_shared::wire::Timestamp;

@@ -1,6 +1,6 @@
 //! Rotation of webhook secrets: the writes of the operator's command, and of the services afterwards.
 
-use crate::store::{At, Db, StoreError, Tx};
+use crate::{At, Db, StoreError, Tx};
 use rds_shared::wire::Timestamp;
 
 /// The encrypted secret of a generic or basket subscription, locked until the transaction ends.

@@ -1,7 +1,7 @@
 //! Periodic reads and deletions for webhooks.
 
-use crate::store::decode::Nullable;
-use crate::store::{At, Db, StoreError};
+use crate::decode::Nullable;
+use crate::{At, Db, StoreError};
 use rds_shared::wire::Timestamp;
 use sqlx::FromRow;
 

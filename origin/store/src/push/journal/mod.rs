@@ -10,8 +10,8 @@ pub mod step;
 
 pub use step::{Cause, Past, Stepped, must_step, past, step, step_at};
 
-use crate::store::service::standing::OLDEST_WRITER_SECONDS;
-use crate::store::{At, StoreError};
+use crate::service::standing::OLDEST_WRITER_SECONDS;
+use crate::{At, StoreError};
 use rds_shared::wire::Timestamp;
 use sqlx::{Connection, FromRow, PgConnection};
 

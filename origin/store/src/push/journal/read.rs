@@ -1,8 +1,8 @@
 //! Reading the journal: its retained window, and the operations after a position.
 
-use crate::store::columns::DbCursor;
-use crate::store::db_enum::DbEnum;
-use crate::store::{At, StoreError};
+use crate::columns::DbCursor;
+use crate::db_enum::DbEnum;
+use crate::{At, StoreError};
 use rds_shared::push::Cursor;
 use rds_shared::push::cursor::{Jump, WINDOW_SECONDS};
 use rds_shared::push::frames::Operation;

@@ -6,7 +6,7 @@
 //! Whether a partition is needed is determined before any lock is taken, by index look-ups whose cost does not depend on the size of the
 //! window. Under the lock, only one check remains: whether rows have arrived since.
 
-use crate::store::{At, StoreError};
+use crate::{At, StoreError};
 use rds_shared::push::cursor::WINDOW_SECONDS;
 use rds_shared::wire::Timestamp;
 use sqlx::{Connection, PgConnection};

@@ -28,10 +28,10 @@
 //!   before it numbers on a new connection, and the edge returns its versions with every acknowledgement.
 //! * If neither a process nor an edge could notice: an operator ([`Cause::Told`]).
 
-use crate::store::columns::DbTags;
-use crate::store::push::journal::read::JumpColumns;
-use crate::store::service::tags;
-use crate::store::{At, Db, StoreError, Tx};
+use crate::columns::DbTags;
+use crate::push::journal::read::JumpColumns;
+use crate::service::tags;
+use crate::{At, Db, StoreError, Tx};
 use rds_shared::push::Cursor;
 use rds_shared::push::cursor::{Jump, is_of_this_past};
 use rds_shared::push::past::{Draw, Numbers, OPERATIONS, ROWS};

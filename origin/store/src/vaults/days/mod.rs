@@ -14,7 +14,7 @@ mod sql;
 
 pub use signals::{signals, signals_at};
 
-use crate::store::{At, Db, StoreError, Tx};
+use crate::{At, Db, StoreError, Tx};
 use sqlx::PgExecutor;
 use std::collections::HashSet;
 

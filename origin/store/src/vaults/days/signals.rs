@@ -1,10 +1,10 @@
 //! The signals of vaults at an instant, computed from daily sums: 364 of the 365 days are read as one row each, or all but the last three
 //! days as a single row.
 
-use crate::store::scoring::{self, Signals};
-use crate::store::vaults::days::sql::{PART_COLUMNS, fold, midnight, stretch};
-use crate::store::vaults::days::{refresh, summed};
-use crate::store::{At, StoreError, Tx};
+use crate::scoring::{self, Signals};
+use crate::vaults::days::sql::{PART_COLUMNS, fold, midnight, stretch};
+use crate::vaults::days::{refresh, summed};
+use crate::{At, StoreError, Tx};
 use std::collections::HashMap;
 
 /// Vaults per statement: reading their days of a year takes seconds, and a statement must stay well below minutes.

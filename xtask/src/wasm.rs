@@ -9,7 +9,8 @@ use anyhow::{Context, Result, bail};
 use crate::command;
 use crate::console::Step;
 use crate::provision::cache::{Cache, remove};
-use crate::provision::{npm, require_node, tools, wasm_toolchain};
+use crate::provision::wasm_toolchain::{self, Target, Toolchain};
+use crate::provision::{npm, require_node, tools};
 use crate::{verifier, workspace};
 
 /// Maximum size of the bundle after gzip, in bytes.
@@ -18,7 +19,7 @@ const TIMEOUT: Duration = Duration::from_secs(1800);
 
 /// Arguments of cargo, wasm-bindgen, wasm-opt and esbuild. The generated script instantiates the module and can replace a broken
 /// instance; this is needed because the runtime keeps an isolate whose Wasm has trapped.
-const CARGO: [&str; 5] = ["build", "--locked", "--profile", "worker", "--lib"];
+const CARGO: [&str; 3] = ["build", "--locked", "--lib"];
 const BINDGEN: [&str; 6] = [
     "--target",
     "module",
@@ -59,6 +60,38 @@ pub struct Crate {
 }
 
 const EDGE: Crate = Crate { folder: "edge", package: "rds-edge" };
+
+/// One way to build a Worker crate.
+struct Variant {
+    /// Folder of the output, inside the crate's folder.
+    output: &'static str,
+    /// Cargo profile.
+    profile: &'static str,
+    /// Whether wasm-opt optimises the module.
+    optimised: bool,
+    /// Features of the crate.
+    features: &'static str,
+    /// Name of the step.
+    name: &'static str,
+}
+
+const DEPLOYED: Variant =
+    Variant { output: "build", profile: "worker", optimised: true, features: "", name: "the Worker bundle" };
+/// Built in a third of the time, three times as large.
+const QUICK: Variant = Variant {
+    output: "build/quick",
+    profile: "worker-up",
+    optimised: false,
+    features: "",
+    name: "the Worker bundle, not optimised",
+};
+/// Without rate limits and keys, and with a path that panics: for benchmarks and tests, never deployed.
+const UNMETERED: Variant = Variant {
+    output: "build/unmetered",
+    features: "unmetered,panic-route",
+    name: "the Worker bundle without limits",
+    ..DEPLOYED
+};
 
 /// The files of a bundle.
 #[derive(Clone)]
@@ -104,71 +137,105 @@ pub fn run() -> Result<()> {
 
 /// Builds the service's bundle, or returns the existing one if no input has changed.
 pub fn build(cache: &Cache) -> Result<Bundle> {
-    build_into(cache, EDGE, "build", &[], "the Worker bundle")
+    build_into(cache, EDGE, &DEPLOYED)
 }
 
-/// Builds the service's bundle while `other` builds something that embeds the verifier. The bundle's optimisation uses one core for most
-/// of its time.
-pub fn build_beside<T: Send>(cache: &Cache, other: impl FnOnce() -> Result<T> + Send) -> Result<(Bundle, T)> {
+/// Builds the bundle of a stack on this machine while `other` builds something that embeds the verifier. Without `as_deployed` the bundle is
+/// optimised only if that build exists already.
+pub fn build_beside<T: Send>(
+    cache: &Cache,
+    as_deployed: bool,
+    other: impl FnOnce() -> Result<T> + Send,
+) -> Result<(Bundle, T)> {
     verifier::build(cache)?;
     std::thread::scope(|scope| {
         let other = scope.spawn(other);
-        let bundle = build(cache);
+        let bundle = match as_deployed || Plan::of(cache, EDGE, &DEPLOYED)?.is_built() {
+            true => build(cache),
+            false => build_into(cache, EDGE, &QUICK),
+        };
         let other = other.join().unwrap_or_else(|_| bail!("the thread of the other build panicked"));
         Ok((bundle?, other?))
     })
 }
 
-/// Builds a variant for benchmarks and tests, in a separate folder and never deployed: without rate limits and keys, and with a path that
-/// panics.
+/// Builds the variant for benchmarks and tests: without rate limits and keys, and with a path that panics.
 pub fn build_unmetered(cache: &Cache) -> Result<Bundle> {
-    let features = ["--features", "unmetered,panic-route"];
-    build_into(cache, EDGE, "build/unmetered", &features, "the Worker bundle without limits")
+    build_into(cache, EDGE, &UNMETERED)
 }
 
 /// Builds any Worker crate of the clone into `build/` of its folder. `name` is the name of the step.
-pub fn build_crate(cache: &Cache, from: Crate, name: &str) -> Result<Bundle> {
-    build_into(cache, from, "build", &[], name)
+pub fn build_crate(cache: &Cache, from: Crate, name: &'static str) -> Result<Bundle> {
+    build_into(cache, from, &Variant { name, ..DEPLOYED })
 }
 
-fn build_into(cache: &Cache, from: Crate, output: &str, options: &[&str], name: &str) -> Result<Bundle> {
+/// Where a build's output goes, and the fingerprint of its inputs.
+struct Plan {
+    bundle: Bundle,
+    into: PathBuf,
+    toolchain: Toolchain,
+    fingerprint: String,
+}
+
+impl Plan {
+    fn of(cache: &Cache, from: Crate, variant: &Variant) -> Result<Self> {
+        let toolchain = wasm_toolchain::find(cache, Target::Wasm)?;
+        let root = workspace::root();
+        let source = root.join(from.folder);
+        let into = source.join(variant.output);
+        let bundle = Bundle {
+            entry: source.join("entry.mjs"),
+            script: into.join("index.js"),
+            module: into.join("index_bg.wasm"),
+        };
+        let inputs = [".cargo", "Cargo.toml", "Cargo.lock", "shared", "docs", "openapi", from.folder]
+            .map(|name| root.join(name));
+        // The programs' arguments are part of the fingerprint, because they change the output, too.
+        let args = [&CARGO[..], &BINDGEN, &WASM_OPT, &ESBUILD].concat().join(" ");
+        let (esbuild, binaryen) = (npm::pinned("esbuild")?, npm::pinned("binaryen")?);
+        let Variant { profile, optimised, features, .. } = variant;
+        let salt = format!("{} {esbuild} {binaryen} {profile} {optimised} {features} {args}", toolchain.version);
+        let fingerprint = workspace::fingerprint(&inputs, &salt)?;
+        Ok(Self { bundle, into, toolchain, fingerprint })
+    }
+
+    fn stamp(&self) -> PathBuf {
+        self.into.join(".inputs")
+    }
+
+    /// Whether the output exists and no input has changed since.
+    fn is_built(&self) -> bool {
+        std::fs::read_to_string(self.stamp()).is_ok_and(|last| last == self.fingerprint)
+            && self.bundle.script.is_file()
+            && self.bundle.module.is_file()
+    }
+}
+
+fn build_into(cache: &Cache, from: Crate, variant: &Variant) -> Result<Bundle> {
     require_node()?;
-    let Crate { folder, package } = from;
+    let package = from.package;
     if package == EDGE.package {
         // The pages that the Worker serves contain the verifier.
         verifier::build(cache)?;
     }
-    let toolchain = wasm_toolchain::find(cache, wasm_toolchain::Target::Wasm)?;
+    let plan = Plan::of(cache, from, variant)?;
     let wasm_bindgen = tools::wasm_bindgen(cache)?;
     tools::clear_build_folder(cache)?;
     let esbuild = npm::esbuild(cache)?;
-    let wasm_opt = npm::wasm_opt(cache)?;
+    let wasm_opt = variant.optimised.then(|| npm::wasm_opt(cache)).transpose()?;
 
-    let mut step = Step::start(name);
-    let root = workspace::root();
-    let source = root.join(folder);
-    let into = source.join(output);
-    let bundle =
-        Bundle { entry: source.join("entry.mjs"), script: into.join("index.js"), module: into.join("index_bg.wasm") };
-    let inputs =
-        [".cargo", "Cargo.toml", "Cargo.lock", "shared", "docs", "openapi", folder].map(|name| root.join(name));
-    // The programs' arguments are part of the fingerprint, because they change the output, too.
-    let args = [&CARGO[..], &BINDGEN, &WASM_OPT, &ESBUILD].concat().join(" ");
-    let salt = [toolchain.version.clone(), npm::pinned("esbuild")?, npm::pinned("binaryen")?, options.join(" "), args]
-        .join(" ");
-    let fingerprint = workspace::fingerprint(&inputs, &salt)?;
-    let stamp = into.join(".inputs");
-    let unchanged = std::fs::read_to_string(&stamp).is_ok_and(|last| last == fingerprint);
-    if unchanged && bundle.script.is_file() && bundle.module.is_file() {
+    let mut step = Step::start(variant.name);
+    if plan.is_built() {
         step.done("unchanged");
-        return Ok(bundle);
+        return Ok(plan.bundle);
     }
-
+    let (into, stamp) = (&plan.into, plan.stamp());
     let log = workspace::log("bundle");
-    let mut cargo = toolchain.cargo();
-    cargo.args(CARGO).args(["--package", package, "--target", wasm_toolchain::Target::Wasm.triple()]).args(options);
+    let mut cargo = plan.toolchain.cargo();
+    cargo.args(CARGO).args(["--profile", variant.profile, "--package", package]);
+    cargo.args(["--target", Target::Wasm.triple(), "--features", variant.features]);
     command::run(&mut step, cargo, &log, TIMEOUT)?;
-    let compiled = workspace::wasm_target().join(wasm_toolchain::Target::Wasm.triple()).join("worker");
+    let compiled = workspace::wasm_target().join(Target::Wasm.triple()).join(variant.profile);
 
     let making = into.join(".making");
     remove(&making)?;
@@ -178,9 +245,11 @@ fn build_into(cache: &Cache, from: Crate, output: &str, options: &[&str], name: 
     command::run(&mut step, bindings, &log, TIMEOUT)?;
 
     let module = making.join("index_bg.wasm");
-    let mut smaller = Command::new("node");
-    smaller.arg(wasm_opt).args(WASM_OPT).arg(&module).arg("-o").arg(&module);
-    command::run(&mut step, smaller, &log, TIMEOUT)?;
+    if let Some(wasm_opt) = wasm_opt {
+        let mut smaller = Command::new("node");
+        smaller.arg(wasm_opt).args(WASM_OPT).arg(&module).arg("-o").arg(&module);
+        command::run(&mut step, smaller, &log, TIMEOUT)?;
+    }
 
     let mut packed = Command::new(esbuild);
     packed.current_dir(&making).arg("index.js").args(ESBUILD);
@@ -188,12 +257,12 @@ fn build_into(cache: &Cache, from: Crate, output: &str, options: &[&str], name: 
 
     // wasm-bindgen uses a source-phase import; in the runtime a plain import of a wasm module gives the same object.
     let script = std::fs::read_to_string(making.join("packed.js"))?.replace("import source ", "import ");
-    std::fs::write(&bundle.script, script)?;
-    std::fs::rename(&module, &bundle.module)?;
+    std::fs::write(&plan.bundle.script, script)?;
+    std::fs::rename(&module, &plan.bundle.module)?;
     remove(&making)?;
-    std::fs::write(&stamp, fingerprint)?;
+    std::fs::write(&stamp, plan.fingerprint)?;
     step.done("built");
-    Ok(bundle)
+    Ok(plan.bundle)
 }
 
 /// Size in bytes after `gzip -9`, by Node's zlib, because Node is required anyway.

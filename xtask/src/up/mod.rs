@@ -54,7 +54,7 @@ pub struct Options {
     /// Runtime of the edge.
     #[arg(long, value_enum, default_value_t = Edge::Workerd)]
     pub edge: Edge,
-    /// Compile the origin with the release profile, which takes minutes longer.
+    /// Compile origin and Worker as they are deployed, which takes minutes longer.
     #[arg(long)]
     pub release: bool,
 }

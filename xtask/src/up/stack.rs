@@ -59,7 +59,7 @@ impl Stack {
         let (worker, origin_program) = match options.edge {
             Edge::Workerd => {
                 let workerd = provision::npm::workerd(&cache)?;
-                let (bundle, program) = wasm::build_beside(&cache, || origin::build(profile))?;
+                let (bundle, program) = wasm::build_beside(&cache, options.release, || origin::build(profile))?;
                 (Some((workerd, bundle)), program)
             }
             Edge::None => (None, origin::build(profile)?),

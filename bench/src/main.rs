@@ -42,17 +42,17 @@ enum What {
     /// Run every benchmark except the soak, which takes half an hour. A failure does not stop the others.
     All(Plan),
     /// Origin: the public list against peers, and how its cost grows with vaults and processes.
-    Origin(origin::Options),
+    Origin(parts::Options),
     /// Reads: lists at the origin, cached responses at the edge, start, import and the size of the Worker.
     Reads(reads::Options),
     /// Access: cost of checking, charging and answering a keyed request at the edge.
     Access(Plan),
     /// Edge: a keyed list against Hono, a bare JavaScript Worker and nginx, cached and with distinct URLs.
-    Edge(edge::Options),
+    Edge(parts::Options),
     /// Push: the event stream, the journal, and webhooks.
     Push(push::Options),
     /// Decisioning: a check at the origin, and verification of a decision at the edge.
-    Graph(graph::Options),
+    Graph(parts::Options),
     /// Score runs over a long history: nothing changed, one vault changed, and all vaults.
     Scoring(scoring::Options),
     /// Soak: whether the memory of the edge's runtime levels off during half an hour of mixed load.
@@ -127,12 +127,12 @@ fn run(what: Option<What>) -> Result<()> {
 /// Runs every benchmark except the soak; fails at the end if one failed.
 fn all(plan: &Plan) -> Result<()> {
     let measurements: [(&str, &dyn Fn() -> Result<()>); 7] = [
-        ("origin", &|| origin::run(&origin::Options::of(plan))),
+        ("origin", &|| origin::run(&parts::Options::of(plan))),
         ("reads", &|| reads::run(&reads::Options::of(plan))),
         ("access", &|| access::run(plan)),
-        ("edge", &|| edge::run(&edge::Options::of(plan))),
+        ("edge", &|| edge::run(&parts::Options::of(plan))),
         ("push", &|| push::run(&push::Options::of(plan))),
-        ("graph", &|| graph::run(&graph::Options::of(plan))),
+        ("graph", &|| graph::run(&parts::Options::of(plan))),
         ("scoring", &|| scoring::run(&scoring::Options::default())),
     ];
     let (begun, mut failed) = (Instant::now(), Vec::new());

@@ -1,7 +1,25 @@
-//! Selection of a benchmark's parts.
+//! Options of a benchmark that consists of parts.
 
 use anyhow::{Result, bail};
 use clap::Args;
+
+use crate::Plan;
+
+/// How long to measure, and which parts.
+#[derive(Args, Clone, Debug)]
+pub struct Options {
+    #[command(flatten)]
+    pub plan: Plan,
+    #[command(flatten)]
+    pub only: Only,
+}
+
+impl Options {
+    /// All parts with this plan.
+    pub fn of(plan: &Plan) -> Self {
+        Options { plan: plan.clone(), only: Only::default() }
+    }
+}
 
 /// The parts to run.
 #[derive(Args, Clone, Debug, Default)]

@@ -11,13 +11,12 @@ mod tail;
 use std::net::SocketAddr;
 
 use anyhow::Result;
-use clap::Args;
 use xtask::console::heading;
 use xtask::provision::cache::Cache;
 use xtask::up::Edge;
 
 use crate::market::Market;
-use crate::parts::Only;
+use crate::parts::Options;
 use crate::report::Report;
 use crate::versus::Peer;
 use crate::{Plan, cores, http};
@@ -39,22 +38,6 @@ const METHOD: &str = "For a busy key the edge reserves requests ahead at the key
     a key is an entry of a map in its configuration. nginx and the bare forwarder cannot sign, so the client sends them signed requests. \
     All get the same requests and use the same origin on the same core. Before it is timed, each must return the edge's own body (except for ages) and, where it claims to do the same job, \
     the same header names, a 304 to the ETag, a remaining allowance that falls with each request, and with 64 concurrent callers exactly as many admissions as the limit allows.";
-
-/// Options of `edge`.
-#[derive(Args, Clone, Debug)]
-pub struct Options {
-    #[command(flatten)]
-    plan: Plan,
-    #[command(flatten)]
-    only: Only,
-}
-
-impl Options {
-    /// All parts with this plan.
-    pub fn of(plan: &Plan) -> Self {
-        Options { plan: plan.clone(), only: Only::default() }
-    }
-}
 
 /// Measures the parts, prints the table, and writes it to the results.
 pub fn run(options: &Options) -> Result<()> {

@@ -8,13 +8,12 @@ mod verify;
 mod viem_peer;
 
 use anyhow::Result;
-use clap::Args;
 use xtask::console::heading;
 use xtask::provision::cache::Cache;
 
-use crate::parts::Only;
+use crate::cores;
+use crate::parts::Options;
 use crate::report::Report;
-use crate::{Plan, cores};
 
 const PARTS: [&str; 3] = ["build", "check", "verify"];
 const METHOD: &str = "A build is the operator's verb from start to end: connect, read all facts, hash and store a new snapshot; \
@@ -23,22 +22,6 @@ const METHOD: &str = "A build is the operator's verb from start to end: connect,
     others each, four levels deep. For verification, the edge and its peer run on plain workerd of the same version and compatibility date, without limits, with the evidence in the \
     isolate's memory. Both hash the envelope, recover the signer and compose the answer for each request; `bench/viem-peer` is the peer's \
     source. Every run first checks that both give the same answer.";
-
-/// Options of `graph`.
-#[derive(Args, Clone, Debug)]
-pub struct Options {
-    #[command(flatten)]
-    plan: Plan,
-    #[command(flatten)]
-    only: Only,
-}
-
-impl Options {
-    /// All parts with this plan.
-    pub fn of(plan: &Plan) -> Self {
-        Options { plan: plan.clone(), only: Only::default() }
-    }
-}
 
 /// Measures the parts, prints the table, and writes it to the results.
 pub fn run(options: &Options) -> Result<()> {

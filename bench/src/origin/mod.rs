@@ -9,13 +9,12 @@ mod sql_peer;
 mod vaults;
 
 use anyhow::Result;
-use clap::Args;
 use xtask::console::heading;
 use xtask::provision::cache::Cache;
 
-use crate::parts::Only;
+use crate::cores;
+use crate::parts::Options;
 use crate::report::Report;
-use crate::{Plan, cores};
 
 const PARTS: [&str; 3] = ["list", "vaults", "processes"];
 const METHOD: &str = "Every request to the origin has a new signature, which the origin verifies; its peers get unsigned requests. \
@@ -29,22 +28,6 @@ const METHOD: &str = "Every request to the origin has a new signature, which the
     with the origin's rows and pagination, field by field. For growth, an origin process is restarted on a filled database, so that its memory \
     contains nothing of the filling. Processes of one database share the servers' core with Postgres, and are requested for the same list in \
     turn, at half of the rate of one process.";
-
-/// Options of `origin`.
-#[derive(Args, Clone, Debug)]
-pub struct Options {
-    #[command(flatten)]
-    plan: Plan,
-    #[command(flatten)]
-    only: Only,
-}
-
-impl Options {
-    /// All parts with this plan.
-    pub fn of(plan: &Plan) -> Self {
-        Options { plan: plan.clone(), only: Only::default() }
-    }
-}
 
 /// Measures the parts, prints the table, and writes it to the results.
 pub fn run(options: &Options) -> Result<()> {

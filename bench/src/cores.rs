@@ -10,7 +10,7 @@ pub const SERVER: usize = 0;
 pub const CLIENT: usize = 1;
 
 /// Pins this process and its future children to one core. Does nothing on a machine with a single core.
-pub fn hold(core: usize) -> Result<()> {
+pub fn pin(core: usize) -> Result<()> {
     if count() < 2 {
         return Ok(());
     }
@@ -42,9 +42,9 @@ pub fn release_family(pid: u32) -> Result<()> {
 
 /// Runs `start` on the servers' core, then returns to the client's core.
 pub fn on_server<T>(start: impl FnOnce() -> Result<T>) -> Result<T> {
-    hold(SERVER)?;
+    pin(SERVER)?;
     let started = start();
-    hold(CLIENT)?;
+    pin(CLIENT)?;
     started
 }
 

@@ -54,7 +54,7 @@ impl Market {
         if vaults > 0 {
             cores::release()?;
             market.verb(&["simulate", "--seed", SEED, "--vaults", &vaults.to_string(), "--hours", "1"])?;
-            cores::hold(cores::CLIENT)?;
+            cores::pin(cores::CLIENT)?;
             // Up to 5 % of the simulated vaults are not listed.
             market.wait_for("/v1/vaults?limit=1", u64::from(vaults - vaults / 20))?;
         }
@@ -103,7 +103,7 @@ impl Market {
         std::fs::write(&file, lines.iter().map(|line| format!("{line}\n")).collect::<String>())?;
         cores::release()?;
         self.verb(&["ingest", &file.display().to_string()])?;
-        cores::hold(cores::CLIENT)?;
+        cores::pin(cores::CLIENT)?;
         self.wait_for(shown_by, rows)
     }
 

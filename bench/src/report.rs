@@ -36,7 +36,7 @@ impl Report {
     }
 
     /// Adds a figure without a target.
-    pub fn told(&mut self, what: &str, figure: f64, seen: &str) {
+    pub fn stated(&mut self, what: &str, figure: f64, seen: &str) {
         self.add(what, figure, Target::Stated, seen);
     }
 

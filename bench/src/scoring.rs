@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use sqlx::{Connection, PgConnection};
 use tokio::runtime::Runtime;
 use xtask::provision::cache::Cache;
-use xtask::test::throw_away_postgres;
+use xtask::test::temporary_postgres;
 
 use crate::report::Report;
 use crate::versus::median;
@@ -66,7 +66,7 @@ pub fn run(options: &Options) -> Result<()> {
     // Bindings are dropped in reverse order, so the server stops before its folder is removed.
     let (_folder, _postgres, url) = match &options.database {
         Some(url) => (None, None, url.clone()),
-        None => throw_away_postgres(&Cache::open()?)?,
+        None => temporary_postgres(&Cache::open()?)?,
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     let mut measurement = runtime.block_on(Measurement::prepare(options, &url))?;
@@ -119,16 +119,16 @@ impl Measurement {
         let size = format!("{vaults} vaults, {hours} hours");
         if self.summed.1 > 0 {
             let each = self.summed.0.as_secs_f64() * 1e3 / self.summed.1 as f64;
-            report.told("summing one vault's days for the first time, milliseconds", each, &self.size);
+            report.stated("summing one vault's days for the first time, milliseconds", each, &self.size);
         }
         let before = runtime.block_on(self.read_whole_year())?;
-        report.told(
+        report.stated(
             "one vault's signals from all its readings, as before, milliseconds",
             before,
             &format!("{size}; the mean of {READ_WHOLE} vaults"),
         );
         let first = runtime.block_on(self.whole_run(60))?;
-        report.told(&format!("{size}: the first whole run, seconds"), first, "");
+        report.stated(&format!("{size}: the first whole run, seconds"), first, "");
         let unchanged =
             runtime.block_on(async { self.rounds(*rounds, async |me: &mut Self| me.whole_run(60).await).await })?;
         let what = format!("{size}: a whole run with nothing changed, seconds");
@@ -142,11 +142,11 @@ impl Measurement {
         let what = format!("{size}: the same of a reading that comes 20 days late, milliseconds");
         report.at_most(&what, median(late.clone()), ONE_MILLIS, &spread(&late));
         let (all, seconds) = runtime.block_on(self.every_vault())?;
-        report.told(&format!("{size}: a reading of every vault ingested and scored, seconds"), seconds, &all);
+        report.stated(&format!("{size}: a reading of every vault ingested and scored, seconds"), seconds, &all);
         let day = runtime.block_on(self.whole_run(86_400))?;
-        report.told(&format!("{size}: the first whole run of another day, seconds"), day, "");
+        report.stated(&format!("{size}: the first whole run of another day, seconds"), day, "");
         let broken = runtime.block_on(self.broken_series())?;
-        report.told(&format!("{size}: research looks for broken series, milliseconds"), broken, "");
+        report.stated(&format!("{size}: research looks for broken series, milliseconds"), broken, "");
         Ok(())
     }
 
@@ -208,7 +208,7 @@ impl Measurement {
     async fn broken_series(&self) -> Result<f64> {
         let mut tx = self.db.begin("BEGIN").await?;
         let begun = Instant::now();
-        publication::take_turn(&mut tx).await?;
+        publication::lock_writers(&mut tx).await?;
         days::refresh_all(&mut tx).await?;
         samples::broken_series(&mut tx, At(self.now)).await?;
         Ok(begun.elapsed().as_secs_f64() * 1e3)

@@ -104,7 +104,7 @@ impl Versus {
     }
 
     /// Medians of both peers. Latencies are NaN if half rates were not measured.
-    pub fn told(&self) -> (Side, Side) {
+    pub fn medians(&self) -> (Side, Side) {
         let ((cpu_a, cpu_b), (rate_a, rate_b)) = (self.sides(cpu_micros), self.sides(rate));
         let millis = |of: fn(&Load) -> Duration| {
             let side = |side: fn(&(Load, Load)) -> &Load| {

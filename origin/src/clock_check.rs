@@ -7,12 +7,12 @@ use rds_store::{Db, StoreError};
 /// Difference between the clocks of processes that is tolerated, in seconds.
 const MAX_SKEW_SECONDS: i64 = 300;
 
-/// Message for operators when [`behind`] found a difference.
+/// Message for operators when [`newest_work_ahead_of`] found a difference.
 pub const WENT_BACK: &str = "THE CLOCK IS BEHIND THE NEWEST FACTS: until it has caught up, new readings count as old, nothing newer is \
      published, and ages are wrong; set the clock right, or restore a database of that time";
 
 /// The instant of the newest work in the database, if `now` is more than five minutes behind it.
-pub async fn behind(db: &Db, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
+pub async fn newest_work_ahead_of(db: &Db, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
     let newest = test_clock::newest_work(db).await?;
     Ok(newest.filter(|newest| newest.seconds_since(now) > MAX_SKEW_SECONDS))
 }

@@ -8,7 +8,7 @@ use crate::catalog::refresh;
 use crate::edge_link::{self, EdgeLink, outbox};
 use crate::graph::follow;
 use crate::journal::{retention, sequence, tail};
-use crate::metrics::{RunOutcome, process, standing};
+use crate::metrics::{RunOutcome, database_metrics, process};
 use crate::panics::{caught, panic_text};
 use crate::status::{sampler, writes};
 use crate::stream::maintenance;
@@ -91,7 +91,7 @@ const JOBS: [(&str, Job); 24] = [
     ("assertions", |app, _| Box::pin(keep_forgetting(app))),
     ("days", |app, _| Box::pin(keep_days(app))),
     ("daily sums", |app, _| Box::pin(keep_summed(app))),
-    ("backlog metrics", |app, _| Box::pin(standing::keep_known(&app.db, &app.metrics))),
+    ("backlog metrics", |app, _| Box::pin(database_metrics::keep_reading(&app.db, &app.metrics))),
     ("delays", |app, _| Box::pin(process::keep_measuring(&app.metrics))),
 ];
 
@@ -128,14 +128,14 @@ async fn keep<F: Future<Output = ()>>(name: &'static str, rest: Duration, job: i
 /// Notifies the edge of changed keys, if an edge is configured.
 async fn send_key_updates(app: &App, link: Option<&Arc<EdgeLink>>) {
     if let Some(link) = link {
-        outbox::keep_told(&app.db, &app.metrics, link).await;
+        outbox::keep_sending(&app.db, &app.metrics, link).await;
     }
 }
 
 /// Notifies the edge of changed facts, if an edge is configured.
 async fn send_tag_versions(app: &App, link: Option<&Arc<EdgeLink>>) {
     if let Some(link) = link {
-        edge_link::tags::keep_told(app, link).await;
+        edge_link::tags::keep_sending(app, link).await;
     }
 }
 
@@ -173,7 +173,7 @@ pub fn wake(app: &App, link: Option<&Arc<EdgeLink>>, channel: Option<&str>) {
         // Withholding a chain invalidates the exposure graph snapshot.
         app.graph.signal();
         if let Some(link) = link {
-            link.touched();
+            link.facts_changed();
         }
     }
     if about(snapshots::CHANNEL) {
@@ -185,7 +185,7 @@ pub fn wake(app: &App, link: Option<&Arc<EdgeLink>>, channel: Option<&str>) {
     if about(edge_outbox::CHANNEL) {
         app.streams.keys_changed();
         if let Some(link) = link {
-            link.queued();
+            link.key_queued();
         }
     }
 }

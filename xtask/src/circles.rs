@@ -22,7 +22,7 @@ struct Source {
 }
 
 /// Every circle of more than [`MAX_FILES`] files, as `folder: module, module, …`. `files` are paths relative to the clone, with their text.
-pub fn breaches(files: &[(&Path, &str)]) -> Vec<String> {
+pub fn violations(files: &[(&Path, &str)]) -> Vec<String> {
     let mut crates: BTreeMap<&Path, Vec<Source>> = BTreeMap::new();
     for (name, text) in files {
         let Some(root) = name.ancestors().filter(|folder| folder.ends_with("src")).last() else { continue };
@@ -239,9 +239,9 @@ mod tests {
         let texts: Vec<String> =
             (0..=MAX_FILES).map(|number| format!("use crate::m{}::X;", (number + 1) % (MAX_FILES + 1))).collect();
         let files: Vec<(&Path, &str)> = names.iter().map(Path::new).zip(texts.iter().map(String::as_str)).collect();
-        let found = breaches(&files);
+        let found = violations(&files);
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].starts_with("origin/src: 6 files import each other: m0, m1"), "{found:?}");
-        assert!(breaches(&files[1..]).is_empty());
+        assert!(violations(&files[1..]).is_empty());
     }
 }

@@ -8,7 +8,7 @@ const GROUP: &str = "";
 const LAYERS: [(&str, &[&str]); 3] = [("http/", &["cli", GROUP]), ("cli/", &[]), ("", &["cli", "http", GROUP])];
 
 /// Forbidden modules used in `text`, the content of the file `name` (relative to the clone): line number and module.
-pub fn breaches<'a>(name: &Path, text: &'a str) -> Vec<(usize, &'a str)> {
+pub fn violations<'a>(name: &Path, text: &'a str) -> Vec<(usize, &'a str)> {
     let Some(inside) = name.strip_prefix("origin/src").ok().and_then(Path::to_str) else { return Vec::new() };
     let Some((_, forbidden)) = LAYERS.iter().find(|(part, _)| inside.starts_with(part)) else { return Vec::new() };
     let mut found = Vec::new();
@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     fn named<'a>(name: &str, text: &'a str) -> Vec<&'a str> {
-        breaches(Path::new(name), text).into_iter().map(|(_, named)| named).collect()
+        violations(Path::new(name), text).into_iter().map(|(_, named)| named).collect()
     }
 
     #[test]

@@ -62,12 +62,12 @@ pub fn run() -> Result<()> {
         }
     }
     let step = Step::start("rules for source files");
-    let breaches = tidy::check()?;
-    if breaches.is_empty() {
+    let violations = tidy::check()?;
+    if violations.is_empty() {
         step.done("");
     } else {
-        step.failed(&format!("{} violations", breaches.len()));
-        for breach in &breaches {
+        step.failed(&format!("{} violations", violations.len()));
+        for breach in &violations {
             eprintln!("    {breach}");
         }
         failures += 1;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 const ROOT_FOLDERS: [&str; 5] = ["tests", "benches", "examples", "bin", "fuzz_targets"];
 
 /// Every orphan among the Rust files of the clone, as `path:line: rule`.
-pub fn breaches(sources: &[(&Path, &str)]) -> Vec<String> {
+pub fn violations(sources: &[(&Path, &str)]) -> Vec<String> {
     let orphans = sources.iter().filter(|(path, _)| !is_root(path) && !is_declared(path, sources));
     orphans
         .map(|(path, _)| format!("{}:1: no module declares this file, so it is not compiled", path.display()))
@@ -58,7 +58,7 @@ mod tests {
 
     fn orphans(files: &[(&str, &str)]) -> Vec<String> {
         let sources: Vec<_> = files.iter().map(|(path, text)| (Path::new(*path), *text)).collect();
-        breaches(&sources)
+        violations(&sources)
     }
 
     #[test]

@@ -107,7 +107,7 @@ pub fn run(options: &Options) -> Result<()> {
 
 fn rust(cache: &Cache, tally: &mut Tally) -> Result<()> {
     // Bindings are dropped in reverse order, so the server stops before its folder is removed.
-    let (_folder, _postgres, url) = throw_away_postgres(cache)?;
+    let (_folder, _postgres, url) = temporary_postgres(cache)?;
     let mut cargo = workspace::cargo();
     cargo.args(["test", "--locked", "--workspace", "--no-fail-fast"]).env("RDS_TEST_DATABASE_URL", url);
     counted(cargo, tally)
@@ -288,7 +288,7 @@ pub(crate) fn count(mut command: Command, tally: &mut Tally, mut show: impl FnMu
 }
 
 /// A Postgres for one test run: the database in `DATABASE_URL`, or a new server without durability.
-pub fn throw_away_postgres(cache: &Cache) -> Result<(Option<Scratch>, Option<Postgres>, String)> {
+pub fn temporary_postgres(cache: &Cache) -> Result<(Option<Scratch>, Option<Postgres>, String)> {
     if let Ok(url) = std::env::var("DATABASE_URL") {
         return Ok((None, None, url));
     }
@@ -303,7 +303,7 @@ pub fn throw_away_postgres(cache: &Cache) -> Result<(Option<Scratch>, Option<Pos
         &state,
         &mut secrets,
         first_free(30_000, "Postgres")?,
-        Durability::ThrowAway,
+        Durability::Temporary,
     )?;
     let url = postgres.url.clone();
     Ok((Some(folder), Some(postgres), url))

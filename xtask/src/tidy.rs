@@ -24,22 +24,22 @@ pub fn check() -> Result<Vec<String>> {
     let mut files = Vec::new();
     collect(&root, &mut files)?;
     files.sort();
-    let (mut breaches, mut sources) = (Vec::new(), Vec::new());
+    let (mut violations, mut sources) = (Vec::new(), Vec::new());
     for file in &files {
         let name = file.strip_prefix(&root).unwrap_or(file);
         let Some(kind) = Kind::of(name) else { continue };
         let Ok(text) = std::fs::read_to_string(file) else {
             continue;
         };
-        examine(name, kind, &text, &mut breaches);
+        examine(name, kind, &text, &mut violations);
         if kind == Kind::Rust {
             sources.push((name, text));
         }
     }
     let sources: Vec<(&Path, &str)> = sources.iter().map(|(name, text)| (*name, text.as_str())).collect();
-    breaches.extend(circles::breaches(&sources));
-    breaches.extend(orphans::breaches(&sources));
-    Ok(breaches)
+    violations.extend(circles::violations(&sources));
+    violations.extend(orphans::violations(&sources));
+    Ok(violations)
 }
 
 /// Determines which rules apply to a file.
@@ -61,8 +61,8 @@ impl Kind {
     }
 }
 
-fn examine(name: &Path, kind: Kind, text: &str, breaches: &mut Vec<String>) {
-    let mut say = |line: usize, rule: &str| breaches.push(format!("{}:{line}: {rule}", name.display()));
+fn examine(name: &Path, kind: Kind, text: &str, violations: &mut Vec<String>) {
+    let mut say = |line: usize, rule: &str| violations.push(format!("{}:{line}: {rule}", name.display()));
     if kind != Kind::Prose {
         let introduced = match kind {
             Kind::Rust => text.starts_with("//!"),
@@ -76,7 +76,7 @@ fn examine(name: &Path, kind: Kind, text: &str, breaches: &mut Vec<String>) {
             say(lines, &format!("the file must have at most {MAX_LINES} lines"));
         }
     }
-    for (line, named) in layers::breaches(name, text) {
+    for (line, named) in layers::violations(name, text) {
         say(line, &format!("this layer must not use `crate::{named}`"));
     }
     for (number, line) in text.lines().enumerate() {
@@ -97,7 +97,7 @@ fn examine(name: &Path, kind: Kind, text: &str, breaches: &mut Vec<String>) {
 mod tests {
     use super::*;
 
-    fn breaches(name: &str, text: &str) -> Vec<String> {
+    fn violations(name: &str, text: &str) -> Vec<String> {
         let mut found = Vec::new();
         let name = Path::new(name);
         examine(name, Kind::of(name).unwrap(), text, &mut found);
@@ -106,16 +106,16 @@ mod tests {
 
     #[test]
     fn a_missing_introduction_and_unfinished_work_are_reported_with_their_line() {
-        assert!(breaches("a.rs", "//! Fine.\nfn f() {}\n").is_empty());
-        assert_eq!(breaches("a.rs", "fn f() {}\n").len(), 1);
+        assert!(violations("a.rs", "//! Fine.\nfn f() {}\n").is_empty());
+        assert_eq!(violations("a.rs", "fn f() {}\n").len(), 1);
         let unfinished = format!("//! Fine.\n{})\n", UNFINISHED[1]);
-        assert_eq!(breaches("a.rs", &unfinished).len(), 1);
-        assert!(breaches("a.rs", &unfinished)[0].starts_with("a.rs:2:"));
+        assert_eq!(violations("a.rs", &unfinished).len(), 1);
+        assert!(violations("a.rs", &unfinished)[0].starts_with("a.rs:2:"));
     }
 
     #[test]
     fn a_long_file_is_refused() {
         let text = format!("//! Fine.\n{}", "\n".repeat(MAX_LINES));
-        assert_eq!(breaches("a.rs", &text).len(), 1);
+        assert_eq!(violations("a.rs", &text).len(), 1);
     }
 }

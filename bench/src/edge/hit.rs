@@ -39,7 +39,7 @@ pub fn measure(cache: &Cache, plan: &Plan, subject: &Subject, report: &mut Repor
         let crowd = checks::crowd(address, LIMIT, asking)?;
         let exact = if crowd.is_exact(LIMIT) { "exact: yes" } else { "exact: no" };
         let cut = if crowd.cut == 0 { String::new() } else { format!("; {} connections cut", crowd.cut) };
-        report.told(
+        report.stated(
             &format!("{name}: requests admitted of a crowd of 64, over the limit of {LIMIT} a minute"),
             f64::from(crowd.admitted) / f64::from(LIMIT),
             &format!("{exact}{cut}"),
@@ -117,7 +117,7 @@ enum Of {
 }
 
 fn add_comparison(report: &mut Report, versus: &Versus, peer: &str, of: Of, target: Target, more: &str) {
-    let (ours, theirs) = versus.told();
+    let (ours, theirs) = versus.medians();
     let (of, ratio) = match of {
         Of::Rate => ("requests/s, ours over theirs", versus.ratio(rate)),
         Of::Cpu => ("CPU, theirs over ours", versus.ratio(|sample| 1.0 / cpu_micros(sample))),

@@ -90,7 +90,7 @@ pub fn measure(cache: &Cache, plan: &Plan, subject: &Subject, report: &mut Repor
             edge.peer(subject, target)?,
             other.peer(subject, target)?,
         )?;
-        let (our_side, their_side) = versus.told();
+        let (our_side, their_side) = versus.medians();
         let comparison = Comparison {
             part: PART,
             peer: other.name,

@@ -59,7 +59,7 @@ pub fn measure(cache: &Cache, plan: &Plan, report: &mut Report) -> Result<()> {
     let javascript = Peer { address: peer.address, pid: peer.pid(), write: Box::new(write(request.clone())) };
     let worker = Peer { address: edge, pid: service.pid(), write: Box::new(write(request)) };
     let versus = versus::measure_with_halves(plan, worker, javascript)?;
-    let (ours, theirs) = versus.told();
+    let (ours, theirs) = versus.medians();
     report.compare(
         &Comparison {
             part: "a decision verified at the edge",

@@ -49,7 +49,7 @@ pub fn measure(cache: &Cache, plan: &Plan, report: &mut Report) -> Result<()> {
 }
 
 fn compare(report: &mut Report, part: &str, peer: &str, beside: &Versus, target: Target, more: &str) {
-    let (ours, theirs) = beside.told();
+    let (ours, theirs) = beside.medians();
     let ratio = beside.ratio(rate);
     report.compare(&Comparison { part, peer, of: "requests/s, ours over theirs", ratio, target, ours, theirs }, more);
 }

@@ -63,7 +63,7 @@ pub fn measure(plan: &Plan, report: &mut Report) -> Result<()> {
             times(|seen| seen.ingest[1]),
         );
         if count == 1 {
-            report.told(
+            report.stated(
                 "scale: one origin process, µs CPU per request",
                 now.side.cpu,
                 &format!("{}{more}", now.side.text()),

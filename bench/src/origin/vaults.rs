@@ -57,7 +57,7 @@ pub fn measure(plan: &Plan, report: &mut Report) -> Result<()> {
         if let Some(few) = sizes.first() {
             let growth =
                 versus::measure_with_halves(plan, size.replica.peer(&size.market)?, few.replica.peer(&few.market)?)?;
-            let (ours, theirs) = growth.told();
+            let (ours, theirs) = growth.medians();
             let comparison = Comparison {
                 part: &format!("scale: a list out of {vaults} vaults"),
                 peer: &format!("out of {FEW}"),
@@ -74,7 +74,7 @@ pub fn measure(plan: &Plan, report: &mut Report) -> Result<()> {
     let [few, some, many] = sizes.as_slice() else { return Ok(()) };
     memory(few, some, many, report);
     for size in &sizes {
-        report.told(
+        report.stated(
             &format!("origin: s from a process's start to its first list, {} vaults", size.vaults),
             size.replica.opened.as_secs_f64(),
             "",

@@ -6,9 +6,9 @@ use anyhow::{Context, Result, bail};
 use xtask::provision::cache::Cache;
 
 use super::durable::DurableStreams;
-use super::moments::Moments;
 use super::nchan::Nchan;
 use super::ours::Ours;
+use super::publish_times::PublishTimes;
 use super::server::Server;
 use super::sse;
 use super::subscribers::{Latencies, Subscribers};
@@ -98,7 +98,7 @@ pub fn measure(cache: &Cache, plan: &Plan, report: &mut Report) -> Result<()> {
 fn turn(server: &mut dyn Server, next: &mut u32, payloads: u32) -> Result<Turn> {
     let first = *next;
     let mut subscribers = Subscribers::open(server.address(), SUBSCRIBERS, first, |at| server.request(at))?;
-    let sent = Moments::new(first, payloads as usize);
+    let sent = PublishTimes::new(first, payloads as usize);
     let mut latencies = Latencies::default();
     let (cpu, store) = (server.cpu()?, server.store_cpu()?);
     std::thread::scope(|scope| {
@@ -119,7 +119,7 @@ fn turn(server: &mut dyn Server, next: &mut u32, payloads: u32) -> Result<Turn> 
 }
 
 /// Publishes at [`RATE`]; catches up after a delay.
-fn publish(server: &mut dyn Server, first: u32, payloads: u32, sent: &Moments) -> Result<()> {
+fn publish(server: &mut dyn Server, first: u32, payloads: u32, sent: &PublishTimes) -> Result<()> {
     let begun = Instant::now();
     for n in 0..payloads {
         xtask::signals::check()?;

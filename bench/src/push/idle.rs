@@ -6,9 +6,9 @@ use anyhow::Result;
 use xtask::provision::cache::Cache;
 
 use super::durable::DurableStreams;
-use super::moments::Moments;
 use super::nchan::Nchan;
 use super::ours::Ours;
+use super::publish_times::PublishTimes;
 use super::server::Server;
 use super::sse;
 use super::subscribers::{Latencies, Subscribers};
@@ -58,7 +58,7 @@ fn connections(server: &mut dyn Server) -> Result<(f64, f64)> {
 }
 
 fn publish_one(server: &mut dyn Server, subscribers: &mut Subscribers, n: u32) -> Result<()> {
-    let sent = Moments::new(n, 1);
+    let sent = PublishTimes::new(n, 1);
     server.publish(&sse::payload(n), &|| sent.note(n))?;
     subscribers.read_up_to(n, &sent, &mut Latencies::default())
 }

@@ -43,7 +43,7 @@ pub fn measure(plan: &Plan, report: &mut Report) -> Result<()> {
         TARGET,
         &format!("committed with fsync and numbered; the machine's load before: {load}"),
     );
-    report.told(&format!("journal: the same with {BATCH} a transaction"), per_second(&batches), "");
+    report.stated(&format!("journal: the same with {BATCH} a transaction"), per_second(&batches), "");
     Ok(())
 }
 

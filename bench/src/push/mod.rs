@@ -7,10 +7,10 @@ mod durable;
 mod fanout;
 mod idle;
 mod journal;
-mod moments;
 mod naive;
 mod nchan;
 mod ours;
+mod publish_times;
 mod receivers;
 mod server;
 mod sse;
@@ -57,7 +57,7 @@ pub fn run(options: &Options) -> Result<()> {
     let plan = Plan { seconds: *seconds, rounds: *rounds, ..Plan::default() };
     let cache = Cache::open()?;
     let mut report = Report::default();
-    cores::hold(cores::CLIENT)?;
+    cores::pin(cores::CLIENT)?;
     for part in only.of("push", PARTS)? {
         heading(&format!("\npush: {part}"));
         match part {
@@ -66,7 +66,7 @@ pub fn run(options: &Options) -> Result<()> {
             "journal" => journal::measure(&plan, &mut report)?,
             _ => webhooks::measure(&mut report)?,
         }
-        cores::hold(cores::CLIENT)?;
+        cores::pin(cores::CLIENT)?;
     }
     cores::release()?;
     println!("\n{}", report.table());

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use rds_engine::clock::Clock;
-use rds_origin::keys::{self, KeyWish, Minted};
+use rds_origin::keys::{self, CreateKey, Minted};
 use rds_shared::access::{Plan, Principal};
 use rds_shared::push::STREAMS_PER_KEY;
 use rds_shared::push::webhook::EventType;
@@ -65,7 +65,7 @@ impl Ours {
     }
 
     fn mint(&self, plan: Plan) -> Result<Minted> {
-        let request = KeyWish { org: "bench".to_owned(), plan, rpm: Some(RPM), shared: false };
+        let request = CreateKey { org: "bench".to_owned(), plan, rpm: Some(RPM), shared: false };
         Ok(self.runtime.block_on(keys::mint(&self.db, &Clock::system(), &request))?)
     }
 }

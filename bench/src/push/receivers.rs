@@ -16,18 +16,18 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 
-use super::moments::Moments;
+use super::publish_times::PublishTimes;
 use super::subscribers::Latencies;
 
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
 /// Path prefix of endpoints that hang.
-pub const HANGS: &str = "/hang/";
+pub const HANG_PREFIX: &str = "/hang/";
 
 /// Deliveries of a round to endpoints that answer.
 #[derive(Default)]
 pub struct Round {
     /// Commit time of each payload.
-    pub sent: Option<Arc<Moments>>,
+    pub sent: Option<Arc<PublishTimes>>,
     /// Time from commit to receiver.
     pub latencies: Latencies,
     /// Received deliveries by endpoint and payload.
@@ -92,7 +92,7 @@ async fn converse(acceptor: TlsAcceptor, stream: TcpStream, round: &Mutex<Round>
         };
         let now = Instant::now();
         let path = std::str::from_utf8(held.get(..head).unwrap_or_default())?.split(' ').nth(1).context("no target")?;
-        if path.starts_with(HANGS) {
+        if path.starts_with(HANG_PREFIX) {
             // Wait until the sender disconnects.
             let _ = stream.read_u8().await;
             return Ok(());

@@ -11,7 +11,7 @@ use rustix::event::Timespec;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::fd::OwnedFd;
 
-use super::moments::Moments;
+use super::publish_times::PublishTimes;
 use super::sse::Incoming;
 
 /// Number of connections opened before their answers are awaited; fewer than a server's backlog.
@@ -41,7 +41,7 @@ impl Subscribers {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let (all, buffer) = (Vec::with_capacity(count), vec![0; 256 * 1024]);
         let mut subscribers = Self { epoll, all, buffer, events: Vec::with_capacity(EVENTS) };
-        let nothing = Moments::new(next, 0);
+        let nothing = PublishTimes::new(next, 0);
         while subscribers.all.len() < count {
             for _ in 0..OPEN_BATCH.min(count - subscribers.all.len()) {
                 let at = subscribers.all.len();
@@ -63,13 +63,13 @@ impl Subscribers {
     }
 
     /// Reads until every subscriber has received all payloads up to and including `last`, and records their latencies.
-    pub fn read_up_to(&mut self, last: u32, sent: &Moments, latencies: &mut Latencies) -> Result<()> {
+    pub fn read_up_to(&mut self, last: u32, sent: &PublishTimes, latencies: &mut Latencies) -> Result<()> {
         self.read_until(sent, latencies, |all| all.iter().all(|subscriber| subscriber.next > last))
     }
 
     fn read_until(
         &mut self,
-        sent: &Moments,
+        sent: &PublishTimes,
         latencies: &mut Latencies,
         done: impl Fn(&[Subscriber]) -> bool,
     ) -> Result<()> {

@@ -10,10 +10,10 @@ use rds_shared::access::{Plan, Principal};
 use rds_shared::push::webhook::EventType;
 use serde_json::{Value, json};
 
-use super::moments::Moments;
 use super::naive::Naive;
 use super::ours::{self, Ours};
-use super::receivers::{HANGS, Receivers, Round};
+use super::publish_times::PublishTimes;
+use super::receivers::{HANG_PREFIX, Receivers, Round};
 use super::server::Server;
 use super::sse;
 use crate::report::Report;
@@ -79,7 +79,7 @@ fn measure_in(folder: &Path, report: &mut Report) -> Result<()> {
     for turn in 0..ROUNDS {
         // The breakers have paused the hanging subscriptions of the previous round.
         for endpoint in 0..ENDPOINTS[1] {
-            subscribe(&ours, &owner, &format!("https://{}{HANGS}{turn}/{endpoint}", receivers.address))?;
+            subscribe(&ours, &owner, &format!("https://{}{HANG_PREFIX}{turn}/{endpoint}", receivers.address))?;
         }
         rounds.push(round(&ours, &receivers, &mut next)?);
     }
@@ -112,7 +112,7 @@ fn measure_in(folder: &Path, report: &mut Report) -> Result<()> {
         &format!("; {}; none hanging: {}", behind(&hanging), behind(&calm)),
     );
     let good: Vec<_> = (0..ENDPOINTS[0]).map(|number| format!("https://{}/hook/{number}", receivers.address)).collect();
-    let bad = (0..ENDPOINTS[1]).map(|number| format!("https://{}{HANGS}naive/{number}", receivers.address));
+    let bad = (0..ENDPOINTS[1]).map(|number| format!("https://{}{HANG_PREFIX}naive/{number}", receivers.address));
     let all: Vec<_> = good.iter().cloned().chain(bad).collect();
     for (part, ours, endpoints) in [(calm_part, &calm, &good), (part, &hanging, &all)] {
         let mut naive = Naive::start(folder, authority, endpoints)?;
@@ -183,7 +183,7 @@ fn publish(
 ) -> Result<(Round, Duration)> {
     let first = *next;
     *next += EVENTS;
-    let sent = Arc::new(Moments::new(first, EVENTS as usize));
+    let sent = Arc::new(PublishTimes::new(first, EVENTS as usize));
     let present = || receivers.round.lock().unwrap_or_else(PoisonError::into_inner);
     *present() = Round { sent: Some(sent.clone()), ..Round::default() };
     let begun = Instant::now();

@@ -164,7 +164,7 @@ impl Answers {
     }
 
     /// The counts as text.
-    pub fn told(&self) -> String {
+    pub fn text(&self) -> String {
         let each = self.statuses.iter().map(|((kind, status), count)| format!("{count} {} ({status})", kind.name()));
         let cuts = (self.cuts > 0).then(|| format!("{} connections cut", self.cuts));
         each.chain(cuts).collect::<Vec<_>>().join(", ")

@@ -152,7 +152,7 @@ fn report_results(readings: &[Reading], answers: &Answers, of_bare: &Answers, ra
     let minutes = readings.last().map_or(0.0, |last| last.minute);
     let mut report = Report::default();
     let what = format!("{rate:.0} requests/s for {minutes:.0} minutes: resident MB a minute in the last half");
-    let sent = format!("{}; the bare Worker {} answers and {} cuts", answers.told(), of_bare.count(), of_bare.cuts);
+    let sent = format!("{}; the bare Worker {} answers and {} cuts", answers.text(), of_bare.count(), of_bare.cuts);
     report.at_most(
         &format!("{what}, the edge's workerd less the bare Worker's"),
         ours - bare,

@@ -28,23 +28,29 @@ use rds_store::{Db, StoreError, Tx};
 use sqlx::Acquire;
 
 /// Tags touched when the mode changes.
-pub const SHOWN_IN: [Tag; 1] = [Tag::FailSafe];
+pub const MODE_TAGS: [Tag; 1] = [Tag::FailSafe];
 /// Tags touched by `normal`, which may publish a run.
-pub const OPENED_IN: [Tag; 4] = [Tag::FailSafe, Tag::Vaults, Tag::Assets, Tag::Events];
+pub const NORMAL_TAGS: [Tag; 4] = [Tag::FailSafe, Tag::Vaults, Tag::Assets, Tag::Events];
 /// The author recorded for changes made by the sanity checks.
-pub const GUARD: &str = "guard";
+pub const SANITY_CHECKS: &str = "guard";
 
 /// Result of an operator's change of the mode.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Said {
+pub enum SetModeResult {
     /// The mode was set; this is the stored state now.
-    Holds(Stored),
+    Set(Stored),
     /// The mode stays `fail_closed` and nothing was changed: a sanity check held back the full run.
     StaysClosed(Withheld),
 }
 
 /// Sets the operator's mode. Setting the same mode again is recorded, too.
-pub async fn say(db: &Db, clock: &Clock, mode: FailSafeMode, reason: &str, said_by: &str) -> Result<Said, StoreError> {
+pub async fn set_operator_mode(
+    db: &Db,
+    clock: &Clock,
+    mode: FailSafeMode,
+    reason: &str,
+    said_by: &str,
+) -> Result<SetModeResult, StoreError> {
     let at = clock.now();
     db.run_tx("fail-safe", move |tx| {
         let (reason, said_by) = (reason.to_owned(), said_by.to_owned());
@@ -52,10 +58,10 @@ pub async fn say(db: &Db, clock: &Clock, mode: FailSafeMode, reason: &str, said_
             let is_opened = |before: &Stored| mode == FailSafeMode::Normal && before.mode == FailSafeMode::FailClosed;
             if mode == FailSafeMode::Normal {
                 // `normal` may publish a run, so it takes the writers' lock; the other modes do not wait for it.
-                publication::take_turn(tx).await?;
+                publication::lock_writers(tx).await?;
             }
             let mut tx = tx.begin().await?;
-            let before = table::hold(&mut tx).await?;
+            let before = table::lock(&mut tx).await?;
             let mut after = Stored { mode, reason: Some(reason.clone()), ..before.clone() };
             if mode == FailSafeMode::Normal {
                 // While runs were held back or suspended, tiers of more than a fifth of the vaults may have changed.
@@ -66,18 +72,18 @@ pub async fn say(db: &Db, clock: &Clock, mode: FailSafeMode, reason: &str, said_
             let after = settle(&mut tx, &before, after, Some(change)).await?;
             if !is_opened(&before) {
                 tx.commit().await?;
-                return Ok(Said::Holds(after));
+                return Ok(SetModeResult::Set(after));
             }
             scoring_run::whole(&mut tx, at).await?;
             let after = table::read(&mut *tx).await?;
             match after.held {
                 Some(found) => {
                     tx.rollback().await?;
-                    Ok(Said::StaysClosed(found))
+                    Ok(SetModeResult::StaysClosed(found))
                 }
                 None => {
                     tx.commit().await?;
-                    Ok(Said::Holds(after))
+                    Ok(SetModeResult::Set(after))
                 }
             }
         })
@@ -86,23 +92,23 @@ pub async fn say(db: &Db, clock: &Clock, mode: FailSafeMode, reason: &str, said_
 }
 
 /// Records that a run was held back: the last good run is served until the next good one.
-pub async fn hold(tx: &mut Tx<'_>, now: Timestamp, reason: Withheld) -> Result<(), StoreError> {
-    let before = table::hold(tx).await?;
+pub async fn hold_runs(tx: &mut Tx<'_>, now: Timestamp, reason: Withheld) -> Result<(), StoreError> {
+    let before = table::lock(tx).await?;
     let after = Stored { held: Some(reason), tried_at: Some(now), ..before.clone() };
-    let change = (before.held != after.held).then(|| noted(now, &after, reason.in_words()));
+    let change = (before.held != after.held).then(|| sanity_check_change(now, &after, reason.in_words()));
     settle(tx, &before, after, change).await.map(drop)
 }
 
 /// Records that a full run was published, so nothing is held back any more.
 pub async fn release(tx: &mut Tx<'_>, now: Timestamp) -> Result<(), StoreError> {
-    let before = table::hold(tx).await?;
+    let before = table::lock(tx).await?;
     let after = Stored { held: None, tried_at: None, accepted: false, ..before.clone() };
-    let change = before.held.map(|_| noted(now, &after, "a score run was published again"));
+    let change = before.held.map(|_| sanity_check_change(now, &after, "a score run was published again"));
     settle(tx, &before, after, change).await.map(drop)
 }
 
-fn noted(at: Timestamp, after: &Stored, reason: &str) -> Change {
-    Change { at, mode: after.in_force(), said_by: GUARD.to_owned(), reason: reason.to_owned() }
+fn sanity_check_change(at: Timestamp, after: &Stored, reason: &str) -> Change {
+    Change { at, mode: after.in_force(), said_by: SANITY_CHECKS.to_owned(), reason: reason.to_owned() }
 }
 
 async fn settle(

@@ -41,7 +41,7 @@ pub async fn keep_due(db: &Db, now: Timestamp) -> Result<bool, StoreError> {
             let totals = readings.into_iter().filter_map(total).collect();
             // Storing the day changes served data from derived to observed, so it takes the writers' lock. The lock is taken only for the
             // write: the totals were computed before.
-            publication::take_turn(tx).await?;
+            publication::lock_writers(tx).await?;
             symbols::keep_day(tx, day, &totals).await?;
             tags::touch(tx, &[Tag::Vaults]).await?;
             Ok(true)

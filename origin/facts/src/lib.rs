@@ -34,14 +34,14 @@ pub use market::{Gates, HubAsset, HubGate, Market, MarketEmode, MarketReserve, M
 pub use oracle::{OracleFeed, Position};
 pub use registry::{Chain, Curator, Protocol};
 pub use research::{
-    Finding, GivenBacktest, GivenBand, GivenClaim, GivenFigure, GivenHealth, GivenKind, GivenReport,
-    ResearchPrediction, ResearchRecord,
+    ExternalBacktest, ExternalBand, ExternalClaim, ExternalFigure, ExternalHealth, ExternalKind, ExternalReport,
+    Finding, ResearchPrediction, ResearchRecord,
 };
 pub use rwa::{RwaCandidate, RwaObservation, RwaSource};
 pub use security::{Contamination, LossCase, SecurityReport, security_event_id};
-pub use signal::{Entity, GivenVault, SignalReport};
+pub use signal::{Entity, SignalReport, StatedVault};
 pub use strategy::{VaultStrategy, YieldSource};
-pub use values::{Percent, Points, Share, SignerSet, Signing, SigningWord, Usd};
+pub use values::{Percent, Points, Share, SignerSet, Signing, SigningKeyword, Usd};
 pub use vault::{Exposure, ExposurePart, IncentivesStatus, PartBridge, Reward, Snapshot, Vault, VaultState};
 
 /// Default of boolean fields that are true when a line omits them.

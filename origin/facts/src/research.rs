@@ -19,7 +19,7 @@ observations! {
         #[serde(default, skip_deserializing)]
         id: String,
         /// The list it appears in.
-        record: GivenKind,
+        record: ExternalKind,
         /// Slug, unique within list and source.
         key: String,
         /// Version of the methodology it is about.
@@ -54,7 +54,7 @@ pub struct ResearchPrediction {
 /// The lists that accept external records. The list of sources is not one of them; it is counted from the records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum GivenKind {
+pub enum ExternalKind {
     /// `/v1/research/validation-reports`.
     ValidationReport,
     /// `/v1/research/claims`.
@@ -65,13 +65,13 @@ pub enum GivenKind {
     ModelHealth,
 }
 
-impl From<GivenKind> for RecordKind {
-    fn from(kind: GivenKind) -> Self {
+impl From<ExternalKind> for RecordKind {
+    fn from(kind: ExternalKind) -> Self {
         match kind {
-            GivenKind::ValidationReport => RecordKind::ValidationReport,
-            GivenKind::Claim => RecordKind::Claim,
-            GivenKind::Backtest => RecordKind::Backtest,
-            GivenKind::ModelHealth => RecordKind::ModelHealth,
+            ExternalKind::ValidationReport => RecordKind::ValidationReport,
+            ExternalKind::Claim => RecordKind::Claim,
+            ExternalKind::Backtest => RecordKind::Backtest,
+            ExternalKind::ModelHealth => RecordKind::ModelHealth,
         }
     }
 }
@@ -79,20 +79,20 @@ impl From<GivenKind> for RecordKind {
 /// The body of an external record, without the fields that are derived from others.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Finding {
-    Report(GivenReport),
-    Claim(GivenClaim),
-    Backtest(Box<GivenBacktest>),
-    Health(GivenHealth),
+    Report(ExternalReport),
+    Claim(ExternalClaim),
+    Backtest(Box<ExternalBacktest>),
+    Health(ExternalHealth),
 }
 
 impl Finding {
     /// Parses the body of a record of this kind. The error contains the path of the field.
-    pub fn read(kind: GivenKind, body: &Value) -> Result<Self, serde_path_to_error::Error<serde_json::Error>> {
+    pub fn read(kind: ExternalKind, body: &Value) -> Result<Self, serde_path_to_error::Error<serde_json::Error>> {
         Ok(match kind {
-            GivenKind::ValidationReport => Finding::Report(serde_path_to_error::deserialize(body)?),
-            GivenKind::Claim => Finding::Claim(serde_path_to_error::deserialize(body)?),
-            GivenKind::Backtest => Finding::Backtest(serde_path_to_error::deserialize(body)?),
-            GivenKind::ModelHealth => Finding::Health(serde_path_to_error::deserialize(body)?),
+            ExternalKind::ValidationReport => Finding::Report(serde_path_to_error::deserialize(body)?),
+            ExternalKind::Claim => Finding::Claim(serde_path_to_error::deserialize(body)?),
+            ExternalKind::Backtest => Finding::Backtest(serde_path_to_error::deserialize(body)?),
+            ExternalKind::ModelHealth => Finding::Health(serde_path_to_error::deserialize(body)?),
         })
     }
 }
@@ -100,7 +100,7 @@ impl Finding {
 /// A validation report.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct GivenReport {
+pub struct ExternalReport {
     pub report_type: ReportType,
     /// One sentence.
     pub summary: String,
@@ -110,16 +110,16 @@ pub struct GivenReport {
     pub weaknesses: Vec<String>,
     /// Figures of the report.
     #[serde(default)]
-    pub figures: Vec<GivenFigure>,
+    pub figures: Vec<ExternalFigure>,
     /// All backtests that were tried, whether published or not.
     #[serde(default)]
-    pub backtests: Vec<GivenTried>,
+    pub backtests: Vec<ExternalTried>,
 }
 
 /// A count, optionally as part of a total.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct GivenFigure {
+pub struct ExternalFigure {
     /// What is counted.
     pub name: String,
     /// The count; the numerator if `of` is given.
@@ -131,7 +131,7 @@ pub struct GivenFigure {
 /// A backtest that a report lists.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct GivenTried {
+pub struct ExternalTried {
     /// The tested signal.
     pub signal: Signal,
     /// The kind of loss.
@@ -149,7 +149,7 @@ pub struct GivenTried {
 /// A claim about the service's rows.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct GivenClaim {
+pub struct ExternalClaim {
     /// How firm the claim is.
     pub level: Level,
     /// Slug of the group of routes it is about.
@@ -169,7 +169,7 @@ pub struct GivenClaim {
 /// A backtest.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct GivenBacktest {
+pub struct ExternalBacktest {
     /// The tested signal.
     pub signal: Signal,
     /// The kind of loss.
@@ -210,7 +210,7 @@ pub struct GivenBacktest {
     /// Upper end of the 95 percent confidence interval.
     pub auc_high: Option<Share>,
     /// Samples and losses per tier range; each tier once.
-    pub bands: Vec<GivenBand>,
+    pub bands: Vec<ExternalBand>,
     /// How the result was obtained.
     pub method: String,
     /// Limitations of the backtest, at least one.
@@ -222,7 +222,7 @@ pub struct GivenBacktest {
 /// The value range of one tier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct GivenBand {
+pub struct ExternalBand {
     pub tier: Tier,
     /// Number of samples in the range.
     pub samples: u64,
@@ -233,7 +233,7 @@ pub struct GivenBand {
 /// One measurement of the model's performance.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct GivenHealth {
+pub struct ExternalHealth {
     /// What is measured.
     pub name: String,
     /// The count; the numerator if `of` is given.

@@ -31,7 +31,7 @@ observations! {
         #[serde(default)]
         entities: Vec<Entity>,
         /// The affected vaults as the source states them; absent if the service is to determine them.
-        given_vaults: Option<Vec<GivenVault>>,
+        given_vaults: Option<Vec<StatedVault>>,
         /// Total exposure of these vaults as the source states it; absent if the service is to compute it.
         given_exposure_usd: Option<Usd>,
         /// Number of limits that are broken.
@@ -77,7 +77,7 @@ impl From<Entity> for SignalEntity {
 /// A vault that the source states as affected.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct GivenVault {
+pub struct StatedVault {
     pub vault_id: String,
     /// Exposed value; null if the source does not state it.
     pub exposure_usd: Option<Usd>,

@@ -76,14 +76,14 @@ impl Serialize for Percent {
 #[serde(untagged)]
 pub enum Signing {
     /// A keyword.
-    Word(SigningWord),
+    Word(SigningKeyword),
     Keys(SignerSet),
 }
 
 /// Keywords for who must sign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum SigningWord {
+pub enum SigningKeyword {
     /// Changes are impossible.
     Immutable,
     /// An on-chain vote.
@@ -105,9 +105,9 @@ pub struct SignerSet {
 impl From<Signing> for Signers {
     fn from(signing: Signing) -> Self {
         match signing {
-            Signing::Word(SigningWord::Immutable) => Signers::Immutable,
-            Signing::Word(SigningWord::Dao) => Signers::Dao,
-            Signing::Word(SigningWord::Eoa) => Signers::Eoa,
+            Signing::Word(SigningKeyword::Immutable) => Signers::Immutable,
+            Signing::Word(SigningKeyword::Dao) => Signers::Dao,
+            Signing::Word(SigningKeyword::Eoa) => Signers::Eoa,
             Signing::Keys(SignerSet { threshold, owners }) => Signers::Multisig { threshold, owners },
         }
     }

@@ -97,7 +97,7 @@ pub enum ImportError {
         source: serde_json::Error,
     },
     /// `--only` names a file without an adapter.
-    #[error("no adapter reads {only:?}; --only must be one of {}", FILES.join(", "))]
+    #[error("{only:?} is not a known file; --only must be one of {}", FILES.join(", "))]
     UnknownFile { only: String },
     /// Ingest refuses observations made from the rows.
     #[error("{total} faults; the first are: {}", summary(.first))]
@@ -174,7 +174,7 @@ fn by_row(error: IngestError, rows: &[(&'static str, u64)]) -> ImportError {
         let (file, row) = place.copied().unwrap_or(("the folder", 0));
         RowFault { file, row, field: fault.field, reason: fault.reason }
     };
-    ImportError::Faults { total: faults.total(), first: faults.told().into_iter().map(row_of).collect() }
+    ImportError::Faults { total: faults.total(), first: faults.into_listed().into_iter().map(row_of).collect() }
 }
 
 /// State while the files of a folder are read into a batch.

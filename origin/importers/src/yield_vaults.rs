@@ -130,7 +130,7 @@ fn strategy(row: &Row, vault_id: String) -> VaultStrategy {
 fn vault(row: Row, known: &Known) -> Vault {
     let mut evidence = BTreeMap::new();
     let mut derived = |field: &str, from: &str| evidence.insert(field.to_owned(), format!("{}: {from}", row.source));
-    derived("first_seen_at", "when it was listed (lower bound of the age)");
+    derived("first_seen_at", "listing date (lower bound of the age)");
     let compounding = row.kind.as_deref().filter(|kind| COMPOUNDING.contains(kind));
     if let Some(kind) = compounding {
         derived("strategy", &format!("type {kind}"));

@@ -9,7 +9,7 @@ use rds_facts::VaultState;
 /// Number of vaults, the first ones, whose managers rebalance. A limit keeps large markets fast to generate.
 const REBALANCING: u64 = 64;
 
-/// The changes of a vault: brings it to its state at an instant.
+/// Sets a vault to its state at an instant of the run.
 pub type Story = Box<dyn Fn(&mut SimVault, Moment) + Send + Sync>;
 
 /// A vault with its story.

@@ -28,7 +28,7 @@ pub fn news(moment: Moment, cast: &[Actor]) -> Vec<Observation> {
         news.push(EventRecord {
             publication: Publication::Draft,
             protocol_id: Some("mothlamp".to_owned()),
-            description: Some("Written down for review; nobody has confirmed it.".to_owned()),
+            description: Some("Unconfirmed; recorded for review.".to_owned()),
             ..record(
                 moment,
                 "devnet-draft-audit",
@@ -38,7 +38,7 @@ pub fn news(moment: Moment, cast: &[Actor]) -> Vec<Observation> {
             )
         });
     }
-    // One lost peg, reported every four hours of the last day: grouped into one row.
+    // One lost peg, reported every four hours during the last 24 hours; the feed groups the reports into one row.
     if moment.in_the_last(24) && moment.now.as_seconds() / 3_600 % 4 == 0 {
         news.push(EventRecord {
             source: PEG_MONITOR.to_owned(),

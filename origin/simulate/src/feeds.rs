@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 enum Updates {
     /// Every hour.
     Hourly,
-    /// Hourly until the first of the run's last so many hours.
+    /// Hourly until this many hours before the end of the run.
     UntilTheLast(u32),
     /// Not read.
     Unread,

@@ -21,7 +21,7 @@ enum Subject {
 enum Happened {
     /// Days before the run began.
     DaysBefore(u32),
-    /// At the first of this many last hours of the run.
+    /// Hours before the end of the run at which it happens.
     InTheLast(u32),
 }
 
@@ -29,7 +29,7 @@ struct Incident {
     key: &'static str,
     subject: Subject,
     happened: Happened,
-    /// Resolved from the first of this many last hours on; `None` while open.
+    /// Hours before the end of the run at which it is resolved; `None` if it stays open.
     resolved_in_the_last: Option<u32>,
     severity: Severity,
     size: IncidentSeverity,
@@ -87,7 +87,7 @@ const INCIDENTS: [Incident; 6] = [
         severity: Severity::Info,
         size: IncidentSeverity::Minor,
         title: "Application unreachable for two hours",
-        description: "The web application was down; contracts and vaults were not concerned.",
+        description: "The web application was down; contracts and vaults were not affected.",
         loss_usd: None,
         returned_usd: None,
     },
@@ -111,7 +111,7 @@ const INCIDENTS: [Incident; 6] = [
         severity: Severity::Warning,
         size: IncidentSeverity::Minor,
         title: "Liquidation keeper stopped",
-        description: "The keeper ran out of gas and liquidations came late. It is funded and watched again.",
+        description: "The keeper ran out of gas and liquidations came late. It is funded and monitored again.",
         loss_usd: None,
         returned_usd: None,
     },

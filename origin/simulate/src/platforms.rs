@@ -321,7 +321,7 @@ fn chain(observed_at: At) -> Chain {
         sequencer_centralization: points(9_000),
         validator_set_size_score: points(9_200),
         chain_age_score: points(9_400),
-        rationale: Some("A simulated chain with a broad validator set and no bridge to speak of.".to_owned()),
+        rationale: Some("A simulated chain with a broad validator set and no significant bridge.".to_owned()),
         is_served: true,
     }
 }

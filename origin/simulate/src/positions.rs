@@ -18,7 +18,7 @@ const HELD: [(u64, &str, Option<u32>); 8] = [
     (0, "Slowriver Savings Penny", Some(900)),
     (1, "Tidewheel Ether & Quill Farm", Some(310_000)),
     (1, "Cinderloop Fourfold Ether", Some(27_000)),
-    // These positions have no value: of the first vault the value was not read, of the second the supply.
+    // Positions without a value: the TVL of the first vault and the share supply of the second were not read.
     (1, "Driftwick Autopilot One", Some(150_000)),
     (2, "Hearthglow Pocket", None),
     // A position that was closed.

@@ -23,7 +23,7 @@ const REGISTRY: &str = "devnet";
 
 /// The attacked contract.
 enum Victim {
-    /// The vault of this name, at the first of this many last hours of the run.
+    /// The vault of this name; the attack happens this many hours before the end of the run.
     Vault(&'static str, u32),
     /// A contract that is not tracked, this many days before the run.
     Stranger(u32),
@@ -143,7 +143,7 @@ const ROWS: [Row; 16] = [
     Row {
         key: "bogbean-token-mint",
         title: "Bogbean Token minted without end",
-        story: "An overflow minted the project's own token; what that was worth nobody can say.",
+        story: "An overflow minted the project's own token; its value is unknown.",
         victim: Victim::Stranger(60),
         severity: Warning,
         case: Some(Case { basis: LossBasis::Doubtful, labelled: false, ..CLEAN }),
@@ -161,7 +161,7 @@ const ROWS: [Row; 16] = [
     Row {
         key: "dunlin-lend-overlap",
         title: "Dunlin Lend, perhaps counted twice",
-        story: "A machine finds the same transactions in another case; nobody has looked yet.",
+        story: "An automatic match found the same transactions in another case; not yet reviewed.",
         victim: Victim::Stranger(57),
         loss: Some(640_000),
         case: Some(Case { contamination: Some(None), ..CLEAN }),
@@ -215,7 +215,7 @@ const ROWS: [Row; 16] = [
     Row {
         key: "lapwing-duplicate",
         title: "Lapwing Exchange, reported again",
-        story: "Told in another row.",
+        story: "The attack is already reported in another row.",
         victim: Victim::Stranger(12),
         edited: &[Removed],
         ..DEFAULT_ROW
@@ -226,7 +226,7 @@ const ROWS: [Row; 16] = [
 const PURGED: Row = Row {
     key: "magpie-names",
     title: "A person's name",
-    story: "It should not be here.",
+    story: "Personal data, to be removed.",
     victim: Victim::Stranger(11),
     edited: &[Purged],
     ..DEFAULT_ROW

@@ -7,13 +7,13 @@ use super::random::Random;
 use super::source::SOURCE;
 use rds_engine::ingest::Observation;
 use rds_facts::fact::Kind;
-use rds_facts::{Entity, GivenVault, Share, SignalReport, Usd};
+use rds_facts::{Entity, Share, SignalReport, StatedVault, Usd};
 use rds_shared::model::money::Cents;
 use rds_shared::model::signal::SignalSeverity::{self, Info, PolicyBreach, RiskChange, Watch};
 
 /// The time of publication.
 enum Published {
-    /// At the first of this many last hours of the run.
+    /// Hours before the end of the run at which it is published.
     InTheLast(u32),
     /// This many days before the run.
     DaysBefore(u32),
@@ -30,7 +30,7 @@ struct Story {
     /// Kind, id and label; an empty id is looked up in the simulated market.
     entities: &'static [(&'static str, &'static str, &'static str)],
     breaches: u32,
-    /// Whether the source itself states the affected vaults: a quarter of the first one.
+    /// Whether the source states the affected vault itself: the first entity, with a quarter of its value.
     given: bool,
 }
 
@@ -87,7 +87,7 @@ const STORIES: [Story; 6] = [
         key: "feed-heartbeat-missed",
         title: "A price feed misses two heartbeats",
         severity: Watch,
-        reason: "Its price is older than it promises.",
+        reason: "The price is older than the promised heartbeat.",
         significance: 0.55,
         category: "oracle",
         published: Published::InTheLast(3),
@@ -99,7 +99,7 @@ const STORIES: [Story; 6] = [
         key: "northlight-quarter-report",
         title: "Northlight Stewards publish their quarter",
         severity: Info,
-        reason: "For the record.",
+        reason: "No action needed.",
         significance: 0.05,
         category: "disclosure",
         published: Published::DaysBefore(45),
@@ -135,7 +135,7 @@ impl Story {
         let entities = entities.collect::<Option<Vec<_>>>()?;
         let given = entities.first().filter(|_| self.given).map(|entity| {
             let share = Some(Share(250_000));
-            vec![GivenVault { vault_id: entity.id.clone(), exposure_usd: Some(Usd(Cents(112_000_050))), share }]
+            vec![StatedVault { vault_id: entity.id.clone(), exposure_usd: Some(Usd(Cents(112_000_050))), share }]
         });
         Some(SignalReport {
             kind: Kind,

@@ -69,7 +69,7 @@ impl Token {
 
 /// The stablecoin that loses its peg.
 const DEPEGGED: &str = "mrg";
-/// Hours before the end of the run at which it does.
+/// Hours before the end of the run at which it loses its peg.
 const DEPEG_HOURS: u32 = 20;
 /// The token whose evidence is withdrawn and renewed.
 const RECONSIDERED: &str = "wisp";

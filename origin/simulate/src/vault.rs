@@ -6,7 +6,9 @@ use super::random::Random;
 use super::source::SOURCE;
 use super::tokens::Token;
 use rds_facts::fact::Kind;
-use rds_facts::{Exposure, ExposurePart, IncentivesStatus, Reward, SignerSet, Signing, SigningWord, Vault, VaultState};
+use rds_facts::{
+    Exposure, ExposurePart, IncentivesStatus, Reward, SignerSet, Signing, SigningKeyword, Vault, VaultState,
+};
 use rds_shared::model::status::{BorrowStatus, DepositStatus, RewardSide, RewardType, WithdrawStatus};
 use rds_shared::scoring::vault::{AssetMode, Exit, ExposuresStatus, Source};
 use rds_store::At;
@@ -53,7 +55,7 @@ impl Control {
     pub const IMMUTABLE: Control = Control {
         immutable: true,
         timelock_hours: None,
-        signers: Some(Signing::Word(SigningWord::Immutable)),
+        signers: Some(Signing::Word(SigningKeyword::Immutable)),
         exit: Exit::Instant,
         source: Source::Verified,
     };
@@ -69,7 +71,7 @@ impl Control {
     pub const ONE_KEY: Control = Control {
         immutable: false,
         timelock_hours: Some(0),
-        signers: Some(Signing::Word(SigningWord::Eoa)),
+        signers: Some(Signing::Word(SigningKeyword::Eoa)),
         exit: Exit::Blockable,
         source: Source::Verified,
     };

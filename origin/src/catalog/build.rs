@@ -10,7 +10,7 @@ use rds_shared::select::vaults::{VaultIndex, VaultRecord};
 use rds_store::assets::registry::AssetRegistry;
 use rds_store::markets::MarketFacts;
 use rds_store::markets::oracles::FeedRecord;
-use rds_store::push::journal::Past;
+use rds_store::push::journal::Timeline;
 use rds_store::registry::catalog::{Registry, VaultFacts};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -18,8 +18,8 @@ use std::sync::Arc;
 /// The facts read by a refresh.
 #[derive(Debug)]
 pub struct Changes {
-    /// The past of the database that the facts belong to ([`rds_store::push::journal::past`]).
-    pub past: Past,
+    /// The timeline of the database that the facts belong to ([`rds_store::push::journal::timeline`]).
+    pub timeline: Timeline,
     /// The data version that was read.
     pub version: i64,
     /// Vaults that changed since the previous catalog; all vaults for the first.
@@ -39,7 +39,7 @@ pub struct Changes {
 impl Catalog {
     /// The catalog after `changes`. Rows that did not change are shared with `previous`.
     pub fn build(previous: Option<&Catalog>, changes: Changes) -> anyhow::Result<Catalog> {
-        let Changes { past, version, vaults: changed, registry, markets, feeds, security, assets } = changes;
+        let Changes { timeline, version, vaults: changed, registry, markets, feeds, security, assets } = changes;
         let assets = match assets {
             Some(facts) => Arc::new(Assets::build(facts)?),
             None => previous.map(|catalog| Arc::clone(&catalog.assets)).unwrap_or_default(),
@@ -91,7 +91,7 @@ impl Catalog {
         let changes = ChangeFeeds::build(&vaults);
         let stats = stats::encoded(&active, &symbols, &markets, &feeds)?;
         Ok(Catalog {
-            past,
+            timeline,
             version,
             vaults,
             active,

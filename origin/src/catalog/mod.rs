@@ -7,7 +7,7 @@
 //!
 //! - Lists come from the catalog, filtered, sorted and paged by `shared::select` alone. SQL serves details, series, writes, and the two feeds that grow
 //!   without end: events and signals.
-//! - A catalog belongs to one past of the database: cluster, timeline, database and last step. If the past changes, it is rebuilt completely
+//! - A catalog belongs to one timeline of the database: cluster, timeline, database and last step. If the timeline changes, it is rebuilt completely
 //!   (`tests/it/push/journal_restores.rs`).
 
 pub mod assets;
@@ -45,7 +45,7 @@ use rds_shared::select::vault_query::{VaultFilter, VaultSort};
 use rds_shared::select::vaults::VaultIndex;
 use rds_shared::wire::page::PageRequest;
 use rds_shared::wire::{ApiError, ErrorCode, Timestamp};
-use rds_store::push::journal::Past;
+use rds_store::push::journal::Timeline;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
@@ -148,8 +148,8 @@ impl LiveCatalog {
 /// The data of all lists, as of one data version.
 #[derive(Debug)]
 pub struct Catalog {
-    /// The past of its facts. Data versions of different pasts cannot be compared.
-    pub past: Past,
+    /// The timeline of its facts. Data versions of different timelines cannot be compared.
+    pub timeline: Timeline,
     /// The data version it was made from.
     pub version: i64,
     /// Every vault, in ascending order of ids.

@@ -39,9 +39,9 @@ pub async fn refresh(app: &App) -> anyhow::Result<bool> {
 async fn rebuild(app: &App) -> anyhow::Result<(bool, TagVersions)> {
     // Read first, and in one statement. A restore after this is detected by the next round, even if versions were reused until then. A
     // catalog of this data version or a later one is complete up to these tag versions.
-    let (past, version, tags) = journal::past(&app.db).await?;
+    let (timeline, version, tags) = journal::timeline(&app.db).await?;
     // After a restore, facts read before it may no longer exist, so the previous catalog is not reused.
-    let previous = app.catalog.current().filter(|catalog| catalog.past == past && catalog.version <= version);
+    let previous = app.catalog.current().filter(|catalog| catalog.timeline == timeline && catalog.version <= version);
     let known = previous.as_ref().map(|catalog| catalog.version);
     if known != Some(version) {
         let watch = Stopwatch::start();
@@ -65,10 +65,10 @@ async fn rebuild(app: &App) -> anyhow::Result<(bool, TagVersions)> {
         let assets = registry::load(&app.db, previous.as_ref().map(|catalog| catalog.assets.version)).await?;
         // If a restore happened during the read, the catalog would accept cursors of facts that the restore undid.
         anyhow::ensure!(
-            journal::past(&app.db).await?.0 == past,
+            journal::timeline(&app.db).await?.0 == timeline,
             "the database was restored while the catalog was read"
         );
-        let changes = Changes { past, version, vaults, registry, markets, feeds, security, assets };
+        let changes = Changes { timeline, version, vaults, registry, markets, feeds, security, assets };
         let next = tokio::task::spawn_blocking(move || Catalog::build(previous.as_deref(), changes)).await??;
         tracing::debug!(version, vaults = next.active_vaults(), micros = watch.micros(), "the catalog was rebuilt");
         app.metrics.catalog_refresh_micros.store(watch.micros(), Relaxed);

@@ -40,7 +40,7 @@ pub struct Vault {
     pub changed_version: i64,
     synced_version: i64,
     published_version: Option<i64>,
-    told_at: Timestamp,
+    identity_observed_at: Timestamp,
 }
 
 impl Vault {
@@ -82,7 +82,7 @@ impl Vault {
             changed_version: facts.changed_version,
             synced_version: facts.synced_version,
             published_version: facts.published_version,
-            told_at: facts.told_at,
+            identity_observed_at: facts.identity_observed_at,
         })
     }
 
@@ -90,7 +90,9 @@ impl Vault {
     pub fn changed(&self, clock: ChangeClock) -> Option<(i64, Timestamp)> {
         match clock {
             // A vault without a reading appears with the instant at which it became known; otherwise readers of changes would never see it.
-            ChangeClock::Sync => Some((self.synced_version, self.row.last_synced_at.unwrap_or(self.told_at))),
+            ChangeClock::Sync => {
+                Some((self.synced_version, self.row.last_synced_at.unwrap_or(self.identity_observed_at)))
+            }
             ChangeClock::Score => self.published_version.zip(self.row.score_updated_at),
         }
     }

@@ -5,7 +5,7 @@ use crate::config::{self, LinkConfig};
 use crate::edge_link::EdgeLink;
 use crate::edge_link::outbox::{LEASE, Settled, settle};
 use crate::edge_link::tokens;
-use crate::keys::{self, Alignment, KeyRow, KeyWish, Minted, Revocation, TokenRow};
+use crate::keys::{self, Alignment, CreateKey, KeyRow, Minted, Revocation, TokenRow};
 use anyhow::bail;
 use rds_engine::clock::Clock;
 use rds_shared::access::Plan;
@@ -21,7 +21,7 @@ pub(super) async fn keys(db: &Db, clock: &Clock, command: Keys, out: Output) -> 
     match command {
         Keys::Mint { org, plan, rpm, shared } => {
             let effective_rpm = rpm.unwrap_or(plan.default_rpm());
-            let Minted { id, key } = keys::mint(db, clock, &KeyWish { org: org.clone(), plan, rpm, shared }).await?;
+            let Minted { id, key } = keys::mint(db, clock, &CreateKey { org: org.clone(), plan, rpm, shared }).await?;
             let value =
                 json!({ "id": id, "key": key, "org": org, "plan": plan, "rpm": effective_rpm, "shared": shared });
             out.show(format!("{key}\nkey {id} of {org}; store it now, it is not shown again"), &value)?;
@@ -85,7 +85,7 @@ pub(super) async fn index_tokens(
                 LinkConfig::read(config::environment)?.map(|link| EdgeLink::new(&link, clock.clone())).transpose()?;
             let found = keys::revoke_token(db, clock, id).await?;
             // Also if it was revoked before: the earlier command may have been stopped before the edge was notified.
-            let settled = match keys::token_news(db, id).await? {
+            let settled = match keys::token_update(db, id).await? {
                 Some(news) => {
                     let say = |why: &str| {
                         out.progress(&format!("token {id} is revoked; waiting for the edge to acknowledge: {why}"));

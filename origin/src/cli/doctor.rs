@@ -3,7 +3,7 @@
 use super::Output;
 use crate::clock_check;
 use crate::config::{self, Config, DatabaseConfig, Fault, LinkConfig, Unknown};
-use crate::metrics::process::most_files;
+use crate::metrics::process::max_open_files;
 use crate::status::{clocks, writes};
 use rds_engine::clock::Clock;
 use rds_shared::graph::evidence::Signer;
@@ -166,7 +166,7 @@ async fn takes_writes(db: &Db) -> Check {
 /// Whether the clock is behind the newest ingest or score run.
 async fn facts_ahead(db: &Db, clock: &Clock) -> Check {
     let now = clock.now();
-    match clock_check::behind(db, now).await {
+    match clock_check::newest_work_ahead_of(db, now).await {
         Ok(None) => Check::good(NEWEST, format!("the service's time is {now}; no ingest or score run is newer")),
         // A test clock may be set back on purpose.
         Ok(Some(newest)) if clock.is_movable() => Check::good(
@@ -212,7 +212,7 @@ async fn signing(key: Option<&DecisionKey>, clock: &Clock, db: &Db) -> Check {
 fn edge_listener(config: &Config) -> Check {
     const NAME: &str = "edge listener";
     let allowed: Vec<String> = config.edge_allow.iter().map(ToString::to_string).collect();
-    let files = match most_files() {
+    let files = match max_open_files() {
         Some(files) if files < FEW_FILES => {
             format!("; only {files} open files are allowed (ulimit -n), which limits its connections")
         }
@@ -281,7 +281,7 @@ async fn journal(db: &Db) -> Check {
     const NAME: &str = "journal";
     let standing = async {
         let mut connection = db.pool.acquire().await?;
-        table::standing(&mut connection).await
+        table::state(&mut connection).await
     };
     let JournalState { head, here, waiting, steps, oldest_writer_seconds } = match standing.await {
         Ok(standing) => standing,

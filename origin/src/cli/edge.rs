@@ -3,7 +3,7 @@
 use super::Output;
 use crate::config::{self, LinkConfig};
 use crate::edge_link::EdgeLink;
-use crate::edge_link::tags::{PATIENCE, Shown, until_shown};
+use crate::edge_link::tags::{MAX_WAIT, Visibility, until_visible};
 use rds_engine::clock::Clock;
 use rds_shared::route::Tag;
 use rds_store::Db;
@@ -39,7 +39,7 @@ impl Edge {
         out: Output,
     ) -> anyhow::Result<ExitCode> {
         if code == ExitCode::SUCCESS {
-            let visibility = Visibility(until_shown(db, self.0.as_ref(), tags, PATIENCE).await?);
+            let visibility = VisibilityReport(until_visible(db, self.0.as_ref(), tags, MAX_WAIT).await?);
             let mut value = serde_json::to_value(value)?;
             visibility.add_to(&mut value);
             out.show(format!("{text}{}", visibility.remark()), &value)?;
@@ -51,17 +51,17 @@ impl Edge {
 }
 
 /// How far a change has become visible, for a command's output.
-struct Visibility(Shown);
+struct VisibilityReport(Visibility);
 
-impl Visibility {
+impl VisibilityReport {
     /// Text to append to a result; empty if the change is visible everywhere.
     fn remark(&self) -> String {
         match &self.0 {
-            Shown::Everywhere => String::new(),
-            Shown::NoEdge => {
+            Visibility::Everywhere => String::new(),
+            Visibility::NoEdge => {
                 "; RDS_EDGE_URL is not set, and no service has recorded that it notifies an edge".to_owned()
             }
-            Shown::CopiesFor { seconds, why } => {
+            Visibility::CachedFor { seconds, why } => {
                 let why = why.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
                 format!(
                     "; the edge has not acknowledged it{why}; it is notified again, and cached responses are at most {seconds} s old until then"
@@ -73,9 +73,9 @@ impl Visibility {
     /// Adds `edge` (`acknowledged`, `none` or `waiting`) and `copies_for_seconds` (the maximum age of a cached response) to a JSON result.
     fn add_to(&self, result: &mut Value) {
         let (edge, seconds) = match &self.0 {
-            Shown::Everywhere => ("acknowledged", None),
-            Shown::NoEdge => ("none", None),
-            Shown::CopiesFor { seconds, .. } => ("waiting", Some(*seconds)),
+            Visibility::Everywhere => ("acknowledged", None),
+            Visibility::NoEdge => ("none", None),
+            Visibility::CachedFor { seconds, .. } => ("waiting", Some(*seconds)),
         };
         if let Value::Object(fields) = result {
             fields.insert("edge".to_owned(), json!(edge));

@@ -66,7 +66,7 @@ pub(super) async fn ingest(db: &Db, clock: &Clock, file: &Path, out: Output) -> 
 
 /// Prints the faults of a batch, one a line, as far as they are listed.
 pub(super) fn show_faults(faults: ingest::Faults, out: Output) -> anyhow::Result<()> {
-    let (total, told) = (faults.total(), faults.told());
+    let (total, told) = (faults.total(), faults.into_listed());
     let line = |fault: &ingest::Fault| {
         format!("line {}: {} {}", fault.line, fault.field.as_deref().unwrap_or("the line"), fault.reason)
     };

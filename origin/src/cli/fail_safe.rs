@@ -5,7 +5,7 @@ use super::edge::Edge;
 use crate::config;
 use clap::{Args, Subcommand};
 use rds_engine::clock::Clock;
-use rds_engine::fail_safe::{OPENED_IN, SHOWN_IN, Said as Became, say};
+use rds_engine::fail_safe::{MODE_TAGS, NORMAL_TAGS, SetModeResult, set_operator_mode};
 use rds_shared::model::health::FailSafeMode;
 use rds_shared::route::Tag;
 use rds_shared::scoring::run::Withheld;
@@ -22,18 +22,18 @@ const MAX_CHANGES: i64 = 20;
 pub(super) enum FailSafe {
     /// Serve current scores. A run that the sanity checks held back is accepted and published next. After `fail_closed` every
     /// vault is scored first; the mode stays `fail_closed` if the sanity checks hold that run back.
-    Normal(Said),
+    Normal(OperatorChange),
     /// Freeze the last good scores: no run is published, and responses say so.
-    Degraded(Said),
+    Degraded(OperatorChange),
     /// Serve no scores: their routes answer 503, no run is published, and no rating event is sent.
     #[command(name = "fail_closed", visible_alias = "fail-closed")]
-    FailClosed(Said),
+    FailClosed(OperatorChange),
     /// Show the mode and its latest changes: who, when and why.
     Show,
 }
 
 #[derive(Debug, Args)]
-pub(super) struct Said {
+pub(super) struct OperatorChange {
     /// Reason, stored and shown in the health record and the status feed.
     #[arg(long, value_parser = one_line)]
     reason: String,
@@ -51,20 +51,20 @@ fn one_line(text: &str) -> Result<String, String> {
 }
 
 pub(super) async fn run(db: &Db, clock: &Clock, command: FailSafe, out: Output) -> anyhow::Result<ExitCode> {
-    let (mode, Said { reason, by }) = match command {
-        FailSafe::Normal(said) => (FailSafeMode::Normal, said),
-        FailSafe::Degraded(said) => (FailSafeMode::Degraded, said),
-        FailSafe::FailClosed(said) => (FailSafeMode::FailClosed, said),
+    let (mode, OperatorChange { reason, by }) = match command {
+        FailSafe::Normal(change) => (FailSafeMode::Normal, change),
+        FailSafe::Degraded(change) => (FailSafeMode::Degraded, change),
+        FailSafe::FailClosed(change) => (FailSafeMode::FailClosed, change),
         FailSafe::Show => return show(db, out).await,
     };
     // Read before anything is changed, so that an invalid link is reported first.
     let edge = Edge::configured(clock)?;
     let by = by.or_else(|| config::environment("USER")).unwrap_or_else(|| "operator".to_owned());
-    let standing = match say(db, clock, mode, &reason, &by).await? {
-        Became::Holds(standing) => standing,
-        Became::StaysClosed(found) => return stays_closed(found, out),
+    let standing = match set_operator_mode(db, clock, mode, &reason, &by).await? {
+        SetModeResult::Set(standing) => standing,
+        SetModeResult::StaysClosed(found) => return stays_closed(found, out),
     };
-    let shown_in: &[Tag] = if mode == FailSafeMode::Normal { &OPENED_IN } else { &SHOWN_IN };
+    let shown_in: &[Tag] = if mode == FailSafeMode::Normal { &NORMAL_TAGS } else { &MODE_TAGS };
     edge.end(db, shown_in, line(&standing), &value(&standing), ExitCode::SUCCESS, out).await
 }
 
@@ -91,14 +91,14 @@ async fn show(db: &Db, out: Output) -> anyhow::Result<ExitCode> {
 }
 
 fn line(standing: &Stored) -> String {
-    let because = standing.why().map(|why| format!(": {why}")).unwrap_or_default();
+    let because = standing.reason_in_force().map(|why| format!(": {why}")).unwrap_or_default();
     let next = if standing.accepted { "; the run that was held back is published next" } else { "" };
     format!("{}{because}{next}", standing.in_force())
 }
 
 fn value(standing: &Stored) -> Value {
     json!({
-        "mode": standing.in_force(), "reason": standing.why(), "since": standing.since,
+        "mode": standing.in_force(), "reason": standing.reason_in_force(), "since": standing.since,
         "operator": standing.mode, "held": standing.held, "accepted": standing.accepted,
     })
 }

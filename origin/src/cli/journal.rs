@@ -15,7 +15,7 @@ use serde_json::json;
 /// of facts, the operator must run this command before the service starts again.
 pub(super) async fn step(db: &Db, clock: &Clock, reason: &str, out: Output) -> anyhow::Result<()> {
     let mut connection = db.pool.acquire().await?;
-    let stepped = table::step(&mut connection, Cause::Told(reason), clock.now(), draw(clock)).await?;
+    let stepped = table::step(&mut connection, Cause::Operator(reason), clock.now(), draw(clock)).await?;
     let Some(stepped) = stepped else { anyhow::bail!("the journal made no step") };
     let text = format!(
         "the next operation has number {}; cursors above {} are invalid from now on, and clients that send one are told so",

@@ -49,7 +49,7 @@ pub(super) async fn run(db: &Db, clock: &Clock, command: Research, out: Output) 
 }
 
 async fn list(db: &Db, out: Output) -> anyhow::Result<ExitCode> {
-    let standing = records::standing(db).await?;
+    let standing = records::states(db).await?;
     let state = |record: &RecordState| match (&record.hidden_reason, record.is_client_visible, record.is_promoted) {
         (reason, false, _) => format!("hidden: {}", reason.as_deref().unwrap_or("no reason given")),
         (_, true, true) => "promoted".to_owned(),

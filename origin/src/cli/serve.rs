@@ -102,7 +102,9 @@ async fn note_the_clock(db: &Db, clock: &Clock) {
         Ok(Err(error)) => tracing::warn!(%error, "could not store this service's clock for operators' commands"),
         Err(_) => tracing::warn!("could not store this service's clock for operators' commands"),
     }
-    if let Ok(Ok(Some(newest))) = tokio::time::timeout(STEP_TIMEOUT, clock_check::behind(db, clock.now())).await {
+    if let Ok(Ok(Some(newest))) =
+        tokio::time::timeout(STEP_TIMEOUT, clock_check::newest_work_ahead_of(db, clock.now())).await
+    {
         tracing::error!(now = %clock.now(), %newest, "{}", clock_check::WENT_BACK);
     }
 }

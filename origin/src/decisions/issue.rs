@@ -6,7 +6,7 @@ use rds_shared::model::decision::IssuedDecision;
 use rds_shared::scoring::canonical::Canonicalize;
 use rds_shared::wire::Timestamp;
 use rds_store::graph::decisions as table;
-use rds_store::graph::decisions::{Kept, Signed};
+use rds_store::graph::decisions::{Signed, StoredDecision};
 use rds_store::graph::signers;
 use rds_store::{Db, StoreError};
 
@@ -14,7 +14,7 @@ use rds_store::{Db, StoreError};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unsigned {
     /// According to the registry the key may not sign, so its signature would not be recognised.
-    NotLet,
+    KeyNotActive,
     /// Signing failed.
     Failed,
 }
@@ -31,7 +31,7 @@ pub async fn issue(
     now: Timestamp,
 ) -> Result<Result<IssuedDecision, Unsigned>, StoreError> {
     let name = subject.key();
-    if let Some(Kept { in_force: true, decision, .. }) = table::find(&db.pool, org, name).await? {
+    if let Some(StoredDecision { in_force: true, decision, .. }) = table::find(&db.pool, org, name).await? {
         return Ok(Ok(decision));
     }
     // Rounded to the envelope's precision, so that the registry is queried for exactly the signed instant.
@@ -40,13 +40,13 @@ pub async fn issue(
         let (key, subject) = (key.clone(), subject.clone());
         Box::pin(async move {
             let snapshot_id = subject.snapshot_id;
-            let Some(key_id) = signers::hold_active(tx, key.address().as_str(), created_at).await? else {
-                return Ok(Err(Unsigned::NotLet));
+            let Some(key_id) = signers::lock_active(tx, key.address().as_str(), created_at).await? else {
+                return Ok(Err(Unsigned::KeyNotActive));
             };
             let Some(ours) = sign(&key, key_id, subject, created_at) else { return Ok(Err(Unsigned::Failed)) };
             loop {
                 let attempt = match table::find(&mut **tx, org, name).await? {
-                    Some(Kept { in_force: true, decision, .. }) => return Ok(Ok(decision)),
+                    Some(StoredDecision { in_force: true, decision, .. }) => return Ok(Ok(decision)),
                     Some(void) => void.attempt.saturating_add(1),
                     None => 0,
                 };

@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_member_that_is_written_twice_is_told_however_it_is_spelt() {
+    fn a_repeated_member_is_reported_in_any_spelling() {
         let mut members: Members<'_> = serde_json::from_str(r#"{"a":1,"b":[1e999],"\u0061":2,"c":3,"a":4}"#).unwrap();
         assert_eq!(members.repeated, BTreeSet::from(["a".to_owned()]));
         assert_eq!(members.remove("a").unwrap().get(), "1");

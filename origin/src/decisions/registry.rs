@@ -36,7 +36,7 @@ pub async fn activate(db: &Db, key_id: &str, address: &Address, at: Timestamp) -
     db.run_tx("activate signer", |tx| {
         let (key_id, address) = (key_id.to_owned(), address.as_str().to_owned());
         Box::pin(async move {
-            table::take_turn(tx).await?;
+            table::lock_registry(tx).await?;
             let signers = table::list(&mut **tx).await?;
             let full = signers.len() >= MAX_SIGNERS;
             let known = signers.into_iter().find(|signer| signer.key_id == key_id || signer.address == address);
@@ -76,12 +76,12 @@ pub async fn retire(db: &Db, key_id: &str, from: Retirement) -> Result<Changed, 
     db.run_tx("retire signer", |tx| {
         let (key_id, from) = (key_id.to_owned(), from.clone());
         Box::pin(async move {
-            table::take_turn(tx).await?;
+            table::lock_registry(tx).await?;
             let at = match from {
                 Retirement::At(at) => whole_millis(at),
                 Retirement::Now(clock) => {
                     // The clock is read once no process can sign with the key any more, so decisions signed during the wait stay valid.
-                    table::hold_still(tx, &key_id).await?;
+                    table::lock_key(tx, &key_id).await?;
                     let last = table::signed_last(tx, &key_id).await?;
                     let after_it = |last: Timestamp| Timestamp::from_millis(last.as_millis().saturating_add(1));
                     whole_millis(clock.now()).max(last.map_or(Timestamp::default(), after_it))

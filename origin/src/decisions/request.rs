@@ -66,7 +66,7 @@ struct Faults(Vec<Detail>);
 
 impl Faults {
     fn add(&mut self, name: impl Into<String>, reason: impl Into<String>) {
-        self.tell(Detail::new(In::Body, name.into(), reason));
+        self.push(Detail::new(In::Body, name.into(), reason));
     }
 
     /// Reports members of `within` that occur more than once, because it is ambiguous which one is meant.
@@ -74,7 +74,7 @@ impl Faults {
         members.repeated.iter().for_each(|name| self.add(format!("{within}{name}"), "is given more than once"));
     }
 
-    fn tell(&mut self, detail: Detail) {
+    fn push(&mut self, detail: Detail) {
         if self.0.len() < MOST_FAULTS {
             self.0.push(detail);
         }
@@ -121,7 +121,7 @@ fn reference(value: Option<&RawValue>, faults: &mut Faults) -> Option<String> {
     let length = text.chars().count();
     if !(1..=PORTFOLIO_REF_CHARS).contains(&length) {
         let reason = format!("must have 1 to {PORTFOLIO_REF_CHARS} characters");
-        faults.tell(Detail {
+        faults.push(Detail {
             minimum: Some(1.0),
             maximum: Some(PORTFOLIO_REF_CHARS as f64),
             ..Detail::new(In::Body, NAME, reason)
@@ -207,7 +207,7 @@ fn limits(value: Option<&RawValue>, faults: &mut Faults) -> Limits {
         };
         if let Err(error) = limits.set(&field, number) {
             let allowed = matches!(error, LimitError::UnknownField).then_some(LIMIT_FIELDS);
-            faults.tell(Detail { allowed, ..Detail::new(In::Body, name, error.to_string()) });
+            faults.push(Detail { allowed, ..Detail::new(In::Body, name, error.to_string()) });
         }
     }
     limits

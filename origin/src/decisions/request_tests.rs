@@ -43,7 +43,7 @@ fn a_vault_named_twice_is_one_position_in_exact_dollars() {
 }
 
 #[test]
-fn every_bad_amount_is_told_of_its_field() {
+fn every_bad_amount_is_reported_with_its_field() {
     for (text, reason) in [
         ("-1", "must not be negative"),
         ("1e15", "must have at most 15 digits before the point"),
@@ -63,7 +63,7 @@ fn every_bad_amount_is_told_of_its_field() {
 }
 
 #[test]
-fn positions_that_are_no_portfolio_are_told_so() {
+fn invalid_positions_are_refused_with_a_reason() {
     assert_eq!(only_fault(&body("[]", "")), ("positions".to_owned(), "must not be empty".to_owned()));
     assert_eq!(only_fault(&amount("0")).0, "positions");
     assert_eq!(only_fault(r#"{"portfolioRef":"a"}"#), ("positions".to_owned(), "is required".to_owned()));
@@ -147,7 +147,7 @@ fn a_member_that_is_given_twice_is_refused_by_name() {
 }
 
 #[test]
-fn all_faults_are_told_at_once_but_not_a_thousand() {
+fn faults_are_reported_together_up_to_a_limit() {
     let body =
         r#"{"positions":[{"vaultKey":"x"},{"vaultKey":"1:0x","amountUsd":-1,"usd":2}],"limits":{"a":2},"issue":0}"#;
     let names: Vec<_> = faults(body).into_iter().map(|(name, _)| name).collect();

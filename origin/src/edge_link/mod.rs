@@ -54,14 +54,14 @@ pub enum LinkError {
 #[derive(Debug)]
 pub struct EdgeLink {
     client: Client,
-    key_news: Uri,
-    tag_news: Uri,
+    key_update_url: Uri,
+    tag_update_url: Uri,
     ready: Uri,
     keys: Vec<AssertionKey>,
     clock: Clock,
     within: Duration,
-    queued: Notify,
-    touched: Notify,
+    key_queued: Notify,
+    facts_changed: Notify,
 }
 
 impl EdgeLink {
@@ -69,14 +69,14 @@ impl EdgeLink {
     pub fn new(config: &LinkConfig, clock: Clock) -> anyhow::Result<Self> {
         Ok(EdgeLink {
             client: Client::new()?,
-            key_news: format!("{}{KEY_UPDATE_PATH}", config.url).parse()?,
-            tag_news: format!("{}{TAG_INVALIDATION_PATH}", config.url).parse()?,
+            key_update_url: format!("{}{KEY_UPDATE_PATH}", config.url).parse()?,
+            tag_update_url: format!("{}{TAG_INVALIDATION_PATH}", config.url).parse()?,
             ready: format!("{}/ready", config.url).parse()?,
             keys: config.keys.clone(),
             clock,
             within: ACKNOWLEDGE_TIMEOUT,
-            queued: Notify::new(),
-            touched: Notify::new(),
+            key_queued: Notify::new(),
+            facts_changed: Notify::new(),
         })
     }
 
@@ -86,8 +86,8 @@ impl EdgeLink {
     }
 
     /// Signals that facts have changed, so that sending them need not wait for the next poll.
-    pub fn touched(&self) {
-        self.touched.notify_one();
+    pub fn facts_changed(&self) {
+        self.facts_changed.notify_one();
     }
 
     /// Maximum time for sending one change: each of our keys may be tried once.
@@ -96,33 +96,33 @@ impl EdgeLink {
     }
 
     /// Signals that a change of a key was queued, so that sending it need not wait for the next poll.
-    pub fn queued(&self) {
-        self.queued.notify_one();
+    pub fn key_queued(&self) {
+        self.key_queued.notify_one();
     }
 
     /// Sends a change of a key. Returns when no isolate of the edge can use an older record any more.
-    pub async fn tell(&self, news: &KeyUpdate) -> Result<(), LinkError> {
-        self.post(&self.key_news, news).await.map(drop)
+    pub async fn send_key_update(&self, update: &KeyUpdate) -> Result<(), LinkError> {
+        self.post(&self.key_update_url, update).await.map(drop)
     }
 
     /// Sends changed tag versions. Returns, once no isolate of the edge serves an older cached response as current, every version that the
     /// edge knows; an edge of an earlier release returns none.
-    pub async fn tell_tags(&self, news: &TagInvalidation) -> Result<TagVersions, LinkError> {
-        let said = self.post(&self.tag_news, news).await?;
-        let known = said.get(headers::TAGS).and_then(|value| value.to_str().ok());
+    pub async fn send_tags(&self, update: &TagInvalidation) -> Result<TagVersions, LinkError> {
+        let response = self.post(&self.tag_update_url, update).await?;
+        let known = response.get(headers::TAGS).and_then(|value| value.to_str().ok());
         Ok(TagVersions::parse(known.unwrap_or_default()))
     }
 
     /// Every tag version that the edge knows, if it answers within `patience`.
     pub async fn known_tags(&self, patience: Duration) -> Option<TagVersions> {
-        tokio::time::timeout(patience, self.tell_tags(&TagInvalidation { versions: TagVersions::default() }))
+        tokio::time::timeout(patience, self.send_tags(&TagInvalidation { versions: TagVersions::default() }))
             .await
             .ok()?
             .ok()
     }
 
     /// Requests the readiness of this service through the edge, like any caller.
-    pub async fn reaches_us(&self) -> Result<(), LinkError> {
+    pub async fn is_reachable_through_edge(&self) -> Result<(), LinkError> {
         match self.client.get(&self.ready, self.within).await? {
             StatusCode::OK => Ok(()),
             other => Err(LinkError::Answered(other)),
@@ -130,13 +130,13 @@ impl EdgeLink {
     }
 
     /// Sends a message. While keys are being replaced, the edge may know only one of ours, so all are tried, in order.
-    async fn post(&self, to: &Uri, news: &impl Serialize) -> Result<HeaderMap, LinkError> {
-        let body = serde_json::to_vec(news).map_err(|error| LinkError::Unwritable(error.to_string()))?;
+    async fn post(&self, to: &Uri, update: &impl Serialize) -> Result<HeaderMap, LinkError> {
+        let body = serde_json::to_vec(update).map_err(|error| LinkError::Unwritable(error.to_string()))?;
         for key in &self.keys {
             let headers = self.signed(to, key, &body)?;
-            let said = self.client.post(to, headers, body.clone(), self.within).await?;
-            match said.status {
-                StatusCode::NO_CONTENT => return Ok(said.headers),
+            let response = self.client.post(to, headers, body.clone(), self.within).await?;
+            match response.status {
+                StatusCode::NO_CONTENT => return Ok(response.headers),
                 StatusCode::NOT_FOUND => {}
                 other => return Err(LinkError::Answered(other)),
             }

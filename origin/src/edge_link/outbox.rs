@@ -21,23 +21,23 @@ const BATCH_SIZE: u32 = 16;
 /// How often the outbox is polled.
 pub(super) const POLL: Duration = Duration::from_secs(1);
 /// How often a waiting command checks.
-pub(super) const LOOK: Duration = Duration::from_millis(100);
+pub(super) const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 /// Minimum and maximum pause after a failure.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(5));
 /// How often a service records that it is sending to the edge.
-const AT_WORK_EVERY: Duration = Duration::from_secs(10);
+const SENDER_SEEN_INTERVAL: Duration = Duration::from_secs(10);
 /// For how long that record counts, in seconds.
-pub(crate) const AT_WORK_SECONDS: u32 = 60;
+pub(crate) const SENDER_SEEN_SECONDS: u32 = 60;
 /// After a service last recorded that it sends to the edge, the edge may use unconfirmed records for this many seconds:
 /// the time for which it keeps records while the origin is unavailable, plus a minute.
-const KEPT_SECONDS: u32 = RECORD_FALLBACK_SECONDS.unsigned_abs() as u32 + AT_WORK_SECONDS;
+const KEPT_SECONDS: u32 = RECORD_FALLBACK_SECONDS.unsigned_abs() as u32 + SENDER_SEEN_SECONDS;
 /// Maximum time for which the edge may use a record: its key lease, plus five seconds for clock differences and a running request.
 pub const LEASE: Duration = Duration::from_secs(RECORD_LEASE_SECONDS.unsigned_abs() + 5);
 /// How often it is recorded that an edge looks up keys.
 const RECORD_INTERVAL: Duration = Duration::from_secs(5);
 /// After a recorded look-up, an edge may have a key's record for this many seconds: its key lease, the margin of
 /// [`LEASE`], and [`RECORD_INTERVAL`].
-pub(super) const EDGE_SECONDS: u32 = 45;
+pub(super) const EDGE_SEEN_SECONDS: u32 = 45;
 
 /// The result of one round.
 #[derive(Debug, Default)]
@@ -49,18 +49,18 @@ pub struct Round {
 }
 
 /// Sends the changes that are due, of the keys `only` if given.
-pub async fn tell_due(db: &Db, link: &Arc<EdgeLink>, only: Option<&[i64]>) -> Result<Round, StoreError> {
+pub async fn send_due(db: &Db, link: &Arc<EdgeLink>, only: Option<&[i64]>) -> Result<Round, StoreError> {
     let longest = link.longest() + POLL;
-    let mut telling = JoinSet::new();
+    let mut sending = JoinSet::new();
     for claimed in table::claim(db, only, longest, BATCH_SIZE).await? {
         let link = link.clone();
-        telling.spawn(async move { (link.tell(&claimed.news).await, claimed) });
+        sending.spawn(async move { (link.send_key_update(&claimed.update).await, claimed) });
     }
     let mut round = Round::default();
-    while let Some(told) = telling.join_next().await {
+    while let Some(finished) = sending.join_next().await {
         // A change whose task panicked is sent again when its claim expires.
-        let Ok((result, Claimed { news, attempt })) = told else { continue };
-        let (key, version) = (news.record.id, news.record.version);
+        let Ok((result, Claimed { update, attempt })) = finished else { continue };
+        let (key, version) = (update.record.id, update.record.version);
         match result {
             Ok(()) => {
                 table::acknowledged(db, key, version).await?;
@@ -83,19 +83,19 @@ pub(super) fn pause(attempt: i32) -> Duration {
 }
 
 /// Sends changes until the process ends. Logs once when the edge stops acknowledging, and once when it acknowledges again.
-pub async fn keep_told(db: &Db, metrics: &Metrics, link: &Arc<EdgeLink>) {
-    let (mut working, mut said) = (true, None::<Stopwatch>);
+pub async fn keep_sending(db: &Db, metrics: &Metrics, link: &Arc<EdgeLink>) {
+    let (mut working, mut recorded) = (true, None::<Stopwatch>);
     loop {
-        let due = said.is_none_or(|said| said.micros() >= AT_WORK_EVERY.as_micros() as u64);
-        if due && table::teller_at_work(db).await.is_ok() {
-            said = Some(Stopwatch::start());
+        let due = recorded.is_none_or(|recorded| recorded.micros() >= SENDER_SEEN_INTERVAL.as_micros() as u64);
+        if due && table::record_sender_alive(db).await.is_ok() {
+            recorded = Some(Stopwatch::start());
         }
-        match tell_due(db, link, None).await {
+        match send_due(db, link, None).await {
             Ok(Round { acknowledged, failed }) => {
-                metrics.edge_news_acknowledged.fetch_add(acknowledged as u64, Relaxed);
+                metrics.key_updates_acknowledged.fetch_add(acknowledged as u64, Relaxed);
                 match failed {
                     Some(why) => {
-                        metrics.edge_news_failed.fetch_add(1, Relaxed);
+                        metrics.key_updates_failed.fetch_add(1, Relaxed);
                         if std::mem::replace(&mut working, false) {
                             tracing::warn!(why, "a change of a key was not acknowledged by the edge; it is sent again");
                         }
@@ -107,7 +107,7 @@ pub async fn keep_told(db: &Db, metrics: &Metrics, link: &Arc<EdgeLink>) {
                     None => {}
                 }
                 if let Ok((waiting, _)) = table::waiting(db, None).await {
-                    metrics.edge_news_waiting.store(waiting, Relaxed);
+                    metrics.key_updates_waiting.store(waiting, Relaxed);
                 }
                 if acknowledged as u64 >= u64::from(BATCH_SIZE) {
                     continue;
@@ -119,7 +119,7 @@ pub async fn keep_told(db: &Db, metrics: &Metrics, link: &Arc<EdgeLink>) {
         }
         // Failed changes are due again before the next regular poll.
         let rest = if working { POLL } else { PAUSE.0 };
-        let _ = timeout(rest, link.queued.notified()).await;
+        let _ = timeout(rest, link.key_queued.notified()).await;
     }
 }
 
@@ -162,11 +162,11 @@ pub async fn settle(
             known = why;
         }
         // An edge that is notified of changes uses its record for longer than a lease while the origin is unavailable.
-        let is_lease = async || !matches!(table::is_teller_at_work(db, KEPT_SECONDS).await, Ok(true) | Err(_));
+        let is_lease = async || !matches!(table::is_sender_alive(db, KEPT_SECONDS).await, Ok(true) | Err(_));
         if link.is_none() && u128::from(watch.micros()) > lease.as_micros() && is_lease().await {
             return Ok(Settled::LeaseOver);
         }
-        sleep(LOOK).await;
+        sleep(CHECK_INTERVAL).await;
     }
 }
 
@@ -179,7 +179,7 @@ impl EdgeSeen {
     pub async fn note(&self, db: &Db) -> Result<(), StoreError> {
         let noted = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if noted().is_none_or(|noted| noted.micros() >= RECORD_INTERVAL.as_micros() as u64) {
-            table::edge_asked(db).await?;
+            table::record_edge_query(db).await?;
             *noted() = Some(Stopwatch::start());
         }
         Ok(())
@@ -192,8 +192,8 @@ enum Step {
 }
 
 async fn step(db: &Db, link: Option<&Arc<EdgeLink>>, keys: &[i64]) -> Result<Step, StoreError> {
-    let told = match link {
-        Some(link) => tell_due(db, link, Some(keys)).await?,
+    let finished = match link {
+        Some(link) => send_due(db, link, Some(keys)).await?,
         None => Round::default(),
     };
     let (waiting, last_error) = table::waiting(db, Some(keys)).await?;
@@ -201,12 +201,12 @@ async fn step(db: &Db, link: Option<&Arc<EdgeLink>>, keys: &[i64]) -> Result<Ste
         return Ok(Step::Settled(Settled::Acknowledged));
     }
     let is_nobody = async || -> Result<bool, StoreError> {
-        Ok(!table::is_teller_at_work(db, KEPT_SECONDS).await? && !table::has_edge_asked(db, EDGE_SECONDS).await?)
+        Ok(!table::is_sender_alive(db, KEPT_SECONDS).await? && !table::has_edge_queried(db, EDGE_SEEN_SECONDS).await?)
     };
     if link.is_none() && is_nobody().await? {
         return Ok(Step::Settled(Settled::NoEdge));
     }
-    Ok(Step::Waiting(told.failed.or(last_error)))
+    Ok(Step::Waiting(finished.failed.or(last_error)))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 //! messages are harmless.
 
 use super::EdgeLink;
-use super::outbox::{AT_WORK_SECONDS, LOOK, POLL, pause};
+use super::outbox::{CHECK_INTERVAL, POLL, SENDER_SEEN_SECONDS, pause};
 use crate::app::App;
 use crate::journal::sequence;
 use rds_engine::clock::Stopwatch;
@@ -21,7 +21,7 @@ use std::time::Duration;
 use tokio::time::{sleep, timeout};
 
 /// How long a command waits for the edge before it reports that cached responses may be old.
-pub const PATIENCE: Duration = Duration::from_secs(10);
+pub const MAX_WAIT: Duration = Duration::from_secs(10);
 
 /// Failures in a row before a warning is logged: an edge that is just being started needs none.
 const WARN_AFTER: u32 = 4;
@@ -38,12 +38,12 @@ pub enum Round {
 }
 
 /// Sends what the edge has not acknowledged, unless another process is sending it.
-pub async fn tell_due(db: &Db, link: &EdgeLink) -> Result<Round, StoreError> {
+pub async fn send_due(db: &Db, link: &EdgeLink) -> Result<Round, StoreError> {
     let Some(claimed) = table::claim(db, link.longest() + POLL).await? else {
         return Ok(Round::Nothing);
     };
     let Claimed { versions, attempt, failures, .. } = claimed;
-    match link.tell_tags(&TagInvalidation { versions }).await {
+    match link.send_tags(&TagInvalidation { versions }).await {
         Ok(known) => {
             table::acknowledged(db, &claimed).await?;
             Ok(Round::Acknowledged(known))
@@ -57,12 +57,12 @@ pub async fn tell_due(db: &Db, link: &EdgeLink) -> Result<Round, StoreError> {
 }
 
 /// Sends changes until the process ends. Logs once when the edge stops acknowledging, and once when it acknowledges again.
-pub async fn keep_told(app: &App, link: &EdgeLink) {
+pub async fn keep_sending(app: &App, link: &EdgeLink) {
     let mut failures: u32 = 0;
     // Which changes the edge already knows is not known yet, so its lag is counted from now.
     app.metrics.edge_tags_known_to.store(link.clock.wall().as_seconds(), Relaxed);
     loop {
-        let round = tell_due(&app.db, link).await;
+        let round = send_due(&app.db, link).await;
         match &round {
             Ok(Round::Acknowledged(known)) => {
                 // Only this notices a database whose disk was restored while no process was connected to it.
@@ -89,7 +89,7 @@ pub async fn keep_told(app: &App, link: &EdgeLink) {
             Ok(Round::Nothing) | Err(StoreError::Unavailable(_)) => {}
             Err(error) => tracing::error!(%error, "the tag versions for the edge could not be read"),
         }
-        if let Ok(EdgeProgress { waiting, told_at, .. }) = table::standing(&app.db).await {
+        if let Ok(EdgeProgress { waiting, told_at, .. }) = table::progress(&app.db).await {
             // As long as the edge has acknowledged nothing, the metric stays at the start of sending.
             if let Some(at) = if waiting.is_empty() { Some(link.clock.wall()) } else { told_at } {
                 app.metrics.edge_tags_known_to.store(at.as_seconds(), Relaxed);
@@ -100,7 +100,7 @@ pub async fn keep_told(app: &App, link: &EdgeLink) {
             }
         }
         let rest = if failures == 0 { POLL } else { pause(1) };
-        let _ = timeout(rest, link.touched.notified()).await;
+        let _ = timeout(rest, link.facts_changed.notified()).await;
     }
 }
 
@@ -112,13 +112,13 @@ async fn step_behind(app: &App, known: TagVersions) -> Result<(), StoreError> {
 
 /// How far a change of facts has become visible.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Shown {
+pub enum Visibility {
     /// Every request from now on sees it.
     Everywhere,
     /// No edge is configured here, and no service has recorded that it sends to one.
     NoEdge,
     /// The edge has not acknowledged it in time. It is sent again; until then cached responses of up to this age are served.
-    CopiesFor {
+    CachedFor {
         /// In seconds.
         seconds: u32,
         /// The reason, as far as it is known.
@@ -129,31 +129,31 @@ pub enum Shown {
 /// Waits until the edge serves no cached response that is older than the committed state of `tags`, but no longer than `patience`.
 ///
 /// With a `link` it notifies the edge itself. Without one it waits for a service that has one.
-pub async fn until_shown(
+pub async fn until_visible(
     db: &Db,
     link: Option<&EdgeLink>,
     tags: &[Tag],
     patience: Duration,
-) -> Result<Shown, StoreError> {
+) -> Result<Visibility, StoreError> {
     let watch = Stopwatch::start();
     let (mut wanted, mut why) = (None, None);
     loop {
         match step(db, link, tags, &mut wanted).await {
-            Ok(Step::Shown(shown)) => return Ok(shown),
+            Ok(Step::Visibility(shown)) => return Ok(shown),
             Ok(Step::Waiting(reason)) => why = reason.or(why),
             // The change is committed; only the notification of the edge is missing.
             Err(StoreError::Unavailable(error)) => why = Some(format!("the database is unavailable: {error}")),
             Err(error) => return Err(error),
         }
         if u128::from(watch.micros()) > patience.as_micros() {
-            return Ok(Shown::CopiesFor { seconds: max_fresh_seconds(tags), why });
+            return Ok(Visibility::CachedFor { seconds: max_fresh_seconds(tags), why });
         }
-        sleep(LOOK).await;
+        sleep(CHECK_INTERVAL).await;
     }
 }
 
 enum Step {
-    Shown(Shown),
+    Visibility(Visibility),
     Waiting(Option<String>),
 }
 
@@ -168,18 +168,18 @@ async fn step(
         Some(wanted) => wanted,
         None => wanted.insert(table::newest(db).await?.1.only(tags)),
     };
-    let told = match link {
-        Some(link) => tell_due(db, link).await?,
+    let sent = match link {
+        Some(link) => send_due(db, link).await?,
         None => Round::Nothing,
     };
-    let EdgeProgress { acknowledged, last_error, .. } = table::standing(db).await?;
+    let EdgeProgress { acknowledged, last_error, .. } = table::progress(db).await?;
     if acknowledged.covers(wanted) {
-        return Ok(Step::Shown(Shown::Everywhere));
+        return Ok(Step::Visibility(Visibility::Everywhere));
     }
-    if link.is_none() && !edge_outbox::is_teller_at_work(db, AT_WORK_SECONDS).await? {
-        return Ok(Step::Shown(Shown::NoEdge));
+    if link.is_none() && !edge_outbox::is_sender_alive(db, SENDER_SEEN_SECONDS).await? {
+        return Ok(Step::Visibility(Visibility::NoEdge));
     }
-    Ok(Step::Waiting(match told {
+    Ok(Step::Waiting(match sent {
         Round::Failed(why) => Some(why),
         Round::Nothing | Round::Acknowledged(_) => last_error,
     }))

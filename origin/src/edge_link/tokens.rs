@@ -4,7 +4,7 @@
 //! or the other.
 
 use super::EdgeLink;
-use super::outbox::{EDGE_SECONDS, LOOK, Settled};
+use super::outbox::{CHECK_INTERVAL, EDGE_SEEN_SECONDS, Settled};
 use rds_engine::clock::Stopwatch;
 use rds_shared::access::link::KeyUpdate;
 use rds_store::keys::edge_outbox;
@@ -17,7 +17,7 @@ use tokio::time::sleep;
 pub async fn settle(
     db: &Db,
     link: Option<&EdgeLink>,
-    news: &KeyUpdate,
+    update: &KeyUpdate,
     lease: Duration,
     mut say: impl FnMut(&str),
 ) -> Result<Settled, StoreError> {
@@ -25,11 +25,11 @@ pub async fn settle(
     let mut known = String::new();
     loop {
         let why = match link {
-            Some(link) => match link.tell(news).await {
+            Some(link) => match link.send_key_update(update).await {
                 Ok(()) => return Ok(Settled::Acknowledged),
                 Err(error) => error.to_string(),
             },
-            None if !edge_outbox::has_edge_asked(db, EDGE_SECONDS).await? => return Ok(Settled::NoEdge),
+            None if !edge_outbox::has_edge_queried(db, EDGE_SEEN_SECONDS).await? => return Ok(Settled::NoEdge),
             None => "no edge is configured here (RDS_EDGE_URL); its lease of the token will expire".to_owned(),
         };
         if why != known {
@@ -39,6 +39,6 @@ pub async fn settle(
         if u128::from(watch.micros()) > lease.as_micros() {
             return Ok(Settled::LeaseOver);
         }
-        sleep(LOOK).await;
+        sleep(CHECK_INTERVAL).await;
     }
 }

@@ -7,7 +7,7 @@ use rds_shared::model::content_hash::ContentHash;
 use rds_shared::wire::Timestamp;
 use rds_store::graph::facts as graph_facts;
 use rds_store::graph::facts::GraphRows;
-use rds_store::graph::snapshots::{self, Frozen, Kept};
+use rds_store::graph::snapshots::{self, NewSnapshot, StoreResult};
 use rds_store::{Db, StoreError};
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub struct Built {
     /// Number of vaults in it.
     pub vaults: usize,
     /// Whether it was stored, and whether it became the current snapshot.
-    pub kept: Kept,
+    pub kept: StoreResult,
 }
 
 /// Builds a snapshot of the facts and makes it current. `None` if there are no vaults yet.
@@ -40,7 +40,7 @@ pub async fn keep(db: &Db, rows: GraphRows, now: Timestamp) -> anyhow::Result<Bu
             let frozen = frozen.clone();
             Box::pin(async move {
                 let (manifest, bodies, withheld) = &*frozen;
-                snapshots::keep(tx, &Frozen { manifest, bodies, data_version, withheld }, now).await
+                snapshots::store(tx, &NewSnapshot { manifest, bodies, data_version, withheld }, now).await
             })
         })
         .await?;

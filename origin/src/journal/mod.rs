@@ -84,8 +84,8 @@ impl Journal {
     }
 
     /// Clears the ring and restarts it after `place`; every stream determines its own continuation.
-    pub fn begin_after(&self, place: u64) {
-        self.ring.begin_after(place);
+    pub fn restart_after(&self, place: u64) {
+        self.ring.restart_after(place);
         self.meters.tail.store(place, Relaxed);
         self.signal();
     }

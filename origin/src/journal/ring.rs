@@ -79,7 +79,7 @@ impl Ring {
     }
 
     /// Clears the ring and restarts it after `place`.
-    pub fn begin_after(&self, place: u64) {
+    pub fn restart_after(&self, place: u64) {
         let mut held = self.0.write().unwrap_or_else(PoisonError::into_inner);
         *held = RingState { floor: place, tail: place, ..RingState::default() };
     }
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn filtered_operations_are_skipped_and_advance_the_position() {
         let ring = Ring::default();
-        ring.begin_after(10);
+        ring.restart_after(10);
         ring.append([slot(11, "a"), slot(12, "b"), slot(13, ""), slot(14, "a"), slot(15, "b")]);
         let batch = ring.after(10, Some("a"), 8).unwrap();
         assert_eq!((numbers(&batch), batch.upto, batch.more), (vec![11, 14], 15, false));
@@ -162,7 +162,7 @@ mod tests {
         let large = |seq| Slot { frame: Some(Bytes::from(vec![b' '; 1 << 20])), ..slot(seq, "v") };
         ring.append((0..200).map(|more| large(3 * MAX_OPERATIONS as u64 + 1 + more)));
         assert!(ring.size().1 <= MAX_BYTES);
-        ring.begin_after(7);
+        ring.restart_after(7);
         ring.append([slot(6, "read before the restart"), slot(7, "v")]);
         assert_eq!((ring.size(), ring.tail()), ((0, 0), 7));
     }

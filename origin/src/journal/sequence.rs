@@ -145,7 +145,7 @@ pub async fn step_over(
         "the database was restored or replaced: the numbering continues above every number that may have been issued"
     );
     // Frames of lost operations must not reach a stream.
-    journal.begin_after(stepped.to.unsigned_abs());
+    journal.restart_after(stepped.to.unsigned_abs());
     journal.numbered();
     Ok(())
 }

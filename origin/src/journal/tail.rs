@@ -68,7 +68,7 @@ async fn follow(
     let now = in_time(limit, table::withheld(&mut connection)).await?;
     if withheld.is_none() {
         let extent = in_time(limit, table::extent(&mut connection, clock.now())).await?;
-        journal.begin_after(extent.tail.get());
+        journal.restart_after(extent.tail.get());
     }
     // A chain may have been withheld while there was no connection.
     compare(journal, withheld, now);
@@ -99,7 +99,7 @@ async fn follow(
 /// Restarts the ring if the withheld chains have changed, because its frames may concern one of them. Streams then read the journal.
 fn compare(journal: &Journal, known: &mut Option<Withheld>, now: Withheld) {
     if known.as_ref().is_some_and(|known| *known != now) {
-        journal.begin_after(journal.ring.tail());
+        journal.restart_after(journal.ring.tail());
     }
     *known = Some(now);
 }
@@ -112,7 +112,7 @@ async fn read_on(clock: &Clock, journal: &Journal, connection: &mut PgConnection
         // The database is an older copy and no step was made yet. The sequencer makes it, because this process has seen a higher number. The
         // frames in the ring may be of lost operations.
         if journal.ring.size().0 > 0 {
-            journal.begin_after(tail);
+            journal.restart_after(tail);
         }
         tracing::error!(head, tail, "the head of the journal decreased");
         return Err(StoreError::Unavailable(sqlx::Error::RowNotFound));
@@ -136,7 +136,7 @@ async fn read_on(clock: &Clock, journal: &Journal, connection: &mut PgConnection
         journal.meters.broken.fetch_add(missing as u64, Relaxed);
         tracing::error!(missing, tail, last, "operations of the journal are missing");
         // Streams notice the missing operations when they read the journal themselves.
-        journal.begin_after(last);
+        journal.restart_after(last);
     }
     journal.signal();
     Ok(more)
@@ -156,7 +156,7 @@ fn pass_over(journal: &Journal, jumps: &[Jump], tail: u64, head: u64, entries: &
         journal.meters.broken.fetch_add(1, Relaxed);
         tracing::error!(tail, place, "numbers of the journal are missing");
     }
-    journal.begin_after(place);
+    journal.restart_after(place);
 }
 
 /// Whether the entries follow `last` and each other without gaps, except for recorded jumps.

@@ -14,7 +14,7 @@ const MAX_RUNNING: usize = 2;
 /// Maximum verifications running or waiting; further ones are refused.
 const MAX_PENDING: usize = 16;
 /// Maximum rows with the same first characters; among a hundred thousand old keys, about two share them.
-pub const CANDIDATES: u32 = 32;
+pub const MAX_CANDIDATES: u32 = 32;
 /// Maximum bcrypt cost that is computed: it takes some seconds, and each step doubles the time.
 const MAX_COST: u32 = 14;
 

@@ -1,6 +1,6 @@
 //! Look-up of an API key or index token: by its digest, or by its text if the row has no digest yet.
 
-use super::bcrypt_rows::{Busy, CANDIDATES, LegacyKeyVerifier};
+use super::bcrypt_rows::{Busy, LegacyKeyVerifier, MAX_CANDIDATES};
 use rds_shared::access::KeyDigest;
 use rds_shared::access::credential::CredentialText;
 use rds_shared::access::link::KeyLookupResult;
@@ -33,7 +33,7 @@ pub async fn look_up(
     shown: &str,
     text: Option<CredentialText<'_>>,
 ) -> Result<KeyLookupResult, LookupError> {
-    let unproved = match table::candidates(db, digest, shown, CANDIDATES).await? {
+    let unproved = match table::candidates(db, digest, shown, MAX_CANDIDATES).await? {
         Candidates::Key(record) => return Ok(KeyLookupResult::Known { record }),
         Candidates::Unproved(rows) if rows.is_empty() => {
             let token = index_tokens::find(db, digest).await?;

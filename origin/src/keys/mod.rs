@@ -19,7 +19,7 @@ pub mod known;
 pub mod usage;
 
 pub use rds_store::keys::index_tokens::TokenRow;
-pub use rds_store::keys::{KeyRow, KeyWish, Revocation};
+pub use rds_store::keys::{CreateKey, KeyRow, Revocation};
 
 use crate::webhooks::subscriptions;
 use rds_engine::clock::Clock;
@@ -59,14 +59,14 @@ fn fresh(kind: Kind) -> (String, String, KeyDigest) {
 }
 
 /// Mints an API key; the organisation is created with its first.
-pub async fn mint(db: &Db, clock: &Clock, wish: &KeyWish) -> Result<Minted, StoreError> {
+pub async fn mint(db: &Db, clock: &Clock, request: &CreateKey) -> Result<Minted, StoreError> {
     let (key, shown, digest) = fresh(Kind::ApiKey);
     let now = clock.now();
     let id = db
         .run_tx("mint_key", |tx| {
-            let (wish, shown) = (wish.clone(), shown.clone());
+            let (request, shown) = (request.clone(), shown.clone());
             Box::pin(async move {
-                let id = table::insert(tx, &wish, &shown, &digest, now).await?;
+                let id = table::insert(tx, &request, &shown, &digest, now).await?;
                 edge_outbox::queue(tx, &[id]).await?;
                 Ok::<_, StoreError>(id)
             })
@@ -128,7 +128,7 @@ pub async fn revoke_token(db: &Db, clock: &Clock, id: i64) -> Result<Revocation,
 }
 
 /// The update about an index token for the edge; `None` if there is no such token.
-pub async fn token_news(db: &Db, id: i64) -> Result<Option<KeyUpdate>, StoreError> {
+pub async fn token_update(db: &Db, id: i64) -> Result<Option<KeyUpdate>, StoreError> {
     index_tokens::by_id(db, id).await
 }
 

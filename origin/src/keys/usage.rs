@@ -97,7 +97,7 @@ async fn apply_to_key(db: &Db, batch: &Batch) -> Result<Applied, StoreError> {
         let Batch { asked, sequence, rows } = batch.clone();
         Box::pin(async move {
             let through = Timestamp::from_seconds(asked.through);
-            let held = table::hold_source(tx, &asked.digest, &asked.source, through).await?;
+            let held = table::lock_source(tx, &asked.digest, &asked.source, through).await?;
             let Some(Source { key, last_sequence }) = held else { return Ok(Applied::NoSuchKey) };
             if sequence <= last_sequence {
                 return Ok(Applied::Repeated);

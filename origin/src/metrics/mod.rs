@@ -8,18 +8,18 @@
 //! - Labels come from closed sets and their cells exist from the start: counting is one addition, and a scrape queries no database. Tests compare metrics,
 //!   `OPERATING.md` and `alerts.yml` (`tests/it/service/metrics.rs`, `e2e/alerts.test.mjs`).
 
+pub mod database_metrics;
 pub mod process;
 mod requests;
-pub mod standing;
 
 pub use requests::{Caller, Label};
 
 use crate::webhooks::counters::Counters;
+use database_metrics::LastDbStats;
 use process::LoopDelay;
 use rds_shared::model::health::FailSafeMode;
 use rds_shared::wire::Timestamp;
 use requests::Requests;
-use standing::Known;
 use std::fmt::Write;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 
@@ -56,7 +56,7 @@ pub struct Metrics {
     /// Scheduling delay of this process's threads.
     pub loop_delay: LoopDelay,
     /// The last figures read from the database.
-    pub standing: Known,
+    pub database: LastDbStats,
     /// Requests on the edge listener without a valid assertion.
     pub assertions_refused: AtomicU64,
     /// Observation batches that were committed.
@@ -78,11 +78,11 @@ pub struct Metrics {
     /// Usage batches of an unknown key, or after a missing batch.
     pub usage_lost: AtomicU64,
     /// Changes of keys that the edge acknowledged.
-    pub edge_news_acknowledged: AtomicU64,
+    pub key_updates_acknowledged: AtomicU64,
     /// Rounds of key changes that the edge did not acknowledge completely.
-    pub edge_news_failed: AtomicU64,
+    pub key_updates_failed: AtomicU64,
     /// Changes of keys that the edge has not acknowledged yet.
-    pub edge_news_waiting: AtomicU64,
+    pub key_updates_waiting: AtomicU64,
     /// Messages of changed facts that the edge acknowledged.
     pub edge_tags_acknowledged: AtomicU64,
     /// Messages of changed facts that the edge did not acknowledge.
@@ -161,11 +161,11 @@ impl Metrics {
             ("rds_usage_batches_total", "Usage batches added.", &self.usage_applied),
             ("rds_usage_batches_repeated_total", "Usage batches that had been added before.", &self.usage_repeated),
             ("rds_usage_gaps_total", "Usage batches after a missing one, or of an unknown key.", &self.usage_lost),
-            ("rds_edge_news_acknowledged_total", "Key changes the edge acknowledged.", &self.edge_news_acknowledged),
+            ("rds_edge_news_acknowledged_total", "Key changes the edge acknowledged.", &self.key_updates_acknowledged),
             (
                 "rds_edge_news_failed_total",
                 "Rounds of key changes not acknowledged completely.",
-                &self.edge_news_failed,
+                &self.key_updates_failed,
             ),
             (
                 "rds_edge_tags_acknowledged_total",
@@ -223,7 +223,7 @@ impl Metrics {
             (
                 "rds_edge_news_waiting",
                 "Key changes the edge has not acknowledged.",
-                self.edge_news_waiting.load(Relaxed) as f64,
+                self.key_updates_waiting.load(Relaxed) as f64,
             ),
             (
                 "rds_edge_tags_lag_seconds",
@@ -255,7 +255,7 @@ impl Metrics {
         for (name, help, value) in values {
             metric(&mut out, name, help, "gauge", value);
         }
-        standing::render(&mut out, &self.standing, gauges.now.as_seconds());
+        database_metrics::render(&mut out, &self.database, gauges.now.as_seconds());
         self.webhooks.render(&mut out);
         process::render(&mut out, gauges.started_at, &self.loop_delay);
         out

@@ -70,7 +70,7 @@ pub(super) fn render(out: &mut String, started_at: Timestamp, delay: &LoopDelay)
         ("process_cpu_seconds_total", "Processor time used.", "counter", kernel.cpu_seconds),
         ("process_resident_memory_bytes", "Memory in use.", "gauge", kernel.memory_bytes),
         ("process_open_fds", "Open files and sockets.", "gauge", kernel.open_files),
-        ("process_max_fds", "Maximum open files and sockets.", "gauge", kernel.most_files),
+        ("process_max_fds", "Maximum open files and sockets.", "gauge", kernel.max_open_files),
         ("process_threads", "Threads.", "gauge", kernel.threads),
     ] {
         head(out, name, help, kind);
@@ -94,8 +94,8 @@ pub(super) fn render(out: &mut String, started_at: Timestamp, delay: &LoopDelay)
 }
 
 /// Maximum open files and sockets of the process; `None` if the kernel does not report it.
-pub fn most_files() -> Option<usize> {
-    Kernel::read().most_files.map(|files| files as usize)
+pub fn max_open_files() -> Option<usize> {
+    Kernel::read().max_open_files.map(|files| files as usize)
 }
 
 /// Figures from the kernel about this process; `None` where it reports none.
@@ -105,7 +105,7 @@ struct Kernel {
     memory_bytes: Option<f64>,
     threads: Option<f64>,
     open_files: Option<f64>,
-    most_files: Option<f64>,
+    max_open_files: Option<f64>,
 }
 
 impl Kernel {
@@ -117,7 +117,7 @@ impl Kernel {
             memory_bytes: number_after(&status, "VmRSS:").map(|kilobytes| kilobytes * 1_024.0),
             threads: number_after(&status, "Threads:"),
             open_files: fs::read_dir("/proc/self/fd").ok().map(|files| files.count() as f64),
-            most_files: number_after(&limits, "Max open files"),
+            max_open_files: number_after(&limits, "Max open files"),
         }
     }
 }

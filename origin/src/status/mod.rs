@@ -54,7 +54,7 @@ pub async fn feed(app: &App, now: Timestamp) -> StatusFeed {
     let failed_in_a_row = samples.as_ref().and_then(|samples| samples.failed_in_a_row);
     // Without the database the mode is the last known one, and its reason is unknown.
     let (mode, reason) = match &standing {
-        Some(standing) => (standing.in_force(), standing.why()),
+        Some(standing) => (standing.in_force(), standing.reason_in_force()),
         None => (app.catalog.fail_safe(), None),
     };
     let found = |name| match name {

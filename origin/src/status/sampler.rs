@@ -43,7 +43,7 @@ pub async fn sample(app: &App, link: Option<&Arc<EdgeLink>>, now: Timestamp) -> 
     let is_up = super::feed(app, now).await.status != ComponentStatus::Down;
     let is_first = table::note_sample(&app.db, now, is_up).await?;
     if is_first && let Some(link) = link {
-        let reached = link.reaches_us().await;
+        let reached = link.is_reachable_through_edge().await;
         if let Err(error) = &reached {
             tracing::debug!(%error, "the service was not reached from outside");
         }

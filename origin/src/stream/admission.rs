@@ -42,7 +42,7 @@ struct Held {
 
 impl Held {
     /// Queues leases for release. Leases beyond the maximum are found later by `reconcile`.
-    fn give_back(&mut self, ids: impl IntoIterator<Item = i64>) {
+    fn queue_release(&mut self, ids: impl IntoIterator<Item = i64>) {
         let room = MAX_UNRELEASED.saturating_sub(self.unreleased.len());
         self.unreleased.extend(ids.into_iter().take(room));
     }
@@ -66,7 +66,7 @@ pub struct StreamLease {
 
 impl StreamLease {
     /// Whether the stream must end: its key was revoked, or its lease was deleted because this process was considered dead.
-    pub fn is_over(&self) -> bool {
+    pub fn must_end(&self) -> bool {
         self.ended.load(Relaxed)
     }
 
@@ -80,7 +80,7 @@ impl Drop for StreamLease {
     fn drop(&mut self) {
         let mut held = self.streams.held();
         held.open.remove(&self.id);
-        held.give_back([self.id]);
+        held.queue_release([self.id]);
         drop(held);
         self.streams.work.notify_one();
     }
@@ -172,7 +172,7 @@ impl Streams {
     }
 
     /// Releases queued leases in the database. Those that could not be released stay queued, also if this call is cancelled. One caller at a time.
-    pub(super) async fn give_back(&self, db: &Db) -> Result<(), StoreError> {
+    pub(super) async fn release(&self, db: &Db) -> Result<(), StoreError> {
         let ids = self.held().unreleased.clone();
         if ids.is_empty() {
             return Ok(());
@@ -197,7 +197,7 @@ impl Streams {
         }
         let leaked: Vec<i64> =
             counted.into_iter().filter(|(id, old)| *old && !held.open.contains_key(id)).map(|(id, _)| id).collect();
-        held.give_back(leaked);
+        held.queue_release(leaked);
         Ok(ended)
     }
 

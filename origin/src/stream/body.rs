@@ -13,9 +13,9 @@ use std::task::{Context, Poll, ready};
 
 /// The slot through which a delivery hands over its frames.
 #[derive(Debug, Clone, Default)]
-pub struct Outlet(Arc<Mutex<Option<Bytes>>>);
+pub struct FrameSlot(Arc<Mutex<Option<Bytes>>>);
 
-impl Outlet {
+impl FrameSlot {
     /// Hands over `frame` and waits until the connection requests the next one. Returns the microseconds it took: many if the client does not
     /// read.
     pub async fn send(&self, frame: Bytes) -> u64 {
@@ -39,13 +39,13 @@ impl Outlet {
     }
 }
 
-/// A delivery and its outlet. Dropping it ends the delivery and releases the stream's lease.
-pub struct Flow {
-    outlet: Outlet,
+/// A delivery and its slot. Dropping it ends the delivery and releases the stream's lease.
+pub struct FrameStream {
+    slot: FrameSlot,
     delivery: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
 }
 
-impl Flow {
+impl FrameStream {
     /// The next frame; `None` after the last one.
     pub fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         let over = match &mut self.delivery {
@@ -55,7 +55,7 @@ impl Flow {
         if over {
             self.delivery = None;
         }
-        match self.outlet.take() {
+        match self.slot.take() {
             Some(frame) => Poll::Ready(Some(frame)),
             None if over => Poll::Ready(None),
             None => Poll::Pending,
@@ -63,24 +63,24 @@ impl Flow {
     }
 }
 
-impl fmt::Debug for Flow {
+impl fmt::Debug for FrameStream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Flow")
+        f.write_str("FrameStream")
     }
 }
 
 /// Shared access to a flow, for taking it out of the body that began it.
 #[derive(Debug, Clone, Default)]
-pub struct Source(Arc<Mutex<Held>>);
+pub struct FrameStreamHandle(Arc<Mutex<Held>>);
 
 /// A flow, until it is taken, and whether it has begun.
 #[derive(Debug, Default)]
 struct Held {
-    flow: Option<Flow>,
+    flow: Option<FrameStream>,
     has_begun: bool,
 }
 
-impl Source {
+impl FrameStreamHandle {
     fn held(&self) -> MutexGuard<'_, Held> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -91,26 +91,26 @@ impl Source {
     }
 
     /// Takes the flow, to continue where the body stopped.
-    pub fn take(&self) -> Option<Flow> {
+    pub fn take(&self) -> Option<FrameStream> {
         self.held().flow.take()
     }
 }
 
 /// The body with which the response of a stream begins.
 #[derive(Debug)]
-pub struct EventBody(Source);
+pub struct EventBody(FrameStreamHandle);
 
 impl EventBody {
     /// A body filled by `deliver`.
-    pub fn new<F: Future<Output = ()> + Send + 'static>(deliver: impl FnOnce(Outlet) -> F) -> Self {
-        let outlet = Outlet::default();
-        let delivery = deliver(outlet.clone());
-        let flow = Some(Flow { outlet, delivery: Some(Box::pin(delivery)) });
-        EventBody(Source(Arc::new(Mutex::new(Held { flow, has_begun: false }))))
+    pub fn new<F: Future<Output = ()> + Send + 'static>(deliver: impl FnOnce(FrameSlot) -> F) -> Self {
+        let slot = FrameSlot::default();
+        let delivery = deliver(slot.clone());
+        let flow = Some(FrameStream { slot, delivery: Some(Box::pin(delivery)) });
+        EventBody(FrameStreamHandle(Arc::new(Mutex::new(Held { flow, has_begun: false }))))
     }
 
     /// Access to the body's flow.
-    pub fn source(&self) -> Source {
+    pub fn source(&self) -> FrameStreamHandle {
         self.0.clone()
     }
 }

@@ -4,7 +4,7 @@
 //! the journal while the ring does not go back that far, then from the ring. So no operation is lost or repeated between the two.
 
 use super::alarm::Alarm;
-use super::body::Outlet;
+use super::body::FrameSlot;
 use super::pages::{self, Page};
 use super::{StreamLease, Streams};
 use crate::journal::Journal;
@@ -61,16 +61,16 @@ pub struct Subscription {
     /// The range of the journal when the stream was opened.
     pub extent: Extent,
     /// The stream's lease.
-    pub place: StreamLease,
+    pub lease: StreamLease,
 }
 
 /// A running stream.
 struct Delivery {
     sources: Arc<StreamSources>,
-    out: Outlet,
+    out: FrameSlot,
     vault: Option<String>,
     extent: Extent,
-    place: StreamLease,
+    lease: StreamLease,
     /// Everything up to this position was delivered or skipped.
     at: u64,
     /// The last position that the client knows.
@@ -94,11 +94,11 @@ struct Delivery {
 }
 
 /// The stream ends; everything to be sent was sent.
-struct Over;
+struct StreamEnd;
 
 /// Delivers `subscription` until the client disconnects or the stream must end.
-pub async fn deliver(sources: Arc<StreamSources>, subscription: Subscription, out: Outlet) {
-    let Subscription { vault, asked, start, extent, place } = subscription;
+pub async fn deliver(sources: Arc<StreamSources>, subscription: Subscription, out: FrameSlot) {
+    let Subscription { vault, asked, start, extent, lease } = subscription;
     let signals = sources.journal.signals();
     let at = start.after.get();
     let (replay_to, heartbeat_at) = (extent.tail.get(), sources.clock.now().plus_seconds(i64::from(HEARTBEAT_SECONDS)));
@@ -107,7 +107,7 @@ pub async fn deliver(sources: Arc<StreamSources>, subscription: Subscription, ou
         out,
         vault,
         extent,
-        place,
+        lease,
         at,
         announced: at,
         replay_to,
@@ -127,12 +127,12 @@ pub async fn deliver(sources: Arc<StreamSources>, subscription: Subscription, ou
 }
 
 impl Delivery {
-    async fn run(&mut self, opening: Bytes, mut signals: watch::Receiver<u64>) -> Result<(), Over> {
+    async fn run(&mut self, opening: Bytes, mut signals: watch::Receiver<u64>) -> Result<(), StreamEnd> {
         self.send(opening).await?;
         let mut leaving: Option<(Stopwatch, Duration)> = None;
         loop {
-            if self.place.is_over() {
-                return Err(Over);
+            if self.lease.must_end() {
+                return Err(StreamEnd);
             }
             // Before the ring is read: an operation appended later is a new signal.
             signals.mark_unchanged();
@@ -140,12 +140,12 @@ impl Delivery {
             let more = batch.more;
             self.hand_out(batch).await?;
             if self.sources.streams.is_draining() && leaving.is_none() {
-                leaving = Some((Stopwatch::start(), Duration::from_millis(self.place.number() % SPREAD_MILLIS)));
+                leaving = Some((Stopwatch::start(), Duration::from_millis(self.lease.number() % SPREAD_MILLIS)));
                 self.send(Bytes::from_static(frames::DRAINING)).await?;
             }
             let left = leaving.map(|(since, wait)| wait.saturating_sub(since.elapsed()));
             if left == Some(Duration::ZERO) {
-                return Err(Over);
+                return Err(StreamEnd);
             }
             if !more {
                 self.rest(&mut signals, left).await?;
@@ -154,7 +154,7 @@ impl Delivery {
     }
 
     /// The next frames, from the ring or from the journal.
-    async fn next(&mut self) -> Result<Batch, Over> {
+    async fn next(&mut self) -> Result<Batch, StreamEnd> {
         loop {
             if let Some(batch) = self.sources.journal.ring.after(self.at, self.vault.as_deref(), BATCH_FRAMES) {
                 self.fetched = 0;
@@ -175,7 +175,7 @@ impl Delivery {
     }
 
     /// Continues at the window's floor if the journal no longer contains the position, or after operations that are `missing` in it.
-    async fn begin_again(&mut self, missing: Option<Cursor>) -> Result<(), Over> {
+    async fn begin_again(&mut self, missing: Option<Cursor>) -> Result<(), StreamEnd> {
         let (Extent { floor, tail, jumps }, at) = (&self.extent, Cursor::new(self.at));
         let start = Window { floor: *floor, tail: *tail, jumps }.start(Resume::After(at));
         // Nothing can be delivered from a position whose operations are missing, even inside the window.
@@ -191,7 +191,7 @@ impl Delivery {
         self.checkpoint().await
     }
 
-    async fn hand_out(&mut self, batch: Batch) -> Result<(), Over> {
+    async fn hand_out(&mut self, batch: Batch) -> Result<(), StreamEnd> {
         let frames = batch.frames.len() as u64;
         for (seq, frame) in batch.frames {
             if seq <= self.replay_to {
@@ -223,7 +223,7 @@ impl Delivery {
     }
 
     /// Ends a replay that exceeds the limit of one connection; the client reconnects with the cursor.
-    async fn truncate(&mut self) -> Result<(), Over> {
+    async fn truncate(&mut self) -> Result<(), StreamEnd> {
         self.checkpoint().await?;
         let tail = self.sources.journal.ring.tail().max(self.replay_to);
         self.end_with(Gap::replay_truncated(Cursor::new(self.at), Cursor::new(tail))).await
@@ -234,12 +234,12 @@ impl Delivery {
     }
 
     /// Ends the stream of a client that does not read, after the frames that a queue would have contained and a gap frame.
-    async fn overflow(&mut self) -> Result<(), Over> {
+    async fn overflow(&mut self) -> Result<(), StreamEnd> {
         let mut room = QUEUE_FRAMES;
         while room > 0 {
             // A page may have no frames for this stream, and then nothing else checks this.
-            if self.place.is_over() {
-                return Err(Over);
+            if self.lease.must_end() {
+                return Err(StreamEnd);
             }
             let batch = self.next().await?;
             let is_whole = batch.frames.len() <= room;
@@ -261,7 +261,7 @@ impl Delivery {
     }
 
     /// Waits for a signal, or until something is due.
-    async fn rest(&mut self, signals: &mut watch::Receiver<u64>, left: Option<Duration>) -> Result<(), Over> {
+    async fn rest(&mut self, signals: &mut watch::Receiver<u64>, left: Option<Duration>) -> Result<(), StreamEnd> {
         let now = self.sources.clock.now();
         if std::mem::take(&mut self.has_sent) {
             self.heartbeat_at = now.plus_seconds(i64::from(HEARTBEAT_SECONDS));
@@ -288,20 +288,20 @@ impl Delivery {
         Ok(())
     }
 
-    async fn checkpoint(&mut self) -> Result<(), Over> {
+    async fn checkpoint(&mut self) -> Result<(), StreamEnd> {
         (self.announced, self.passing) = (self.at, None);
         self.send(Bytes::from(frames::checkpoint(Cursor::new(self.at)))).await.map(drop)
     }
 
-    async fn failed<T>(&mut self, error: &StoreError) -> Result<T, Over> {
+    async fn failed<T>(&mut self, error: &StoreError) -> Result<T, StreamEnd> {
         tracing::warn!(%error, at = self.at, "a replay could not be read");
         self.end_with(Gap::replay_failed(Cursor::new(self.announced))).await
     }
 
-    async fn end_with<T>(&mut self, gap: Gap) -> Result<T, Over> {
+    async fn end_with<T>(&mut self, gap: Gap) -> Result<T, StreamEnd> {
         self.count(&gap);
         self.send(Bytes::from(frames::gap(&gap))).await?;
-        Err(Over)
+        Err(StreamEnd)
     }
 
     fn count(&self, gap: &Gap) {
@@ -309,9 +309,9 @@ impl Delivery {
     }
 
     /// Sends a frame, which also postpones the heartbeat. A stream that must end sends nothing more, not even frames already read.
-    async fn send(&mut self, frame: Bytes) -> Result<u64, Over> {
-        if self.place.is_over() {
-            return Err(Over);
+    async fn send(&mut self, frame: Bytes) -> Result<u64, StreamEnd> {
+        if self.lease.must_end() {
+            return Err(StreamEnd);
         }
         self.has_sent = true;
         Ok(self.out.send(frame).await)

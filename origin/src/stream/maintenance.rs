@@ -30,7 +30,7 @@ const MIN_MOVE_MICROS: i64 = 1_000_000;
 pub async fn keep_giving_back(db: &Db, streams: &Streams) {
     loop {
         let _ = timeout(RETRY_INTERVAL, streams.until_given_back()).await;
-        if in_time(QUERY_TIMEOUT, streams.give_back(db)).await.is_err() {
+        if in_time(QUERY_TIMEOUT, streams.release(db)).await.is_err() {
             sleep(RETRY_INTERVAL).await;
         }
     }

@@ -44,7 +44,7 @@ pub async fn read(
     streams.meters.pages.fetch_add(1, Relaxed);
     let most = if vault.is_some() { VAULT_PAGE_LIMITS } else { PAGE_LIMITS };
     // A page that cannot be read ends the stream, so a pooled connection that broke while idle must not be used.
-    let db = &mut *in_time(QUERY_TIMEOUT, db.answering()).await?;
+    let db = &mut *in_time(QUERY_TIMEOUT, db.pinged_connection()).await?;
     let Stretch { mut entries, mut more } = in_time(QUERY_TIMEOUT, table::after(&mut *db, after, most, vault)).await?;
     if !is_dense(&extent.jumps, after, &entries) {
         *extent = in_time(QUERY_TIMEOUT, table::extent(&mut *db, clock.now())).await?;

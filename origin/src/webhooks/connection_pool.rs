@@ -22,14 +22,14 @@ const MAX_AGE: Duration = Duration::from_secs(60);
 
 /// The destination of a connection: the URL's host as written, for which the certificate was checked, and the port.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Place {
+pub struct Destination {
     pub host: String,
     pub port: u16,
 }
 
 /// An open connection, which is closed when this is dropped.
 #[derive(Debug)]
-pub struct Line {
+pub struct PooledConnection {
     pub requests: SendRequest<Body>,
     peer: IpAddr,
     opened: Stopwatch,
@@ -37,10 +37,10 @@ pub struct Line {
     driving: JoinHandle<()>,
 }
 
-impl Line {
+impl PooledConnection {
     /// A connection to `peer`, driven by the task `driving`.
     pub fn new(requests: SendRequest<Body>, peer: IpAddr, driving: JoinHandle<()>) -> Self {
-        Line { requests, peer, opened: Stopwatch::start(), unused: Stopwatch::start(), driving }
+        PooledConnection { requests, peer, opened: Stopwatch::start(), unused: Stopwatch::start(), driving }
     }
 
     fn is_usable(&self) -> bool {
@@ -49,7 +49,7 @@ impl Line {
     }
 }
 
-impl Drop for Line {
+impl Drop for PooledConnection {
     fn drop(&mut self) {
         // The task must not outlive the connection's owner.
         self.driving.abort();
@@ -58,41 +58,41 @@ impl Drop for Line {
 
 /// The pooled connections.
 #[derive(Debug, Default)]
-pub struct ConnectionPool(Mutex<HashMap<Place, Vec<Line>>>);
+pub struct ConnectionPool(Mutex<HashMap<Destination, Vec<PooledConnection>>>);
 
 impl ConnectionPool {
-    /// Takes a connection to `place` whose other end is among `addresses`.
-    pub fn take(&self, place: &Place, addresses: &[IpAddr]) -> Option<Line> {
-        let mut kept = self.kept();
-        let lines = kept.get_mut(place)?;
+    /// Takes a connection to `destination` whose other end is among `addresses`.
+    pub fn take(&self, destination: &Destination, addresses: &[IpAddr]) -> Option<PooledConnection> {
+        let mut pool = self.pool();
+        let lines = pool.get_mut(destination)?;
         // A connection to an address that the name no longer has is useless.
         lines.retain(|line| line.is_usable() && addresses.contains(&line.peer));
         // The latest one, so that surplus connections grow old and are closed.
         let line = lines.pop();
         if lines.is_empty() {
-            kept.remove(place);
+            pool.remove(destination);
         }
         line
     }
 
     /// Pools a connection for the next delivery, if there is room.
-    pub fn keep(&self, place: Place, mut line: Line) {
+    pub fn keep(&self, destination: Destination, mut line: PooledConnection) {
         line.unused = Stopwatch::start();
-        let mut kept = self.kept();
-        if kept.values().map(Vec::len).sum::<usize>() < MAX_CONNECTIONS {
-            kept.entry(place).or_default().push(line);
+        let mut pool = self.pool();
+        if pool.values().map(Vec::len).sum::<usize>() < MAX_CONNECTIONS {
+            pool.entry(destination).or_default().push(line);
         }
     }
 
     /// Drops connections that were idle for too long or were closed.
-    pub fn let_go(&self) {
-        self.kept().retain(|_, lines| {
-            lines.retain(Line::is_usable);
+    pub fn drop_expired(&self) {
+        self.pool().retain(|_, lines| {
+            lines.retain(PooledConnection::is_usable);
             !lines.is_empty()
         });
     }
 
-    fn kept(&self) -> MutexGuard<'_, HashMap<Place, Vec<Line>>> {
+    fn pool(&self) -> MutexGuard<'_, HashMap<Destination, Vec<PooledConnection>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,6 +1,6 @@
 //! Webhook metrics, as Prometheus text.
 
-use super::send::Ended;
+use super::send::AttemptEnd;
 use crate::metrics::{head, metric};
 use rds_shared::push::schedule::{AttemptOutcome, Failure};
 use std::fmt::Write;
@@ -32,7 +32,7 @@ pub struct Counters {
 
 impl Counters {
     /// Counts the end of an attempt.
-    pub fn ended(&self, ended: &Ended) {
+    pub fn ended(&self, ended: &AttemptEnd) {
         let cell = match ended.outcome() {
             Some(AttemptOutcome::Delivered) => &self.delivered,
             Some(AttemptOutcome::Failed(failure)) => match Failure::ALL.iter().position(|known| *known == failure) {

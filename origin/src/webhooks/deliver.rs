@@ -3,7 +3,7 @@
 //! The leases of a worker that crashes expire; its deliveries are then claimed again with the same attempt number, because a crash
 //! is not an outcome. After a crash an attempt may be made twice, and it is never lost.
 
-use super::send::{Ended, Parcel};
+use super::send::{AttemptEnd, AttemptRequest};
 use super::slots::Slots;
 use crate::app::App;
 use rds_engine::clock::Stopwatch;
@@ -12,7 +12,7 @@ use rds_shared::push::schedule::{AttemptOutcome, Delivery, Failure};
 use rds_shared::push::webhook::attempt_headers;
 use rds_shared::wire::Timestamp;
 use rds_store::webhooks::deliveries as table;
-use rds_store::webhooks::deliveries::{Claimed, Made, Room};
+use rds_store::webhooks::deliveries::{AttemptResult, Capacity, Claimed};
 use rds_store::webhooks::{self as subscriptions};
 use rds_store::{StoreError, Tx};
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,7 +43,7 @@ const MAX_LAPSES: i16 = 20;
 #[derive(Debug, Clone)]
 struct Attempted {
     claimed: Claimed,
-    ended: Ended,
+    ended: AttemptEnd,
     duration_ms: u32,
 }
 
@@ -74,8 +74,8 @@ async fn keep_delivering(app: &Arc<App>, mut stopped: watch::Receiver<bool>) {
     let writing = app.clone();
     let writing = tokio::spawn(async move { keep_written(&writing, ended).await });
     while !*stopped.borrow() {
-        let room = slots.room(CLAIM_SIZE);
-        let claimed = if room.deliveries == 0 { Vec::new() } else { claim(app, room).await };
+        let capacity = slots.capacity(CLAIM_SIZE);
+        let claimed = if capacity.deliveries == 0 { Vec::new() } else { claim(app, capacity).await };
         let found = claimed.len();
         for claimed in claimed {
             // There is a slot for each, because only this task takes slots. It is taken before the attempt begins, so that no more
@@ -105,8 +105,8 @@ async fn keep_delivering(app: &Arc<App>, mut stopped: watch::Receiver<bool>) {
     }
 }
 
-async fn claim(app: &App, room: Room) -> Vec<Claimed> {
-    match take_up(app, room).await {
+async fn claim(app: &App, capacity: Capacity) -> Vec<Claimed> {
+    match take_up(app, capacity).await {
         Ok(claimed) => claimed,
         Err(error) => {
             // The catalog refresh already logs that the database is unavailable.
@@ -119,9 +119,9 @@ async fn claim(app: &App, room: Room) -> Vec<Claimed> {
     }
 }
 
-async fn take_up(app: &App, room: Room) -> Result<Vec<Claimed>, StoreError> {
+async fn take_up(app: &App, capacity: Capacity) -> Result<Vec<Claimed>, StoreError> {
     let now = app.clock.now();
-    app.db.run_tx("claim_webhook_deliveries", |tx| Box::pin(table::claim(tx, now, room))).await
+    app.db.run_tx("claim_webhook_deliveries", |tx| Box::pin(table::claim(tx, now, capacity))).await
 }
 
 /// Makes one attempt and counts its outcome.
@@ -137,24 +137,24 @@ async fn make(app: &App, claimed: Claimed) -> Attempted {
             delivery = claimed.id,
             "a webhook delivery was claimed {MAX_LAPSES} times without an outcome; it is given up"
         );
-        return Attempted { claimed, ended: Ended::Failed(Failure::DeliveryError), duration_ms: 0 };
+        return Attempted { claimed, ended: AttemptEnd::Failed(Failure::DeliveryError), duration_ms: 0 };
     }
     let secrets = match app.webhooks.signing(claimed.subscription, &claimed.secrets, app.clock.now()) {
         Ok(secrets) => secrets,
         Err(error) => {
             tracing::error!(webhook = claimed.subscription, %error, "a webhook delivery cannot be signed");
-            return Attempted { claimed, ended: Ended::Ours(error.to_string()), duration_ms: 0 };
+            return Attempted { claimed, ended: AttemptEnd::OurFault(error.to_string()), duration_ms: 0 };
         }
     };
     // Receivers compare the signature's time with the real time.
     let now = app.clock.wall();
     let headers = attempt_headers(&secrets, &claimed.event_id, claimed.attempt, &claimed.body, now);
-    let parcel =
-        Parcel { url: claimed.url.clone(), headers: headers.into_iter().collect(), body: claimed.body.clone() };
+    let request =
+        AttemptRequest { url: claimed.url.clone(), headers: headers.into_iter().collect(), body: claimed.body.clone() };
     app.metrics.webhooks.in_flight.fetch_add(1, Relaxed);
-    let (ended, duration_ms) = app.webhooks.sender.send(parcel).await;
+    let (ended, duration_ms) = app.webhooks.sender.send(request).await;
     app.metrics.webhooks.in_flight.fetch_sub(1, Relaxed);
-    if let Ended::Ours(why) = &ended {
+    if let AttemptEnd::OurFault(why) = &ended {
         tracing::warn!(
             webhook = claimed.subscription,
             why,
@@ -193,7 +193,7 @@ async fn keep_written(app: &App, mut ended: mpsc::Receiver<Attempted>) {
 /// Records attempts and retries while the database is unavailable, up to the duration of the leases. After that another worker makes
 /// the attempts again.
 async fn written(app: &App, batch: &Arc<[Attempted]>) -> Result<(), StoreError> {
-    retry_while_unavailable(LEASE, RETRY_PAUSE, || write_down(app, batch)).await
+    retry_while_unavailable(LEASE, RETRY_PAUSE, || record(app, batch)).await
 }
 
 /// Retries `it` while the database is unavailable, up to `patience`; returns the last result.
@@ -211,7 +211,7 @@ async fn retry_while_unavailable<T, F: Future<Output = Result<T, StoreError>>>(
     }
 }
 
-async fn write_down(app: &App, batch: &Arc<[Attempted]>) -> Result<(), StoreError> {
+async fn record(app: &App, batch: &Arc<[Attempted]>) -> Result<(), StoreError> {
     let now = app.clock.now();
     let (given_up, fenced) = app
         .db
@@ -237,21 +237,21 @@ async fn end(tx: &mut Tx<'_>, batch: &[Attempted], now: Timestamp) -> Result<(u6
     let (broken, whole): (Vec<&Attempted>, Vec<&Attempted>) =
         batch.iter().partition(|attempted| attempted.ended.outcome().is_none());
     if !broken.is_empty() {
-        table::rest(tx, &broken.into_iter().map(lease).collect::<Vec<_>>()).await?;
+        table::postpone(tx, &broken.into_iter().map(lease).collect::<Vec<_>>()).await?;
     }
     let leases: Vec<(i64, i64)> = whole.iter().copied().map(lease).collect();
-    let ours = table::give_back(tx, &leases).await?;
+    let ours = table::release(tx, &leases).await?;
     let fenced = whole.len() - ours.len();
-    let made: Vec<(i64, Made)> = whole
+    let made: Vec<(i64, AttemptResult)> = whole
         .into_iter()
         .filter(|attempted| ours.contains(&attempted.claimed.token))
         .filter_map(|a| made(a, now))
         .collect();
-    let rows: Vec<Made> = made.iter().map(|(_, made)| made.clone()).collect();
+    let rows: Vec<AttemptResult> = made.iter().map(|(_, made)| made.clone()).collect();
     if rows.is_empty() {
         return Ok((0, fenced as u64));
     }
-    table::write_down(tx, &rows, now).await?;
+    table::record(tx, &rows, now).await?;
     let ended: BTreeSet<i64> = made
         .iter()
         .filter(|(_, made)| !matches!(made.delivery, Delivery::Pending { .. }))
@@ -262,7 +262,7 @@ async fn end(tx: &mut Tx<'_>, batch: &[Attempted], now: Timestamp) -> Result<(u6
         .filter(|owner| ended.contains(&owner.id))
         .map(|owner| (owner.id, owner.breaker.finals_from(now)))
         .collect();
-    let finals = if since.is_empty() { BTreeMap::new() } else { table::finals(tx, &since).await? };
+    let finals = if since.is_empty() { BTreeMap::new() } else { table::final_outcomes(tx, &since).await? };
     for (id, owner) in &mut owners {
         let before = owner.breaker;
         let mut moved = None;
@@ -287,20 +287,20 @@ async fn end(tx: &mut Tx<'_>, batch: &[Attempted], now: Timestamp) -> Result<(u6
 }
 
 /// The result of an attempt, with its subscription; `None` if it does not count as an attempt.
-fn made(attempted: &Attempted, now: Timestamp) -> Option<(i64, Made)> {
+fn made(attempted: &Attempted, now: Timestamp) -> Option<(i64, AttemptResult)> {
     let Attempted { claimed, ended, duration_ms } = attempted;
     let outcome = ended.outcome()?;
     let delivery = match claimed.lapses >= MAX_LAPSES {
         true => Delivery::FailedTerminal,
         false => Delivery::after(claimed.attempt, outcome, now),
     };
-    let made = Made {
+    let made = AttemptResult {
         id: claimed.id,
         token: claimed.token,
         attempt: claimed.attempt,
         status: match ended {
-            Ended::Answered(status) => Some(*status),
-            Ended::Failed(_) | Ended::Ours(_) => None,
+            AttemptEnd::Answered(status) => Some(*status),
+            AttemptEnd::Failed(_) | AttemptEnd::OurFault(_) => None,
         },
         failure: match outcome {
             AttemptOutcome::Delivered => None,
@@ -315,13 +315,13 @@ fn made(attempted: &Attempted, now: Timestamp) -> Option<(i64, Made)> {
 /// One round: claims due deliveries, makes the attempts and records them. Returns the number of attempts.
 pub async fn round(app: &Arc<App>) -> Result<usize, StoreError> {
     let mut attempts = JoinSet::new();
-    for claimed in take_up(app, Room::whole(CLAIM_SIZE)).await? {
+    for claimed in take_up(app, Capacity::whole(CLAIM_SIZE)).await? {
         let app = app.clone();
         attempts.spawn(async move { attempt(&app, claimed).await });
     }
     let batch: Arc<[Attempted]> = attempts.join_all().await.into();
     if !batch.is_empty() {
-        write_down(app, &batch).await?;
+        record(app, &batch).await?;
     }
     Ok(batch.len())
 }

@@ -37,7 +37,7 @@ pub enum LookupError {
     NoAnswer(String),
     /// Our own name server cannot be reached; a subscriber cannot fix that.
     #[error("no name server can be reached: {0}")]
-    Ours(String),
+    OurFault(String),
 }
 
 /// The future of a look-up.
@@ -85,7 +85,7 @@ impl NameServers {
 impl Resolve for NameServers {
     fn look_up<'a>(&'a self, name: &'a str) -> Looked<'a> {
         Box::pin(async move {
-            let resolvers = self.0.as_ref().map_err(|error| LookupError::Ours(error.clone()))?;
+            let resolvers = self.0.as_ref().map_err(|error| LookupError::OurFault(error.clone()))?;
             // The trailing dot makes the name fully qualified, so no search domain is tried.
             match resolvers.names.lookup_ip(format!("{name}.")).await {
                 Ok(found) => Ok(found.iter().collect()),
@@ -104,7 +104,7 @@ impl Resolvers {
         match self.alive.lookup(".", RecordType::NS).await {
             Ok(_) | Err(NetError::Dns(_)) => classified(error),
             Err(silence) => {
-                LookupError::Ours(format!("the name servers do not answer, not even for the root: {silence}"))
+                LookupError::OurFault(format!("the name servers do not answer, not even for the root: {silence}"))
             }
         }
     }
@@ -116,20 +116,20 @@ fn classified(error: NetError) -> LookupError {
             ResponseCode::NXDomain | ResponseCode::NoError => LookupError::NoAddress,
             other => LookupError::NoAnswer(other.to_string()),
         },
-        NetError::Io(_) | NetError::Busy | NetError::NoConnections => LookupError::Ours(error.to_string()),
+        NetError::Io(_) | NetError::Busy | NetError::NoConnections => LookupError::OurFault(error.to_string()),
         other => LookupError::NoAnswer(other.to_string()),
     }
 }
 
 /// Why a target must not or cannot be connected to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum NoWay {
+pub enum TargetError {
     /// Deliveries may not go to it.
     Refused(Refusal),
     /// Its name servers did not answer.
     NoAnswer,
     /// It could not be resolved because of an error on our side.
-    Ours(String),
+    OurFault(String),
 }
 
 /// Checks targets.
@@ -146,8 +146,8 @@ impl EgressFilter {
     }
 
     /// Parses `url` and resolves its addresses; a delivery may connect to each of them.
-    pub async fn way_to(&self, url: &str) -> Result<(Target, Vec<IpAddr>), NoWay> {
-        let target = Target::parse(url, &self.policy).map_err(NoWay::Refused)?;
+    pub async fn resolve_target(&self, url: &str) -> Result<(Target, Vec<IpAddr>), TargetError> {
+        let target = Target::parse(url, &self.policy).map_err(TargetError::Refused)?;
         let addresses = match target.host() {
             Host::Address(address) => vec![*address],
             Host::Name(name) => match self.resolver.look_up(name).await {
@@ -155,12 +155,12 @@ impl EgressFilter {
                 Err(LookupError::NoAddress) => Vec::new(),
                 Err(LookupError::NoAnswer(why)) => {
                     tracing::debug!(name, why, "the name servers of a webhook's host did not answer");
-                    return Err(NoWay::NoAnswer);
+                    return Err(TargetError::NoAnswer);
                 }
-                Err(LookupError::Ours(why)) => return Err(NoWay::Ours(why)),
+                Err(LookupError::OurFault(why)) => return Err(TargetError::OurFault(why)),
             },
         };
-        target.admit(&addresses, &self.policy).map_err(NoWay::Refused)?;
+        target.admit(&addresses, &self.policy).map_err(TargetError::Refused)?;
         Ok((target, addresses))
     }
 
@@ -209,7 +209,7 @@ mod tests {
     async fn a_timeout_is_our_fault_if_the_name_servers_do_not_answer_at_all() {
         let (dead, silent) = name_server(false).await;
         let found = asking(dead).look_up("hooks.partner.dev").await;
-        assert!(matches!(found, Err(LookupError::Ours(_))), "{found:?}");
+        assert!(matches!(found, Err(LookupError::OurFault(_))), "{found:?}");
         silent.abort();
         let (lame, speaking) = name_server(true).await;
         let found = asking(lame).look_up("hooks.partner.dev").await;

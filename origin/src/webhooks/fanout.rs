@@ -44,7 +44,7 @@ pub async fn step(db: &Db, now: Timestamp) -> Result<Step, StoreError> {
     }
     db.run_tx("webhook_fanout", |tx| {
         Box::pin(async move {
-            let Some(after) = table::take_turn(tx).await? else { return Ok(Step::default()) };
+            let Some(after) = table::lock_position(tx).await? else { return Ok(Step::default()) };
             // The head is read first, so that every subscription made before the head's operations is found by the next query.
             let head = i64::try_from(read::head(&mut **tx).await?).unwrap_or(i64::MAX);
             if head <= after {
@@ -69,8 +69,8 @@ pub async fn step(db: &Db, now: Timestamp) -> Result<Step, StoreError> {
                     "operations were removed from the journal before they were fanned out to webhooks"
                 );
             }
-            let told: Vec<OutboundEvent> = stretch.operations.iter().filter_map(told).collect();
-            let enqueued = if told.is_empty() { 0 } else { table::enqueue(tx, &told, now).await? };
+            let events: Vec<OutboundEvent> = stretch.operations.iter().filter_map(outbound_event).collect();
+            let enqueued = if events.is_empty() { 0 } else { table::enqueue(tx, &events, now).await? };
             table::advance(tx, last).await?;
             Ok(Step { enqueued, moved: true, more: last < head })
         })
@@ -79,7 +79,7 @@ pub async fn step(db: &Db, now: Timestamp) -> Result<Step, StoreError> {
 }
 
 /// The event for subscribers; `None` if the operation is not for any.
-fn told(operation: &Operation) -> Option<OutboundEvent> {
+fn outbound_event(operation: &Operation) -> Option<OutboundEvent> {
     if operation.is_withheld {
         return None;
     }

@@ -7,8 +7,8 @@
 //! A connection whose last response was complete is pooled for a moment ([`ConnectionPool`]). If a pooled connection turns out to be closed, the
 //! attempt continues on a new one: the receiver may then get the event twice under one event id, as after any broken connection.
 
-use super::connection_pool::{ConnectionPool, Line, Place};
-use super::egress_filter::{EgressFilter, NoWay};
+use super::connection_pool::{ConnectionPool, Destination, PooledConnection};
+use super::egress_filter::{EgressFilter, TargetError};
 use crate::outbound;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::header::HOST;
@@ -43,7 +43,7 @@ const OUT_OF_RESOURCES: [i32; 3] = [23, 24, 105];
 
 /// The request of one attempt.
 #[derive(Debug, Clone)]
-pub struct Parcel {
+pub struct AttemptRequest {
     /// The subscription's URL.
     pub url: String,
     /// The headers of the attempt.
@@ -54,22 +54,22 @@ pub struct Parcel {
 
 /// How an attempt ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ended {
+pub enum AttemptEnd {
     /// With a response of this status.
     Answered(u16),
     /// Without a response.
     Failed(Failure),
     /// With an error on our side, which does not count as an attempt; the text is for the log.
-    Ours(String),
+    OurFault(String),
 }
 
-impl Ended {
+impl AttemptEnd {
     /// The outcome for the schedule; `None` if it does not count as an attempt.
     pub const fn outcome(&self) -> Option<AttemptOutcome> {
         match self {
-            Ended::Answered(status) => Some(AttemptOutcome::of_status(*status)),
-            Ended::Failed(failure) => Some(AttemptOutcome::Failed(*failure)),
-            Ended::Ours(_) => None,
+            AttemptEnd::Answered(status) => Some(AttemptOutcome::of_status(*status)),
+            AttemptEnd::Failed(failure) => Some(AttemptOutcome::Failed(*failure)),
+            AttemptEnd::OurFault(_) => None,
         }
     }
 }
@@ -80,7 +80,7 @@ pub struct Sender {
     guard: EgressFilter,
     tls: TlsConnector,
     deadline: Duration,
-    kept: Arc<ConnectionPool>,
+    pool: Arc<ConnectionPool>,
 }
 
 impl std::fmt::Debug for Sender {
@@ -96,7 +96,7 @@ impl Sender {
         authorities: &[CertificateDer<'static>],
         deadline: Duration,
     ) -> Result<Self, rustls::Error> {
-        Ok(Sender { guard, tls: outbound::tls(authorities)?, deadline, kept: Arc::default() })
+        Ok(Sender { guard, tls: outbound::tls(authorities)?, deadline, pool: Arc::default() })
     }
 
     /// The guard that checks every connection.
@@ -110,30 +110,30 @@ impl Sender {
     }
 
     /// The pooled connections.
-    pub fn kept(&self) -> &ConnectionPool {
-        &self.kept
+    pub fn pool(&self) -> &ConnectionPool {
+        &self.pool
     }
 
     /// Makes one attempt; returns its end and its duration in milliseconds.
-    pub async fn send(&self, parcel: Parcel) -> (Ended, u32) {
+    pub async fn send(&self, parcel: AttemptRequest) -> (AttemptEnd, u32) {
         let watch = Stopwatch::start();
         let ended = match timeout(self.deadline, self.exchange(parcel)).await {
-            Ok(Ok(status)) => Ended::Answered(status),
+            Ok(Ok(status)) => AttemptEnd::Answered(status),
             Ok(Err(ended)) => ended,
-            Err(_) => Ended::Failed(Failure::Timeout),
+            Err(_) => AttemptEnd::Failed(Failure::Timeout),
         };
         (ended, u32::try_from(watch.micros() / 1_000).unwrap_or(u32::MAX))
     }
 
-    async fn exchange(&self, parcel: Parcel) -> Result<u16, Ended> {
-        let (target, addresses) = self.guard.way_to(&parcel.url).await.map_err(|no_way| match no_way {
-            NoWay::Refused(_) => Ended::Failed(Failure::BlockedUrl),
-            NoWay::NoAnswer => failed(()),
-            NoWay::Ours(why) => Ended::Ours(why),
+    async fn exchange(&self, parcel: AttemptRequest) -> Result<u16, AttemptEnd> {
+        let (target, addresses) = self.guard.resolve_target(&parcel.url).await.map_err(|error| match error {
+            TargetError::Refused(_) => AttemptEnd::Failed(Failure::BlockedUrl),
+            TargetError::NoAnswer => failed(()),
+            TargetError::OurFault(why) => AttemptEnd::OurFault(why),
         })?;
-        let place = place(&target);
-        if let Some(line) = self.kept.take(&place, &addresses) {
-            match self.over(line, request(&target, parcel.clone()).map_err(failed)?, &place).await {
+        let destination = destination(&target);
+        if let Some(pooled) = self.pool.take(&destination, &addresses) {
+            match self.over(pooled, request(&target, parcel.clone()).map_err(failed)?, &destination).await {
                 Err(Broken { is_closed: true }) => {}
                 answered => return answered.map_err(failed),
             }
@@ -146,26 +146,35 @@ impl Sender {
         let driving = tokio::spawn(async move {
             let _ = connection.await;
         });
-        self.over(Line::new(requests, peer, driving), request, &place).await.map_err(failed)
+        self.over(PooledConnection::new(requests, peer, driving), request, &destination).await.map_err(failed)
     }
 
-    /// Sends a request over `line`, and pools the line if the response was complete.
-    async fn over(&self, mut line: Line, request: Request<Body>, place: &Place) -> Result<u16, Broken> {
-        let response = line.requests.send_request(request).await.map_err(|error| Broken {
+    /// Sends a request over `pooled`, and returns the connection to the pool if the response was complete.
+    async fn over(
+        &self,
+        mut pooled: PooledConnection,
+        request: Request<Body>,
+        destination: &Destination,
+    ) -> Result<u16, Broken> {
+        let response = pooled.requests.send_request(request).await.map_err(|error| Broken {
             // An invalid response is a response, so the connection was not closed before it.
             is_closed: error.is_closed() || error.is_canceled() || error.is_incomplete_message() || is_reset(&error),
         })?;
         let status = response.status().as_u16();
         if read(response).await.map_err(|_| Broken { is_closed: false })? {
-            self.kept.keep(place.clone(), line);
+            self.pool.keep(destination.clone(), pooled);
         }
         Ok(status)
     }
 
     /// A TLS connection to the first of `addresses` that accepts one, after a check of its other end.
-    async fn connect(&self, target: &Target, addresses: &[IpAddr]) -> Result<(TlsStream<TcpStream>, IpAddr), Ended> {
+    async fn connect(
+        &self,
+        target: &Target,
+        addresses: &[IpAddr],
+    ) -> Result<(TlsStream<TcpStream>, IpAddr), AttemptEnd> {
         let each = self.deadline / u32::try_from(MAX_ADDRESSES).unwrap_or(1);
-        let mut fault = Ended::Failed(Failure::DeliveryError);
+        let mut fault = AttemptEnd::Failed(Failure::DeliveryError);
         for address in addresses.iter().take(MAX_ADDRESSES) {
             let connecting = TcpStream::connect((*address, target.port()));
             // A single address may use all of the remaining time.
@@ -181,10 +190,15 @@ impl Sender {
         Err(fault)
     }
 
-    async fn secure(&self, target: &Target, address: IpAddr, stream: TcpStream) -> Result<TlsStream<TcpStream>, Ended> {
+    async fn secure(
+        &self,
+        target: &Target,
+        address: IpAddr,
+        stream: TcpStream,
+    ) -> Result<TlsStream<TcpStream>, AttemptEnd> {
         let peer = stream.peer_addr().map_err(failed)?.ip();
         if peer.to_canonical() != address.to_canonical() || !self.guard.permits(peer) {
-            return Err(Ended::Failed(Failure::BlockedUrl));
+            return Err(AttemptEnd::Failed(Failure::BlockedUrl));
         }
         let _ = stream.set_nodelay(true);
         let name = match target.host() {
@@ -195,12 +209,12 @@ impl Sender {
     }
 }
 
-fn place(target: &Target) -> Place {
+fn destination(target: &Target) -> Destination {
     let host = match target.host() {
         Host::Address(address) => address.to_string(),
         Host::Name(name) => name.clone(),
     };
-    Place { host, port: target.port() }
+    Destination { host, port: target.port() }
 }
 
 /// A request that failed.
@@ -216,24 +230,24 @@ fn is_reset(error: &hyper::Error) -> bool {
 }
 
 /// An error of the receiver: no connection, no valid certificate, or no valid HTTP. The cause is not recorded.
-fn failed<E>(_: E) -> Ended {
-    Ended::Failed(Failure::DeliveryError)
+fn failed<E>(_: E) -> AttemptEnd {
+    AttemptEnd::Failed(Failure::DeliveryError)
 }
 
-fn refused(error: &io::Error) -> Ended {
+fn refused(error: &io::Error) -> AttemptEnd {
     if error.raw_os_error().is_some_and(|code| OUT_OF_RESOURCES.contains(&code)) {
-        return Ended::Ours(error.to_string());
+        return AttemptEnd::OurFault(error.to_string());
     }
     match error.kind() {
         io::ErrorKind::NetworkDown | io::ErrorKind::AddrNotAvailable | io::ErrorKind::OutOfMemory => {
-            Ended::Ours(error.to_string())
+            AttemptEnd::OurFault(error.to_string())
         }
-        io::ErrorKind::TimedOut => Ended::Failed(Failure::Timeout),
+        io::ErrorKind::TimedOut => AttemptEnd::Failed(Failure::Timeout),
         _ => failed(()),
     }
 }
 
-fn request(target: &Target, parcel: Parcel) -> Result<Request<Body>, axum::http::Error> {
+fn request(target: &Target, parcel: AttemptRequest) -> Result<Request<Body>, axum::http::Error> {
     let whole: Uri = target.as_str().parse()?;
     let authority = whole.authority().map_or("", |authority| authority.as_str()).to_owned();
     let mut request = Request::new(Body::from(parcel.body));

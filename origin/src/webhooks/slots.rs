@@ -3,7 +3,7 @@
 //! Most attempts end within a second. One that takes longer moves from a prompt slot to a slow slot; an attempt at an endpoint whose
 //! latest attempt failed takes a slow slot from the start. While the slow slots fill up, each subscription is limited to one attempt.
 
-use rds_store::webhooks::deliveries::Room;
+use rds_store::webhooks::deliveries::Capacity;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,11 +37,11 @@ impl Default for Slots {
 
 impl Slots {
     /// How many deliveries may be claimed, up to `most`.
-    pub fn room(&self, most: u32) -> Room {
+    pub fn capacity(&self, most: u32) -> Capacity {
         let free = |semaphore: &Semaphore| u32::try_from(semaphore.available_permits()).unwrap_or(u32::MAX);
-        let whole = Room::whole(most.min(free(&self.prompt)));
+        let whole = Capacity::whole(most.min(free(&self.prompt)));
         let slow = free(&self.slow);
-        Room {
+        Capacity {
             each: if slow < SLOW_SLOTS as u32 / 2 { 1 } else { whole.each },
             // Any claimed delivery may turn out to be slow.
             each_failing: if slow < whole.deliveries { 0 } else { whole.each_failing },
@@ -49,10 +49,10 @@ impl Slots {
         }
     }
 
-    /// Takes a slot for an attempt for which there was [`room`](Self::room).
+    /// Takes a slot for an attempt for which there was [`capacity`](Self::capacity).
     pub fn take(&self, is_failing: bool) -> Slot {
-        let room = if is_failing { &self.slow } else { &self.prompt };
-        let permit = room.clone().try_acquire_owned().ok();
+        let capacity = if is_failing { &self.slow } else { &self.prompt };
+        let permit = capacity.clone().try_acquire_owned().ok();
         Slot { permit, slow: (!is_failing).then(|| self.slow.clone()), moment: self.moment }
     }
 }
@@ -98,24 +98,24 @@ mod tests {
         let slots = Slots { moment: Duration::ZERO, ..Slots::default() };
         let mut hanging = JoinSet::new();
         let mut hang = |n, is_failing| {
-            assert!(slots.room(64).deliveries > 0);
+            assert!(slots.capacity(64).deliveries > 0);
             (0..n).for_each(|_| {
                 hanging.spawn(slots.take(is_failing).hold(pending::<()>()));
             });
         };
         hang(PROMPT_SLOTS, false);
-        assert_eq!(slots.room(64).deliveries, 0, "all prompt slots are taken");
+        assert_eq!(slots.capacity(64).deliveries, 0, "all prompt slots are taken");
         until_prompt(&slots, 0).await;
-        assert_eq!(slots.room(64), Room::whole(64), "the attempts have moved to slow slots");
+        assert_eq!(slots.capacity(64), Capacity::whole(64), "the attempts have moved to slow slots");
         hang(1, true);
-        let narrow = Room { each: 1, ..Room::whole(64) };
-        assert_eq!(slots.room(64), narrow, "half of the slow slots are taken: one attempt per subscription");
+        let narrow = Capacity { each: 1, ..Capacity::whole(64) };
+        assert_eq!(slots.capacity(64), narrow, "half of the slow slots are taken: one attempt per subscription");
         hang(PROMPT_SLOTS - 1, false);
         until_prompt(&slots, 0).await;
-        assert_eq!(slots.room(64), Room { each_failing: 0, ..narrow }, "the slow slots are full");
+        assert_eq!(slots.capacity(64), Capacity { each_failing: 0, ..narrow }, "the slow slots are full");
         hang(PROMPT_SLOTS, false);
-        assert_eq!(slots.room(64).deliveries, 0, "the prompt slots are full too");
+        assert_eq!(slots.capacity(64).deliveries, 0, "the prompt slots are full too");
         hanging.shutdown().await;
-        assert_eq!(slots.room(64), Room::whole(64), "ended attempts free their slots");
+        assert_eq!(slots.capacity(64), Capacity::whole(64), "ended attempts free their slots");
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Webhooks;
 use super::create_request::CreateSubscription;
-use super::egress_filter::NoWay;
+use super::egress_filter::TargetError;
 use super::seal::Sealer;
 use rds_engine::entropy;
 use rds_shared::push::breaker::{Breaker, Event, KeyId, Transition};
@@ -19,9 +19,9 @@ use rds_store::{AsStoreError, Db, StoreError, Tx};
 use std::sync::Arc;
 
 /// Maximum subscriptions of one organisation.
-pub const PER_ORGANISATION: i64 = 1_000;
+pub const MAX_PER_ORGANISATION: i64 = 1_000;
 /// How long the `Idempotency-Key` of a creation is remembered, in seconds.
-pub const NAMED_SECONDS: i64 = 86_400;
+pub const IDEMPOTENCY_SECONDS: i64 = 86_400;
 
 /// The calling organisation and the key it uses.
 #[derive(Debug, Clone, Copy)]
@@ -67,14 +67,14 @@ pub struct Created {
     pub secret: Secret,
 }
 
-/// Creates the subscription described by `wish`. The same creation under the same `name` returns the same subscription again.
+/// Creates the subscription described by `request`. The same creation under the same `name` returns the same subscription again.
 ///
 /// The URL is checked and its host resolved before anything is written, with no transaction open.
 pub async fn create(
     db: &Db,
     webhooks: &Webhooks,
     caller: Caller,
-    wish: &CreateSubscription,
+    request: &CreateSubscription,
     name: Option<&str>,
     now: Timestamp,
 ) -> Result<Created, Fault> {
@@ -83,40 +83,41 @@ pub async fn create(
         return Err(ApiError::from(ErrorCode::ServiceUnavailable).into());
     };
     if let Some(name) = name
-        && let Some(before) = repeated(db, sealer, caller, wish, name, now).await?
+        && let Some(before) = repeated(db, sealer, caller, request, name, now).await?
     {
         return Ok(before);
     }
-    if let Some(basket) = &wish.basket {
+    if let Some(basket) = &request.basket {
         // Checked before the host is resolved, and again in the transaction below.
         check_basket(&db.pool, basket).await?;
     }
-    let (target, _) = webhooks.sender.guard().way_to(&wish.url).await.map_err(|no_way| match no_way {
-        NoWay::Refused(refusal) => ApiError::from(refusal),
-        NoWay::NoAnswer => Refusal::Unresolvable.into(),
-        NoWay::Ours(why) => {
+    let (target, _) = webhooks.sender.guard().resolve_target(&request.url).await.map_err(|error| match error {
+        TargetError::Refused(refusal) => ApiError::from(refusal),
+        TargetError::NoAnswer => Refusal::Unresolvable.into(),
+        TargetError::OurFault(why) => {
             tracing::warn!(why, "a webhook's host could not be looked up");
             ErrorCode::ServiceUnavailable.into()
         }
     })?;
     let secret = Secret::from_random(entropy::random_bytes());
     db.run_tx("create_webhook", |tx| {
-        let (wish, url, secret) = (wish.clone(), target.as_str().to_owned(), secret.clone());
+        let (request, url, secret) = (request.clone(), target.as_str().to_owned(), secret.clone());
         let (name, sealer) = (name.map(str::to_owned), sealer.clone());
         Box::pin(async move {
-            let there_are = table::take_turn(tx, caller.org).await?;
+            let there_are = table::lock_organisation(tx, caller.org).await?;
             check_live_key(tx, caller).await?;
             if let Some(name) = &name
-                && let Some(before) = created_before(&mut **tx, &sealer, caller, &wish, name, now).await?
+                && let Some(before) = created_before(&mut **tx, &sealer, caller, &request, name, now).await?
             {
                 return Ok(before);
             }
-            if there_are >= PER_ORGANISATION {
-                let message = format!("an organisation may have at most {PER_ORGANISATION} webhooks; delete one first");
+            if there_are >= MAX_PER_ORGANISATION {
+                let message =
+                    format!("an organisation may have at most {MAX_PER_ORGANISATION} webhooks; delete one first");
                 return Err(ApiError::new(ErrorCode::Conflict, message).into());
             }
-            if let Some(basket) = &wish.basket {
-                baskets::hold_support(tx, &basket.basket_id).await?;
+            if let Some(basket) = &request.basket {
+                baskets::lock_support(tx, &basket.basket_id).await?;
                 check_basket(&mut **tx, basket).await?;
             }
             let id = table::next_id(tx).await?;
@@ -125,15 +126,15 @@ pub async fn create(
                 id,
                 org: caller.org,
                 url: &url,
-                families: &wish.families,
-                basket: wish.basket.as_ref(),
-                description: wish.description.as_deref(),
+                families: &request.families,
+                basket: request.basket.as_ref(),
+                description: request.description.as_deref(),
                 secret: &sealed,
                 breaker: Breaker::new(caller.key, now),
             };
             let subscription = table::insert(tx, &new, now).await?;
             if let Some(name) = &name {
-                table::name_creation(tx, caller.org, name, &wish.digest(), id, now).await?;
+                table::name_creation(tx, caller.org, name, &request.digest(), id, now).await?;
             }
             Ok(Created { subscription, secret })
         })
@@ -146,16 +147,16 @@ async fn repeated(
     db: &Db,
     sealer: &Arc<Sealer>,
     caller: Caller,
-    wish: &CreateSubscription,
+    request: &CreateSubscription,
     name: &str,
     now: Timestamp,
 ) -> Result<Option<Created>, Fault> {
     let (name, sealer) = (name.to_owned(), sealer.clone());
     db.run_tx("repeat_webhook", |tx| {
-        let (wish, name, sealer) = (wish.clone(), name.clone(), sealer.clone());
+        let (request, name, sealer) = (request.clone(), name.clone(), sealer.clone());
         Box::pin(async move {
             check_live_key(tx, caller).await?;
-            created_before(&mut **tx, &sealer, caller, &wish, &name, now).await
+            created_before(&mut **tx, &sealer, caller, &request, &name, now).await
         })
     })
     .await
@@ -167,14 +168,16 @@ async fn created_before(
     db: impl sqlx::PgExecutor<'_>,
     sealer: &Sealer,
     caller: Caller,
-    wish: &CreateSubscription,
+    request: &CreateSubscription,
     name: &str,
     now: Timestamp,
 ) -> Result<Option<Created>, Fault> {
-    let found = table::created_as(db, caller.org, name, now.plus_seconds(-NAMED_SECONDS)).await?;
-    let Some(CreatedAs { wish: asked, by, is_rotated, subscription, secrets }) = found else { return Ok(None) };
+    let found = table::created_as(db, caller.org, name, now.plus_seconds(-IDEMPOTENCY_SECONDS)).await?;
+    let Some(CreatedAs { request_digest: asked, by, is_rotated, subscription, secrets }) = found else {
+        return Ok(None);
+    };
     let reused = |message: &'static str| Err(ApiError::new(ErrorCode::IdempotencyKeyReused, message).into());
-    if asked != wish.digest() {
+    if asked != request.digest() {
         return reused("this Idempotency-Key was used with another body; use a new one for another subscription");
     }
     if by != caller.key {
@@ -205,7 +208,7 @@ async fn check_live_key(tx: &mut Tx<'_>, caller: Caller) -> Result<(), Fault> {
 
 /// Checks that the basket exists, and that a pinned version exists and is not retired.
 async fn check_basket(db: impl sqlx::PgExecutor<'_>, to: &ToBasket) -> Result<(), Fault> {
-    match baskets::standing(db, &to.basket_id, to.pinned_version_id.as_deref()).await? {
+    match baskets::availability(db, &to.basket_id, to.pinned_version_id.as_deref()).await? {
         Availability::Stands => Ok(()),
         Availability::NoBasket => Err(ApiError::not_found("basket").into()),
         Availability::NoVersion => Err(ApiError::not_found("basket version").into()),

@@ -1,7 +1,7 @@
 //! Periodic upkeep of webhooks: ends pauses and overlaps, removes old rows and idle connections, reads gauges.
 
 use crate::app::App;
-use crate::webhooks::subscriptions::NAMED_SECONDS;
+use crate::webhooks::subscriptions::IDEMPOTENCY_SECONDS;
 use rds_shared::push::breaker::Event;
 use rds_shared::wire::Timestamp;
 use rds_store::webhooks as subscriptions;
@@ -43,7 +43,7 @@ pub async fn resume(db: &Db, now: Timestamp) -> Result<usize, StoreError> {
 pub async fn keep_up(app: &App) {
     let mut round: u64 = 0;
     loop {
-        app.webhooks.sender.kept().let_go();
+        app.webhooks.sender.pool().drop_expired();
         match once(app, round).await {
             // The catalog refresh already logs that the database is unavailable.
             Ok(()) | Err(StoreError::Unavailable(_)) => {}
@@ -61,10 +61,12 @@ async fn once(app: &App, round: u64) -> Result<(), StoreError> {
     }
     secrets::keep_overlaps(&app.db, now).await?;
     if round.is_multiple_of(GAUGE_ROUNDS) {
-        gauge(app, table::standing(&app.db, now).await?, now);
+        gauge(app, table::backlog(&app.db, now).await?, now);
     }
     if round.is_multiple_of(PRUNE_ROUNDS) {
-        while table::prune(&app.db, now.plus_seconds(-KEEP_SECONDS), now.plus_seconds(-NAMED_SECONDS)).await? > 0 {}
+        while table::prune(&app.db, now.plus_seconds(-KEEP_SECONDS), now.plus_seconds(-IDEMPOTENCY_SECONDS)).await? > 0
+        {
+        }
     }
     Ok(())
 }

@@ -203,7 +203,7 @@ impl Db {
 
     /// A connection that has just answered a ping, for callers to whom a broken connection costs more than the round trip. Closes broken
     /// connections that it meets; fails if the database cannot be reached.
-    pub async fn answering(&self) -> Result<PoolConnection<Postgres>, StoreError> {
+    pub async fn pinged_connection(&self) -> Result<PoolConnection<Postgres>, StoreError> {
         loop {
             let mut connection = self.pool.acquire().await?;
             match connection.ping().await {

@@ -33,7 +33,7 @@ pub struct Credentials {
 /// The stored credentials, if the origin still lists them as active; otherwise new ones.
 pub fn ensure(origin: &Origin, secrets: &mut Secrets) -> Result<Credentials> {
     let mut step = Step::start("demo keys");
-    let known = ids(&origin.ask(&["keys", "list", "--json"])?);
+    let known = ids(&origin.verb_json(&["keys", "list", "--json"])?);
     let mut keys = Map::new();
     let mut minted = 0;
     for demo in DEMOS {
@@ -45,7 +45,7 @@ pub fn ensure(origin: &Origin, secrets: &mut Secrets) -> Result<Credentials> {
         minted += usize::from(fresh);
         keys.insert(demo.name.to_owned(), Value::String(key));
     }
-    let known = ids(&origin.ask(&["index-tokens", "list", "--json"])?);
+    let known = ids(&origin.verb_json(&["index-tokens", "list", "--json"])?);
     let words = vec!["index-tokens", "mint", "--org", ORG];
     let (index_token, fresh) = credential(origin, secrets, "index_token", &known, words, "token")?;
     minted += usize::from(fresh);
@@ -72,7 +72,7 @@ fn credential(
         return Ok((value.to_owned(), false));
     }
     mint.push("--json");
-    let answer = origin.ask(&mint)?;
+    let answer = origin.verb_json(&mint)?;
     let value = answer
         .get(field)
         .and_then(Value::as_str)

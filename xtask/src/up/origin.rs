@@ -142,7 +142,7 @@ impl Origin {
     }
 
     /// Runs a verb and parses its JSON output.
-    pub fn ask(&self, words: &[&str]) -> Result<Value> {
+    pub fn verb_json(&self, words: &[&str]) -> Result<Value> {
         let said = command::output(&mut self.verb(words))?;
         serde_json::from_str(&said).with_context(|| format!("`rds-origin {}` did not print JSON", words.join(" ")))
     }

@@ -31,7 +31,7 @@ pub enum Durability {
     /// Data survives a crash of the machine.
     Kept,
     /// For one test run: data is not flushed to disk.
-    ThrowAway,
+    Temporary,
 }
 
 /// A running cluster.
@@ -148,7 +148,7 @@ pub fn prepare(
         ("timezone", "UTC"),
         ("log_timezone", "UTC"),
     ];
-    if durability == Durability::ThrowAway {
+    if durability == Durability::Temporary {
         settings.extend([("fsync", "off"), ("synchronous_commit", "off"), ("full_page_writes", "off")]);
     }
     let mut arguments = vec!["-D".to_owned(), data.display().to_string()];

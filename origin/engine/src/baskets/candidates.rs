@@ -33,7 +33,8 @@ pub async fn load(
         }
         ConstituentType::Asset => {
             let held: HashSet<&str> = held.iter().copied().collect();
-            let chosen = |asset: &&Asset| held.contains(asset.row.id.as_str()) || (!only_held && asset.row.stands);
+            let chosen =
+                |asset: &&Asset| held.contains(asset.row.id.as_str()) || (!only_held && asset.row.is_available);
             Ok(assets.in_order.iter().filter(chosen).map(|asset| of_asset(asset, &assets, now)).collect())
         }
     }
@@ -118,28 +119,29 @@ fn of_vault(row: VaultRow, assets: &Assets, now: Timestamp) -> Candidate {
         id: row.id,
         issuer: row.protocol_id.clone(),
         protocol: Some(row.protocol_id),
-        score: row.score.filter(|_| row.stands).and_then(MilliPoints::new),
+        score: row.score.filter(|_| row.is_available).and_then(MilliPoints::new),
         asset_category: asset.map(|asset| asset.category),
         review_status: asset.and_then(|asset| asset.review_status),
         terminal_underlying_category: terminal.map(|asset| asset.category),
         terminal_underlying_backing_offchain: terminal.and_then(Asset::offchain),
         tvl_usd: row.tvl_usd.map(whole_dollars),
         age_days: row.since.map(|since| days(since.0, now)),
-        hard_fail_since: assets.failing_since(&row.stands_on),
+        hard_fail_since: assets.failing_since(&row.depends_on),
         // A vault that is gone is removed without waiting for a reading.
-        stale: stale.into_iter().filter(|(_, is)| *is && row.stands).map(|(input, _)| input).collect(),
+        stale: stale.into_iter().filter(|(_, is)| *is && row.is_available).map(|(input, _)| input).collect(),
     }
 }
 
 fn of_asset(asset: &Asset, assets: &Assets, now: Timestamp) -> Candidate {
     let (row, terminal) = (&asset.row, assets.terminal(asset));
-    let overdue = (row.stands && row.score.is_some() && asset.is_overdue(now)).then_some(StaleInput::EvidenceOverdue);
+    let overdue =
+        (row.is_available && row.score.is_some() && asset.is_overdue(now)).then_some(StaleInput::EvidenceOverdue);
     Candidate {
         id: row.id.clone(),
         // A chain's native coin has no issuer.
         issuer: row.issuer.clone().unwrap_or_else(|| row.id.clone()),
         protocol: None,
-        score: row.score.filter(|_| row.stands).and_then(MilliPoints::new),
+        score: row.score.filter(|_| row.is_available).and_then(MilliPoints::new),
         asset_category: Some(asset.category),
         review_status: asset.review_status,
         terminal_underlying_category: terminal.map(|asset| asset.category),

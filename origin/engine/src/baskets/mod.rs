@@ -43,7 +43,7 @@ use rds_shared::rules::baskets::version::{BasketVersion, ChangeSet};
 use rds_shared::wire::Timestamp;
 use rds_shared::wire::time::Micros;
 use rds_store::baskets::versions as table;
-use rds_store::baskets::versions::Held;
+use rds_store::baskets::versions::LockedBasket;
 use rds_store::baskets::{self, Members, StoredVersion, Support};
 use rds_store::graph::signers;
 use rds_store::ingest::publication as versions;
@@ -120,10 +120,10 @@ async fn run(
     db.run_tx("basket rebalance", move |tx| {
         let (key, basket_id) = (key.clone(), basket_id.clone());
         Box::pin(async move {
-            versions::take_turn(tx).await?;
-            let Some(held) = table::hold(tx, &basket_id).await? else { return Ok(None) };
+            versions::lock_writers(tx).await?;
+            let Some(held) = table::lock(tx, &basket_id).await? else { return Ok(None) };
             // Locked, so that no version is created after an operator has set `fail_closed`.
-            if fail_safe::hold(tx).await?.mode == FailSafeMode::FailClosed {
+            if fail_safe::lock(tx).await?.mode == FailSafeMode::FailClosed {
                 return Ok(Some(Refreshed::Closed));
             }
             step(tx, &basket_id, &held, forced, key.as_ref(), now).await.map(Some)
@@ -161,7 +161,7 @@ impl InForce {
 async fn step(
     tx: &mut Tx<'_>,
     basket_id: &str,
-    held: &Held,
+    held: &LockedBasket,
     forced: Option<Trigger>,
     key: Option<&DecisionKey>,
     now: Timestamp,
@@ -214,7 +214,7 @@ async fn step(
 /// The triggers that are due, most severe first. Only the constituents are loaded, because usually none is due.
 async fn due(
     tx: &mut Tx<'_>,
-    held: &Held,
+    held: &LockedBasket,
     rules: &Definition,
     in_force: Option<&InForce>,
     now: Timestamp,
@@ -233,14 +233,14 @@ async fn sign(
     now: Timestamp,
 ) -> Result<VersionSignature, StoreError> {
     let Some(key) = key else { return Ok(VersionSignature::default()) };
-    let key_id = signers::hold_active(tx, key.address().as_str(), now).await?;
+    let key_id = signers::lock_active(tx, key.address().as_str(), now).await?;
     Ok(key_id.map(|key_id| VersionSignature::of(content, key, key_id)).unwrap_or_default())
 }
 
 /// Writes the next version, captures the webhook event, and touches the tags. Returns the version's id.
 async fn write(
     tx: &mut Tx<'_>,
-    held: &Held,
+    held: &LockedBasket,
     in_force: Option<&InForce>,
     (version, signed): (BasketVersion, VersionSignature),
     trigger_reason: Trigger,
@@ -308,7 +308,7 @@ async fn tell(
 async fn halted(
     tx: &mut Tx<'_>,
     basket_id: &str,
-    held: &Held,
+    held: &LockedBasket,
     halt: &Halt,
     has_version: bool,
     now: Timestamp,

@@ -44,12 +44,12 @@ pub async fn run(db: &Db, clock: &Clock, version_id: &str, verb: &Verb) -> Resul
     db.run_tx("basket support", move |tx| {
         let (version_id, verb) = (version_id.clone(), verb.clone());
         Box::pin(async move {
-            versions::take_turn(tx).await?;
+            versions::lock_writers(tx).await?;
             let Some(version) = baskets::version(&mut **tx, &version_id).await? else {
                 return Ok(SupportChange::Unknown);
             };
             // Locks the basket: rebalances and other changes of its versions wait.
-            table::hold(tx, &version.row.basket_id).await?;
+            table::lock(tx, &version.row.basket_id).await?;
             let Some(version) = baskets::version(&mut **tx, &version_id).await? else {
                 return Ok(SupportChange::Unknown);
             };

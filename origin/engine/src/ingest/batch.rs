@@ -165,7 +165,7 @@ impl Batch {
 
     /// Faults of the lines themselves, found without the store.
     pub fn own_faults(&self) -> Vec<Fault> {
-        self.faults.clone().told()
+        self.faults.clone().into_listed()
     }
 
     /// Number of lines with an observation.

@@ -7,12 +7,12 @@ use crate::clock::Clock;
 use crate::observed_changes::{self, Readings};
 use crate::publication::{self as events, How};
 use crate::rwa::totals;
-use crate::scoring_run::sanity_checks::{Over, Trust, attempt};
+use crate::scoring_run::sanity_checks::{RunScope, Trust, attempt};
 use rds_facts::fact::Fact;
 use rds_facts::{Event, EventLink, EventRecord, HolderRow, Position, Snapshot};
 use rds_shared::wire::Timestamp;
 use rds_store::assets::{self, rwa};
-use rds_store::events::places::{self, Deciding};
+use rds_store::events::places::{self, PlaceInputs};
 use rds_store::events::{feed, states};
 use rds_store::ingest::facts;
 use rds_store::ingest::publication::{self, Touched};
@@ -43,7 +43,7 @@ async fn commit_as(db: &Db, clock: &Clock, batch: Batch, trust: Trust) -> Result
 }
 
 async fn apply(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp, trust: Trust) -> Result<IngestReport, IngestError> {
-    publication::take_turn(tx).await?;
+    publication::lock_writers(tx).await?;
     let mut faults = batch.faults.clone();
     faults.extend(batch.ahead_of(now));
     faults.extend(references::faults(tx, batch).await?);
@@ -90,14 +90,14 @@ async fn apply(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp, trust: Trust) -> 
     report.security_published = settled.published;
     report.events_published += settled.promoted.published;
     let assets = ["chain", "asset", "asset_review"].iter().any(|kind| report.changed.contains_key(kind));
-    let run = attempt(tx, now, report.data_version, Over::Touched { touched, assets }, trust).await?;
+    let run = attempt(tx, now, report.data_version, RunScope::Touched { touched, assets }, trust).await?;
     report.vaults_scored = run.vaults;
     report.score_changes = run.changes.len() as u64;
     report.score_run_id = run.id;
     report.scores_withheld = run.withheld;
     report.events_published += run.events;
-    let again = decided.reappeared(&before);
-    scores::renew_places(tx, report.data_version, &again.chains, &again.vaults).await?;
+    let again = decided.visibility_change(&before);
+    scores::move_to_feed_end(tx, report.data_version, &again.chains, &again.vaults).await?;
     let changed = serde_json::json!(report.changed);
     publication::record_batch(tx, report.data_version, now.into(), report.lines, &changed).await?;
     publication::advance_to(tx, report.data_version).await?;
@@ -133,8 +133,8 @@ struct Written<'b> {
     /// Events that this batch is the first to report.
     first_told: Vec<i64>,
     /// Columns of its chains and vaults that determine the places of events, before and after.
-    before: Deciding,
-    decided: Deciding,
+    before: PlaceInputs,
+    decided: PlaceInputs,
     /// Whether changed chains or vaults moved events of the feed.
     feed_moved: bool,
 }
@@ -149,7 +149,7 @@ async fn write<'b>(tx: &mut Tx<'_>, batch: &'b Batch) -> Result<Written<'b>, Sto
             *changed.entry(kind).or_default() += rows as u64;
         }
     };
-    let before = deciding(tx, batch).await?;
+    let before = place_inputs(tx, batch).await?;
     let chains = upsert(tx, &batch.chains).await?;
     count("chain", chains.len());
     touched.chains = chains.iter().filter_map(|id| id.parse().ok()).collect();
@@ -166,7 +166,7 @@ async fn write<'b>(tx: &mut Tx<'_>, batch: &'b Batch) -> Result<Written<'b>, Sto
 
     let mut vaults = upsert(tx, &batch.vaults).await?;
     count("vault", vaults.len());
-    let decided = deciding(tx, batch).await?;
+    let decided = place_inputs(tx, batch).await?;
     let feed_moved = places::follow(tx, &before, &decided).await?;
     let states = upsert(tx, &batch.states).await?;
     readings.vaults.clone_from(&states);
@@ -205,10 +205,10 @@ async fn write<'b>(tx: &mut Tx<'_>, batch: &'b Batch) -> Result<Written<'b>, Sto
 }
 
 /// The columns of the batch's chains and vaults that determine the places of events.
-async fn deciding(tx: &mut Tx<'_>, batch: &Batch) -> Result<Deciding, StoreError> {
+async fn place_inputs(tx: &mut Tx<'_>, batch: &Batch) -> Result<PlaceInputs, StoreError> {
     let chains: Vec<i64> = batch.chains.iter().map(|(_, chain)| chain.chain_id).collect();
     let vaults: Vec<&str> = batch.vaults.iter().map(|(_, vault)| vault.id.as_str()).collect();
-    places::deciding(tx, &chains, &vaults).await
+    places::place_inputs(tx, &chains, &vaults).await
 }
 
 /// Writes incidents and events with their links, new ones as drafts, and updates the feed.
@@ -227,7 +227,7 @@ async fn write_events(
     touched.events = incidents.iter().filter_map(|id| id.parse().ok()).collect();
     feed::refresh(tx, &touched.events, &[]).await?;
     let records: Vec<EventRecord> = batch.events.iter().map(|(_, event)| event.clone()).collect();
-    let taken = events::take_in(tx, &records).await?;
+    let taken = events::intake_events(tx, &records).await?;
     count("event", taken.events.len());
     touched.events.extend(taken.events);
     touched.vaults.extend(taken.released_vaults);
@@ -245,9 +245,9 @@ async fn publish(
     now: Timestamp,
 ) -> Result<u64, StoreError> {
     if !batch.chains.is_empty() || !batch.event_ids().is_empty() {
-        events::tell_owed_retractions(tx, now).await?;
+        events::publish_pending_retractions(tx, now).await?;
     }
-    let ids = events::public_at_once(first_told, batch.events.iter().map(|(_, event)| event));
+    let ids = events::initially_public(first_told, batch.events.iter().map(|(_, event)| event));
     let published = events::publish_first(tx, &ids, How::Published, now).await?;
     Ok(published.len() as u64 + observed_changes::tell(tx, readings, now).await?)
 }

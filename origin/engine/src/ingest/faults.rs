@@ -47,7 +47,7 @@ impl Faults {
     }
 
     /// The first faults by line, at most [`MAX_FAULTS`].
-    pub fn told(mut self) -> Vec<Fault> {
+    pub fn into_listed(mut self) -> Vec<Fault> {
         self.settle();
         self.kept
     }
@@ -85,16 +85,16 @@ mod tests {
         faults.extend((1..=1_000).rev().map(fault));
         faults.extend([fault(3)]);
         assert_eq!(faults.total(), 1_001);
-        let told = faults.told();
-        assert_eq!((told.len(), told[0].line, told[2].line, told[3].line), (MAX_FAULTS, 1, 3, 3));
+        let listed = faults.into_listed();
+        assert_eq!((listed.len(), listed[0].line, listed[2].line, listed[3].line), (MAX_FAULTS, 1, 3, 3));
     }
 
     #[test]
     fn long_fields_and_reasons_are_shortened() {
         let mut faults = Faults::default();
         faults.push(Fault { line: 1, field: Some("ä".repeat(5_000)), reason: "ß".repeat(5_000) });
-        let told = faults.told().remove(0);
-        assert_eq!(told.reason.chars().count(), MAX_CHARS + 1);
-        assert_eq!(told.field.unwrap().chars().count(), MAX_CHARS + 1);
+        let listed = faults.into_listed().remove(0);
+        assert_eq!(listed.reason.chars().count(), MAX_CHARS + 1);
+        assert_eq!(listed.field.unwrap().chars().count(), MAX_CHARS + 1);
     }
 }

@@ -54,7 +54,7 @@ impl Ignored {
         facts: impl Iterator<Item = (u64, F)>,
     ) -> Result<(), StoreError> {
         let (lines, facts): (Vec<u64>, Vec<F>) = facts.unzip();
-        for (place, same_instant) in facts::passed_over(tx, &facts).await? {
+        for (place, same_instant) in facts::superseded(tx, &facts).await? {
             let Some(line) = lines.get(place) else { continue };
             *self.by_kind.entry(kind).or_default() += 1;
             let reason = if same_instant { Why::SameInstant } else { Why::Superseded };

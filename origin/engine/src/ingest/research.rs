@@ -3,12 +3,12 @@
 use super::Fault;
 use super::batch::Batch;
 use super::commit::{Changed, upsert};
-use crate::research::given;
+use crate::research::external;
 use rds_shared::research::Horizon;
 use rds_shared::research::outcome::BASE_WITHIN_DAYS;
 use rds_shared::wire::Timestamp;
 use rds_store::research::predictions as table;
-use rds_store::research::predictions::{GivenPrediction, StoredPrediction};
+use rds_store::research::predictions::{ExternalPrediction, StoredPrediction};
 use rds_store::{At, StoreError, Tx};
 use std::collections::HashMap;
 
@@ -22,7 +22,7 @@ pub async fn faults(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp) -> Result<Ve
     }
     let rows = rows(batch);
     let standing = table::stored_predictions(tx, &rows).await?;
-    let mut first: HashMap<(&str, Horizon, i64), &GivenPrediction> = HashMap::new();
+    let mut first: HashMap<(&str, Horizon, i64), &ExternalPrediction> = HashMap::new();
     let mut faults = Vec::new();
     for (((line, _), row), standing) in batch.predictions.iter().zip(&rows).zip(standing) {
         let instant = (row.vault_id.as_str(), row.horizon, row.made_at.0.as_seconds());
@@ -60,15 +60,15 @@ pub async fn faults(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp) -> Result<Ve
 /// Writes external records and predictions.
 pub async fn write(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp, changed: &mut Changed) -> Result<(), StoreError> {
     let records = upsert(tx, &batch.research).await?;
-    given::take_in(tx, &records, now).await?;
-    let predictions = table::take_in(tx, &rows(batch)).await?;
+    external::insert_external(tx, &records, now).await?;
+    let predictions = table::insert_external(tx, &rows(batch)).await?;
     let written = [("research_record", records.len() as u64), ("research_prediction", predictions)];
     changed.extend(written.into_iter().filter(|(_, rows)| *rows > 0));
     Ok(())
 }
 
-fn rows(batch: &Batch) -> Vec<GivenPrediction> {
-    let row = |(_, one): &(u64, rds_facts::ResearchPrediction)| GivenPrediction {
+fn rows(batch: &Batch) -> Vec<ExternalPrediction> {
+    let row = |(_, one): &(u64, rds_facts::ResearchPrediction)| ExternalPrediction {
         vault_id: one.vault_id.clone(),
         horizon: one.horizon,
         made_at: At(one.observed_at.0),

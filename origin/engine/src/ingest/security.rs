@@ -18,7 +18,7 @@ pub(super) async fn write(tx: &mut Tx<'_>, batch: &Batch, changed: &mut Changed)
     changed.extend(written.into_iter().filter(|(_, rows)| *rows > 0).map(|(kind, rows)| (kind, rows as u64)));
     if !reported.is_empty() {
         let ids: Vec<i64> = reported.iter().filter_map(|id| id.parse().ok()).collect();
-        signals::find_vaults(tx, &ids).await?;
+        signals::rebuild_affected_vaults(tx, &ids).await?;
     }
     Ok(())
 }
@@ -32,12 +32,12 @@ pub(super) async fn follow(
     changed: &mut Changed,
 ) -> Result<Settled, StoreError> {
     if !batch.chains.is_empty() {
-        signals::add_up(tx, None).await?;
+        signals::refresh_totals(tx, None).await?;
     }
     let settled = security::settle(tx, now, changed).await?;
     // A registry row shows its event only while that event is public.
     let events = batch.event_ids();
-    let named = if events.is_empty() { 0 } else { registry::told_by(tx, &events).await? };
+    let named = if events.is_empty() { 0 } else { registry::count_reported_by(tx, &events).await? };
     for (kind, rows) in [("security_event", settled.rows().max(named)), ("event", settled.promoted.rows)] {
         if rows > 0 {
             let count = changed.entry(kind).or_default();

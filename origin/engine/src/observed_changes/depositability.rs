@@ -49,10 +49,10 @@ pub(super) async fn moves(tx: &mut Tx<'_>, readings: &Readings<'_>) -> Result<Ve
 
 /// The vaults' own states by instant. Of two states of one instant, the table keeps the one with the greater content hash, so that
 /// one is used here.
-type Own<'b> = BTreeMap<At, &'b VaultState>;
+type StatesByInstant<'b> = BTreeMap<At, &'b VaultState>;
 
-fn own_states<'b>(readings: &Readings<'b>) -> HashMap<&'b str, Own<'b>> {
-    let mut own: HashMap<&str, Own<'_>> = HashMap::new();
+fn own_states<'b>(readings: &Readings<'b>) -> HashMap<&'b str, StatesByInstant<'b>> {
+    let mut own: HashMap<&str, StatesByInstant<'_>> = HashMap::new();
     for state in readings.states.iter().copied() {
         let states = own.entry(&state.vault_id).or_default();
         if states.get(&state.observed_at).is_none_or(|kept| kept.content_hash() < state.content_hash()) {
@@ -63,7 +63,7 @@ fn own_states<'b>(readings: &Readings<'b>) -> HashMap<&'b str, Own<'b>> {
 }
 
 /// The readings of a vault's deposit status, by time. The status of its reserve takes precedence over the vault's own readings.
-fn of_gate(gate: &Gate, own: Option<Own<'_>>) -> Vec<(At, DepositStatus)> {
+fn of_gate(gate: &Gate, own: Option<StatesByInstant<'_>>) -> Vec<(At, DepositStatus)> {
     match (gate.gate_at, &gate.gate_status) {
         (Some(at), Some(status)) => vec![(at, status.parse().unwrap_or(DepositStatus::Unknown))],
         _ => own.unwrap_or_default().into_iter().map(|(at, state)| (at, state.deposit_status)).collect(),

@@ -2,7 +2,7 @@
 
 use super::{PublicationResult, promote, publish, retract};
 use crate::clock::Clock;
-use crate::scoring_run::sanity_checks::{Over, Trust, attempt};
+use crate::scoring_run::sanity_checks::{RunScope, Trust, attempt};
 use rds_shared::route::Tag;
 use rds_shared::wire::Timestamp;
 use rds_store::events::states;
@@ -35,7 +35,7 @@ pub async fn run(db: &Db, clock: &Clock, id: i64, verb: Verb) -> Result<Publicat
     db.run_tx("event publication", move |tx| {
         let verb = verb.clone();
         Box::pin(async move {
-            versions::take_turn(tx).await?;
+            versions::lock_writers(tx).await?;
             let outcome = match &verb {
                 Verb::Publish => publish(tx, id, now).await?,
                 Verb::Retract { reason } => retract(tx, id, reason.as_deref(), now).await?,
@@ -54,8 +54,8 @@ pub async fn run(db: &Db, clock: &Clock, id: i64, verb: Verb) -> Result<Publicat
 async fn follow(tx: &mut Tx<'_>, id: i64, now: Timestamp) -> Result<(), StoreError> {
     let version = versions::current_version(tx).await? + 1;
     let touched = Touched { events: states::incidents_among(tx, &[id]).await?, ..Touched::default() };
-    let run = attempt(tx, now, version, Over::Touched { touched, assets: false }, Trust::Feeds).await?;
-    let changed = match security::told_by(tx, &[id]).await? {
+    let run = attempt(tx, now, version, RunScope::Touched { touched, assets: false }, Trust::Feeds).await?;
+    let changed = match security::count_reported_by(tx, &[id]).await? {
         0 => serde_json::json!({ "event": 1 }),
         rows => serde_json::json!({ "event": 1, "security_event": rows }),
     };

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// What a batch of records changed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct TakenIn {
+pub struct Intake {
     /// Events that are new or changed.
     pub events: Vec<i64>,
     /// The groups that the events were in before.
@@ -23,28 +23,28 @@ pub struct TakenIn {
 /// Writes events with their links and refreshes the feed. Their states do not change; new events are drafts.
 ///
 /// A record that replaces another also replaces all its links, whatever their instant.
-pub async fn take_in(tx: &mut Tx<'_>, events: &[EventRecord]) -> Result<TakenIn, StoreError> {
+pub async fn intake_events(tx: &mut Tx<'_>, events: &[EventRecord]) -> Result<Intake, StoreError> {
     let taken = write(tx, events).await?;
     feed::refresh(tx, &taken.events, &taken.groups).await?;
     Ok(taken)
 }
 
 /// The same without the refresh of the feed, which the caller makes afterwards.
-pub(super) async fn write(tx: &mut Tx<'_>, events: &[EventRecord]) -> Result<TakenIn, StoreError> {
+pub(super) async fn write(tx: &mut Tx<'_>, events: &[EventRecord]) -> Result<Intake, StoreError> {
     if events.is_empty() {
-        return Ok(TakenIn::default());
+        return Ok(Intake::default());
     }
     let ids: Vec<i64> = events.iter().map(|event| event.id).collect();
     let groups = feed::groups_of(tx, &ids).await?;
     let changed = facts::upsert(tx, events).await?;
     let changed: BTreeSet<i64> = changed.iter().filter_map(|id| id.parse().ok()).collect();
     if changed.is_empty() {
-        return Ok(TakenIn::default());
+        return Ok(Intake::default());
     }
-    let mut taken = TakenIn { events: changed.iter().copied().collect(), groups, ..TakenIn::default() };
+    let mut taken = Intake { events: changed.iter().copied().collect(), groups, ..Intake::default() };
     let links: Vec<EventLink> =
         newest(events).filter(|event| changed.contains(&event.id)).flat_map(EventRecord::subjects).collect();
-    let old = states::take_links(tx, &taken.events).await?;
+    let old = states::delete_links(tx, &taken.events).await?;
     facts::upsert(tx, &links).await?;
     let named: BTreeSet<(i64, EventScope, &str)> =
         links.iter().map(|link| (link.event_id, link.scope, link.subject_id.as_str())).collect();
@@ -61,7 +61,7 @@ pub(super) async fn write(tx: &mut Tx<'_>, events: &[EventRecord]) -> Result<Tak
 
 /// The events that become public at once: all of `first_told` (first reported by the batch) except those whose record
 /// in `events`, the batch's records, is a draft. A report about a known event does not change its state.
-pub fn public_at_once<'a>(first_told: &[i64], events: impl IntoIterator<Item = &'a EventRecord>) -> Vec<i64> {
+pub fn initially_public<'a>(first_told: &[i64], events: impl IntoIterator<Item = &'a EventRecord>) -> Vec<i64> {
     let drafts: BTreeSet<i64> = newest(events).filter(|event| is_draft(event)).map(|event| event.id).collect();
     first_told.iter().copied().filter(|id| !drafts.contains(id)).collect()
 }

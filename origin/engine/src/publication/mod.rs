@@ -6,14 +6,14 @@
 //! ```
 //!
 //! A transition, the feed's row and the captured operation are written in the caller's transaction, which holds the writers' lock
-//! ([`rds_store::ingest::publication::take_turn`]). A transition to the present state changes and captures nothing: the result is
+//! ([`rds_store::ingest::publication::lock_writers`]). A transition to the present state changes and captures nothing: the result is
 //! [`PublicationResult::Already`]. A transition back and forth captures one operation each way, in that order, however little time lies between.
 //! Scores are left to the caller: after a transition of an event of type `Incident`, the vaults that it touches must be scored
 //! again, which [`commands`] does for operators' commands and `ingest` for observations.
 //!
 //! An event on a withheld chain changes its state like any other, but nothing is captured. When the chain is served again, an event
 //! that was published meanwhile appears in the feed without an operation. A retraction made meanwhile of an event that subscribers know
-//! as public is captured then ([`tell_owed_retractions`]).
+//! as public is captured then ([`publish_pending_retractions`]).
 //!
 //! # Invariants
 //!
@@ -25,7 +25,7 @@
 pub mod commands;
 mod intake;
 
-pub use intake::{TakenIn, public_at_once, take_in};
+pub use intake::{Intake, initially_public, intake_events};
 
 use rds_facts::EventRecord;
 use rds_shared::model::event::PublicationState;
@@ -151,7 +151,7 @@ pub async fn publish_new(
     how: How,
     now: Timestamp,
 ) -> Result<Vec<i64>, StoreError> {
-    let TakenIn { events: mut stale, groups, .. } = intake::write(tx, events).await?;
+    let Intake { events: mut stale, groups, .. } = intake::write(tx, events).await?;
     let ids: Vec<i64> = events.iter().map(|event| event.id).collect();
     let promoted = how == How::Promoted;
     let moved = states::publish(tx, &ids, now.into(), promoted, true).await?;
@@ -184,8 +184,8 @@ async fn refresh_and_capture(tx: &mut Tx<'_>, moved: &[i64], op: StreamOp, now: 
 
 /// Captures the retractions that were made while the chain was withheld, of events that subscribers know as public: once, when the chain
 /// is served again. Events on chains that are still withheld wait.
-pub async fn tell_owed_retractions(tx: &mut Tx<'_>, now: Timestamp) -> Result<(), StoreError> {
-    let owed = states::owed_retractions(tx).await?;
+pub async fn publish_pending_retractions(tx: &mut Tx<'_>, now: Timestamp) -> Result<(), StoreError> {
+    let owed = states::pending_retractions(tx).await?;
     captured(tx, &owed, StreamOp::Retracted, now, |_| Some(EventType::EventRetracted)).await
 }
 
@@ -204,7 +204,7 @@ async fn captured(
             placed.iter().map(|placed| row(operation(placed, family(placed), op))).collect::<Result<Vec<_>, _>>()?;
         operations::append(tx, now.into(), &rows).await?;
         let told: Vec<&str> = placed.iter().map(|placed| placed.detail.row.id.as_str()).collect();
-        states::set_told(tx, &told, op != StreamOp::Retracted).await?;
+        states::set_known_public(tx, &told, op != StreamOp::Retracted).await?;
     }
     Ok(())
 }

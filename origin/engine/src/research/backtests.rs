@@ -84,10 +84,10 @@ fn sample(row: &WindowRow, value: i32, horizon: Horizon) -> SampleRow {
     SampleRow {
         vault_id: row.vault_id.clone(),
         protocol_id: row.protocol_id.clone(),
-        repeats: row.watched().only_repeats(row.as_of.0, horizon),
+        repeats: row.window_prices().only_repeats(row.as_of.0, horizon),
         as_of: row.as_of,
         value,
-        price_loss: price_loss(row.watched(), row.as_of.0, horizon),
+        price_loss: price_loss(row.window_prices(), row.as_of.0, horizon),
         drawdown_bp: row.drawdown_bp,
         incident: row.incident,
     }

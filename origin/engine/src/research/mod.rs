@@ -9,7 +9,7 @@
 //! - A record is written once. A prediction is stored before its window begins and resolved once; the database refuses anything else
 //!   (`origin/tests/it/research/routes.rs`).
 //! - A gate asks whether there are enough samples, never what the result was; the discrimination report lists the comparisons that found nothing.
-//! - Records of other parties name their provider, and none of their figures counts towards a gate of the service (`origin/tests/it/research/given.rs`).
+//! - Records of other parties name their provider, and none of their figures counts towards a gate of the service (`origin/tests/it/research/external.rs`).
 //! - A backtest uses nothing dated after its sample's instant; where later knowledge is used, its method says so.
 //! - A repeated price is not an observation: it supports neither a window without a loss nor a prediction. Series with impossible steps are left out, and each
 //!   record states how many.
@@ -18,7 +18,7 @@
 
 mod backtests;
 mod claims;
-pub(crate) mod given;
+pub(crate) mod external;
 mod health;
 mod predictions;
 mod records;
@@ -107,7 +107,7 @@ fn is_due(last: Option<&LastRun>, served: &[i64], now: Timestamp) -> bool {
 async fn sum_days(db: &Db) -> Result<(), StoreError> {
     db.run_tx("daily sums", |tx| {
         Box::pin(async move {
-            publication::take_turn(tx).await?;
+            publication::lock_writers(tx).await?;
             days::refresh_all(tx).await?;
             Ok::<(), StoreError>(())
         })
@@ -123,7 +123,7 @@ async fn run_if(
     sum_days(db).await?;
     db.run_tx("research run", move |tx| {
         Box::pin(async move {
-            records_table::take_turn(tx).await?;
+            records_table::lock_runs(tx).await?;
             let chain_ids = records_table::served_chains(&mut **tx).await?;
             if !due(records_table::last_run(&mut **tx).await?.as_ref(), &chain_ids) {
                 return Ok(None);

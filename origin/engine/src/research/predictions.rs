@@ -18,7 +18,7 @@ pub async fn run(tx: &mut Tx<'_>, now: Timestamp, broken: &HashSet<String>) -> R
         .filter_map(|row| {
             let outcome = match broken.contains(&row.vault_id) {
                 true => PredictionOutcome::Unobserved,
-                false => resolved(row.watched(), row.made_at.0, horizon(row.horizon_days)?, now),
+                false => resolved(row.window_prices(), row.made_at.0, horizon(row.horizon_days)?, now),
             };
             (outcome != PredictionOutcome::Pending).then_some((row, outcome))
         })
@@ -27,7 +27,7 @@ pub async fn run(tx: &mut Tx<'_>, now: Timestamp, broken: &HashSet<String>) -> R
     let broken: Vec<&str> = broken.iter().map(String::as_str).collect();
     let mut written = 0;
     for horizon in Horizon::ALL.iter().copied() {
-        written += table::write_down(tx, At(now), horizon, &broken).await?;
+        written += table::record_due(tx, At(now), horizon, &broken).await?;
     }
     Ok((written, settled.len() as u64))
 }

@@ -40,7 +40,7 @@ use rds_store::scoring::fail_safe::{self, Stored};
 use rds_store::scoring::scores::{self, RunRow, RunStamp};
 use rds_store::service::tags;
 use rds_store::{At, Db, StoreError, Tx};
-use sanity_checks::{Over, Trust, attempt};
+use sanity_checks::{RunScope, Trust, attempt};
 use suspects::Suspects;
 
 /// Seconds after which a run that was held back is retried.
@@ -121,7 +121,7 @@ fn is_due(last: Option<At>, standing: &Stored, now: Timestamp, every_seconds: i6
 async fn run_whole(db: &Db, now: Timestamp, every_seconds: Option<i64>) -> Result<Option<Run>, StoreError> {
     db.run_tx("score run", move |tx| {
         Box::pin(async move {
-            publication::take_turn(tx).await?;
+            publication::lock_writers(tx).await?;
             if let Some(every) = every_seconds {
                 let (last, standing) = (scores::last_whole_run(&mut **tx).await?, fail_safe::read(&mut **tx).await?);
                 if !is_due(last, &standing, now, every) {
@@ -139,7 +139,7 @@ async fn run_whole(db: &Db, now: Timestamp, every_seconds: Option<i64>) -> Resul
 /// The caller holds the writers' lock.
 pub async fn whole(tx: &mut Tx<'_>, now: Timestamp) -> Result<Run, StoreError> {
     let version = publication::current_version(tx).await? + 1;
-    let run = attempt(tx, now, version, Over::All, Trust::Feeds).await?;
+    let run = attempt(tx, now, version, RunScope::All, Trust::Feeds).await?;
     let is_revised = totals::revise(tx, now, &[]).await? > 0;
     if is_revised {
         asset_table::mark_changed(tx, version).await?;
@@ -220,13 +220,13 @@ async fn keep_facts(
     let run_id = format!("run-{version}");
     let stamp =
         RunStamp { run_id: &run_id, methodology_version: METHODOLOGY_VERSION, computed_at: now.into(), version };
-    scores::mark_read(tx, version, ids).await?;
-    let new = scores::never_judged(tx, ids).await?;
-    let mut unjudged = Published::new(stamp);
+    scores::mark_unscored_change(tx, version, ids).await?;
+    let new = scores::without_score(tx, ids).await?;
+    let mut unscored = Published::new(stamp);
     for row in scoring::vaults(tx, &new).await? {
-        unjudged.unjudged(row)?;
+        unscored.add_unscored(row)?;
     }
-    unjudged.write(tx).await?;
+    unscored.write(tx).await?;
     let record = RunRow {
         id: &run_id,
         version,

@@ -78,7 +78,7 @@ impl<'a> Published<'a> {
     }
 
     /// Adds a new vault while no run is published: its row has no score.
-    pub fn unjudged(&mut self, row: VaultRow) -> Result<(), StoreError> {
+    pub fn add_unscored(&mut self, row: VaultRow) -> Result<(), StoreError> {
         let input = VaultInput::new(decode_enum("vault.asset_mode", &row.asset_mode)?);
         let outcome = evaluate(&input);
         let vault = Vault { row, input, observations: Observations::default(), stands_out: false };

@@ -19,7 +19,7 @@ use sqlx::Acquire;
 
 /// The assets and vaults that a run covers.
 #[derive(Debug)]
-pub enum Over {
+pub enum RunScope {
     /// Every asset and vault.
     All,
     /// The vaults that depend on changed facts.
@@ -47,31 +47,31 @@ pub async fn attempt(
     tx: &mut Tx<'_>,
     now: Timestamp,
     version: i64,
-    over: Over,
+    over: RunScope,
     trust: Trust,
 ) -> Result<Run, StoreError> {
     let standing = table::read(&mut **tx).await?;
     let touched = match &over {
-        Over::All => None,
-        Over::Touched { touched, .. } => Some(touched.clone()),
+        RunScope::All => None,
+        RunScope::Touched { touched, .. } => Some(touched.clone()),
     };
     if standing.mode != FailSafeMode::Normal {
-        return stood_still(tx, now, version, standing.mode, touched).await;
+        return keep_facts_without_run(tx, now, version, standing.mode, touched).await;
     }
     // A partial run cannot tell whether all inputs are outdated.
-    let judges_age = matches!(over, Over::All);
+    let judges_age = matches!(over, RunScope::All);
     let is_suspected = standing.held.is_some_and(|held| held != Withheld::StaleInputs);
-    let over = if is_suspected && trust == Trust::Feeds { Over::All } else { over };
-    let is_whole = matches!(over, Over::All);
+    let over = if is_suspected && trust == Trust::Feeds { RunScope::All } else { over };
+    let is_whole = matches!(over, RunScope::All);
 
     let mut inner = tx.begin().await?;
     let mut facts = RunFacts { published: scores::published_tiers(&mut inner).await?, ..RunFacts::default() };
     let run = scored(&mut inner, now, version, over, &mut facts).await?;
     // A run takes a while, and an operator may change the mode meanwhile. From here to the commit the mode is locked.
-    let said = table::hold(&mut inner).await?.mode;
-    if said != FailSafeMode::Normal {
+    let mode = table::lock(&mut inner).await?.mode;
+    if mode != FailSafeMode::Normal {
         inner.rollback().await?;
-        return stood_still(tx, now, version, said, touched).await;
+        return keep_facts_without_run(tx, now, version, mode, touched).await;
     }
     if !judges_age {
         facts.stale_inputs = 0;
@@ -88,7 +88,7 @@ pub async fn attempt(
         Some(reason) => {
             inner.rollback().await?;
             let kept = keep_touched(tx, now, version, FailSafeMode::Degraded, touched).await?;
-            fail_safe::hold(tx, now, reason).await?;
+            fail_safe::hold_runs(tx, now, reason).await?;
             let vaults = run.suspects.of(reason);
             tracing::warn!(%reason, %vaults, ?facts, "a score run is held back; the last good one is served");
             Ok(Run { vaults: run.vaults, kept, withheld: Some(reason.as_str()), ..Run::default() })
@@ -97,7 +97,7 @@ pub async fn attempt(
 }
 
 /// Keeps the facts without a run, because an operator set `mode`.
-async fn stood_still(
+async fn keep_facts_without_run(
     tx: &mut Tx<'_>,
     now: Timestamp,
     version: i64,
@@ -126,17 +126,17 @@ async fn scored(
     tx: &mut Tx<'_>,
     now: Timestamp,
     version: i64,
-    over: Over,
+    over: RunScope,
     facts: &mut RunFacts,
 ) -> Result<Run, StoreError> {
     match over {
-        Over::All => {
+        RunScope::All => {
             let assets = score_assets(tx, now, version, facts).await?;
             let ids = scoring::vault_ids(tx).await?;
             let run = evaluate(tx, now, version, Scope::All, ids, facts).await?;
             Ok(Run { assets_moved: assets.is_news, ..run })
         }
-        Over::Touched { mut touched, assets } => {
+        RunScope::Touched { mut touched, assets } => {
             let mut assets_moved = false;
             if assets {
                 let scored = score_assets(tx, now, version, facts).await?;

@@ -9,9 +9,9 @@ const NAMED: usize = 10;
 /// The vaults that failed a sanity check, by kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Suspects {
-    non_finite: Few,
-    contradicting: Few,
-    moving: Few,
+    non_finite: FirstIds,
+    contradicting: FirstIds,
+    moving: FirstIds,
 }
 
 impl Suspects {
@@ -29,8 +29,8 @@ impl Suspects {
     }
 
     /// The vaults for one reason; none if the reason concerns all vaults.
-    pub fn of(&self, reason: Withheld) -> &Few {
-        const NONE: &Few = &Few { named: Vec::new(), more: 0 };
+    pub fn of(&self, reason: Withheld) -> &FirstIds {
+        const NONE: &FirstIds = &FirstIds { named: Vec::new(), more: 0 };
         match reason {
             Withheld::NonFiniteInput => &self.non_finite,
             Withheld::Contradiction => &self.contradicting,
@@ -42,12 +42,12 @@ impl Suspects {
 
 /// The first few ids, and the number of others.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Few {
+pub struct FirstIds {
     named: Vec<String>,
     more: u64,
 }
 
-impl Few {
+impl FirstIds {
     fn add(&mut self, id: &str) {
         match self.named.len() < NAMED {
             true => self.named.push(id.to_owned()),
@@ -56,7 +56,7 @@ impl Few {
     }
 }
 
-impl fmt::Display for Few {
+impl fmt::Display for FirstIds {
     /// Formats as `a, b and 3 more`; `all` if no vault is named.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.named.as_slice(), self.more) {

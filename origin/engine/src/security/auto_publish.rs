@@ -7,7 +7,7 @@ use super::{Promoted, promotion, publish, record};
 use crate::clock::Clock;
 use rds_shared::model::security::PublishedBy;
 use rds_shared::wire::Timestamp;
-use rds_store::ingest::publication::take_turn;
+use rds_store::ingest::publication::lock_writers;
 use rds_store::{Db, StoreError, Tx, security};
 use serde::Serialize;
 
@@ -30,11 +30,11 @@ pub async fn run(db: &Db, clock: &Clock) -> Result<Pass, StoreError> {
     let now = clock.now();
     db.run_tx("auto-publish", move |tx| {
         Box::pin(async move {
-            take_turn(tx).await?;
-            let judged = security::judge(tx).await?;
+            lock_writers(tx).await?;
+            let judged = security::refresh_tracked_flags(tx).await?;
             let (published, mut promoted) = pass(tx, now).await?;
             promoted += promotion::keep(tx, now).await?;
-            let waiting = security::count_due(tx).await?;
+            let waiting = security::count_publishable_drafts(tx).await?;
             let rows = judged + published.len() as u64 + promoted.rows;
             if rows > 0 {
                 record(tx, now, rows).await?;
@@ -47,7 +47,7 @@ pub async fn run(db: &Db, clock: &Clock) -> Result<Pass, StoreError> {
 
 /// Publishes the due drafts in the caller's transaction; returns the rows, and the changes of the feed.
 pub(super) async fn pass(tx: &mut Tx<'_>, now: Timestamp) -> Result<(Vec<i64>, Promoted), StoreError> {
-    let (due, mut promoted) = (security::due(tx, BATCH).await?, Promoted::default());
+    let (due, mut promoted) = (security::publishable_drafts(tx, BATCH).await?, Promoted::default());
     for id in &due {
         promoted += publish(tx, now, *id, PublishedBy::Auto).await?;
     }

@@ -5,7 +5,7 @@ use crate::clock::Clock;
 use crate::publication;
 use rds_shared::model::security::{PublishedBy, RegistryState};
 use rds_shared::wire::Timestamp;
-use rds_store::ingest::publication::take_turn;
+use rds_store::ingest::publication::lock_writers;
 use rds_store::{Db, StoreError, Tx, security};
 use serde::Serialize;
 
@@ -43,7 +43,7 @@ pub async fn run(
     db.run_tx("security editing", move |tx| {
         let reason = reason.clone();
         Box::pin(async move {
-            take_turn(tx).await?;
+            lock_writers(tx).await?;
             let edited = edit(tx, now, id, state, reason.as_deref()).await?;
             if matches!(edited, Edited::Moved { .. }) {
                 record(tx, now, 1).await?;
@@ -61,7 +61,7 @@ async fn edit(
     state: RegistryState,
     reason: Option<&str>,
 ) -> Result<Edited, StoreError> {
-    let Some(standing) = security::standing(tx, id).await? else { return Ok(Edited::Unknown) };
+    let Some(standing) = security::status(tx, id).await? else { return Ok(Edited::Unknown) };
     let from = standing.state;
     match state {
         _ if from == state => return Ok(Edited::Already),

@@ -73,7 +73,7 @@ pub async fn settle(
     let any = |kinds: &[&str]| kinds.iter().any(|kind| changed.contains_key(kind));
     let mut settled = Settled::default();
     if any(&UNIVERSE) {
-        settled.judged = security::judge(tx).await?;
+        settled.judged = security::refresh_tracked_flags(tx).await?;
     }
     if settled.judged > 0 || any(&REGISTRY) {
         let (published, promoted) = auto_publish::pass(tx, now).await?;
@@ -106,7 +106,7 @@ async fn publish(tx: &mut Tx<'_>, now: Timestamp, id: i64, by: PublishedBy) -> R
         // The stream carries events only; the event of this row, if there is one, is the promoted one.
         stream_op: None,
         event_id: row.id.to_string(),
-        vault_ids: security::touched(tx, id).await?.vaults,
+        vault_ids: security::tracked_part(tx, id).await?.vaults,
         chain_ids: row.chain_id.iter().filter_map(|chain| i64::try_from(chain.0).ok()).collect(),
         body: &row,
     };

@@ -5,7 +5,9 @@
 //! change scores. The created event follows its row: it is corrected with the row, and retracted if the row turns out to touch
 //! nothing tracked. An event that an editor retracted stays retracted.
 
-use crate::publication::{How, PublicationResult, promote as promote_event, publish, publish_new, retract, take_in};
+use crate::publication::{
+    How, PublicationResult, intake_events, promote as promote_event, publish, publish_new, retract,
+};
 use rds_facts::{EventRecord, Reference, event_id};
 use rds_shared::model::security::SecurityEvent;
 use rds_shared::wire::Timestamp;
@@ -58,7 +60,7 @@ pub(super) async fn keep(tx: &mut Tx<'_>, now: Timestamp) -> Result<Promoted, St
     for id in security::to_promote(tx, KEY_PREFIX).await? {
         promoted += promote(tx, now, id).await?;
     }
-    for id in security::told_wrongly(tx, KEY_PREFIX).await? {
+    for id in security::outdated_events(tx, KEY_PREFIX).await? {
         correct(tx, now, id).await?;
         promoted.rows += 1;
     }
@@ -95,7 +97,7 @@ async fn correct(tx: &mut Tx<'_>, now: Timestamp, id: i64) -> Result<(), StoreEr
     let Some(row) = security::served(tx, id).await? else { return Ok(()) };
     if row.affects_tracked_universe {
         let made = record(tx, now, id, row).await?;
-        take_in(tx, &[made]).await?;
+        intake_events(tx, &[made]).await?;
     } else {
         retract(tx, event_of(id), Some(REASON_UNTRACKED), now).await?;
         // This was not an editor's decision: if the row touches something again, it is promoted again.
@@ -106,18 +108,18 @@ async fn correct(tx: &mut Tx<'_>, now: Timestamp, id: i64) -> Result<(), StoreEr
 
 /// The event record of a row, newer than every existing record of that event.
 async fn record(tx: &mut Tx<'_>, now: Timestamp, id: i64, row: SecurityEvent) -> Result<EventRecord, StoreError> {
-    let touched = security::touched(tx, id).await?;
+    let tracked = security::tracked_part(tx, id).await?;
     let last = states::observed_at(tx, event_of(id)).await?;
     let at = last.map_or(now, |last| now.max(Timestamp::from_micros(last.0.as_micros() + 1)));
     let event =
-        EventRecord::new(key_of(id), EVENT_TYPE, row.severity, row.title, &row.source, at.into()).about(touched.vaults);
+        EventRecord::new(key_of(id), EVENT_TYPE, row.severity, row.title, &row.source, at.into()).about(tracked.vaults);
     Ok(EventRecord {
         description: row.description,
         occurred_at: row.attacked_at.into(),
         loss_usd: row.loss_amount_usd.map(|loss| loss.as_f64()),
         tx_hash: row.tx_hash,
         links: row.links.into_iter().map(|link| Reference { label: link.label, url: link.url }).collect(),
-        protocol_id: touched.protocols.into_iter().next(),
+        protocol_id: tracked.protocols.into_iter().next(),
         chain_id: row.chain_id.and_then(|chain| i64::try_from(chain.0).ok()),
         ..event
     })

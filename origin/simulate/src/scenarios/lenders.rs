@@ -53,7 +53,7 @@ fn pools(cast: &mut Cast) {
 
     // In the second half of the run, more is owed than was supplied.
     let vault = cast.lending("Quillfish Quill Pool", "quillfish", "quill").aged(610).worth(6_200_000.0).against(MAJORS);
-    cast.told(vault.yielding(0.118), |vault, moment| {
+    cast.with_story(vault.yielding(0.118), |vault, moment| {
         if moment.in_the_last(36) {
             vault.market.utilization = Some(1.043);
             vault.market.borrow = BorrowStatus::Paused;
@@ -64,7 +64,7 @@ fn pools(cast: &mut Cast) {
 
     let vault =
         cast.lending("Quillfish Bitcoin Pool", "quillfish", "dbtc").aged(890).worth(73_000_000.0).against(DOLLARS);
-    cast.told(vault.yielding(0.034), |vault, moment| {
+    cast.with_story(vault.yielding(0.034), |vault, moment| {
         vault.market.utilization = Some(if moment.in_the_last(5) { 1.0 } else { 0.88 });
         vault.market.borrow_apr = Some(if moment.in_the_last(5) { 0.29 } else { 0.052 });
     });

@@ -22,7 +22,7 @@ fn curated(cast: &mut Cast) {
     // Better control raises it over a tier boundary; the promotion is still pending when the run ends.
     let vault = cast.lending("Juniper & Vole Climbing Penny", "lanternmoss", "pny").by("juniper-and-vole");
     let vault = vault.aged(380).worth(9_800_000.0).against(MARKETS).controlled(Control::FAIR);
-    cast.told(vault, |vault, moment| {
+    cast.with_story(vault, |vault, moment| {
         if moment.in_the_last(3) {
             vault.control = Control::STRONG;
         }
@@ -31,35 +31,35 @@ fn curated(cast: &mut Cast) {
     // The same, but the promotion is complete.
     let vault = cast.lending("Saltmarsh Arrived Florin", "lanternmoss", "flrn").by("saltmarsh-risk");
     let vault = vault.aged(450).worth(15_300_000.0).against(MARKETS).controlled(Control::FAIR);
-    cast.told(vault, |vault, moment| {
+    cast.with_story(vault, |vault, moment| {
         if moment.in_the_last(30) {
             vault.control = Control::STRONG;
         }
     });
 
-    // A quarantine ends the top tier after a day; here that day is not over. These two are too small for the baskets, which would wait.
+    // A quarantine ends the top tier after one day; this one lasts 10 hours so far. This vault and the next are too small for a basket.
     let vault = cast.lending("Pebble Guarded Penny", "lanternmoss", "pny").by("pebble-committee");
-    cast.told(vault.aged(520).worth(8_700_000.0).against(MARKETS), |vault, moment| {
+    cast.with_story(vault.aged(520).worth(8_700_000.0).against(MARKETS), |vault, moment| {
         vault.market.quarantined = moment.in_the_last(10);
     });
 
-    // The same, but the day is over.
+    // The same after 40 hours of quarantine, so the vault has lost the top tier.
     let vault = cast.lending("Owl Ledger Night Penny", "lanternmoss", "pny").by("owl-ledger");
-    cast.told(vault.aged(590).worth(9_300_000.0).against(MARKETS), |vault, moment| {
+    cast.with_story(vault.aged(590).worth(9_300_000.0).against(MARKETS), |vault, moment| {
         vault.market.quarantined = moment.in_the_last(40);
     });
 
     // The quarantine was lifted before the day was over.
     let vault = cast.lending("Northlight Patient Ether", "lanternmoss", "deth").by("northlight-stewards");
     let vault = vault.against(&[("sdeth", 70, ExchangeRate, 80), ("pny", 30, PushFeed, 80)]).yielding(0.024);
-    cast.told(vault.aged(480).worth(19_000_000.0), |vault, moment| {
+    cast.with_story(vault.aged(480).worth(19_000_000.0), |vault, moment| {
         vault.market.quarantined = moment.in_the_last(34) && !moment.in_the_last(22);
     });
 
     // Bad debt that depositors bear.
     let vault = cast.lending("Copperfern Sunken Florin", "lanternmoss", "flrn").by("copperfern-capital");
     let vault = vault.against(&[("rdeth", 60, Twap, 92), ("wisp", 40, Fixed, 91)]).yielding(0.087);
-    cast.told(vault.aged(260).worth(5_100_000.0).controlled(Control::FAIR), |vault, moment| {
+    cast.with_story(vault.aged(260).worth(5_100_000.0).controlled(Control::FAIR), |vault, moment| {
         if moment.in_the_last(18) {
             vault.market.bad_debt = Some(0.034);
             vault.market.utilization = Some(0.985);
@@ -76,7 +76,7 @@ fn savings(cast: &mut Cast) {
 
     // One of its holdings loses its peg.
     let vault = cast.holding("Slowriver Mirage Mix", "slowriver", "mrg").aged(310).worth(21_000_000.0);
-    cast.told(vault.made_of(&[("mrg", 45), ("pny", 40), ("flrn", 15)]).yielding(0.091), |vault, moment| {
+    cast.with_story(vault.made_of(&[("mrg", 45), ("pny", 40), ("flrn", 15)]).yielding(0.091), |vault, moment| {
         if moment.in_the_last(20) {
             vault.market.tvl_usd = Some(12_400_000.0);
         }

@@ -41,7 +41,7 @@ impl Cast {
     }
 
     /// Adds a vault with a story.
-    fn told(&mut self, vault: SimVault, story: impl Fn(&mut SimVault, Moment) + Send + Sync + 'static) {
+    fn with_story(&mut self, vault: SimVault, story: impl Fn(&mut SimVault, Moment) + Send + Sync + 'static) {
         let story: Story = Box::new(story);
         self.actors.push(Actor::new(vault, Some(story), REMEMBERED_DAYS));
     }

@@ -2,7 +2,7 @@
 
 use super::Cast;
 use crate::vault::{Campaign, Control};
-use rds_facts::{Signing, SigningWord};
+use rds_facts::{Signing, SigningKeyword};
 use rds_shared::model::status::{DepositStatus, WithdrawStatus};
 use rds_shared::scoring::vault::{Exit, Source};
 
@@ -19,7 +19,7 @@ fn farms(cast: &mut Cast) {
     let vault = vault.made_of(&[("deth", 50), ("sdeth", 50)]).yielding(0.004).controlled(Control::FAIR);
     let vault = vault.paying(Campaign::supply("wheel-emissions", "quill", 0.058));
     let vault = vault.paying(Campaign::fees("twins-fees", "deth", 0.009));
-    cast.told(vault.paying(Campaign::position("twins-loop", "quill", 0.02)), |vault, moment| {
+    cast.with_story(vault.paying(Campaign::position("twins-loop", "quill", 0.02)), |vault, moment| {
         if moment.in_the_last(24) {
             vault
                 .campaigns
@@ -38,10 +38,10 @@ fn farms(cast: &mut Cast) {
     // A single key replaces the multisig; the demotion is still pending when the run ends.
     let vault = cast.holding("Copperfern Florin & Quill", "tidewheel", "flrn").by("copperfern-capital");
     let vault = vault.aged(95).worth(2_300_000.0).made_of(&[("flrn", 35), ("quill", 65)]).controlled(Control::THIN);
-    cast.told(vault, |vault, moment| {
+    cast.with_story(vault, |vault, moment| {
         if moment.in_the_last(11) {
             vault.control.timelock_hours = Some(0);
-            vault.control.signers = Some(Signing::Word(SigningWord::Eoa));
+            vault.control.signers = Some(Signing::Word(SigningKeyword::Eoa));
         }
     });
 }
@@ -49,7 +49,7 @@ fn farms(cast: &mut Cast) {
 fn risky(cast: &mut Cast) {
     // Exploited within the run; see `incidents`.
     let vault = cast.holding("Cinderloop Fourfold Ether", "cinderloop", "sdeth").aged(250).worth(7_400_000.0);
-    cast.told(vault.yielding(0.142).controlled(Control::SOUND), |vault, moment| {
+    cast.with_story(vault.yielding(0.142).controlled(Control::SOUND), |vault, moment| {
         if moment.in_the_last(15) {
             vault.market.tvl_usd = Some(2_900_000.0);
             vault.market.withdrawals = WithdrawStatus::Closed;

@@ -50,7 +50,7 @@ pub fn list(live: &LiveCatalog, call: RouteCall<'_, routes::AssetList>) -> Resul
 /// `GET /v1/assets/enriched/facets`.
 pub fn facets(live: &LiveCatalog, call: &Call) -> Result<Answer, Failure> {
     let catalog = live.get()?;
-    Ok(encoded::whole(call, catalog.version, &catalog.assets.facets))
+    Ok(encoded::prepared(call, catalog.version, &catalog.assets.facets))
 }
 
 /// `GET /v1/assets/{chain_id}/{address}`.

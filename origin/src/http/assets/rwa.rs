@@ -32,7 +32,7 @@ pub fn list(live: &LiveCatalog, call: RouteCall<'_, routes::RwaList>) -> Result<
 /// `GET /v1/rwa/facets`.
 pub fn facets(live: &LiveCatalog, call: &Call) -> Result<Answer, Failure> {
     let catalog = live.get()?;
-    Ok(encoded::whole(call, catalog.version, &catalog.assets.rwa_facets))
+    Ok(encoded::prepared(call, catalog.version, &catalog.assets.rwa_facets))
 }
 
 /// `GET /v1/rwa/{asset_id}`.
@@ -62,7 +62,7 @@ impl DetailRow for RwaRow {
 pub fn coverage(live: &LiveCatalog, call: &Call) -> Result<Answer, Failure> {
     let catalog = live.get()?;
     let coverage = catalog.assets.coverage(call.now)?;
-    encoded::settled(call, catalog.version, &coverage)
+    encoded::data_with_body_etag(call, catalog.version, &coverage)
 }
 
 /// `GET /v1/rwa/stats/history`: the days of the range, oldest first; days without a total are left out.
@@ -81,7 +81,7 @@ pub async fn history(live: &LiveCatalog, db: &Db, call: RouteCall<'_, routes::Rw
     let data: Vec<AumPoint> = kept.iter().map(|row| point(row, breakdown, is_served)).collect();
     let meta = AumHistoryMeta { range, breakdown, points: data.len() as u64 };
     let history = AumHistory { data, meta };
-    encoded::exact(&call, catalog.version, &history)
+    encoded::json_with_body_etag(&call, catalog.version, &history)
 }
 
 /// A total as it was recorded. The part of a chain that is withheld by now counts as unallocated.

@@ -23,7 +23,7 @@ pub async fn list(live: &LiveCatalog, db: &Db, call: RouteCall<'_, routes::Index
     for stored in table::all(db, None).await? {
         rows.push(Index::load(db, stored, call.now).await?.row());
     }
-    encoded::settled(&call, live.get()?.version, &call.part(&rows))
+    encoded::data_with_body_etag(&call, live.get()?.version, &call.part(&rows))
 }
 
 /// One index with its links.
@@ -39,7 +39,7 @@ pub async fn by_id(live: &LiveCatalog, db: &Db, call: &Call) -> Result<Answer, F
         }
     });
     let data = IndexDetail { index: index.row(), method: IndexMethod::PUBLISHED, links: links.collect() };
-    encoded::settled(call, live.get()?.version, &data)
+    encoded::data_with_body_etag(call, live.get()?.version, &data)
 }
 
 /// The newest days of one index, oldest first.
@@ -60,7 +60,7 @@ pub async fn levels(live: &LiveCatalog, db: &Db, call: RouteCall<'_, routes::Ind
             is_final: it.day < index.today,
         })
         .collect();
-    encoded::settled(&call, live.get()?.version, &data)
+    encoded::data_with_body_etag(&call, live.get()?.version, &data)
 }
 
 /// An index, chained up to today.

@@ -30,7 +30,7 @@ const MAX_ROWS_WITHOUT_KEY: u64 = 100;
 /// `GET /v1/baskets`: all baskets that have a version.
 pub async fn list(live: &LiveCatalog, db: &Db, call: RouteCall<'_, routes::BasketList>) -> Result<Answer, Failure> {
     let rows: Vec<BasketRow> = table::current(db).await?.iter().map(StoredVersion::basket).collect();
-    encoded::settled(&call, live.get()?.version, &call.part(&rows))
+    encoded::data_with_body_etag(&call, live.get()?.version, &call.part(&rows))
 }
 
 /// `GET /v1/baskets/{id}`: the version in force now, or at an instant.
@@ -72,7 +72,7 @@ pub async fn versions(
     if total == 0 {
         return Err(unknown().into());
     }
-    encoded::exact(&call, live.get()?.version, &Paged { data: rows, meta: PageMeta::new(page, total) })
+    encoded::json_with_body_etag(&call, live.get()?.version, &Paged { data: rows, meta: PageMeta::new(page, total) })
 }
 
 /// `GET /v1/baskets/{id}/changes`: what each of the newest versions changed, newest first.
@@ -106,7 +106,7 @@ pub async fn changes(
         }
     });
     let changed: Vec<BasketChangeRow> = changed.collect();
-    encoded::exact(&call, live.get()?.version, &Data { data: changed })
+    encoded::json_with_body_etag(&call, live.get()?.version, &Data { data: changed })
 }
 
 /// `GET /v1/baskets/{id}/methodology/versions`: newest first.
@@ -116,7 +116,7 @@ pub async fn methodologies(
     call: RouteCall<'_, routes::BasketMethodologyVersions>,
 ) -> Result<Answer, Failure> {
     let rows = table::methodologies(db, call.found.param(0), call.now).await?.ok_or_else(unknown)?;
-    encoded::settled(&call, live.get()?.version, &call.part(&rows))
+    encoded::data_with_body_etag(&call, live.get()?.version, &call.part(&rows))
 }
 
 fn unknown() -> ApiError {

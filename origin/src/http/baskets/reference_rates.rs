@@ -26,7 +26,7 @@ pub fn list(live: &LiveCatalog, call: RouteCall<'_, routes::RateList>) -> Result
     let mut rates: Vec<ReferenceRate> =
         symbols.into_iter().map(|(symbol, members)| members.rate(symbol.to_owned())).collect();
     rates.sort_by_key(|rate| Reverse(rate.tvl_usd));
-    encoded::settled(&call, catalog.version, &call.part(&rates))
+    encoded::data_with_body_etag(&call, catalog.version, &call.part(&rates))
 }
 
 /// One symbol's rate, with every vault behind it.
@@ -40,7 +40,7 @@ pub fn by_symbol(live: &LiveCatalog, call: &Call) -> Result<Answer, Failure> {
     if members.is_empty() {
         return Err(ApiError::not_found("asset symbol").into());
     }
-    encoded::settled(call, catalog.version, &members.detail(symbol))
+    encoded::data_with_body_etag(call, catalog.version, &members.detail(symbol))
 }
 
 /// The active vaults of a symbol, by id.

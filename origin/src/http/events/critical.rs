@@ -23,5 +23,5 @@ pub async fn list(
     let limit = if call.principal.is_keyless() { asked.min(MAX_ROWS_WITHOUT_KEY) } else { asked };
     let flagged_only = call.get(params::AffectsProtocolScore).unwrap_or(false);
     let vaults = events::critical_vaults(db, call.now, flagged_only, limit).await?;
-    encoded::exact(&call, catalog.version, &Data { data: vaults })
+    encoded::json_with_body_etag(&call, catalog.version, &Data { data: vaults })
 }

@@ -27,7 +27,7 @@ pub async fn list(live: &LiveCatalog, db: &Db, call: RouteCall<'_, routes::Event
     let filter = filter(&catalog, call);
     let filter = FeedFilter { since: At(since(db, call, &filter, page).await?), ..filter };
     let (data, has_more) = pages::page(db, &filter, page).await?;
-    encoded::exact(&call, catalog.version, &Feed { data, meta: FeedMeta::new(page, has_more) })
+    encoded::json_with_body_etag(&call, catalog.version, &Feed { data, meta: FeedMeta::new(page, has_more) })
 }
 
 /// One published event.
@@ -38,7 +38,7 @@ pub async fn by_id(live: &LiveCatalog, db: &Db, call: &Call) -> Result<Answer, F
     let found = detail::placed(&db.pool, &[id]).await?.pop();
     let shown = found.filter(|placed| placed.is_served && placed.state == PublicationState::Published);
     let detail = shown.ok_or_else(missing)?.detail;
-    encoded::exact(call, catalog.version, &Data { data: detail })
+    encoded::json_with_body_etag(call, catalog.version, &Data { data: detail })
 }
 
 /// The current representative of a group of events.
@@ -46,7 +46,7 @@ pub async fn by_group(live: &LiveCatalog, db: &Db, call: &Call) -> Result<Answer
     let catalog = live.get()?;
     let row = feed::representative(db, call.found.param(0)).await?;
     let row = row.ok_or_else(|| ApiError::not_found("group of events"))?;
-    encoded::exact(call, catalog.version, &Data { data: row })
+    encoded::json_with_body_etag(call, catalog.version, &Data { data: row })
 }
 
 /// `GET /v1/markets/{id}/events`.
@@ -59,7 +59,7 @@ pub async fn of_market(
     let market = catalog.markets.get(call.found.param(0)).ok_or_else(|| ApiError::not_found("market"))?;
     let limit = call.get(params::Limit);
     let events = events::of_market(db, &market.contract, &market.row.id, limit).await?;
-    encoded::exact(&call, catalog.version, &Data { data: events })
+    encoded::json_with_body_etag(&call, catalog.version, &Data { data: events })
 }
 
 fn filter<'c>(catalog: &Catalog, call: RouteCall<'c, routes::EventList>) -> FeedFilter<'c> {

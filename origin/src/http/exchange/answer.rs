@@ -41,7 +41,7 @@ pub struct Answer {
     content_type: &'static str,
     body: Content,
     validators: Option<Validators>,
-    made_of: TagVersions,
+    tag_versions: TagVersions,
     unknown_values: Option<String>,
     retry_after: Option<u32>,
 }
@@ -73,7 +73,7 @@ impl Answer {
             content_type: headers::JSON,
             body: Content::HashedBody(HashedBody::from(body)),
             validators: None,
-            made_of: TagVersions::default(),
+            tag_versions: TagVersions::default(),
             unknown_values: None,
             retry_after: None,
         }
@@ -142,17 +142,17 @@ impl Answer {
     }
 
     /// The same, with the tag versions whose changes it includes.
-    pub fn made_of(self, tags: TagVersions) -> Self {
-        Answer { made_of: tags, ..self }
+    pub fn with_tag_versions(self, tags: TagVersions) -> Self {
+        Answer { tag_versions: tags, ..self }
     }
 
     /// The same, with a header that lists the filter values that are in no registry.
-    pub fn naming(self, unknown_values: Option<String>) -> Self {
+    pub fn with_unknown_values(self, unknown_values: Option<String>) -> Self {
         Answer { unknown_values, ..self }
     }
 
     /// 204.
-    pub fn nothing() -> Self {
+    pub fn no_content() -> Self {
         Answer { status: StatusCode::NO_CONTENT, ..Self::json(Bytes::new()) }
     }
 
@@ -199,7 +199,7 @@ impl From<serde_json::Error> for Failure {
 
 impl Failure {
     /// The error for the caller. Causes on our side are logged here, with the request's id.
-    fn tell(self, request_id: RequestId, label: Label) -> ApiError {
+    fn into_api_error(self, request_id: RequestId, label: Label) -> ApiError {
         let route = label.name();
         match self {
             Failure::Api(error) => *error,
@@ -220,14 +220,14 @@ impl Failure {
 }
 
 /// Adds the rate-limit headers of the allowance that the request was charged to.
-pub fn tell_allowance(response: &mut Response, verdict: &Verdict) {
+pub fn add_rate_limit_headers(response: &mut Response, verdict: &Verdict) {
     for (name, value) in rate_limit_headers(verdict) {
         set(response, HeaderName::from_static(name), value);
     }
 }
 
 /// Adds the header with the fail-safe mode unless the mode is `normal`.
-pub fn tell_fail_safe(response: &mut Response, mode: FailSafeMode) {
+pub fn add_fail_safe_header(response: &mut Response, mode: FailSafeMode) {
     if mode != FailSafeMode::Normal {
         let value = HeaderValue::from_static(mode.as_str());
         response.headers_mut().insert(HeaderName::from_static(headers::FAIL_SAFE_MODE), value);
@@ -235,7 +235,7 @@ pub fn tell_fail_safe(response: &mut Response, mode: FailSafeMode) {
 }
 
 /// Adds the header with the parameters that the route does not have.
-pub fn tell_ignored(response: &mut Response, ignored: String) {
+pub fn add_ignored_header(response: &mut Response, ignored: String) {
     set(response, IGNORED_PARAMETERS, ignored);
 }
 
@@ -244,7 +244,7 @@ pub fn tell_ignored(response: &mut Response, ignored: String) {
 pub fn respond(result: Result<Answer, Failure>, request_id: RequestId, label: Label, head_only: bool) -> Unsigned {
     let (mut response, body) = match result {
         Ok(answer) => good(answer, label),
-        Err(failure) => bad(&failure.tell(request_id, label), request_id),
+        Err(failure) => bad(&failure.into_api_error(request_id, label), request_id),
     };
     if let Ok(id) = HeaderValue::from_bytes(&request_id.to_text()) {
         response.headers_mut().insert(REQUEST_ID, id);
@@ -258,7 +258,7 @@ pub fn respond(result: Result<Answer, Failure>, request_id: RequestId, label: La
 
 /// The response, and its body unless that is a stream.
 fn good(answer: Answer, label: Label) -> (Response, Option<HashedBody>) {
-    let Answer { status, content_type, body, validators, made_of, unknown_values, retry_after } = answer;
+    let Answer { status, content_type, body, validators, tag_versions, unknown_values, retry_after } = answer;
     let (mut response, body) = match body {
         Content::Document(document) => return documented(document, status),
         _ if matches!(status, StatusCode::NOT_MODIFIED | StatusCode::NO_CONTENT) => {
@@ -285,8 +285,8 @@ fn good(answer: Answer, label: Label) -> (Response, Option<HashedBody>) {
         if let Some(version) = version {
             response.headers_mut().insert(DATA_VERSION, HeaderValue::from(version));
         }
-        if !made_of.is_empty() {
-            set(&mut response, TAGS, made_of.to_text());
+        if !tag_versions.is_empty() {
+            set(&mut response, TAGS, tag_versions.to_text());
         }
     }
     if let Some(unknown) = unknown_values {

@@ -100,7 +100,7 @@ mod tests {
         let Err(Failure::Api(error)) = read_within(Duration::from_millis(20), stopping(), 100, &memory).await else {
             panic!("it is waited for")
         };
-        assert_eq!((error.code, memory.now(), memory.most()), (ErrorCode::InvalidBody, 0, 4));
+        assert_eq!((error.code, memory.now(), memory.maximum()), (ErrorCode::InvalidBody, 0, 4));
     }
 
     #[tokio::test]

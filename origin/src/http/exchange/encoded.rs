@@ -102,19 +102,19 @@ pub fn changes(rows: &[&EncodedRow], cursor: &str, meta: ChangesMeta, now: Times
 }
 
 /// A response that the catalog has ready.
-pub fn whole(call: &Call, version: i64, whole: &PreencodedBody) -> Answer {
+pub fn prepared(call: &Call, version: i64, whole: &PreencodedBody) -> Answer {
     let mut etag = call.etag();
     etag.add(whole.digest());
     call.answer(etag, version, || signing::HashedBody::with_digest(whole.body(), *whole.digest()))
 }
 
 /// `{"data":…}` of a value that does not depend on the clock: serialised once, for the ETag and for the body.
-pub fn settled<T: Serialize>(call: &Call, version: i64, data: &T) -> Result<Answer, Failure> {
-    exact(call, version, &Data { data })
+pub fn data_with_body_etag<T: Serialize>(call: &Call, version: i64, data: &T) -> Result<Answer, Failure> {
+    json_with_body_etag(call, version, &Data { data })
 }
 
 /// A serialised value. Its ETag is made from `content`: the same value without what depends on the clock.
-pub fn value<C: Serialize, T: Serialize>(
+pub fn json_with_etag_of<C: Serialize, T: Serialize>(
     call: &Call,
     version: i64,
     content: &C,
@@ -126,7 +126,7 @@ pub fn value<C: Serialize, T: Serialize>(
 }
 
 /// A serialised value that does not depend on the clock: its ETag is made from the body.
-pub fn exact(call: &Call, version: i64, value: &impl Serialize) -> Result<Answer, Failure> {
+pub fn json_with_body_etag(call: &Call, version: i64, value: &impl Serialize) -> Result<Answer, Failure> {
     let body = serde_json::to_vec(value)?;
     let mut etag = call.etag();
     etag.add(&body);

@@ -2,7 +2,9 @@
 //!
 //! Listener → handler → response → metrics and access log. A panic becomes an error response like every other failure.
 
-use crate::http::exchange::answer::{Answer, Failure, respond, tell_allowance, tell_fail_safe, tell_ignored};
+use crate::http::exchange::answer::{
+    Answer, Failure, add_fail_safe_header, add_ignored_header, add_rate_limit_headers, respond,
+};
 use crate::http::exchange::signing::Unsigned;
 use crate::http::exchange::trace::{Ingress, Trace};
 use crate::http::listeners::{admin, edge, relay};
@@ -40,15 +42,15 @@ pub async fn answer(server: &Server, through: Ingress, request: Request) -> Resp
     let request_id = trace.request_id.unwrap_or_else(|| RequestId::from_random(entropy::random_bytes()));
     let Unsigned { mut response, body } = respond(result, request_id, trace.label, head_only);
     if let Some(verdict) = &trace.verdict {
-        tell_allowance(&mut response, verdict);
+        add_rate_limit_headers(&mut response, verdict);
     }
     if let Some(ignored) = trace.ignored.take() {
-        tell_ignored(&mut response, ignored);
+        add_ignored_header(&mut response, ignored);
     }
     let (status, micros) = (response.status().as_u16(), watch.micros());
     if let Label::Route(id) = trace.label {
         if id.route().states_fail_safe_mode() {
-            tell_fail_safe(&mut response, server.app.catalog.fail_safe());
+            add_fail_safe_header(&mut response, server.app.catalog.fail_safe());
         }
         if id.route().rate_limit_class.is_traffic() && !is_withheld {
             server.app.traffic.answered(server.app.clock.now(), status >= 500);

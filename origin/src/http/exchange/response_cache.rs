@@ -167,7 +167,7 @@ impl Page {
             true => Answer::not_modified(etag, version),
             false => Answer::whole(etag, version, body),
         };
-        answer.naming(unknown_values)
+        answer.with_unknown_values(unknown_values)
     }
 }
 

@@ -69,7 +69,7 @@ pub async fn route(
         refuse_while_closed(app, route)?;
         // Checked after the tag versions were read: every change that they include is in this catalog, and so in the page.
         if app.catalog.generation() == question.generation {
-            return Ok(page.answer(head.headers.get(IF_NONE_MATCH)).made_of(tags));
+            return Ok(page.answer(head.headers.get(IF_NONE_MATCH)).with_tag_versions(tags));
         }
     }
     let query = Query::parse(found.route.query, head.uri.query().unwrap_or(""))?;
@@ -91,15 +91,15 @@ pub async fn route(
         now,
     };
     if route.tags.is_empty() && !route.scores {
-        return Ok(dispatch(app, &call, head).await?.naming(call.unknown_values));
+        return Ok(dispatch(app, &call, head).await?.with_unknown_values(call.unknown_values));
     }
     let tags = tags(app, route, head).await;
     refuse_while_closed(app, route)?;
-    let answer = dispatch(app, &call, head).await?.naming(call.unknown_values);
+    let answer = dispatch(app, &call, head).await?.with_unknown_values(call.unknown_values);
     if let Some(question) = question {
         server.pages.offer(&question, || answer.page());
     }
-    Ok(answer.made_of(tags))
+    Ok(answer.with_tag_versions(tags))
 }
 
 /// Whether a registry has `name`, ignoring case. Until the catalog is loaded, every name counts as known.

@@ -67,7 +67,7 @@ async fn decide(
     }
     match issue(db, key, org_id, subject, call.now).await? {
         Ok(decision) => Ok(Some(decision)),
-        Err(Unsigned::NotLet) => {
+        Err(Unsigned::KeyNotActive) => {
             tracing::warn!(address = %key.address(), "a decision was not signed: this process's key is not a signer that may sign now");
             Ok(None)
         }

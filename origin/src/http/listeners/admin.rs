@@ -93,7 +93,7 @@ async fn store_clock_shift(server: &Server) {
     if let Err(error) = test_clock::note(&server.app.db, server.app.clock.shift()).await {
         tracing::warn!(%error, "the shift of the test clock could not be stored: commands do not use the moved time");
     }
-    match clock_check::behind(&server.app.db, server.app.clock.now()).await {
+    match clock_check::newest_work_ahead_of(&server.app.db, server.app.clock.now()).await {
         Ok(Some(newest)) => tracing::error!(now = %server.app.clock.now(), %newest, "{}", clock_check::WENT_BACK),
         Ok(None) => {}
         Err(error) => tracing::warn!(%error, "could not check whether the clock went back"),

@@ -34,7 +34,7 @@ pub async fn take(app: &App, head: &Parts, body: &[u8], trace: &mut Trace) -> Re
     }
     (trace.label, trace.caller) = (Label::EdgeMessage, Caller::Edge);
     if path == ALIVE {
-        return if head.method == Method::GET { Ok(Answer::nothing()) } else { Err(wrong_method("GET").into()) };
+        return if head.method == Method::GET { Ok(Answer::no_content()) } else { Err(wrong_method("GET").into()) };
     }
     if head.method != Method::POST {
         return Err(wrong_method("POST").into());
@@ -70,7 +70,7 @@ async fn question(app: &App, question: &KeyLookup) -> Result<Answer, Failure> {
     let answer = known::look_up(&app.db, &app.prover, &question.digest, &question.shown, text).await?;
     // Changes of keys are sent until the edge acknowledges them; the revocation of an index token is sent once, by the command.
     let is_key = question.shown.starts_with(Kind::ApiKey.prefix());
-    let told = is_key && edge_outbox::is_teller_at_work(&app.db, outbox::AT_WORK_SECONDS).await?;
+    let told = is_key && edge_outbox::is_sender_alive(&app.db, outbox::SENDER_SEEN_SECONDS).await?;
     Answer::value(&KeyLookupResponse { answer, told })
 }
 
@@ -92,7 +92,7 @@ async fn answered(app: &App, answers: &EdgeAnswers) -> Result<Answer, Failure> {
         })
         .collect();
     status::note_edge_answers(&app.db, answers.source, &minutes).await?;
-    Ok(Answer::nothing())
+    Ok(Answer::no_content())
 }
 
 /// Adds requests that the edge counted: [`UsageBatch`] to 204, after which the edge does not send the batch again.
@@ -113,7 +113,7 @@ async fn counted(app: &App, batch: UsageBatch) -> Result<Answer, Failure> {
             app.metrics.usage_lost.fetch_add(1, Relaxed)
         }
     };
-    Ok(Answer::nothing())
+    Ok(Answer::no_content())
 }
 
 impl From<LookupError> for Failure {

@@ -44,7 +44,7 @@ fn refused(error: IngestError) -> Failure {
     match error {
         IngestError::Faults(faults) => {
             let total = faults.total();
-            let told: Vec<Detail> = faults.told().into_iter().map(detail).collect();
+            let told: Vec<Detail> = faults.into_listed().into_iter().map(detail).collect();
             let shown = told.len();
             let mut refused = ApiError::invalid(ErrorCode::InvalidBody, told);
             if total > shown as u64 {

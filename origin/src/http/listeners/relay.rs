@@ -6,7 +6,7 @@
 use crate::http::exchange::answer::{Answer, Failure};
 use crate::http::exchange::router;
 use crate::http::exchange::trace::Trace;
-use crate::http::listeners::relay_meter::{Caller, Client, Full};
+use crate::http::listeners::relay_meter::{Caller, Client, NoCounterLeft};
 use crate::http::server::Server;
 use crate::keys::known::LookupError;
 use crate::metrics::Label;
@@ -103,7 +103,7 @@ async fn admit(
         .relay
         .limiter
         .take(route.rate_limit_class, caller, net, now)
-        .map_err(|Full| Failure::from(ErrorCode::ServiceUnavailable))?;
+        .map_err(|NoCounterLeft| Failure::from(ErrorCode::ServiceUnavailable))?;
     trace.verdict = verdict;
     if let Some(verdict) = verdict.filter(|verdict| !verdict.admitted) {
         return Err(gate::spent(&verdict, now).into());

@@ -33,7 +33,7 @@ pub type Client = u64;
 
 /// All counters of keys are in use in this window; further keys are refused, not left uncounted. Addresses always get a counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Full;
+pub struct NoCounterLeft;
 
 /// The counts of all callers.
 #[derive(Debug, Default)]
@@ -72,7 +72,7 @@ impl RelayLimiter {
         caller: Caller<'_>,
         net: ClientNet,
         now_seconds: i64,
-    ) -> Result<Option<Verdict>, Full> {
+    ) -> Result<Option<Verdict>, NoCounterLeft> {
         let mut counters = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let payer = match caller {
             Caller::Anonymous => Payer::Anonymous,
@@ -107,7 +107,7 @@ impl Counters {
         client: Client,
         class: RateLimitClass,
         now_seconds: i64,
-    ) -> Result<Option<Verdict>, Full> {
+    ) -> Result<Option<Verdict>, NoCounterLeft> {
         let window = window_of(now_seconds);
         let current = |count: &Count| count.window == window;
         let share = match record.shared {
@@ -135,15 +135,15 @@ impl<K, V> Default for Bounded<K, V> {
 
 impl<K: Hash + Eq, V: Default> Bounded<K, V> {
     /// The entry of `key`. A full map first drops all entries that are not `current`.
-    fn entry(&mut self, key: K, window: i64, current: impl Fn(&V) -> bool) -> Result<&mut V, Full> {
+    fn entry(&mut self, key: K, window: i64, current: impl Fn(&V) -> bool) -> Result<&mut V, NoCounterLeft> {
         if self.entries.len() >= MAX_COUNTERS && !self.entries.contains_key(&key) {
             if self.swept == window {
-                return Err(Full);
+                return Err(NoCounterLeft);
             }
             self.swept = window;
             self.entries.retain(|_, value| current(value));
             if self.entries.len() >= MAX_COUNTERS {
-                return Err(Full);
+                return Err(NoCounterLeft);
             }
         }
         Ok(self.entries.entry(key).or_default())

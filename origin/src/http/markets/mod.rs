@@ -36,5 +36,7 @@ pub async fn by_id(live: &LiveCatalog, db: &Db, call: &Call) -> Result<Answer, F
         signer_sets: signer_sets.clone(),
     };
     let versions = page(EmbeddedRow::Version(&market.encoded));
-    encoded::value(call, catalog.version, &versions, || Data { data: page(EmbeddedRow::At(&market.encoded, call.now)) })
+    encoded::json_with_etag_of(call, catalog.version, &versions, || Data {
+        data: page(EmbeddedRow::At(&market.encoded, call.now)),
+    })
 }

@@ -21,8 +21,8 @@ pub async fn create(db: &Db, webhooks: &Webhooks, call: &Call) -> Result<Answer,
     let caller = caller(call)?;
     call.expect_json()?;
     let name = create_request::idempotency_key(call.idempotency_key.as_ref())?;
-    let wish = CreateSubscription::read_for_basket(call.found.param(0), &call.body)?;
-    let created = subscriptions::create(db, webhooks, caller, &wish, name.as_deref(), call.now).await?;
+    let request = CreateSubscription::read_for_basket(call.found.param(0), &call.body)?;
+    let created = subscriptions::create(db, webhooks, caller, &request, name.as_deref(), call.now).await?;
     let secret = Some(created.secret.expose().to_owned());
     Answer::value(&Data { data: BasketWebhook { secret, ..shown(created.subscription, call.now) } })
 }
@@ -35,7 +35,7 @@ pub async fn of_all(db: &Db, call: RouteCall<'_, routes::BasketWebhooksOfAll>) -
 /// `GET /v1/baskets/{id}/webhooks`.
 pub async fn list(db: &Db, call: RouteCall<'_, routes::BasketWebhookList>) -> Result<Answer, Failure> {
     let (caller, basket) = (caller(&call)?, call.found.param(0));
-    if baskets::standing(&db.pool, basket, None).await? == Availability::NoBasket {
+    if baskets::availability(&db.pool, basket, None).await? == Availability::NoBasket {
         return Err(ApiError::not_found("basket").into());
     }
     listed(call, table::of_org(db, caller.org, Some(basket)).await?)

@@ -51,7 +51,7 @@ pub async fn open(
         }
     };
     let admitted = streams.admit(db, key, viewer.as_deref()).await?;
-    let place = admitted.map_err(|full| {
+    let lease = admitted.map_err(|full| {
         streams.meters.refused.fetch_add(1, Relaxed);
         refusal(full)
     })?;
@@ -61,7 +61,7 @@ pub async fn open(
     note_a_cursor_ahead(streams, resume, &extent, key);
     let start = Window { floor: extent.floor, tail: extent.tail, jumps: &extent.jumps }.start(resume);
     streams.meters.opened.fetch_add(1, Relaxed);
-    let (delivering, subscription) = (sources.clone(), Subscription { vault, asked, start, extent, place });
+    let (delivering, subscription) = (sources.clone(), Subscription { vault, asked, start, extent, lease });
     let body = EventBody::new(|out| deliver(delivering, subscription, out));
     // HTTP/1.0 has no chunks: there the body ends with the connection.
     call.through.line.streams((head.version == Version::HTTP_11).then(|| body.source()));

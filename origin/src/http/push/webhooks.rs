@@ -37,8 +37,8 @@ pub async fn create(db: &Db, webhooks: &Webhooks, call: &Call) -> Result<Answer,
     let caller = caller(call)?;
     call.expect_json()?;
     let name = create_request::idempotency_key(call.idempotency_key.as_ref())?;
-    let wish = CreateSubscription::read(&call.body)?;
-    let created = subscriptions::create(db, webhooks, caller, &wish, name.as_deref(), call.now).await?;
+    let request = CreateSubscription::read(&call.body)?;
+    let created = subscriptions::create(db, webhooks, caller, &request, name.as_deref(), call.now).await?;
     let secret = Some(created.secret.expose().to_owned());
     Answer::value(&Data { data: WebhookSubscription { secret, ..shown(created.subscription, call.now) } })
 }

@@ -42,7 +42,7 @@ pub async fn by_id(live: &LiveCatalog, db: &Db, call: RouteCall<'_, routes::Cura
         events_total,
     };
     let versions = detail(found.rows.iter().map(|row| EmbeddedRow::Version(row)).collect());
-    encoded::value(&call, catalog.version, &versions, || Data {
+    encoded::json_with_etag_of(&call, catalog.version, &versions, || Data {
         data: detail(found.rows.iter().map(|row| EmbeddedRow::At(row, call.now)).collect()),
     })
 }
@@ -61,5 +61,5 @@ pub async fn events(
     let events = pages::of_curator(db, &curator.row.id, offset, limit).await?;
     let total = feed::count_of_curator(db, &curator.row.id).await?;
     let slice = CuratorEvents { events, total };
-    encoded::settled(&call, catalog.version, &slice)
+    encoded::data_with_body_etag(&call, catalog.version, &slice)
 }

@@ -19,9 +19,9 @@ pub fn list(live: &LiveCatalog, call: RouteCall<'_, routes::ProtocolList>) -> Re
     let catalog = live.get()?;
     match call.get(params::OptionalLimit) {
         None if call.get(params::Page) == 1 => {
-            Ok(encoded::whole(&call, catalog.version, &catalog.rollup.protocol_list))
+            Ok(encoded::prepared(&call, catalog.version, &catalog.rollup.protocol_list))
         }
-        _ => encoded::settled(&call, catalog.version, &call.part(&catalog.rollup.protocol_rows)),
+        _ => encoded::data_with_body_etag(&call, catalog.version, &call.part(&catalog.rollup.protocol_rows)),
     }
 }
 
@@ -48,7 +48,7 @@ pub async fn by_id(live: &LiveCatalog, db: &Db, call: RouteCall<'_, routes::Prot
         incidents: incidents.clone(),
     };
     let versions = detail(found.rows.iter().map(|row| EmbeddedRow::Version(row)).collect());
-    encoded::value(&call, catalog.version, &versions, || Data {
+    encoded::json_with_etag_of(&call, catalog.version, &versions, || Data {
         data: detail(found.rows.iter().map(|row| EmbeddedRow::At(row, call.now)).collect()),
     })
 }

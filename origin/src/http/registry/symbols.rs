@@ -41,7 +41,7 @@ pub async fn history(
     let data: Vec<SymbolDay> = all.into_values().collect();
     let meta = SymbolHistoryMeta { symbol, range, points: data.len() as u64 };
     let answer = SymbolHistory { data, meta };
-    encoded::exact(&call, catalog.version, &answer)
+    encoded::json_with_body_etag(&call, catalog.version, &answer)
 }
 
 type Days = BTreeMap<Day, DayTotal>;

@@ -9,5 +9,5 @@ use rds_shared::scoring::methodology::Methodology;
 /// The document. It depends on no facts, so it is served even if there are none.
 pub fn methodology(live: &LiveCatalog, call: &Call) -> Result<Answer, Failure> {
     let version = live.current().map_or(0, |catalog| catalog.version);
-    encoded::settled(call, version, &Methodology::current())
+    encoded::data_with_body_etag(call, version, &Methodology::current())
 }

@@ -100,7 +100,7 @@ fn answer<T: Serialize>(
     list: WithMeta<Vec<T>, ResearchMeta>,
 ) -> Result<Answer, Failure> {
     let version = live.current().map_or(0, |catalog| catalog.version);
-    encoded::exact(call, version, &list)
+    encoded::json_with_body_etag(call, version, &list)
 }
 
 fn vault_id(live: &LiveCatalog, text: &str) -> Result<VaultId, ApiError> {

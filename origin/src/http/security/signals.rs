@@ -27,7 +27,7 @@ pub async fn list(live: &LiveCatalog, db: &Db, call: RouteCall<'_, routes::Signa
     };
     let (rows, total) = signals::list(db, &filter, page).await?;
     let page = WithMeta { data: &rows, meta: SignalMeta::new(page, total) };
-    encoded::exact(&call, live.get()?.version, &page)
+    encoded::json_with_body_etag(&call, live.get()?.version, &page)
 }
 
 /// One signal in full.
@@ -35,7 +35,7 @@ pub async fn by_id(live: &LiveCatalog, db: &Db, call: &Call) -> Result<Answer, F
     let unknown = || ApiError::not_found("signal");
     let id = call.found.param(0).parse().map_err(|_| unknown())?;
     let signal = signals::detail(db, id).await?.ok_or_else(unknown)?;
-    encoded::settled(call, live.get()?.version, &signal)
+    encoded::data_with_body_etag(call, live.get()?.version, &signal)
 }
 
 fn vault_key(live: &LiveCatalog, text: &str) -> Result<VaultKey, ApiError> {

@@ -94,7 +94,7 @@ fn record(app: &App, facts: &HealthFacts, status: HealthStatus, now: Timestamp) 
         asset_identity_coverage: identities(facts),
         asset_registry_queue_backlog: facts.review_backlog,
         evidence_signer: evidence_signer(app, facts, now),
-        fail_safe: facts.fail_safe.told(),
+        fail_safe: facts.fail_safe.to_health_record(),
     }
 }
 

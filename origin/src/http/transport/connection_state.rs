@@ -1,7 +1,7 @@
 //! The state of a connection: progress of its latest request, whether it streams, and time limits for its client.
 
-use crate::http::transport::connections::{PeerClass, Place};
-use crate::stream::body::Source;
+use crate::http::transport::connections::{ConnectionEntry, PeerClass};
+use crate::stream::body::FrameStreamHandle;
 use rds_engine::clock::Stopwatch;
 use std::future::pending;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -20,9 +20,9 @@ pub(in crate::http) struct Limits {
     /// taken.
     pub(in crate::http) crowded: Duration,
     /// How often the limits are checked. A connection may last this much longer, and needs one timer for all its requests.
-    pub(in crate::http) look: Duration,
+    pub(in crate::http) check_interval: Duration,
     /// Maximum time for a write.
-    pub(in crate::http) patience: Duration,
+    pub(in crate::http) write_timeout: Duration,
 }
 
 /// A connection's state, shared with its requests.
@@ -32,11 +32,11 @@ pub struct ConnectionState(Arc<Shared>);
 #[derive(Debug, Default)]
 struct Shared {
     /// Set once the connection streams.
-    source: OnceLock<Option<Source>>,
+    source: OnceLock<Option<FrameStreamHandle>>,
     /// The number of steps of its requests; the lowest two bits are the latest [`Step`].
     steps: AtomicU64,
-    /// Its place in the listener's count; `None` without a listener.
-    place: Option<Place>,
+    /// Its entry in the listener's count; `None` without a listener.
+    entry: Option<ConnectionEntry>,
 }
 
 /// Progress of a connection's latest request.
@@ -57,23 +57,23 @@ impl Step {
 }
 
 impl ConnectionState {
-    /// The connection at `place`.
-    pub(in crate::http) fn at(place: Place) -> Self {
-        ConnectionState(Arc::new(Shared { place: Some(place), ..Shared::default() }))
+    /// The connection at `entry`.
+    pub(in crate::http) fn at(entry: ConnectionEntry) -> Self {
+        ConnectionState(Arc::new(Shared { entry: Some(entry), ..Shared::default() }))
     }
 
-    pub(in crate::http) fn place(&self) -> Option<&Place> {
-        self.0.place.as_ref()
+    pub(in crate::http) fn entry(&self) -> Option<&ConnectionEntry> {
+        self.0.entry.as_ref()
     }
 
     /// Marks the connection as proved: a request on it had a valid credential.
     pub fn prove(&self) {
-        self.place().inspect(|place| place.prove());
+        self.entry().inspect(|entry| entry.prove());
     }
 
     /// Whether it is the connection of a stranger.
     pub(in crate::http) fn is_strange(&self) -> bool {
-        self.place().is_some_and(|place| matches!(place.standing(), PeerClass::Stranger { .. }))
+        self.entry().is_some_and(|entry| matches!(entry.peer_class(), PeerClass::Stranger { .. }))
     }
 
     /// Whether it waits for a request or for the rest of a request's head.
@@ -83,22 +83,22 @@ impl ConnectionState {
 
     /// Records bytes received from the client.
     pub(in crate::http) fn came(&self, bytes: usize) {
-        self.make_after(Step::Idle, Step::HeadBegun);
-        if let Some(place) = self.place()
+        self.record_step_after(Step::Idle, Step::HeadBegun);
+        if let Some(entry) = self.entry()
             && self.step().0 == Step::HeadBegun
         {
-            place.head_grew(bytes);
+            entry.head_grew(bytes);
         }
     }
 
     /// Records that a request's head is complete.
     pub(in crate::http) fn asked(&self) {
-        self.make(Step::RequestReceived);
-        self.place().inspect(|place| place.head_came());
+        self.record_step(Step::RequestReceived);
+        self.entry().inspect(|entry| entry.head_came());
     }
 
     /// Marks the connection as streaming. `source` is where the frames come from, if the stream continues in chunks.
-    pub fn streams(&self, source: Option<Source>) {
+    pub fn streams(&self, source: Option<FrameStreamHandle>) {
         // A streaming connection has no further request.
         let _ = self.0.source.set(source);
     }
@@ -107,7 +107,7 @@ impl ConnectionState {
         self.0.source.get().is_some()
     }
 
-    pub(in crate::http) fn source(&self) -> Option<&Source> {
+    pub(in crate::http) fn source(&self) -> Option<&FrameStreamHandle> {
         self.0.source.get()?.as_ref()
     }
 
@@ -118,22 +118,22 @@ impl ConnectionState {
     }
 
     /// Records a step. Only the task of the connection calls this.
-    pub(in crate::http) fn make(&self, step: Step) {
+    pub(in crate::http) fn record_step(&self, step: Step) {
         let steps = self.0.steps.load(Relaxed);
         self.0.steps.store((steps | 3).wrapping_add(1) | step as u64, Relaxed);
     }
 
     /// Records `step` if the latest one is `before`.
-    pub(in crate::http) fn make_after(&self, before: Step, step: Step) {
+    pub(in crate::http) fn record_step_after(&self, before: Step, step: Step) {
         if self.step().0 == before {
-            self.make(step);
+            self.record_step(step);
         }
     }
 
     /// How long a client may stay idle or take to send a head.
     fn may_wait(&self, limits: Limits, (step, steps): (Step, u64)) -> Duration {
-        let standing = self.place().map_or(PeerClass::Proved, Place::standing);
-        match (standing, step) {
+        let peer_class = self.entry().map_or(PeerClass::Proved, ConnectionEntry::peer_class);
+        match (peer_class, step) {
             (PeerClass::Unproved { crowded: true } | PeerClass::Stranger { crowded: true }, _) => limits.crowded,
             (PeerClass::Stranger { .. }, Step::Idle) if steps == 0 => limits.head,
             (_, Step::Idle) => limits.idle,
@@ -145,7 +145,7 @@ impl ConnectionState {
     pub(in crate::http) async fn overdue(&self, limits: Limits) {
         let (mut seen, mut since) = (self.step(), Stopwatch::start());
         loop {
-            sleep(limits.look).await;
+            sleep(limits.check_interval).await;
             if self.is_streaming() {
                 // A stream has its own limits.
                 return pending().await;
@@ -178,12 +178,12 @@ mod tests {
         for step in
             [Step::HeadBegun, Step::RequestReceived, Step::Answered, Step::Idle, Step::Idle, Step::RequestReceived]
         {
-            line.make(step);
+            line.record_step(step);
             assert_eq!(line.step().0, step);
             assert!(!seen.contains(&line.step()));
             seen.push(line.step());
         }
-        line.make_after(Step::Idle, Step::HeadBegun);
+        line.record_step_after(Step::Idle, Step::HeadBegun);
         assert_eq!(line.step().0, Step::RequestReceived, "what comes while it is answered begins nothing");
     }
 }

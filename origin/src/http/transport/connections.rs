@@ -78,8 +78,8 @@ struct Held {
     known_peers: HashMap<ClientNet, u64>,
 }
 
-/// A connection's place in its listener's count.
-pub(in crate::http) struct Place {
+/// A connection's entry in its listener's count.
+pub(in crate::http) struct ConnectionEntry {
     listener: Arc<Connections>,
     number: u64,
     peer: ClientNet,
@@ -92,14 +92,14 @@ pub(in crate::http) struct Place {
     is_over: Notify,
 }
 
-impl fmt::Debug for Place {
+impl fmt::Debug for ConnectionEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "connection {} of the {} listener", self.number, self.listener.name)
     }
 }
 
 /// A connection's slot, held while it is open.
-pub(in crate::http) struct Seat(ConnectionState);
+pub(in crate::http) struct ConnectionSlot(ConnectionState);
 
 /// The share that a connection is in, and whether at least half of that share is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -155,7 +155,7 @@ impl Connections {
     }
 
     /// A slot for a connection from `peer`; `None` if it is refused.
-    pub(in crate::http) fn take(self: &Arc<Self>, peer: IpAddr) -> Option<Seat> {
+    pub(in crate::http) fn take(self: &Arc<Self>, peer: IpAddr) -> Option<ConnectionSlot> {
         if !self.allow.is_empty() && !self.allow.iter().any(|block| block.contains(peer)) {
             self.meters.not_allowed.fetch_add(1, Relaxed);
             return None;
@@ -163,7 +163,7 @@ impl Connections {
         self.take_at(ClientNet::of(peer), self.seconds())
     }
 
-    pub(in crate::http) fn take_at(self: &Arc<Self>, peer: ClientNet, now: u64) -> Option<Seat> {
+    pub(in crate::http) fn take_at(self: &Arc<Self>, peer: ClientNet, now: u64) -> Option<ConnectionSlot> {
         let mut held = self.held();
         let is_known = held.is_known(self, peer, now);
         let fits = if is_known { self.make_room_for_known(&mut held) } else { self.make_room(&mut held, peer) };
@@ -173,7 +173,7 @@ impl Connections {
             return None;
         }
         held.last += 1;
-        let place = Place {
+        let entry = ConnectionEntry {
             listener: self.clone(),
             number: held.last,
             peer,
@@ -182,21 +182,21 @@ impl Connections {
             has_ended: AtomicBool::new(false),
             is_over: Notify::new(),
         };
-        let (number, line) = (place.number, ConnectionState::at(place));
+        let (number, line) = (entry.number, ConnectionState::at(entry));
         if is_known {
             held.unproved.insert(number, line.clone());
         } else {
             held.strangers.insert(number, line.clone());
             *held.by_stranger.entry(peer).or_default() += 1;
         }
-        Some(Seat(line))
+        Some(ConnectionSlot(line))
     }
 
     /// Makes room for one more connection of a stranger.
     fn make_room(&self, held: &mut Held, peer: ClientNet) -> bool {
         if held.by_stranger.get(&peer).is_some_and(|open| *open >= self.bounds.one_stranger) {
             // The address is at its own limit, so it can displace only one of its own connections.
-            let own = oldest_waiting(&held.strangers, |place| place.peer == peer);
+            let own = oldest_waiting(&held.strangers, |entry| entry.peer == peer);
             return self.end(held, own);
         }
         held.strangers.len() < self.bounds.strangers || {
@@ -221,10 +221,10 @@ impl Connections {
     /// Closes a connection; `false` if there is none to close.
     fn end(&self, held: &mut Held, number: Option<u64>) -> bool {
         let Some(line) = number.and_then(|number| held.remove(number)) else { return false };
-        if let Some(place) = line.place() {
-            place.has_ended.store(true, Relaxed);
-            place.head_came();
-            place.is_over.notify_one();
+        if let Some(entry) = line.entry() {
+            entry.has_ended.store(true, Relaxed);
+            entry.head_came();
+            entry.is_over.notify_one();
         }
         self.meters.ended.fetch_add(1, Relaxed);
         true
@@ -257,7 +257,7 @@ impl Connections {
     fn shed_heads(&self) {
         let mut held = self.held();
         while self.head_bytes.load(Relaxed) > self.bounds.head_bytes {
-            let has_some = |place: &Place| place.head_bytes.load(Relaxed) > 0;
+            let has_some = |entry: &ConnectionEntry| entry.head_bytes.load(Relaxed) > 0;
             let oldest = oldest_waiting(&held.strangers, has_some).or_else(|| oldest_waiting(&held.unproved, has_some));
             if !self.end(&mut held, oldest) {
                 return;
@@ -276,9 +276,9 @@ impl Connections {
 }
 
 /// The oldest connection of `share` that waits for a request and satisfies `these`.
-fn oldest_waiting(share: &Share, these: impl Fn(&Place) -> bool) -> Option<u64> {
+fn oldest_waiting(share: &Share, these: impl Fn(&ConnectionEntry) -> bool) -> Option<u64> {
     let mut waiting = share.iter().filter(|(_, line)| line.is_waiting());
-    waiting.find(|(_, line)| line.place().is_some_and(&these)).map(|(number, _)| *number)
+    waiting.find(|(_, line)| line.entry().is_some_and(&these)).map(|(number, _)| *number)
 }
 
 impl Held {
@@ -291,7 +291,7 @@ impl Held {
         let Some(line) = self.strangers.remove(&number) else {
             return self.unproved.remove(&number).or_else(|| self.proved.remove(&number));
         };
-        if let Some(peer) = line.place().map(|place| place.peer)
+        if let Some(peer) = line.entry().map(|entry| entry.peer)
             && let Some(open) = self.by_stranger.get_mut(&peer)
         {
             *open -= 1;
@@ -313,7 +313,7 @@ impl Held {
     }
 }
 
-impl Place {
+impl ConnectionEntry {
     /// Marks the connection as proved and its peer as known: a request on it was authenticated.
     pub(in crate::http) fn prove(&self) {
         self.prove_at(self.listener.seconds());
@@ -338,7 +338,7 @@ impl Place {
     }
 
     /// The share that it is in, and whether that is crowded.
-    pub(in crate::http) fn standing(&self) -> PeerClass {
+    pub(in crate::http) fn peer_class(&self) -> PeerClass {
         if self.is_proved() {
             return PeerClass::Proved;
         }
@@ -366,25 +366,25 @@ impl Place {
     }
 }
 
-impl Seat {
+impl ConnectionSlot {
     pub(in crate::http) fn line(&self) -> &ConnectionState {
         &self.0
     }
 
-    /// Completes once the connection has to close, because others need its place.
+    /// Completes once the connection has to close, because others need its entry.
     pub(in crate::http) async fn is_over(&self) {
-        match self.0.place() {
-            Some(place) => place.is_over.notified().await,
+        match self.0.entry() {
+            Some(entry) => entry.is_over.notified().await,
             None => std::future::pending().await,
         }
     }
 }
 
-impl Drop for Seat {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
-        if let Some(place) = self.0.place() {
-            place.listener.held().remove(place.number);
-            place.head_came();
+        if let Some(entry) = self.0.entry() {
+            entry.listener.held().remove(entry.number);
+            entry.head_came();
         }
     }
 }

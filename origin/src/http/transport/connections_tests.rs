@@ -1,7 +1,7 @@
 //! A full listener: which connections are closed, for whom, and which never are.
 
 use crate::http::transport::connection_state::Step;
-use crate::http::transport::connections::{Connections, PeerClass, Seat};
+use crate::http::transport::connections::{ConnectionSlot, Connections, PeerClass};
 use crate::http::transport::listener_limits::Bounds;
 use proptest::prelude::*;
 use rds_shared::access::ClientNet;
@@ -20,19 +20,19 @@ fn peer(number: u8) -> ClientNet {
 }
 
 /// A connection that is handling a request.
-fn busy(seat: Seat) -> Seat {
-    seat.line().asked();
-    seat
+fn busy(slot: ConnectionSlot) -> ConnectionSlot {
+    slot.line().asked();
+    slot
 }
 
 /// Records an authenticated request in second `now`.
-fn prove(seat: &Seat, now: u64) {
-    seat.line().place().unwrap().prove_at(now);
+fn prove(slot: &ConnectionSlot, now: u64) {
+    slot.line().entry().unwrap().prove_at(now);
 }
 
 /// Whether the listener has closed it.
-async fn is_over(seat: &Seat) -> bool {
-    tokio::time::timeout(std::time::Duration::ZERO, seat.is_over()).await.is_ok()
+async fn is_over(slot: &ConnectionSlot) -> bool {
+    tokio::time::timeout(std::time::Duration::ZERO, slot.is_over()).await.is_ok()
 }
 
 #[tokio::test]
@@ -42,7 +42,7 @@ async fn a_stranger_displaces_itself_and_then_the_oldest_stranger() {
     let second = listener.take_at(peer(1), 0).unwrap();
     let third = listener.take_at(peer(1), 0).unwrap();
     assert!(is_over(&first).await && !is_over(&second).await && !is_over(&third).await, "two of one address");
-    let others: Vec<Seat> = (2..4).map(|number| listener.take_at(peer(number), 0).unwrap()).collect();
+    let others: Vec<ConnectionSlot> = (2..4).map(|number| listener.take_at(peer(number), 0).unwrap()).collect();
     let newest = listener.take_at(peer(9), 0).unwrap();
     assert!(is_over(&second).await && !is_over(&third).await, "the oldest of all");
     assert_eq!((listener.open().strangers, listener.meters.ended.load(Relaxed)), (4, 2));
@@ -53,10 +53,10 @@ async fn a_stranger_displaces_itself_and_then_the_oldest_stranger() {
 #[tokio::test]
 async fn a_connection_in_use_is_not_closed_and_a_new_one_is_refused_if_none_waits() {
     let listener = listener();
-    let held: Vec<Seat> = (0..4).map(|number| busy(listener.take_at(peer(number), 0).unwrap())).collect();
+    let held: Vec<ConnectionSlot> = (0..4).map(|number| busy(listener.take_at(peer(number), 0).unwrap())).collect();
     assert!(listener.take_at(peer(9), 0).is_none());
     assert_eq!(listener.meters.refused.load(Relaxed), 1);
-    held[2].line().make(Step::Idle);
+    held[2].line().record_step(Step::Idle);
     assert!(listener.take_at(peer(9), 0).is_some());
     assert!(is_over(&held[2]).await && !is_over(&held[0]).await);
 }
@@ -66,15 +66,15 @@ async fn strangers_take_nothing_from_an_authenticated_peer() {
     let listener = listener();
     let proxy = listener.take_at(peer(1), 0).unwrap();
     prove(&proxy, 0);
-    let silent: Vec<Seat> = (10..200).filter_map(|number| listener.take_at(peer(number), 1)).collect();
+    let silent: Vec<ConnectionSlot> = (10..200).filter_map(|number| listener.take_at(peer(number), 1)).collect();
     assert!(!is_over(&proxy).await && silent.len() == 190);
     assert_eq!((listener.open().proved, listener.open().strangers, listener.open().known_peers), (1, 4, 1));
     // The peer can open more, up to the whole share.
     let mut more = Vec::new();
     for _ in 0..7 {
-        let seat = listener.take_at(peer(1), 2).unwrap();
-        prove(&seat, 2);
-        more.push(busy(seat));
+        let slot = listener.take_at(peer(1), 2).unwrap();
+        prove(&slot, 2);
+        more.push(busy(slot));
     }
     assert_eq!((listener.open().proved, listener.meters.refused.load(Relaxed)), (8, 0));
 }
@@ -82,11 +82,11 @@ async fn strangers_take_nothing_from_an_authenticated_peer() {
 #[tokio::test]
 async fn silent_connections_through_a_known_proxy_displace_each_other_and_no_proved_one() {
     let listener = listener();
-    let kept: Vec<Seat> =
-        (0..5).map(|_| listener.take_at(peer(1), 0).unwrap()).inspect(|seat| prove(seat, 0)).collect();
-    let silent: Vec<Seat> = (0..100).map(|_| listener.take_at(peer(1), 1).unwrap()).collect();
-    for seat in &kept {
-        assert!(!is_over(seat).await);
+    let kept: Vec<ConnectionSlot> =
+        (0..5).map(|_| listener.take_at(peer(1), 0).unwrap()).inspect(|slot| prove(slot, 0)).collect();
+    let silent: Vec<ConnectionSlot> = (0..100).map(|_| listener.take_at(peer(1), 1).unwrap()).collect();
+    for slot in &kept {
+        assert!(!is_over(slot).await);
     }
     assert!(is_over(&silent[96]).await && !is_over(&silent[97]).await);
     assert_eq!((listener.open().proved, listener.open().unproved), (5, 3));
@@ -95,8 +95,8 @@ async fn silent_connections_through_a_known_proxy_displace_each_other_and_no_pro
 #[tokio::test]
 async fn the_oldest_waiting_connection_makes_room_if_all_are_proved() {
     let listener = listener();
-    let kept: Vec<Seat> =
-        (0..8).map(|_| listener.take_at(peer(1), 0).unwrap()).inspect(|seat| prove(seat, 0)).collect();
+    let kept: Vec<ConnectionSlot> =
+        (0..8).map(|_| listener.take_at(peer(1), 0).unwrap()).inspect(|slot| prove(slot, 0)).collect();
     let newcomer = listener.take_at(peer(1), 1).unwrap();
     assert!(is_over(&kept[0]).await && !is_over(&kept[1]).await && !is_over(&newcomer).await);
     assert_eq!((listener.open().proved, listener.open().unproved), (7, 1));
@@ -106,22 +106,22 @@ async fn the_oldest_waiting_connection_makes_room_if_all_are_proved() {
 async fn a_peer_is_known_for_ten_minutes_after_its_last_authenticated_request() {
     let listener = listener();
     let kept = listener.take_at(peer(1), 0).unwrap();
-    let standing = |now: u64| listener.take_at(peer(1), now).unwrap().line().place().unwrap().standing();
-    assert_eq!(standing(0), PeerClass::Stranger { crowded: true });
+    let peer_class = |now: u64| listener.take_at(peer(1), now).unwrap().line().entry().unwrap().peer_class();
+    assert_eq!(peer_class(0), PeerClass::Stranger { crowded: true });
     prove(&kept, 0);
-    assert_eq!(standing(599), PeerClass::Unproved { crowded: false });
-    assert_eq!(standing(600), PeerClass::Stranger { crowded: false });
+    assert_eq!(peer_class(599), PeerClass::Unproved { crowded: false });
+    assert_eq!(peer_class(600), PeerClass::Stranger { crowded: false });
     prove(&kept, 300);
-    assert_eq!(standing(899), PeerClass::Unproved { crowded: false });
-    assert_eq!(kept.line().place().unwrap().standing(), PeerClass::Proved);
+    assert_eq!(peer_class(899), PeerClass::Unproved { crowded: false });
+    assert_eq!(kept.line().entry().unwrap().peer_class(), PeerClass::Proved);
 }
 
 #[test]
 fn only_addresses_in_the_allow_list_may_connect_and_they_are_known() {
     let listener = Connections::new("test", BOUNDS, vec![Cidr::parse("192.0.2.0/24").unwrap()]);
     assert!(listener.take([198, 51, 100, 1].into()).is_none());
-    let seat = listener.take("::ffff:192.0.2.1".parse().unwrap()).unwrap();
-    assert_eq!(seat.line().place().unwrap().standing(), PeerClass::Unproved { crowded: false });
+    let slot = listener.take("::ffff:192.0.2.1".parse().unwrap()).unwrap();
+    assert_eq!(slot.line().entry().unwrap().peer_class(), PeerClass::Unproved { crowded: false });
     assert_eq!((listener.meters.not_allowed.load(Relaxed), listener.open().strangers), (1, 0));
 }
 
@@ -149,16 +149,16 @@ fn act() -> impl Strategy<Value = Act> {
 proptest! {
     #[test]
     fn no_bound_is_exceeded_and_closed_connections_are_not_counted(acts in prop::collection::vec(act(), 1..200)) {
-        let (listener, mut seats) = (listener(), Vec::new());
+        let (listener, mut slots) = (listener(), Vec::new());
         for (now, act) in (0u64..).zip(acts) {
-            let held = seats.len();
+            let held = slots.len();
             match act {
-                Act::Connect(number) => seats.extend(listener.take_at(peer(number), now)),
-                Act::Prove(which) if which < held => prove(&seats[which], now),
-                Act::Ask(which) if which < held => seats[which].line().asked(),
-                Act::Rest(which) if which < held => seats[which].line().make(Step::Idle),
-                Act::Head(which, bytes) if which < held => seats[which].line().came(bytes),
-                Act::Go(which) if which < held => drop(seats.swap_remove(which)),
+                Act::Connect(number) => slots.extend(listener.take_at(peer(number), now)),
+                Act::Prove(which) if which < held => prove(&slots[which], now),
+                Act::Ask(which) if which < held => slots[which].line().asked(),
+                Act::Rest(which) if which < held => slots[which].line().record_step(Step::Idle),
+                Act::Head(which, bytes) if which < held => slots[which].line().came(bytes),
+                Act::Go(which) if which < held => drop(slots.swap_remove(which)),
                 _ => {}
             }
             let open = listener.open();
@@ -166,7 +166,7 @@ proptest! {
             prop_assert!(open.proved + open.unproved <= BOUNDS.known, "{open:?}");
             prop_assert!(open.head_bytes <= BOUNDS.head_bytes, "{open:?}");
         }
-        seats.clear();
+        slots.clear();
         let open = listener.open();
         prop_assert_eq!((open.proved, open.unproved, open.strangers, open.head_bytes), (0, 0, 0, 0));
     }

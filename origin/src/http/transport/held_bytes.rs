@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 pub struct HeldBytes {
     bound: u64,
     now: AtomicU64,
-    most: AtomicU64,
+    maximum: AtomicU64,
     refused: AtomicU64,
 }
 
@@ -21,7 +21,7 @@ pub struct Share<'a> {
 impl HeldBytes {
     /// An empty count of at most `bound` bytes.
     pub const fn up_to(bound: u64) -> Self {
-        HeldBytes { bound, now: AtomicU64::new(0), most: AtomicU64::new(0), refused: AtomicU64::new(0) }
+        HeldBytes { bound, now: AtomicU64::new(0), maximum: AtomicU64::new(0), refused: AtomicU64::new(0) }
     }
 
     /// An empty share for one request.
@@ -35,8 +35,8 @@ impl HeldBytes {
     }
 
     /// The maximum so far.
-    pub fn most(&self) -> u64 {
-        self.most.load(Relaxed)
+    pub fn maximum(&self) -> u64 {
+        self.maximum.load(Relaxed)
     }
 
     /// Requests refused because they would have exceeded the bound.
@@ -56,7 +56,7 @@ impl Share<'_> {
             self.of.refused.fetch_add(1, Relaxed);
             return false;
         }
-        self.of.most.fetch_max(before + bytes, Relaxed);
+        self.of.maximum.fetch_max(before + bytes, Relaxed);
         self.bytes += bytes;
         true
     }
@@ -77,9 +77,9 @@ mod tests {
         let held = HeldBytes::up_to(100);
         let (mut one, mut other) = (held.share(), held.share());
         assert!(one.grow(60) && other.grow(40) && !other.grow(1));
-        assert_eq!((held.now(), held.most(), held.refused()), (100, 100, 1));
+        assert_eq!((held.now(), held.maximum(), held.refused()), (100, 100, 1));
         drop(one);
-        assert_eq!((held.now(), held.most()), (40, 100));
+        assert_eq!((held.now(), held.maximum()), (40, 100));
         assert!(other.grow(60));
         drop(other);
         assert_eq!(held.now(), 0);

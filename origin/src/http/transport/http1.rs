@@ -4,9 +4,9 @@
 //! How many connections a listener accepts, and from whom, is decided by [`connections`](crate::http::transport::connections).
 
 use crate::http::transport::connection_state::{ConnectionState, Limits, Step};
-use crate::http::transport::connections::{Connections, Seat};
+use crate::http::transport::connections::{ConnectionSlot, Connections};
 use crate::http::transport::socket::Socket;
-use crate::stream::body::Flow;
+use crate::stream::body::FrameStream;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::header::CONNECTION;
@@ -40,8 +40,8 @@ const LIMITS: Limits = Limits {
     head: Duration::from_secs(15),
     idle: Duration::from_secs(90),
     crowded: Duration::from_secs(5),
-    look: Duration::from_secs(5),
-    patience: WRITE_TIMEOUT,
+    check_interval: Duration::from_secs(5),
+    write_timeout: WRITE_TIMEOUT,
 };
 /// How long a connection may take to finish when its listener closes: without a stream, and with one.
 const DRAIN: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(4));
@@ -75,8 +75,8 @@ where
             Some(_) = connections.join_next() => {}
             accepted = listener.accept() => match accepted {
                 // A refused connection is closed at once: waiting in the kernel's queue, it would delay others.
-                Ok((stream, peer)) => if let Some(seat) = held.take(peer.ip()) {
-                    connections.spawn(converse(limits, seat, stream, peer, closed(), answer.clone()));
+                Ok((stream, peer)) => if let Some(slot) = held.take(peer.ip()) {
+                    connections.spawn(converse(limits, slot, stream, peer, closed(), answer.clone()));
                 },
                 Err(error) if is_peer_error(&error) => {}
                 Err(error) => {
@@ -97,7 +97,7 @@ fn is_peer_error(error: &io::Error) -> bool {
 
 async fn converse<A, F>(
     limits: Limits,
-    seat: Seat,
+    slot: ConnectionSlot,
     stream: TcpStream,
     peer: SocketAddr,
     closed: impl Future<Output = ()>,
@@ -108,7 +108,7 @@ async fn converse<A, F>(
 {
     // Responses are written at once; Nagle's algorithm would only delay them.
     let _ = stream.set_nodelay(true);
-    let (line, answer) = (seat.line().clone(), Arc::new(answer));
+    let (line, answer) = (slot.line().clone(), Arc::new(answer));
     let service = service_fn({
         let line = line.clone();
         move |request: hyper::Request<Incoming>| {
@@ -120,12 +120,12 @@ async fn converse<A, F>(
                 if response.status() == StatusCode::UNAUTHORIZED && line.is_strange() {
                     response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
                 }
-                line.make(Step::Answered);
+                line.record_step(Step::Answered);
                 Ok::<_, Infallible>(response)
             })
         }
     });
-    let socket = TokioIo::new(Socket::new(stream, line.clone(), limits.patience));
+    let socket = TokioIo::new(Socket::new(stream, line.clone(), limits.write_timeout));
     // Boxed, so that its memory is freed when a stream continues without it.
     let mut connection = Box::new(http1::Builder::new().max_buf_size(BUFFER_BYTES).serve_connection(socket, service));
     let mut closed = pin!(closed);
@@ -133,7 +133,7 @@ async fn converse<A, F>(
         // An error of a connection is the peer's and is not logged.
         _ = &mut connection => {}
         () = line.overdue(limits) => return,
-        () = seat.is_over() => return,
+        () = slot.is_over() => return,
         () = closed.as_mut() => {
             std::pin::Pin::new(&mut *connection).graceful_shutdown();
             let limit = if line.is_streaming() { DRAIN.1 } else { DRAIN.0 };
@@ -153,7 +153,7 @@ async fn converse<A, F>(
 
 /// Continues a stream whose response has begun: writes its frames as chunks until it ends or the client disconnects. Between two
 /// frames it holds no buffer.
-async fn pour(mut socket: Socket, mut flow: Flow) -> io::Result<()> {
+async fn pour(mut socket: Socket, mut flow: FrameStream) -> io::Result<()> {
     loop {
         let mut out = Vec::new();
         let is_over = poll_fn(|cx| {
@@ -209,8 +209,8 @@ mod tests {
         head: Duration::from_millis(200),
         idle: Duration::from_millis(600),
         crowded: Duration::from_millis(100),
-        look: Duration::from_millis(20),
-        patience: Duration::from_millis(400),
+        check_interval: Duration::from_millis(20),
+        write_timeout: Duration::from_millis(400),
     };
     /// The same, with an idle limit that is never reached.
     const PATIENT: Limits = Limits { idle: Duration::from_secs(60), ..SHORT };
@@ -287,7 +287,7 @@ mod tests {
         let waited = Stopwatch::start();
         client.write_all(b"GET / HTTP/1.1\r\nhost: ").await.unwrap();
         let mut got = Vec::new();
-        while timeout(SHORT.look, client.read_buf(&mut got)).await.is_err() {
+        while timeout(SHORT.check_interval, client.read_buf(&mut got)).await.is_err() {
             let _ = client.write_all(b"x").await;
             assert!(waited.elapsed() < PATIENT.idle, "it is held");
         }
@@ -313,9 +313,9 @@ mod tests {
         let mut client = TcpStream::connect(address).await.unwrap();
         client.write_all(REQUEST).await.unwrap();
         // The client does not read, so it notices the end only because writing fails.
-        let given_up = timeout(SHORT.patience * 10, async {
+        let given_up = timeout(SHORT.write_timeout * 10, async {
             while client.write_all(b"x").await.is_ok() {
-                sleep(SHORT.look).await;
+                sleep(SHORT.check_interval).await;
             }
         });
         given_up.await.expect("hung up");

@@ -5,7 +5,7 @@ use crate::http::transport::connections::{Connections, Open};
 use crate::http::transport::held_bytes::HeldBytes;
 use crate::listener::Listener;
 use crate::metrics::head;
-use crate::metrics::process::most_files;
+use crate::metrics::process::max_open_files;
 use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -81,7 +81,7 @@ pub struct ListenerLimits {
 impl ListenerLimits {
     /// Listeners without connections.
     pub fn new(config: &Config) -> Self {
-        let [edge, relay, admin] = shares(most_files(), config.database.connections as usize);
+        let [edge, relay, admin] = shares(max_open_files(), config.database.connections as usize);
         // Anonymous streams count as strangers' connections as long as they last, so strangers get a larger part.
         let at_relay = if config.anonymous_stream { 2 } else { 8 };
         let new = |listener: Listener, connections, part, allow| {
@@ -180,7 +180,7 @@ impl ListenerLimits {
         type Read = fn(&HeldBytes) -> u64;
         let metrics: [(&str, &str, &str, Read); 3] = [
             ("rds_body_bytes", "Bytes of request bodies in memory, by sender.", "gauge", HeldBytes::now),
-            ("rds_body_bytes_most", "Maximum of rds_body_bytes since the process began.", "gauge", HeldBytes::most),
+            ("rds_body_bytes_most", "Maximum of rds_body_bytes since the process began.", "gauge", HeldBytes::maximum),
             (
                 "rds_bodies_refused_total",
                 "Request bodies refused because the memory for their kind of sender was used up.",

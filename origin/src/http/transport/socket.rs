@@ -4,7 +4,7 @@
 //! on data waiting for a client is effective.
 
 use crate::http::transport::connection_state::{ConnectionState, Step};
-use crate::stream::body::Flow;
+use crate::stream::body::FrameStream;
 use socket2::SockRef;
 use std::io;
 use std::pin::Pin;
@@ -24,17 +24,17 @@ pub(in crate::http) struct Socket {
     stream: TcpStream,
     line: ConnectionState,
     /// Maximum time for a write.
-    patience: Duration,
+    write_timeout: Duration,
     is_capped: bool,
     /// Runs while a write waits.
     stalled: Option<Pin<Box<Sleep>>>,
     /// The rest of the stream, set once its beginning has been written.
-    pub(in crate::http) flow: Option<Flow>,
+    pub(in crate::http) flow: Option<FrameStream>,
 }
 
 impl Socket {
-    pub(in crate::http) fn new(stream: TcpStream, line: ConnectionState, patience: Duration) -> Self {
-        Socket { stream, line, patience, is_capped: false, stalled: None, flow: None }
+    pub(in crate::http) fn new(stream: TcpStream, line: ConnectionState, write_timeout: Duration) -> Self {
+        Socket { stream, line, write_timeout, is_capped: false, stalled: None, flow: None }
     }
 
     fn cap(&mut self) {
@@ -46,7 +46,7 @@ impl Socket {
         let capped = socket
             .set_send_buffer_size(SEND_BUFFER_BYTES)
             .and_then(|()| socket.set_tcp_notsent_lowat(MAX_UNSENT_BYTES))
-            .and_then(|()| socket.set_tcp_user_timeout(Some(self.patience)));
+            .and_then(|()| socket.set_tcp_user_timeout(Some(self.write_timeout)));
         if let Err(error) = capped {
             tracing::warn!(%error, "the socket buffers of a stream could not be limited");
         }
@@ -71,8 +71,8 @@ impl Socket {
             self.stalled = None;
             return written;
         }
-        let patience = self.patience;
-        let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(patience)));
+        let write_timeout = self.write_timeout;
+        let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(write_timeout)));
         ready!(stalled.as_mut().poll(cx));
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
@@ -113,7 +113,7 @@ impl AsyncWrite for Socket {
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(Pin::new(&mut self.stream).poll_flush(cx))?;
-        self.line.make_after(Step::Answered, Step::Idle);
+        self.line.record_step_after(Step::Answered, Step::Idle);
         // Everything has been written. Ending the HTTP connection here frees its buffers.
         if self.flow.is_none()
             && let Some(source) = self.line.source()

@@ -23,7 +23,7 @@ pub async fn markets(live: &LiveCatalog, db: &Db, call: &Call) -> Result<Answer,
     let row = &of_breakdown(&catalog, addressed(&catalog, call)?, Breakdown::Markets)?.row;
     let found = allocation::of_vault(db, row.id.as_str()).await?.ok_or_else(|| ApiError::not_found("vault"))?;
     let answer = shown(row, found);
-    encoded::settled(call, catalog.version, &answer)
+    encoded::data_with_body_etag(call, catalog.version, &answer)
 }
 
 fn shown(row: &VaultRow, found: Allocation) -> MarketAllocation {

@@ -15,7 +15,7 @@ use rds_shared::route::{params, routes};
 use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::{ApiError, ChangeClock, ChangeCursor, CursorError, ErrorCode, Timestamp};
 use rds_store::Db;
-use rds_store::push::journal::{self, Past};
+use rds_store::push::journal::{self, Timeline};
 
 /// `GET /v1/vaults/changes`.
 pub async fn list(live: &LiveCatalog, db: &Db, call: RouteCall<'_, routes::VaultChanges>) -> Result<Answer, Failure> {
@@ -29,13 +29,14 @@ pub async fn list(live: &LiveCatalog, db: &Db, call: RouteCall<'_, routes::Vault
     let catalog = live.get()?;
     if let Since::Cursor(cursor) = &from {
         let versions = [Some(cursor.version), cursor.floor.map(|floor| floor.version)];
-        let gave = |past: &Past, newest| versions.iter().flatten().all(|version| past.gave(newest, *version));
+        let issued =
+            |timeline: &Timeline, newest| versions.iter().flatten().all(|version| timeline.issued(newest, *version));
         // A version above the catalog's was issued by a process that is ahead, so nothing follows the cursor yet; or it is not of this
         // history: it was invented, or a restore has undone it.
         let is_ahead = versions.iter().flatten().any(|version| *version > catalog.version);
         let is_ours = match is_ahead {
-            false => gave(&catalog.past, catalog.version),
-            true => journal::past(db).await.map(|(past, newest, _)| gave(&past, newest))?,
+            false => issued(&catalog.timeline, catalog.version),
+            true => journal::timeline(db).await.map(|(timeline, newest, _)| issued(&timeline, newest))?,
         };
         if !is_ours {
             return Err(invalid_cursor(

@@ -67,7 +67,7 @@ pub async fn snapshots(
     let from = days_before(call.now, call.get(params::Days).into());
     let stored = histories.between(db, vault, from, call.now).await?;
     let points = thinned(stored.points(), call.get(params::Points));
-    encoded::settled(&call, catalog.version, &points)
+    encoded::data_with_body_etag(&call, catalog.version, &points)
 }
 
 /// `GET /v1/vault/{network}/{address}/score-history`.
@@ -83,7 +83,7 @@ pub async fn score_history(
     let mut points = detail::score_history(db, vault.row.id.as_str(), from, to, limit).await?;
     // The newest points up to the limit, in ascending order.
     points.reverse();
-    encoded::settled(&call, catalog.version, &points)
+    encoded::data_with_body_etag(&call, catalog.version, &points)
 }
 
 /// `GET /v1/vault/{network}/{address}/events`.
@@ -91,7 +91,7 @@ pub async fn events(live: &LiveCatalog, db: &Db, call: RouteCall<'_, routes::Vau
     let catalog = live.get()?;
     let vault = addressed(&catalog, &call)?;
     let events = detail::events(&db.pool, vault.row.id.as_str(), MAX_EVENTS).await?;
-    encoded::settled(&call, catalog.version, &call.part(&events))
+    encoded::data_with_body_etag(&call, catalog.version, &call.part(&events))
 }
 
 /// The period from `from` to `to`, both inclusive and both optional.

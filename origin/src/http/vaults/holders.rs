@@ -17,7 +17,7 @@ pub async fn latest(live: &LiveCatalog, db: &Db, call: RouteCall<'_, routes::Vau
     let complete_only = call.get(params::CompleteOnly).unwrap_or_default();
     let facts = holders::latest(db, row.id.as_str()).await?.map(|facts| shown(facts, complete_only));
     let snapshot = HolderSnapshot::new(row.id.clone(), row.chain_id, row.address.clone(), facts);
-    encoded::settled(&call, catalog.version, &snapshot)
+    encoded::data_with_body_etag(&call, catalog.version, &snapshot)
 }
 
 /// `GET /v1/vault/{network}/{address}/holders/history`: the newest snapshots up to the limit, oldest first.
@@ -33,7 +33,7 @@ pub async fn history(
     let complete_only = call.get(params::CompleteOnly).unwrap_or_default();
     let found = holders::between(db, vault.row.id.as_str(), from, to, limit).await?;
     let rows: Vec<_> = found.into_iter().rev().map(|facts| shown(facts, complete_only).history_row()).collect();
-    encoded::settled(&call, catalog.version, &rows)
+    encoded::data_with_body_etag(&call, catalog.version, &rows)
 }
 
 /// The snapshot as the parameter `completeOnly` shows it.

@@ -27,7 +27,7 @@ pub async fn by_address(live: &LiveCatalog, db: &Db, call: &Call) -> Result<Answ
     let catalog = live.get()?;
     let held = positions::of(db, &address).await?;
     let portfolio = portfolio(&catalog, address, held);
-    encoded::settled(call, catalog.version, &portfolio)
+    encoded::data_with_body_etag(call, catalog.version, &portfolio)
 }
 
 fn portfolio(catalog: &Catalog, address: Address, held: Vec<PositionRecord>) -> Portfolio {

@@ -20,7 +20,7 @@ pub async fn breakdown(live: &LiveCatalog, db: &Db, call: &Call) -> Result<Answe
     let catalog = live.get()?;
     let row = &of_breakdown(&catalog, addressed(&catalog, call)?, Breakdown::Strategies)?.row;
     let answer = shown(row, strategies::of_vault(db, row.id.as_str()).await?);
-    encoded::settled(call, catalog.version, &answer)
+    encoded::data_with_body_etag(call, catalog.version, &answer)
 }
 
 /// `GET /v1/vault/{network}/{address}/strategy`.
@@ -30,7 +30,7 @@ pub async fn single(live: &LiveCatalog, db: &Db, call: &Call) -> Result<Answer, 
     let found = strategies::of_vault(db, row.id.as_str()).await?;
     let newest = found.into_iter().max_by_key(|strategy| (strategy.is_active, strategy.observed_at));
     let answer = StrategyInfo::new(row.id.clone(), observed_tvl(row), row.apr_net, newest);
-    encoded::settled(call, catalog.version, &answer)
+    encoded::data_with_body_etag(call, catalog.version, &answer)
 }
 
 fn shown(row: &VaultRow, found: Vec<StrategyRow>) -> StrategyBreakdown {

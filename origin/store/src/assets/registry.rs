@@ -10,7 +10,7 @@ use rds_shared::select::assets::RWA_CATEGORIES;
 /// The data.
 #[derive(Debug, Clone, Default)]
 pub struct AssetRegistry {
-    /// The data version in which any of it last changed.
+    /// Data version of the last change to any served asset data.
     pub version: i64,
     /// By number, ascending.
     pub assets: Vec<AssetFacts>,

@@ -9,7 +9,7 @@ pub struct VaultRow {
     pub id: String,
     pub protocol_id: String,
     /// Whether the vault is active and its chain is served.
-    pub stands: bool,
+    pub is_available: bool,
     pub score: Option<i32>,
     pub since: Option<At>,
     pub tvl_usd: Option<f64>,
@@ -18,7 +18,7 @@ pub struct VaultRow {
     /// The deposit asset.
     pub asset_id: Option<String>,
     /// The assets whose hard fail excludes the vault: the deposit asset of a lending vault, otherwise assets with a large enough share.
-    pub stands_on: Vec<String>,
+    pub depends_on: Vec<String>,
 }
 
 /// An asset as a candidate, or as an underlying of one.
@@ -26,7 +26,7 @@ pub struct VaultRow {
 pub struct AssetRow {
     pub id: String,
     /// Whether its chain is served.
-    pub stands: bool,
+    pub is_available: bool,
     pub category: String,
     pub underlying: Option<String>,
     pub attestation_cadence: Option<String>,
@@ -52,13 +52,13 @@ pub async fn vaults(
 ) -> Result<Vec<VaultRow>, StoreError> {
     let sql = "
         -- basket_candidate_vaults
-        SELECT v.id, v.protocol_id, v.is_active AND c.is_served AS stands, p.score, coalesce(v.deployed_at, v.first_seen_at) AS since,
+        SELECT v.id, v.protocol_id, v.is_active AND c.is_served AS is_available, p.score, coalesce(v.deployed_at, v.first_seen_at) AS since,
                s.tvl_usd, s.observed_at, coalesce(s.needs_risk_review, false) AS needs_risk_review,
                deposit.id AS asset_id,
                CASE v.asset_mode WHEN 'lending' THEN array_remove(ARRAY[deposit.id], NULL)
                     ELSE ARRAY(SELECT part->>'asset_id' FROM exposure e, jsonb_array_elements(e.parts) AS part
                                WHERE e.vault_id = v.id AND part->>'asset_id' IS NOT NULL AND (part->>'share')::double precision >= $3)
-               END AS stands_on
+               END AS depends_on
         FROM vault v JOIN chain c USING (chain_id) JOIN vault_score p ON p.vault_id = v.id LEFT JOIN vault_state s ON s.vault_id = v.id
         CROSS JOIN LATERAL (SELECT min(a.id COLLATE \"C\") AS id FROM asset a
                             WHERE a.chain_id = v.chain_id AND a.address = v.asset_address) AS deposit
@@ -70,7 +70,7 @@ pub async fn vaults(
 pub async fn assets(tx: &mut Tx<'_>) -> Result<Vec<AssetRow>, StoreError> {
     let sql = "
         -- basket_candidate_assets
-        SELECT a.id, c.is_served AS stands, a.category, a.underlying, a.attestation_cadence, a.discovered_at,
+        SELECT a.id, c.is_served AS is_available, a.category, a.underlying, a.attestation_cadence, a.discovered_at,
                coalesce(a.issuer->>'id', a.issuer->>'name') AS issuer,
                r.review_status, coalesce(r.last_refresh_at, r.observed_at) AS refreshed_at,
                (r.backing_profile->>'offchain_pct')::double precision AS offchain_pct,

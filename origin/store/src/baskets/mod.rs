@@ -157,7 +157,7 @@ pub enum Availability {
 }
 
 /// Whether a basket can be followed, or its version `version_id` if given.
-pub async fn standing(
+pub async fn availability(
     db: impl PgExecutor<'_>,
     basket_id: &str,
     version_id: Option<&str>,
@@ -177,7 +177,7 @@ pub async fn standing(
 }
 
 /// Locks a basket until the transaction ends: no new versions, no changes of support status.
-pub async fn hold_support(tx: &mut Tx<'_>, basket_id: &str) -> Result<(), StoreError> {
+pub async fn lock_support(tx: &mut Tx<'_>, basket_id: &str) -> Result<(), StoreError> {
     sqlx::query("SELECT FROM basket WHERE id = $1 FOR SHARE").bind(basket_id).execute(&mut **tx).await?;
     Ok(())
 }

@@ -11,20 +11,20 @@ use sqlx::FromRow;
 
 /// A basket locked for a rebalance.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
-pub struct Held {
+pub struct LockedBasket {
     pub name: String,
     /// Kind of constituents.
     #[sqlx(try_from = "DbEnum<ConstituentType>")]
     pub constituent_type: ConstituentType,
     /// Whether `in_basket_a` of an asset refers to this basket.
     pub is_basket_a: bool,
-    /// Since when the due rebalance cannot be carried out.
+    /// When the due rebalance first failed; none if none fails.
     #[sqlx(try_from = "Nullable<At>")]
     pub halted_since: Option<Timestamp>,
 }
 
 /// Locks a basket until the transaction ends, so that a second rebalance sees the version that the first one made.
-pub async fn hold(tx: &mut Tx<'_>, basket_id: &str) -> Result<Option<Held>, StoreError> {
+pub async fn lock(tx: &mut Tx<'_>, basket_id: &str) -> Result<Option<LockedBasket>, StoreError> {
     let sql = "SELECT name, constituent_type, is_basket_a, halted_since FROM basket WHERE id = $1 FOR UPDATE";
     Ok(sqlx::query_as(sql).bind(basket_id).fetch_optional(&mut **tx).await?)
 }

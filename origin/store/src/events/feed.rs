@@ -1,4 +1,4 @@
-//! The feed's tables: updated with the events and read row by row. `event_pages` reads pages.
+//! The feed's tables: updated with the events and read row by row. `pages` reads pages.
 
 use crate::columns::{DbIdText, DbList};
 use crate::db_enum::DbEnum;

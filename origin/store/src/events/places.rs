@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// The columns of some chains and vaults that determine the places of events.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Deciding {
+pub struct PlaceInputs {
     /// Whether each chain is served.
     chains: BTreeMap<i64, bool>,
     /// Chain, protocol and curator of each vault, and whether it is active.
@@ -18,16 +18,16 @@ pub struct Deciding {
 
 type VaultPlace = (i64, String, Option<String>, bool);
 
-impl Deciding {
+impl PlaceInputs {
     /// What became visible or hidden since `before`: chains that are served again, and vaults whose `is_active` changed.
-    pub fn reappeared<'a>(&'a self, before: &Deciding) -> Reappeared<'a> {
+    pub fn visibility_change<'a>(&'a self, before: &PlaceInputs) -> VisibilityChange<'a> {
         let again = |chain: &i64| self.chains.get(chain) == Some(&true) && before.chains.get(chain) == Some(&false);
         let is_active = |whose: Option<&VaultPlace>| whose.map(|(.., is_active)| *is_active);
         let turned = |id: &&String| {
             let was = is_active(before.vaults.get(*id));
             was.is_some() && was != is_active(self.vaults.get(*id))
         };
-        Reappeared {
+        VisibilityChange {
             chains: self.chains.keys().copied().filter(again).collect(),
             vaults: self.vaults.keys().filter(turned).map(String::as_str).collect(),
         }
@@ -36,7 +36,7 @@ impl Deciding {
 
 /// Vaults that readers of the change feed must receive although their own clocks did not change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Reappeared<'a> {
+pub struct VisibilityChange<'a> {
     /// Chains that are served again.
     pub chains: Vec<i64>,
     /// Vaults whose `is_active` changed.
@@ -44,14 +44,14 @@ pub struct Reappeared<'a> {
 }
 
 /// The current columns of these chains and vaults. Those that do not exist yet are left out.
-pub async fn deciding(tx: &mut Tx<'_>, chains: &[i64], vaults: &[&str]) -> Result<Deciding, StoreError> {
-    let mut deciding = Deciding::default();
+pub async fn place_inputs(tx: &mut Tx<'_>, chains: &[i64], vaults: &[&str]) -> Result<PlaceInputs, StoreError> {
+    let mut place_inputs = PlaceInputs::default();
     if !chains.is_empty() {
         let rows: Vec<(i64, bool)> = sqlx::query_as("SELECT chain_id, is_served FROM chain WHERE chain_id = ANY($1)")
             .bind(chains)
             .fetch_all(&mut **tx)
             .await?;
-        deciding.chains = rows.into_iter().collect();
+        place_inputs.chains = rows.into_iter().collect();
     }
     if !vaults.is_empty() {
         let rows: Vec<(String, i64, String, Option<String>, bool)> =
@@ -59,17 +59,17 @@ pub async fn deciding(tx: &mut Tx<'_>, chains: &[i64], vaults: &[&str]) -> Resul
                 .bind(vaults)
                 .fetch_all(&mut **tx)
                 .await?;
-        deciding.vaults = rows
+        place_inputs.vaults = rows
             .into_iter()
             .map(|(id, chain, protocol, curator, active)| (id, (chain, protocol, curator, active)))
             .collect();
     }
-    Ok(deciding)
+    Ok(place_inputs)
 }
 
 /// Updates the feed from the state `before` to the state `now`; returns whether served data may have changed. The caller holds the writers'
 /// lock.
-pub async fn follow(tx: &mut Tx<'_>, before: &Deciding, now: &Deciding) -> Result<bool, StoreError> {
+pub async fn follow(tx: &mut Tx<'_>, before: &PlaceInputs, now: &PlaceInputs) -> Result<bool, StoreError> {
     let chains: Vec<i64> = differing(&before.chains, &now.chains).copied().collect();
     let vaults: Vec<&str> = differing(&before.vaults, &now.vaults).map(String::as_str).collect();
     let mut moved = 0;

@@ -68,7 +68,7 @@ pub async fn unknown_among(tx: &mut Tx<'_>, ids: &[i64]) -> Result<Vec<i64>, Sto
 }
 
 /// Deletes all links of these events; returns event, scope and subject of each.
-pub async fn take_links(tx: &mut Tx<'_>, ids: &[i64]) -> Result<Vec<(i64, EventScope, String)>, StoreError> {
+pub async fn delete_links(tx: &mut Tx<'_>, ids: &[i64]) -> Result<Vec<(i64, EventScope, String)>, StoreError> {
     let taken = sqlx::query_as("DELETE FROM event_link WHERE event_id = ANY($1) RETURNING event_id, scope, subject_id");
     let taken: Vec<(i64, String, String)> = taken.bind(ids).fetch_all(&mut **tx).await?;
     let scope = |text: &str| if text == "vault" { EventScope::Vault } else { EventScope::Protocol };
@@ -76,14 +76,14 @@ pub async fn take_links(tx: &mut Tx<'_>, ids: &[i64]) -> Result<Vec<(i64, EventS
 }
 
 /// Records whether the last message to subscribers said that these events are published.
-pub async fn set_told(tx: &mut Tx<'_>, ids: &[&str], is_told: bool) -> Result<(), StoreError> {
+pub async fn set_known_public(tx: &mut Tx<'_>, ids: &[&str], is_told: bool) -> Result<(), StoreError> {
     let sql = "UPDATE event SET is_told = $2 WHERE id = ANY($1::text[]::bigint[]) AND is_told <> $2";
     sqlx::query(sql).bind(ids).bind(is_told).execute(&mut **tx).await?;
     Ok(())
 }
 
 /// Retracted events that subscribers still believe to be published, in order of id.
-pub async fn owed_retractions(tx: &mut Tx<'_>) -> Result<Vec<i64>, StoreError> {
+pub async fn pending_retractions(tx: &mut Tx<'_>) -> Result<Vec<i64>, StoreError> {
     let owed = sqlx::query_scalar("SELECT id FROM event WHERE state = 'retracted' AND is_told ORDER BY id");
     Ok(owed.fetch_all(&mut **tx).await?)
 }

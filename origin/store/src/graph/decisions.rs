@@ -25,7 +25,7 @@ pub struct Signed<'a> {
 
 /// An organisation's latest decision on a subject.
 #[derive(Debug, Clone, FromRow)]
-pub struct Kept {
+pub struct StoredDecision {
     /// Number of earlier decisions on the same subject.
     pub attempt: i32,
     /// Whether its signer was valid when it was made. A retirement can turn true into false; false never becomes true.
@@ -38,7 +38,11 @@ shared_row! { IssuedDecision { decision_id, signer_address, key_id, inserted, si
 shared_row! { Record { envelope, signature } }
 
 /// An organisation's latest decision on `subject`.
-pub async fn find(db: impl PgExecutor<'_>, org: i64, subject: ContentHash) -> Result<Option<Kept>, StoreError> {
+pub async fn find(
+    db: impl PgExecutor<'_>,
+    org: i64,
+    subject: ContentHash,
+) -> Result<Option<StoredDecision>, StoreError> {
     let sql = "
         -- find_decision
         SELECT d.decision_id, s.address AS signer_address, d.key_id, false AS inserted, d.signature, d.envelope, d.attempt,

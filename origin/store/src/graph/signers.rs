@@ -16,9 +16,9 @@ pub async fn list(db: impl PgExecutor<'_>) -> Result<Vec<Signer>, StoreError> {
 shared_row! { Signer { address, key_id, activated_at: At, retired_at: Nullable<At> } }
 
 /// The id of the key at `address` if it may sign at `instant`. Locks the key: it cannot be retired until this transaction ends.
-pub async fn hold_active(tx: &mut Tx<'_>, address: &str, instant: Timestamp) -> Result<Option<String>, StoreError> {
+pub async fn lock_active(tx: &mut Tx<'_>, address: &str, instant: Timestamp) -> Result<Option<String>, StoreError> {
     let sql = "
-        -- hold_active_signer
+        -- lock_active_signer
         SELECT key_id FROM decision_signer
         WHERE address = $1 AND activated_at <= $2 AND (retired_at IS NULL OR $2 < retired_at)
         FOR SHARE";
@@ -26,14 +26,14 @@ pub async fn hold_active(tx: &mut Tx<'_>, address: &str, instant: Timestamp) -> 
 }
 
 /// Locks the registry: other changes wait until this transaction ends.
-pub async fn take_turn(tx: &mut Tx<'_>) -> Result<(), StoreError> {
+pub async fn lock_registry(tx: &mut Tx<'_>) -> Result<(), StoreError> {
     sqlx::query("LOCK TABLE decision_signer IN SHARE ROW EXCLUSIVE MODE").execute(&mut **tx).await?;
     Ok(())
 }
 
 /// Locks a key row: waits for transactions that are signing with the key, then prevents signing until this transaction ends.
-pub async fn hold_still(tx: &mut Tx<'_>, key_id: &str) -> Result<(), StoreError> {
-    let sql = "/* hold_signer_still */ SELECT FROM decision_signer WHERE key_id = $1 FOR NO KEY UPDATE";
+pub async fn lock_key(tx: &mut Tx<'_>, key_id: &str) -> Result<(), StoreError> {
+    let sql = "/* lock_signer_key */ SELECT FROM decision_signer WHERE key_id = $1 FOR NO KEY UPDATE";
     sqlx::query(sql).bind(key_id).execute(&mut **tx).await?;
     Ok(())
 }

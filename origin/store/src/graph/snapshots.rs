@@ -15,7 +15,7 @@ const KEPT_SNAPSHOTS: i64 = 3;
 
 /// A snapshot to be stored.
 #[derive(Debug)]
-pub struct Frozen<'a> {
+pub struct NewSnapshot<'a> {
     /// The manifest.
     pub manifest: &'a Manifest,
     /// The bodies of the publications, in the manifest's order.
@@ -28,7 +28,7 @@ pub struct Frozen<'a> {
 
 /// The result of storing a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Kept {
+pub struct StoreResult {
     /// Whether the same snapshot had not been stored before.
     pub is_new: bool,
     /// Whether it is the current snapshot; false if another one was built from newer facts meanwhile.
@@ -36,8 +36,8 @@ pub struct Kept {
 }
 
 /// Stores a snapshot and makes it current, unless the current one was built from newer facts.
-pub async fn keep(tx: &mut Tx<'_>, frozen: &Frozen<'_>, now: Timestamp) -> Result<Kept, StoreError> {
-    let Frozen { manifest, bodies, data_version, withheld } = frozen;
+pub async fn store(tx: &mut Tx<'_>, frozen: &NewSnapshot<'_>, now: Timestamp) -> Result<StoreResult, StoreError> {
+    let NewSnapshot { manifest, bodies, data_version, withheld } = frozen;
     // Only one process stores at a time; several could lock the same bodies in different orders and deadlock.
     let before: Option<String> =
         sqlx::query_scalar("SELECT snapshot_id FROM graph_current FOR UPDATE").fetch_one(&mut **tx).await?;
@@ -69,7 +69,7 @@ pub async fn keep(tx: &mut Tx<'_>, frozen: &Frozen<'_>, now: Timestamp) -> Resul
     .bind(withheld)
     .execute(&mut **tx)
     .await?;
-    let kept = Kept { is_new: inserted.rows_affected() > 0, is_current: taken.rows_affected() > 0 };
+    let kept = StoreResult { is_new: inserted.rows_affected() > 0, is_current: taken.rows_affected() > 0 };
     forget_old_bodies(tx).await?;
     if kept.is_current && before.as_ref() != Some(&id) {
         tags::touch(tx, &[Tag::Graph]).await?;

@@ -49,7 +49,7 @@ pub async fn upsert<F: Fact>(tx: &mut Tx<'_>, facts: &[F]) -> Result<Vec<String>
 
 /// The facts that differ from their stored rows, by index, and whether the stored fact was observed at the same instant. Call it after
 /// [`upsert`]: a row that differs won against the fact.
-pub async fn passed_over<F: Fact>(tx: &mut Tx<'_>, facts: &[F]) -> Result<Vec<(usize, bool)>, StoreError> {
+pub async fn superseded<F: Fact>(tx: &mut Tx<'_>, facts: &[F]) -> Result<Vec<(usize, bool)>, StoreError> {
     let mut passed = Vec::new();
     for (number, chunk) in facts.chunks(CHUNK).enumerate() {
         let row = |fact: &F| {

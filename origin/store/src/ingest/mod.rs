@@ -1,4 +1,4 @@
-//! Facts coming in: writing them, what they affect, and what was notified of them.
+//! Facts coming in: writing them, the vaults they affect, and the last values notified to subscribers.
 
 pub mod facts;
 pub mod last_notified;

@@ -9,7 +9,7 @@ const WRITERS_LOCK: i64 = 0x7264_735f_6661_6374;
 pub const CHANNEL: &str = "facts";
 
 /// Takes the writers' lock; it is released when the transaction ends.
-pub async fn take_turn(tx: &mut Tx<'_>) -> Result<(), StoreError> {
+pub async fn lock_writers(tx: &mut Tx<'_>) -> Result<(), StoreError> {
     sqlx::query("SELECT pg_advisory_xact_lock($1)").bind(WRITERS_LOCK).execute(&mut **tx).await?;
     Ok(())
 }

@@ -27,7 +27,7 @@ pub async fn queue(tx: &mut Tx<'_>, keys: &[i64]) -> Result<(), StoreError> {
 #[derive(Debug, Clone)]
 pub struct Claimed {
     /// The current state of the key.
-    pub news: KeyUpdate,
+    pub update: KeyUpdate,
     /// Number of the attempt; the fencing token against a sender whose lease has ended.
     pub attempt: i32,
 }
@@ -53,7 +53,7 @@ pub async fn claim(db: &Db, only: Option<&[i64]>, lease: Duration, n: u32) -> Re
     );
     let query = sqlx::query_as(&sql).bind(only).bind(i64::from(n)).bind(lease.as_secs_f64());
     let claimed = |row: ClaimedRow| Claimed {
-        news: KeyUpdate { digest: KeyDigest::from_bytes(row.digest), record: row.record },
+        update: KeyUpdate { digest: KeyDigest::from_bytes(row.digest), record: row.record },
         attempt: row.attempts,
     };
     Ok(query.fetch_all(&db.pool).await?.into_iter().map(claimed).collect())
@@ -94,9 +94,9 @@ pub async fn waiting(db: &Db, only: Option<&[i64]>) -> Result<(u64, Option<Strin
 }
 
 /// Records that a process that sends changes to the edge is running.
-pub async fn teller_at_work(db: &Db) -> Result<(), StoreError> {
+pub async fn record_sender_alive(db: &Db) -> Result<(), StoreError> {
     let sql = "
-        -- teller_at_work
+        -- record_sender_alive
         INSERT INTO edge_teller (seen_at) VALUES (clock_timestamp())
         ON CONFLICT (single) DO UPDATE SET seen_at = greatest(edge_teller.seen_at, excluded.seen_at)";
     sqlx::query(sql).execute(&db.pool).await?;
@@ -104,9 +104,9 @@ pub async fn teller_at_work(db: &Db) -> Result<(), StoreError> {
 }
 
 /// Records that an edge has queried a key.
-pub async fn edge_asked(db: &Db) -> Result<(), StoreError> {
+pub async fn record_edge_query(db: &Db) -> Result<(), StoreError> {
     let sql = "
-        -- edge_asked
+        -- record_edge_query
         INSERT INTO edge_seen (seen_at) VALUES (clock_timestamp())
         ON CONFLICT (single) DO UPDATE SET seen_at = greatest(edge_seen.seen_at, excluded.seen_at)";
     sqlx::query(sql).execute(&db.pool).await?;
@@ -114,13 +114,13 @@ pub async fn edge_asked(db: &Db) -> Result<(), StoreError> {
 }
 
 /// Whether a process that sends changes to the edge was running within these seconds, by the database's clock.
-pub async fn is_teller_at_work(db: &Db, seconds: u32) -> Result<bool, StoreError> {
+pub async fn is_sender_alive(db: &Db, seconds: u32) -> Result<bool, StoreError> {
     let sql = "SELECT EXISTS (SELECT FROM edge_teller WHERE seen_at > clock_timestamp() - make_interval(secs => $1))";
     Ok(sqlx::query_scalar(sql).bind(f64::from(seconds)).fetch_one(&db.pool).await?)
 }
 
 /// Whether an edge has queried a key within these seconds, by the database's clock.
-pub async fn has_edge_asked(db: &Db, seconds: u32) -> Result<bool, StoreError> {
+pub async fn has_edge_queried(db: &Db, seconds: u32) -> Result<bool, StoreError> {
     let sql = "SELECT EXISTS (SELECT FROM edge_seen WHERE seen_at > clock_timestamp() - make_interval(secs => $1))";
     Ok(sqlx::query_scalar(sql).bind(f64::from(seconds)).fetch_one(&db.pool).await?)
 }

@@ -58,7 +58,7 @@ pub async fn find(db: &Db, digest: &KeyDigest) -> Result<Option<KeyRecord>, Stor
 /// A token's state as sent to the edge.
 pub async fn by_id(db: &Db, id: i64) -> Result<Option<KeyUpdate>, StoreError> {
     let sql = "
-        -- token_news
+        -- token_update
         SELECT digest, revoked_at IS NULL FROM index_token WHERE id = $1";
     let found: Option<([u8; 32], bool)> = sqlx::query_as(sql).bind(id).fetch_optional(&db.pool).await?;
     Ok(found.map(|(digest, is_live)| KeyUpdate {

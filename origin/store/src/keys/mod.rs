@@ -15,7 +15,7 @@ use sqlx::FromRow;
 
 /// The properties of a new key.
 #[derive(Debug, Clone)]
-pub struct KeyWish {
+pub struct CreateKey {
     pub org: String,
     pub plan: Plan,
     /// Contracted requests per minute for this key only.
@@ -122,7 +122,7 @@ impl From<RecordRow> for KeyRecord {
 /// Adds a key, and its organisation with the key's plan if it does not exist. Returns the key's id.
 pub async fn insert(
     tx: &mut Tx<'_>,
-    wish: &KeyWish,
+    request: &CreateKey,
     prefix: &str,
     digest: &KeyDigest,
     now: Timestamp,
@@ -139,12 +139,12 @@ pub async fn insert(
         SELECT id, $2, $3, $4, jsonb_strip_nulls(jsonb_build_object('contracted_rpm', $5::integer)), $6, $7 FROM org
         RETURNING id";
     let id = sqlx::query_scalar(sql)
-        .bind(&wish.org) // $1 name
+        .bind(&request.org) // $1 name
         .bind(prefix)
         .bind(digest.as_bytes().as_slice())
-        .bind(wish.plan.as_str())
-        .bind(wish.rpm.and_then(|rpm| i32::try_from(rpm).ok())) // $5 contracted_rpm
-        .bind(wish.shared)
+        .bind(request.plan.as_str())
+        .bind(request.rpm.and_then(|rpm| i32::try_from(rpm).ok())) // $5 contracted_rpm
+        .bind(request.shared)
         .bind(At(now)) // $7 created_at
         .fetch_one(&mut **tx)
         .await?;

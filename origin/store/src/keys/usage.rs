@@ -20,7 +20,7 @@ pub struct Source {
 }
 
 /// Finds the key and the source of a batch, and locks the source until the transaction ends. `None` if the key does not exist.
-pub async fn hold_source(
+pub async fn lock_source(
     tx: &mut Tx<'_>,
     digest: &KeyDigest,
     source: &str,
@@ -32,7 +32,7 @@ pub async fn hold_source(
         .await?;
     let Some(key) = key else { return Ok(None) };
     let sql = "
-        -- hold_source
+        -- lock_source
         INSERT INTO usage_source (key_id, source, last_sequence, through) VALUES ($1, $2, 0, $3)
         ON CONFLICT (key_id, source) DO UPDATE SET source = excluded.source
         RETURNING last_sequence";

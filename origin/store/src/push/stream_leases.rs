@@ -36,9 +36,9 @@ pub enum Verdict {
 }
 
 /// Admits a stream if its key and viewer have a lease left.
-pub async fn admit(db: &Db, wish: LeaseRequest<'_>) -> Result<Verdict, StoreError> {
+pub async fn admit(db: &Db, request: LeaseRequest<'_>) -> Result<Verdict, StoreError> {
     let mut tx = db.begin("BEGIN").await?;
-    let verdict = take(&mut tx, wish).await?;
+    let verdict = take(&mut tx, request).await?;
     tx.commit().await?;
     Ok(verdict)
 }

@@ -169,7 +169,7 @@ pub struct VaultFacts {
     pub last_synced_at: Option<Timestamp>,
     /// Time of the newest identity observation, whether or not a state was ever observed.
     #[sqlx(try_from = "At")]
-    pub told_at: Timestamp,
+    pub identity_observed_at: Timestamp,
     /// Strategy label; null if the source does not state it.
     pub strategy_type: Option<String>,
     /// Number of audits of the protocol's deployed version; null if not investigated.
@@ -256,7 +256,7 @@ pub(crate) static VAULT_FACTS: LazyLock<String> = LazyLock::new(|| {
             coalesce(gate.borrow_status, s.borrow_status, 'unknown') AS borrow_status, coalesce(s.incentives, 'unavailable') AS incentives, \
             coalesce(gate.deposit_status, s.deposit_status, 'unknown') AS deposit_status, coalesce(s.withdraw_status, 'unknown') AS withdraw_status, \
             CASE WHEN gate.deposit_status IS NULL THEN s.deposit_capacity_usd ELSE gate.deposit_capacity_usd END AS deposit_capacity_usd, \
-            coalesce(s.needs_risk_review, false) AS needs_risk_review, s.observed_at AS last_synced_at, v.observed_at AS told_at, \
+            coalesce(s.needs_risk_review, false) AS needs_risk_review, s.observed_at AS last_synced_at, v.observed_at AS identity_observed_at, \
             p.score, p.tier, CASE WHEN p.score IS NULL THEN 'unscored' ELSE 'scored' END AS score_status, \
             p.run_id AS score_run_id, p.computed_at AS score_computed_at, p.updated_at AS score_updated_at, \
             p.changed_version, p.synced_version, p.published_version, \

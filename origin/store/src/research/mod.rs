@@ -6,7 +6,7 @@ pub mod samples;
 
 use super::{At, Db, StoreError, Tx};
 use crate::db_enum::DbEnum;
-use rds_facts::GivenKind;
+use rds_facts::ExternalKind;
 use rds_shared::model::research::RecordKind;
 use serde_json::{Map, Value};
 use sqlx::types::Json;
@@ -36,7 +36,7 @@ pub async fn served_chains(executor: impl PgExecutor<'_>) -> Result<Vec<i64>, St
 }
 
 /// Blocks other runs until this transaction ends; readers continue.
-pub async fn take_turn(tx: &mut Tx<'_>) -> Result<(), StoreError> {
+pub async fn lock_runs(tx: &mut Tx<'_>) -> Result<(), StoreError> {
     sqlx::query("LOCK TABLE research_run IN EXCLUSIVE MODE").execute(&mut **tx).await?;
     Ok(())
 }
@@ -143,7 +143,7 @@ pub struct Given {
     pub observed_at: At,
     pub source: String,
     #[sqlx(json, rename = "record")]
-    pub kind: GivenKind,
+    pub kind: ExternalKind,
     pub model_version: String,
     pub chain_ids: Vec<i64>,
     pub body: Value,
@@ -220,7 +220,7 @@ pub struct RecordState {
 }
 
 /// Every current record; for model health, the newest measurement of each key.
-pub async fn standing(db: &Db) -> Result<Vec<RecordState>, StoreError> {
+pub async fn states(db: &Db) -> Result<Vec<RecordState>, StoreError> {
     let rows = sqlx::query_as(
         "SELECT DISTINCT ON (kind, record_key) id, kind, record_key, unmet, promoted_at IS NOT NULL AS is_promoted, \
                 is_client_visible, hidden_reason \

@@ -16,16 +16,16 @@ use sqlx::{FromRow, Postgres};
 
 /// Records a prediction for every active vault that passes the gate and has no open prediction over this horizon. The gate requires a
 /// recent price that has moved, and a price series that is not in `broken`. Returns the number of predictions.
-pub async fn write_down(tx: &mut Tx<'_>, now: At, horizon: Horizon, broken: &[&str]) -> Result<u64, StoreError> {
+pub async fn record_due(tx: &mut Tx<'_>, now: At, horizon: Horizon, broken: &[&str]) -> Result<u64, StoreError> {
     let sql = format!(
         "INSERT INTO research_prediction (vault_id, horizon_days, made_at, due_at, model_version, score, tier, base_price, base_at) \
          SELECT v.id, $2, $1, $1 + make_interval(days => $2), p.methodology_version, p.score, p.tier, base.price, base.at \
-         FROM vault v JOIN chain c USING (chain_id) JOIN vault_score p ON p.vault_id = v.id JOIN {watched} \
+         FROM vault v JOIN chain c USING (chain_id) JOIN vault_score p ON p.vault_id = v.id JOIN {window_prices} \
          WHERE v.is_active AND c.is_served AND p.score IS NOT NULL AND v.id <> ALL($4) \
            AND NOT EXISTS (SELECT FROM research_prediction o WHERE o.vault_id = v.id AND o.horizon_days = $2 AND o.due_at > $1 \
                                AND o.provided_by IS NULL) \
          ON CONFLICT DO NOTHING",
-        watched = watched("v.id", "$1", "$3"),
+        window_prices = window_prices("v.id", "$1", "$3"),
     );
     let made = sqlx::query(&sql)
         .bind(now)
@@ -38,7 +38,7 @@ pub async fn write_down(tx: &mut Tx<'_>, now: At, horizon: Horizon, broken: &[&s
 }
 
 /// Joins the last price of a vault before an instant, as `base`, if it is recent and differs from a price of the days before it.
-fn watched(vault: &str, at: &str, days: &str) -> String {
+fn window_prices(vault: &str, at: &str, days: &str) -> String {
     format!(
         "LATERAL (SELECT last.price, last.at FROM ( \
              SELECT price_per_share AS price, observed_at AS at FROM vault_snapshot h WHERE h.vault_id = {vault} AND price_per_share > 0 \
@@ -51,7 +51,7 @@ fn watched(vault: &str, at: &str, days: &str) -> String {
 
 /// A prediction of an external source.
 #[derive(Debug, Clone, PartialEq)]
-pub struct GivenPrediction {
+pub struct ExternalPrediction {
     pub vault_id: String,
     pub horizon: Horizon,
     pub made_at: At,
@@ -78,8 +78,8 @@ pub enum StoredPrediction {
 const GIVEN: &str = "unnest($1::text[], $2::int[], $3::timestamptz[], $4::text[], $5::int[], $6::text[], $7::text[]) \
      WITH ORDINALITY AS r (vault_id, horizon_days, made_at, model_version, score, tier, provided_by, place)";
 
-fn bound<'q>(sql: &'q str, rows: &'q [GivenPrediction]) -> Query<'q, Postgres, PgArguments> {
-    let text = |read: fn(&GivenPrediction) -> &str| rows.iter().map(read).collect::<Vec<_>>();
+fn bound<'q>(sql: &'q str, rows: &'q [ExternalPrediction]) -> Query<'q, Postgres, PgArguments> {
+    let text = |read: fn(&ExternalPrediction) -> &str| rows.iter().map(read).collect::<Vec<_>>();
     sqlx::query(sql)
         .bind(text(|row| &row.vault_id))
         .bind(rows.iter().map(|row| days(row.horizon)).collect::<Vec<_>>())
@@ -94,7 +94,7 @@ fn bound<'q>(sql: &'q str, rows: &'q [GivenPrediction]) -> Query<'q, Postgres, P
 /// What is stored in the place of each of these, in their order.
 pub async fn stored_predictions(
     tx: &mut Tx<'_>,
-    rows: &[GivenPrediction],
+    rows: &[ExternalPrediction],
 ) -> Result<Vec<StoredPrediction>, StoreError> {
     let sql = format!(
         "SELECT p.vault_id IS NOT NULL AS is_taken, base.price IS NOT NULL AS is_watched, \
@@ -104,7 +104,7 @@ pub async fn stored_predictions(
              SELECT * FROM research_prediction o WHERE (o.vault_id, o.horizon_days) = (r.vault_id, r.horizon_days) \
                  AND date_trunc('second', o.made_at) = date_trunc('second', r.made_at) LIMIT 1) AS p ON true \
          LEFT JOIN {} ORDER BY r.place",
-        watched("r.vault_id", "r.made_at", "$8")
+        window_prices("r.vault_id", "r.made_at", "$8")
     );
     let standing = |(is_taken, is_watched, is_same)| match (is_taken, is_same) {
         (true, true) => StoredPrediction::Same,
@@ -116,7 +116,7 @@ pub async fn stored_predictions(
 }
 
 /// Stores external predictions that are not stored yet; returns their number.
-pub async fn take_in(tx: &mut Tx<'_>, rows: &[GivenPrediction]) -> Result<u64, StoreError> {
+pub async fn insert_external(tx: &mut Tx<'_>, rows: &[ExternalPrediction]) -> Result<u64, StoreError> {
     if rows.is_empty() {
         return Ok(0);
     }
@@ -126,7 +126,7 @@ pub async fn take_in(tx: &mut Tx<'_>, rows: &[GivenPrediction]) -> Result<u64, S
          SELECT r.vault_id, r.horizon_days, r.made_at, r.made_at + make_interval(days => r.horizon_days), r.model_version, r.score, \
                 r.tier, base.price, base.at, r.provided_by \
          FROM {GIVEN} JOIN {} ORDER BY r.place ON CONFLICT DO NOTHING",
-        watched("r.vault_id", "r.made_at", "$8")
+        window_prices("r.vault_id", "r.made_at", "$8")
     );
     Ok(bound(&sql, rows).execute(&mut **tx).await?.rows_affected())
 }
@@ -144,7 +144,7 @@ pub struct DueRow {
 
 impl DueRow {
     /// The prices in the form that decides the outcome.
-    pub fn watched(&self) -> Watched {
+    pub fn window_prices(&self) -> Watched {
         let [last_at, moved_at] = [self.last_at, self.moved_at].map(|at| at.map(|At(at)| at));
         Watched { drawdown_bp: self.drawdown_bp.unwrap_or(0), last_at, moved_at }
     }

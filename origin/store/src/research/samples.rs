@@ -26,7 +26,7 @@ pub struct WindowRow {
 
 impl WindowRow {
     /// The prices in the form that decides the outcome.
-    pub fn watched(&self) -> Watched {
+    pub fn window_prices(&self) -> Watched {
         let [last_at, moved_at] = [self.last_at, self.moved_at].map(|at| at.map(|At(at)| at));
         Watched { drawdown_bp: self.drawdown_bp.unwrap_or(0), last_at, moved_at }
     }

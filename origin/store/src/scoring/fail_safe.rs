@@ -45,7 +45,7 @@ impl Stored {
     }
 
     /// Why the mode is in force; `None` while it is normal. The operator's reason takes precedence over the sanity check's.
-    pub fn why(&self) -> Option<&str> {
+    pub fn reason_in_force(&self) -> Option<&str> {
         match self.mode {
             FailSafeMode::Normal => self.held.map(Withheld::in_words),
             FailSafeMode::Degraded | FailSafeMode::FailClosed => self.reason.as_deref(),
@@ -53,8 +53,8 @@ impl Stored {
     }
 
     /// The mode as shown in the health record.
-    pub fn told(&self) -> FailSafe {
-        FailSafe { mode: self.in_force(), reason: self.why().map(str::to_owned), since: self.since }
+    pub fn to_health_record(&self) -> FailSafe {
+        FailSafe { mode: self.in_force(), reason: self.reason_in_force().map(str::to_owned), since: self.since }
     }
 }
 
@@ -78,8 +78,8 @@ pub async fn read(db: impl PgExecutor<'_>) -> Result<Stored, StoreError> {
 }
 
 /// The stored state, locked against changes until this transaction ends.
-pub async fn hold(tx: &mut Tx<'_>) -> Result<Stored, StoreError> {
-    let sql = "/* hold_fail_safe */ SELECT mode, reason, since, held, tried_at, accepted FROM fail_safe FOR UPDATE";
+pub async fn lock(tx: &mut Tx<'_>) -> Result<Stored, StoreError> {
+    let sql = "/* lock_fail_safe */ SELECT mode, reason, since, held, tried_at, accepted FROM fail_safe FOR UPDATE";
     Ok(sqlx::query_as(sql).fetch_one(&mut **tx).await?)
 }
 
@@ -150,7 +150,7 @@ mod tests {
             (row(FailSafeMode::FailClosed, held), FailSafeMode::FailClosed, Some("said")),
             (row(FailSafeMode::FailClosed, None), FailSafeMode::FailClosed, Some("said")),
         ] {
-            assert_eq!((stored.in_force(), stored.why()), (mode, why));
+            assert_eq!((stored.in_force(), stored.reason_in_force()), (mode, why));
         }
     }
 }

@@ -119,7 +119,7 @@ pub async fn confirm_scores(tx: &mut Tx<'_>, run: RunStamp<'_>, ids: &[String]) 
 }
 
 /// Marks vaults whose facts changed while no run was published. They keep their scores and the run that made them.
-pub async fn mark_read(tx: &mut Tx<'_>, version: i64, ids: &[String]) -> Result<(), StoreError> {
+pub async fn mark_unscored_change(tx: &mut Tx<'_>, version: i64, ids: &[String]) -> Result<(), StoreError> {
     sqlx::query(
         "UPDATE vault_score p SET changed_version = $2, synced_at = read.at, \
              synced_version = CASE WHEN read.at IS DISTINCT FROM p.synced_at THEN $2 ELSE p.synced_version END \
@@ -135,7 +135,7 @@ pub async fn mark_read(tx: &mut Tx<'_>, version: i64, ids: &[String]) -> Result<
 }
 
 /// The ids without a row in `vault_score`.
-pub async fn never_judged(tx: &mut Tx<'_>, ids: &[String]) -> Result<Vec<String>, StoreError> {
+pub async fn without_score(tx: &mut Tx<'_>, ids: &[String]) -> Result<Vec<String>, StoreError> {
     let new = sqlx::query_scalar(
         "SELECT asked.id FROM unnest($1::text[]) AS asked (id) \
          WHERE NOT EXISTS (SELECT FROM vault_score p WHERE p.vault_id = asked.id)",
@@ -145,7 +145,12 @@ pub async fn never_judged(tx: &mut Tx<'_>, ids: &[String]) -> Result<Vec<String>
 
 /// Moves vaults to the end of both change feeds without changing their timestamps: those on chains that are served again, and `vaults`.
 /// Readers have passed their old positions, while the vaults were hidden or shown differently.
-pub async fn renew_places(tx: &mut Tx<'_>, version: i64, chains: &[i64], vaults: &[&str]) -> Result<(), StoreError> {
+pub async fn move_to_feed_end(
+    tx: &mut Tx<'_>,
+    version: i64,
+    chains: &[i64],
+    vaults: &[&str],
+) -> Result<(), StoreError> {
     if chains.is_empty() && vaults.is_empty() {
         return Ok(());
     }

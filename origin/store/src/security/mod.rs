@@ -34,7 +34,7 @@ const TRACKED_PART: &str = "LATERAL ( \
                   ORDER BY protocol_id COLLATE \"C\") AS protocols) AS t";
 
 /// Drafts that the auto-publish pass may publish: they touch the tracked universe, or a listed case states their loss.
-const DUE: &str = "security_event s LEFT JOIN chain c USING (chain_id) \
+const PUBLISHABLE_DRAFTS: &str = "security_event s LEFT JOIN chain c USING (chain_id) \
      WHERE s.state = 'draft' AND coalesce(c.is_served, true) \
        AND (s.affects_tracked_universe OR EXISTS ( \
             SELECT FROM loss_case l WHERE l.security_source = s.source AND l.security_source_id = s.source_id \
@@ -45,7 +45,7 @@ const SERVED: &str =
     "security_event s LEFT JOIN chain c USING (chain_id) WHERE s.state = 'published' AND coalesce(c.is_served, true)";
 
 /// Columns of a served row. Its feed event is named only while that event is published and served. Each event's place is looked up
-/// separately; see `event_feed::refresh` for the reason.
+/// separately; see `events::feed::refresh` for the reason.
 const ROW: &str = "SELECT s.*, (s.loss_usd * 100)::bigint AS loss_cents, c.slug AS chain_slug, \
      s.confirmations - s.disconfirmations AS net_score, \
      (SELECT e.id::text FROM event e CROSS JOIN LATERAL (SELECT * FROM event_served p WHERE p.event_id = e.id OFFSET 0) AS p \
@@ -82,7 +82,7 @@ pub struct RegistryEntry {
 
 /// The part of the tracked universe that a row touches, ids ascending.
 #[derive(Debug, Clone, Default, PartialEq, Eq, FromRow)]
-pub struct Touched {
+pub struct TrackedPart {
     /// Vaults that are victims themselves.
     pub vaults: Vec<String>,
     /// The protocols of these vaults, of victim markets, and of the row itself.
@@ -90,7 +90,7 @@ pub struct Touched {
 }
 
 /// Recomputes `affects_tracked_universe` of every row; returns how many changed.
-pub async fn judge(tx: &mut Tx<'_>) -> Result<u64, StoreError> {
+pub async fn refresh_tracked_flags(tx: &mut Tx<'_>) -> Result<u64, StoreError> {
     let sql = format!(
         "UPDATE security_event AS old SET affects_tracked_universe = now.touches \
          FROM (SELECT s.id, {TOUCHES_TRACKED} AS touches FROM security_event s) AS now \
@@ -100,19 +100,20 @@ pub async fn judge(tx: &mut Tx<'_>) -> Result<u64, StoreError> {
 }
 
 /// The drafts with the oldest attacks that may be published without an editor, at most `limit`.
-pub async fn due(tx: &mut Tx<'_>, limit: u32) -> Result<Vec<i64>, StoreError> {
-    let sql = format!("SELECT s.id FROM {DUE} ORDER BY s.attacked_at, s.id LIMIT $1");
+pub async fn publishable_drafts(tx: &mut Tx<'_>, limit: u32) -> Result<Vec<i64>, StoreError> {
+    let sql = format!("SELECT s.id FROM {PUBLISHABLE_DRAFTS} ORDER BY s.attacked_at, s.id LIMIT $1");
     Ok(sqlx::query_scalar(&sql).bind(i64::from(limit)).fetch_all(&mut **tx).await?)
 }
 
 /// Number of drafts that may be published without an editor.
-pub async fn count_due(tx: &mut Tx<'_>) -> Result<u64, StoreError> {
-    let count: i64 = sqlx::query_scalar(&format!("SELECT count(*) FROM {DUE}")).fetch_one(&mut **tx).await?;
+pub async fn count_publishable_drafts(tx: &mut Tx<'_>) -> Result<u64, StoreError> {
+    let count: i64 =
+        sqlx::query_scalar(&format!("SELECT count(*) FROM {PUBLISHABLE_DRAFTS}")).fetch_one(&mut **tx).await?;
     Ok(count.unsigned_abs())
 }
 
 /// The state of a row; `None` if it does not exist.
-pub async fn standing(tx: &mut Tx<'_>, id: i64) -> Result<Option<RegistryStatus>, StoreError> {
+pub async fn status(tx: &mut Tx<'_>, id: i64) -> Result<Option<RegistryStatus>, StoreError> {
     let row = sqlx::query_as(
         "SELECT s.state, s.affects_tracked_universe, s.promoted_event_id, coalesce(c.is_served, true) AS is_served \
          FROM security_event s LEFT JOIN chain c USING (chain_id) WHERE s.id = $1",
@@ -154,7 +155,7 @@ pub async fn set_promoted(tx: &mut Tx<'_>, id: i64, event_id: Option<i64>) -> Re
 }
 
 /// Number of rows that one of these events reports.
-pub async fn told_by(tx: &mut Tx<'_>, events: &[i64]) -> Result<u64, StoreError> {
+pub async fn count_reported_by(tx: &mut Tx<'_>, events: &[i64]) -> Result<u64, StoreError> {
     let sql = "SELECT count(*) FROM security_event WHERE promoted_event_id = ANY($1)";
     let rows: i64 = sqlx::query_scalar(sql).bind(events).fetch_one(&mut **tx).await?;
     Ok(rows.unsigned_abs())
@@ -173,7 +174,7 @@ pub async fn to_promote(tx: &mut Tx<'_>, made: &str) -> Result<Vec<i64>, StoreEr
 }
 
 /// Published rows whose published event, made from them, differs from them, or which no longer touch the tracked universe.
-pub async fn told_wrongly(tx: &mut Tx<'_>, made: &str) -> Result<Vec<i64>, StoreError> {
+pub async fn outdated_events(tx: &mut Tx<'_>, made: &str) -> Result<Vec<i64>, StoreError> {
     let sql = format!(
         "SELECT s.id FROM (SELECT s.* FROM {SERVED}) AS s JOIN event e ON e.id = s.promoted_event_id AND e.event_key = $1 || s.id AND e.state = 'published' \
          CROSS JOIN {TRACKED_PART} \
@@ -188,7 +189,7 @@ pub async fn told_wrongly(tx: &mut Tx<'_>, made: &str) -> Result<Vec<i64>, Store
 }
 
 /// The part of the tracked universe that a row touches.
-pub async fn touched(tx: &mut Tx<'_>, id: i64) -> Result<Touched, StoreError> {
+pub async fn tracked_part(tx: &mut Tx<'_>, id: i64) -> Result<TrackedPart, StoreError> {
     let sql = format!("SELECT t.* FROM security_event s CROSS JOIN {TRACKED_PART} WHERE s.id = $1");
     Ok(sqlx::query_as(&sql).bind(id).fetch_one(&mut **tx).await?)
 }

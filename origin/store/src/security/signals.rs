@@ -121,7 +121,7 @@ pub async fn detail(db: &Db, id: i64) -> Result<Option<SignalDetail>, StoreError
 /// chain, a market of which it is a reserve, its deposit asset, an asset it holds, or a feed with which a market prices that asset. It
 /// counts once, with the greatest part of its value that any entity leads to. Only active vaults on served chains count, with their newest
 /// state.
-pub async fn find_vaults(tx: &mut Tx<'_>, ids: &[i64]) -> Result<(), StoreError> {
+pub async fn rebuild_affected_vaults(tx: &mut Tx<'_>, ids: &[i64]) -> Result<(), StoreError> {
     sqlx::query("DELETE FROM signal_vault WHERE signal_id = ANY($1)").bind(ids).execute(&mut **tx).await?;
     sqlx::query(
         "INSERT INTO signal_vault (signal_id, vault_id, exposure_usd, share_ppm, via) \
@@ -171,11 +171,11 @@ pub async fn find_vaults(tx: &mut Tx<'_>, ids: &[i64]) -> Result<(), StoreError>
     let snapshot = "UPDATE signal SET graph_snapshot_id = (SELECT snapshot_id FROM graph_current) \
                     WHERE id = ANY($1) AND coalesce(jsonb_typeof(given_vaults), 'null') = 'null'";
     sqlx::query(snapshot).bind(ids).execute(&mut **tx).await?;
-    add_up(tx, Some(ids)).await
+    refresh_totals(tx, Some(ids)).await
 }
 
 /// Recomputes the totals of these signals, or of all signals after a chain was withheld or served again.
-pub async fn add_up(tx: &mut Tx<'_>, ids: Option<&[i64]>) -> Result<(), StoreError> {
+pub async fn refresh_totals(tx: &mut Tx<'_>, ids: Option<&[i64]>) -> Result<(), StoreError> {
     sqlx::query(
         "UPDATE signal AS s SET affected_vault_count = now.vaults, exposure_usd = coalesce(s.given_exposure_usd, now.usd) \
          FROM (SELECT s.id, count(c.chain_id) AS vaults, coalesce(sum(t.exposure_usd) FILTER (WHERE c.chain_id IS NOT NULL), 0) AS usd \

@@ -42,7 +42,7 @@ pub async fn touch(tx: &mut Tx<'_>, tags: &[Tag]) -> Result<TagVersions, StoreEr
 /// timeline of this database is older. `known` are the versions that the edge has seen: if the clock was set back with the database, its
 /// time alone would not exceed them. Call it last, like [`touch`].
 pub async fn raise_all(tx: &mut Tx<'_>, known: &TagVersions) -> Result<(), StoreError> {
-    let mode = fail_safe::hold(tx).await?.mode;
+    let mode = fail_safe::lock(tx).await?.mode;
     let (names, versions): (Vec<&str>, Vec<i64>) = known.iter().map(|(tag, version)| (tag.as_str(), version)).unzip();
     let sql = "
         -- raise_tags_to
@@ -79,7 +79,7 @@ pub struct Claimed {
 /// wrong clock delays nobody else.
 pub async fn claim(db: &Db, lease: Duration) -> Result<Option<Claimed>, StoreError> {
     // Usually there is nothing to send, and then nothing is written.
-    if standing(db).await?.waiting.is_empty() {
+    if progress(db).await?.waiting.is_empty() {
         return Ok(None);
     }
     let sql = "
@@ -90,7 +90,7 @@ pub async fn claim(db: &Db, lease: Duration) -> Result<Option<Claimed>, StoreErr
     let ours = sqlx::query_as(sql).bind(lease.as_secs_f64()).fetch_optional(&db.pool).await?;
     let Some((attempt, failures, At(at))) = ours else { return Ok(None) };
     // Read after the claim, so that it includes everything committed until now.
-    let versions = standing(db).await?.waiting;
+    let versions = progress(db).await?.waiting;
     Ok(Some(Claimed { versions, at, attempt, failures }))
 }
 
@@ -111,9 +111,9 @@ pub struct EdgeProgress {
 }
 
 /// The edge's current progress.
-pub async fn standing(db: &Db) -> Result<EdgeProgress, StoreError> {
+pub async fn progress(db: &Db) -> Result<EdgeProgress, StoreError> {
     let sql = "
-        -- tag_standing
+        -- edge_progress
         SELECT m.told_at, m.last_error,
                (SELECT coalesce(string_agg(tag || '=' || version, ';'), '') FROM edge_tag) AS acknowledged,
                (SELECT coalesce(string_agg(t.tag || '=' || t.version, ';'), '') FROM data_tag t LEFT JOIN edge_tag e ON e.tag = t.tag

@@ -1,4 +1,4 @@
-//! One vault in depth: documents, histories, holders, and what stands behind it.
+//! One vault in depth: documents, histories, holders, allocations, strategies and rewards.
 
 pub mod allocation;
 pub mod days;

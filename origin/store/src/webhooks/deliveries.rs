@@ -24,7 +24,7 @@ const MAX_SUBSCRIPTIONS: i32 = 64;
 
 /// Capacity for new attempts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Room {
+pub struct Capacity {
     /// Maximum number of deliveries in total.
     pub deliveries: u32,
     /// Maximum number of concurrent attempts of a subscription whose latest attempt did not fail.
@@ -33,10 +33,10 @@ pub struct Room {
     pub each_failing: i32,
 }
 
-impl Room {
+impl Capacity {
     /// The whole capacity. A failing endpoint may have one concurrent attempt instead of eight.
     pub const fn whole(deliveries: u32) -> Self {
-        Room { deliveries, each: 8, each_failing: 1 }
+        Capacity { deliveries, each: 8, each_failing: 1 }
     }
 }
 
@@ -73,7 +73,7 @@ pub struct Claimed {
 ///
 /// Subscriptions are locked before their attempts are counted, so that two processes together never exceed a subscription's limit.
 /// Subscriptions locked by another process are skipped. Deliveries that name a withheld chain are postponed until it is served again.
-pub async fn claim(tx: &mut Tx<'_>, now: Timestamp, room: Room) -> Result<Vec<Claimed>, StoreError> {
+pub async fn claim(tx: &mut Tx<'_>, now: Timestamp, capacity: Capacity) -> Result<Vec<Claimed>, StoreError> {
     // The recursion jumps from one subscription with pending deliveries to the next, regardless of the number of deliveries of each.
     let ready = "
         -- webhooks_with_due_deliveries
@@ -95,8 +95,8 @@ pub async fn claim(tx: &mut Tx<'_>, now: Timestamp, room: Room) -> Result<Vec<Cl
         FOR NO KEY UPDATE OF s SKIP LOCKED";
     let ready: Vec<i64> = sqlx::query_scalar(ready)
         .bind(At(now)) // $1 paused_until, due
-        .bind(room.each)
-        .bind(room.each_failing)
+        .bind(capacity.each)
+        .bind(capacity.each_failing)
         .bind(MAX_SUBSCRIPTIONS)
         .fetch_all(&mut **tx)
         .await?;
@@ -108,7 +108,7 @@ pub async fn claim(tx: &mut Tx<'_>, now: Timestamp, room: Room) -> Result<Vec<Cl
         WITH ready AS (
             SELECT s.id, s.url, s.secret, s.previous_secret, s.previous_until, s.failure_count > 0 AS is_failing,
                    greatest(0, CASE WHEN s.failure_count = 0 THEN $2::bigint ELSE $3::bigint END - (
-                       SELECT count(*) FROM webhook_lease l WHERE l.subscription_id = s.id AND l.until > clock_timestamp())) AS room
+                       SELECT count(*) FROM webhook_lease l WHERE l.subscription_id = s.id AND l.until > clock_timestamp())) AS capacity
             FROM webhook_subscription s WHERE s.id = ANY($1)
         ), picked AS (
             SELECT ready.*, d.id AS delivery_id, d.attempt, d.event_id, d.body, d.is_withheld
@@ -119,10 +119,10 @@ pub async fn claim(tx: &mut Tx<'_>, now: Timestamp, room: Room) -> Result<Vec<Cl
                     SELECT d.id, d.attempt, d.event, d.due FROM webhook_delivery d
                     WHERE d.subscription_id = ready.id AND d.state = 'pending' AND d.attempt = a.n AND d.due <= $4
                       AND NOT EXISTS (SELECT FROM webhook_lease l WHERE l.delivery_id = d.id AND l.until > clock_timestamp())
-                    ORDER BY d.due, d.id LIMIT ready.room) AS each
+                    ORDER BY d.due, d.id LIMIT ready.capacity) AS each
                 JOIN webhook_event e ON e.id = each.event
                 -- First attempts before late retries.
-                ORDER BY each.attempt, each.due, each.id LIMIT ready.room) AS d
+                ORDER BY each.attempt, each.due, each.id LIMIT ready.capacity) AS d
             LIMIT $5
         ), resting AS (
             UPDATE webhook_delivery d SET due = $4 + make_interval(secs => $7) FROM picked p WHERE d.id = p.delivery_id AND p.is_withheld
@@ -139,10 +139,10 @@ pub async fn claim(tx: &mut Tx<'_>, now: Timestamp, room: Room) -> Result<Vec<Cl
         ORDER BY p.attempt, l.token";
     let mut claimed: Vec<Claimed> = sqlx::query_as(claim)
         .bind(&ready)
-        .bind(room.each)
-        .bind(room.each_failing)
+        .bind(capacity.each)
+        .bind(capacity.each_failing)
         .bind(At(now)) // $4 due
-        .bind(i64::from(room.deliveries))
+        .bind(i64::from(capacity.deliveries))
         .bind(f64::from(LEASE_SECONDS))
         .bind(f64::from(WITHHELD_PAUSE_SECONDS))
         .fetch_all(&mut **tx)
@@ -155,20 +155,20 @@ pub async fn claim(tx: &mut Tx<'_>, now: Timestamp, room: Room) -> Result<Vec<Cl
 }
 
 /// Releases those leases that this process still has, and returns their tokens.
-pub async fn give_back(tx: &mut Tx<'_>, leases: &[(i64, i64)]) -> Result<Vec<i64>, StoreError> {
+pub async fn release(tx: &mut Tx<'_>, leases: &[(i64, i64)]) -> Result<Vec<i64>, StoreError> {
     let (ids, tokens): (Vec<i64>, Vec<i64>) = leases.iter().copied().unzip();
     let sql = "
-        -- give_back_webhook_leases
+        -- release_webhook_leases
         DELETE FROM webhook_lease l USING unnest($1::bigint[], $2::bigint[]) AS ours (id, token)
         WHERE l.delivery_id = ours.id AND l.token = ours.token RETURNING l.token";
     Ok(sqlx::query_scalar(sql).bind(ids).bind(tokens).fetch_all(&mut **tx).await?)
 }
 
 /// Postpones deliveries whose attempt ended with an internal error. The attempt is not used up.
-pub async fn rest(tx: &mut Tx<'_>, leases: &[(i64, i64)]) -> Result<(), StoreError> {
+pub async fn postpone(tx: &mut Tx<'_>, leases: &[(i64, i64)]) -> Result<(), StoreError> {
     let (ids, tokens): (Vec<i64>, Vec<i64>) = leases.iter().copied().unzip();
     let sql = "
-        -- rest_webhook_deliveries
+        -- postpone_webhook_deliveries
         UPDATE webhook_lease l SET until = clock_timestamp() + make_interval(secs => $3), resting = TRUE
         FROM unnest($1::bigint[], $2::bigint[]) AS ours (id, token) WHERE l.delivery_id = ours.id AND l.token = ours.token";
     sqlx::query(sql).bind(ids).bind(tokens).bind(f64::from(FAULT_PAUSE_SECONDS)).execute(&mut **tx).await?;
@@ -177,7 +177,7 @@ pub async fn rest(tx: &mut Tx<'_>, leases: &[(i64, i64)]) -> Result<(), StoreErr
 
 /// The result of one attempt.
 #[derive(Debug, Clone)]
-pub struct Made {
+pub struct AttemptResult {
     /// Id of the delivery.
     pub id: i64,
     /// Token of the lease under which it was made.
@@ -194,8 +194,8 @@ pub struct Made {
 }
 
 /// Records attempts and the new states of their deliveries.
-pub async fn write_down(tx: &mut Tx<'_>, made: &[Made], now: Timestamp) -> Result<(), StoreError> {
-    let column = |of: fn(&Made) -> i64| made.iter().map(of).collect::<Vec<i64>>();
+pub async fn record(tx: &mut Tx<'_>, made: &[AttemptResult], now: Timestamp) -> Result<(), StoreError> {
+    let column = |of: fn(&AttemptResult) -> i64| made.iter().map(of).collect::<Vec<i64>>();
     let ids = column(|made| made.id);
     let attempts = column(|made| i64::from(made.attempt.get()));
     let next: Vec<(i64, Option<At>)> = made
@@ -244,10 +244,10 @@ pub async fn write_down(tx: &mut Tx<'_>, made: &[Made], now: Timestamp) -> Resul
 
 /// Counts of final outcomes of subscriptions, each after its own instant, as far as they affect the breaker. Subscriptions without a failed
 /// delivery are left out. For the others at most twice the failed ones plus one are counted; beyond that, fewer than half have failed.
-pub async fn finals(tx: &mut Tx<'_>, since: &[(i64, Timestamp)]) -> Result<BTreeMap<i64, Finals>, StoreError> {
+pub async fn final_outcomes(tx: &mut Tx<'_>, since: &[(i64, Timestamp)]) -> Result<BTreeMap<i64, Finals>, StoreError> {
     let (ids, from): (Vec<i64>, Vec<At>) = since.iter().map(|(id, from)| (*id, At(*from))).unzip();
     let sql = "
-        -- webhook_finals
+        -- webhook_final_outcomes
         SELECT o.id, failed.n AS failed, total.n AS total
         FROM unnest($1::bigint[], $2::timestamptz[]) AS o (id, since)
         CROSS JOIN LATERAL (SELECT count(*) AS n FROM webhook_delivery d

@@ -45,7 +45,7 @@ pub async fn is_due(db: &Db) -> Result<bool, StoreError> {
 }
 
 /// The fan-out's position, locked for this transaction; `None` while another process holds the lock.
-pub async fn take_turn(tx: &mut Tx<'_>) -> Result<Option<i64>, StoreError> {
+pub async fn lock_position(tx: &mut Tx<'_>) -> Result<Option<i64>, StoreError> {
     let sql = "SELECT position FROM journal_consumer WHERE name = 'webhooks' FOR UPDATE SKIP LOCKED";
     Ok(sqlx::query_scalar(sql).fetch_optional(&mut **tx).await?)
 }
@@ -149,9 +149,9 @@ pub struct OutboundEvent {
 /// Inserts events and one delivery per event and subscription that wants it; returns the number of new deliveries.
 ///
 /// A subscription does not receive events that were numbered before its creation, and none while it is disabled.
-pub async fn enqueue(tx: &mut Tx<'_>, told: &[OutboundEvent], now: Timestamp) -> Result<u64, StoreError> {
-    let column = |of: fn(&OutboundEvent) -> &str| told.iter().map(of).collect::<Vec<_>>();
-    let ids = column(|told| &told.event_id);
+pub async fn enqueue(tx: &mut Tx<'_>, events: &[OutboundEvent], now: Timestamp) -> Result<u64, StoreError> {
+    let column = |of: fn(&OutboundEvent) -> &str| events.iter().map(of).collect::<Vec<_>>();
+    let ids = column(|event| &event.event_id);
     let sql = "
         -- webhook_events
         INSERT INTO webhook_event (event_id, event_type, seq, occurred_at, body, chain_ids, created_at)
@@ -161,11 +161,11 @@ pub async fn enqueue(tx: &mut Tx<'_>, told: &[OutboundEvent], now: Timestamp) ->
         ON CONFLICT (event_id) DO NOTHING";
     sqlx::query(sql)
         .bind(&ids) // $1 event_id
-        .bind(column(|told| &told.event_type))
-        .bind(told.iter().map(|told| told.seq).collect::<Vec<_>>())
-        .bind(told.iter().map(|told| At(told.occurred_at)).collect::<Vec<_>>())
-        .bind(column(|told| &told.body))
-        .bind(told.iter().map(|told| array(&told.chain_ids)).collect::<Vec<_>>())
+        .bind(column(|event| &event.event_type))
+        .bind(events.iter().map(|event| event.seq).collect::<Vec<_>>())
+        .bind(events.iter().map(|event| At(event.occurred_at)).collect::<Vec<_>>())
+        .bind(column(|event| &event.body))
+        .bind(events.iter().map(|event| array(&event.chain_ids)).collect::<Vec<_>>())
         .bind(At(now)) // $7 created_at
         .execute(&mut **tx)
         .await?;
@@ -178,13 +178,13 @@ pub async fn enqueue(tx: &mut Tx<'_>, told: &[OutboundEvent], now: Timestamp) ->
         ORDER BY e.seq, s.id
         ON CONFLICT (subscription_id, event) DO NOTHING";
     let generic = sqlx::query(sql).bind(&ids).bind(At(now)).execute(&mut **tx).await?.rows_affected();
-    Ok(generic + enqueue_of_baskets(tx, told, now).await?)
+    Ok(generic + enqueue_of_baskets(tx, events, now).await?)
 }
 
 /// Inserts the deliveries of basket subscriptions, which select events by basket and version.
-async fn enqueue_of_baskets(tx: &mut Tx<'_>, told: &[OutboundEvent], now: Timestamp) -> Result<u64, StoreError> {
+async fn enqueue_of_baskets(tx: &mut Tx<'_>, events: &[OutboundEvent], now: Timestamp) -> Result<u64, StoreError> {
     let of_version: Vec<(&str, &OfVersion)> =
-        told.iter().filter_map(|told| Some((told.event_id.as_str(), told.version.as_ref()?))).collect();
+        events.iter().filter_map(|event| Some((event.event_id.as_str(), event.version.as_ref()?))).collect();
     if of_version.is_empty() {
         return Ok(0);
     }

@@ -135,7 +135,7 @@ struct WithSecrets {
 }
 
 /// Locks the organisation so that its subscriptions are created one at a time; returns the current number of subscriptions.
-pub async fn take_turn(tx: &mut Tx<'_>, org: i64) -> Result<i64, StoreError> {
+pub async fn lock_organisation(tx: &mut Tx<'_>, org: i64) -> Result<i64, StoreError> {
     sqlx::query("SELECT FROM organisation WHERE id = $1 FOR NO KEY UPDATE").bind(org).execute(&mut **tx).await?;
     let count = "SELECT count(*) FROM webhook_subscription WHERE org_id = $1";
     Ok(sqlx::query_scalar(count).bind(org).fetch_one(&mut **tx).await?)
@@ -184,7 +184,7 @@ pub async fn insert(tx: &mut Tx<'_>, new: &NewSubscription<'_>, now: Timestamp) 
 #[derive(Debug, FromRow)]
 pub struct CreatedAs {
     /// Digest of the request.
-    pub wish: Vec<u8>,
+    pub request_digest: Vec<u8>,
     /// The key that made the request.
     #[sqlx(rename = "created_by_key_id")]
     pub by: i64,
@@ -204,7 +204,7 @@ pub async fn created_as(
     since: Timestamp,
 ) -> Result<Option<CreatedAs>, StoreError> {
     let sql = format!(
-        "/* webhook_created_as */ SELECT c.wish, c.is_rotated, s.created_by_key_id, {COLUMNS}, s.secret, s.previous_secret, s.previous_until \
+        "/* webhook_created_as */ SELECT c.wish AS request_digest, c.is_rotated, s.created_by_key_id, {COLUMNS}, s.secret, s.previous_secret, s.previous_until \
          FROM webhook_creation c JOIN webhook_subscription s ON s.id = c.subscription_id \
          WHERE c.org_id = $1 AND c.idempotency_key = $2 AND c.created_at > $3"
     );
@@ -216,7 +216,7 @@ pub async fn name_creation(
     tx: &mut Tx<'_>,
     org: i64,
     idempotency_key: &str,
-    wish: &[u8],
+    request_digest: &[u8],
     subscription: i64,
     now: Timestamp,
 ) -> Result<(), StoreError> {
@@ -227,7 +227,8 @@ pub async fn name_creation(
         DO UPDATE SET wish = excluded.wish, subscription_id = excluded.subscription_id, is_rotated = FALSE,
             created_at = excluded.created_at";
     let created_at = At(now);
-    let query = sqlx::query(sql).bind(org).bind(idempotency_key).bind(wish).bind(subscription).bind(created_at);
+    let query =
+        sqlx::query(sql).bind(org).bind(idempotency_key).bind(request_digest).bind(subscription).bind(created_at);
     query.execute(&mut **tx).await?;
     Ok(())
 }

@@ -26,9 +26,9 @@ pub struct WebhookBacklog {
 }
 
 /// The backlog at `now`.
-pub async fn standing(db: &Db, now: Timestamp) -> Result<WebhookBacklog, StoreError> {
+pub async fn backlog(db: &Db, now: Timestamp) -> Result<WebhookBacklog, StoreError> {
     let sql = "
-        -- webhook_standing
+        -- webhook_backlog
         SELECT (SELECT count(*) FROM webhook_delivery WHERE state = 'pending') AS waiting,
                (SELECT min(d.due) FROM webhook_delivery d JOIN webhook_subscription s ON s.id = d.subscription_id
                 WHERE d.state = 'pending' AND d.due <= $1 AND s.status = 'active') AS due_since,

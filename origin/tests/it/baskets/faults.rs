@@ -96,7 +96,7 @@ async fn an_unreadable_basket_is_reported_and_does_not_stop_the_others() {
 }
 
 #[tokio::test]
-async fn a_digest_that_is_none_is_no_row_of_zeros() {
+async fn an_invalid_digest_is_an_error() {
     let world = World::new().await;
     let db = &world.test.app.db;
     for sql in [

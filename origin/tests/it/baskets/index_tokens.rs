@@ -73,9 +73,9 @@ async fn a_revocation_is_final_when_the_edge_acknowledges_it_or_its_lease_ends()
     let test = TestApp::new().await;
     let Minted { id, key } = minted(&test).await;
     keys::revoke_token(&test.app.db, &test.app.clock, id).await.unwrap();
-    let news = keys::token_news(&test.app.db, id).await.unwrap().unwrap();
+    let news = keys::token_update(&test.app.db, id).await.unwrap().unwrap();
     assert_eq!((news.digest, news.record), (KeyDigest::of(&key), KeyRecord::of_index_token(id, false)));
-    assert_eq!(keys::token_news(&test.app.db, id + 1).await.unwrap(), None);
+    assert_eq!(keys::token_update(&test.app.db, id + 1).await.unwrap(), None);
     let db = &test.app.db;
     let (ignore, long) = (|_: &str| (), Duration::from_secs(35));
     assert_eq!(settle(db, None, &news, long, ignore).await.unwrap(), Settled::NoEdge);

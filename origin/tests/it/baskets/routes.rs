@@ -344,7 +344,7 @@ async fn an_asset_says_whether_it_is_in_basket_a() {
 
 /// A lending vault hard-fails with the asset it lends, a holding vault with an asset that it holds enough of. A lower rating alone is no hard fail.
 #[tokio::test]
-async fn a_vault_fails_hard_with_what_it_stands_on_and_with_nothing_else() {
+async fn a_vault_hard_fails_only_with_the_assets_it_depends_on() {
     let test = TestApp::with_market().await;
     let rows: Vec<(String, String)> = sqlx::query_as(
         "SELECT v.id, v.asset_mode FROM vault v JOIN vault_score p ON p.vault_id = v.id JOIN asset a USING (chain_id) \

@@ -40,7 +40,7 @@ async fn a_version_carries_the_signature_of_its_content_wherever_it_is_shown() {
 }
 
 #[tokio::test]
-async fn a_version_waits_for_no_key() {
+async fn a_version_is_created_unsigned_without_an_active_key() {
     let unsigned = [&Value::Null; 3];
     // Four unsigned versions: key not registered, another key configured, no key configured, key retired.
     let world = World::with(signing_with(SECRET)).await;

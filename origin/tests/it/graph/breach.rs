@@ -107,7 +107,7 @@ async fn every_supply_may_be_collateral_with_or_without_a_mode() {
 }
 
 #[tokio::test]
-async fn debt_that_was_read_in_part_is_in_no_bound() {
+async fn partly_read_debt_counts_as_unpriced() {
     let test = built().await;
     // A coin reserve whose vault has unknown borrows, then one whose vault is gone.
     for (minute, vault) in [(57, 8), (58, 11)] {

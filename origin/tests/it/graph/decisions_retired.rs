@@ -110,7 +110,7 @@ async fn a_decision_that_is_being_signed_while_its_key_is_retired_now_is_good() 
 
     // A transaction that is signing holds the key and has not committed.
     let mut signing = db.pool.begin().await.unwrap();
-    let key_id = signers::hold_active(&mut signing, SIGNER, world.now()).await.unwrap().unwrap();
+    let key_id = signers::lock_active(&mut signing, SIGNER, world.now()).await.unwrap().unwrap();
     let from = now(&world);
     let waiting = {
         let db = db.clone();

@@ -6,13 +6,13 @@ use crate::support::market::{VAULTS, line};
 use crate::support::testapp::{NOW, Reply, TestApp, holder, signed_as};
 use crate::vaults::lists::with_header;
 use axum::http::StatusCode;
-use rds_origin::keys::{self, KeyWish};
+use rds_origin::keys::{self, CreateKey};
 use rds_shared::access::{Plan, Principal};
 use rds_shared::route::{Access, Method, ROUTES, Route, is_graph_path};
 use serde_json::{Value, json};
 
 /// A minted key's principal, as the edge states it.
-async fn minted(test: &TestApp, options: KeyWish) -> (Principal, String) {
+async fn minted(test: &TestApp, options: CreateKey) -> (Principal, String) {
     let minted = keys::mint(&test.app.db, &test.app.clock, &options).await.unwrap();
     (Principal::Key { id: minted.id, org_id: 1, plan: options.plan }, minted.key)
 }
@@ -88,8 +88,8 @@ async fn a_page_that_reaches_beyond_the_open_rows_ends_with_them_unless_a_key_op
 #[tokio::test]
 async fn a_key_describes_itself_and_no_other() {
     let test = TestApp::new().await;
-    let (ordinary, text) = minted(&test, KeyWish { rpm: Some(900), ..options("Acme", Plan::Decisioning) }).await;
-    let (shared, _) = minted(&test, KeyWish { shared: true, ..options("Globex", Plan::Data) }).await;
+    let (ordinary, text) = minted(&test, CreateKey { rpm: Some(900), ..options("Acme", Plan::Decisioning) }).await;
+    let (shared, _) = minted(&test, CreateKey { shared: true, ..options("Globex", Plan::Data) }).await;
     let reply = test.get_as(&ordinary, "/v1/me").await;
     assert_eq!((reply.header("cache-control"), reply.header("etag")), (Some("no-store"), None));
     let me = data(&reply);

@@ -200,7 +200,7 @@ async fn a_request_with_a_bad_assertion_is_refused_before_its_body_is_read() {
     }
     let listeners = &test.server.limits;
     for bodies in [&listeners.strange_bodies, &listeners.unproved_bodies, &listeners.edge_bodies] {
-        assert_eq!((bodies.now(), bodies.most()), (0, 0));
+        assert_eq!((bodies.now(), bodies.maximum()), (0, 0));
     }
     assert_eq!(test.app.metrics.assertions_refused.load(Relaxed), 300);
     serving.stop().await;
@@ -221,7 +221,7 @@ async fn bodies_that_only_a_signature_of_the_release_before_would_prove_hold_a_m
     }
     let bodies = &test.server.limits.strange_bodies;
     eventually("some find no room", async || bodies.refused() > 0).await;
-    assert!(bodies.most() <= 1 << 20, "{}", bodies.most());
+    assert!(bodies.maximum() <= 1 << 20, "{}", bodies.maximum());
     // Authenticated requests have a separate share, whichever address sends them.
     let batch = proved("POST", "/v1/vaults/batch", r#"{"ids":["x"]}"#);
     let status = ask(&mut connect(NEWCOMER, serving.listeners.edge).await, batch).await;

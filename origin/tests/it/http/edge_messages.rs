@@ -4,7 +4,7 @@ use crate::keys::operators::options;
 use crate::support::testapp::{EDGE_KEY, TestApp, TestOptions, sign, signed, signed_as, signed_at};
 use axum::http::StatusCode;
 use rds_engine::clock::Clock;
-use rds_origin::keys::{self, KeyWish, Minted};
+use rds_origin::keys::{self, CreateKey, Minted};
 use rds_shared::access::link::{
     EDGE, KEY_LOOKUP_PATH, KeyLookup, KeyLookupResponse, KeyLookupResult, MESSAGE_BYTES, ORIGIN, USAGE, UsageBatch,
     UsageRow,
@@ -29,7 +29,7 @@ async fn answer(test: &TestApp, question: KeyLookup) -> KeyLookupResult {
     serde_json::from_slice(&reply.body).unwrap()
 }
 
-async fn mint(test: &TestApp, options: KeyWish) -> Minted {
+async fn mint(test: &TestApp, options: CreateKey) -> Minted {
     keys::mint(&test.app.db, &test.app.clock, &options).await.unwrap()
 }
 
@@ -46,7 +46,7 @@ async fn old_row(test: &TestApp, text: &str) -> i64 {
 #[tokio::test]
 async fn a_key_is_known_from_its_first_request_to_after_its_end() {
     let test = TestApp::new().await;
-    let minted = mint(&test, KeyWish { rpm: Some(7), shared: true, ..options("Acme", Plan::Embedded) }).await;
+    let minted = mint(&test, CreateKey { rpm: Some(7), shared: true, ..options("Acme", Plan::Embedded) }).await;
     let KeyLookupResult::Known { record } = answer(&test, question(&minted.key, None)).await else { panic!() };
     let KeyRecord { id, plan, rpm, shared, active, version, .. } = record;
     assert_eq!((id, plan, rpm, shared, active), (minted.id, Plan::Embedded, 7, true, true));
@@ -68,7 +68,7 @@ async fn the_edge_is_promised_to_hear_of_changes_only_where_somebody_tells_it() 
         finding.told
     };
     assert!(!told(&minted.key).await);
-    edge_outbox::teller_at_work(&test.app.db).await.unwrap();
+    edge_outbox::record_sender_alive(&test.app.db).await.unwrap();
     assert!(told(&minted.key).await);
     assert!(!told(&token.key).await, "a token's revocation is told by the command alone");
     let sql = "update edge_teller set seen_at = seen_at - interval '61 seconds'";

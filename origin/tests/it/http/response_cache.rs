@@ -85,6 +85,6 @@ async fn a_page_that_is_kept_is_not_given_while_scores_are_closed_nor_to_whom_it
     let (theirs, open) = (test.get_as(&holder(Plan::Data), assets).await, test.get(assets).await);
     assert_ne!(theirs.header("etag"), open.header("etag"));
     kept(&test).await;
-    crate::service::fail_safe::say(&test, FailSafeMode::FailClosed).await;
+    crate::service::fail_safe::set_mode(&test, FailSafeMode::FailClosed).await;
     assert_eq!(test.get(LIST).await.status, StatusCode::SERVICE_UNAVAILABLE);
 }

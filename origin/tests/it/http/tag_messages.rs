@@ -5,7 +5,7 @@ use crate::support::chaos::ChaosProxy;
 use crate::support::edge_peer::{EdgePeer, Mood, link};
 use crate::support::streaming::eventually;
 use crate::support::testapp::{EDGE_KEY, TestApp};
-use rds_origin::edge_link::tags::{PATIENCE, Round, Shown, tell_due, until_shown};
+use rds_origin::edge_link::tags::{MAX_WAIT, Round, Visibility, send_due, until_visible};
 use rds_origin::jobs::Jobs;
 use rds_shared::route::{Tag, TagVersions};
 use rds_store::Db;
@@ -20,7 +20,7 @@ const EVENTS: &[Tag] = &[Tag::Events];
 const MINUTE: Duration = Duration::from_secs(60);
 
 async fn is_acknowledged(test: &TestApp) -> bool {
-    tags::standing(&test.app.db).await.unwrap().waiting.is_empty()
+    tags::progress(&test.app.db).await.unwrap().waiting.is_empty()
 }
 
 /// Ends the lease of a message, or the retry delay of a failed one.
@@ -52,24 +52,24 @@ async fn a_failed_message_is_sent_again_and_an_acknowledged_one_is_not() {
     let edge = EdgePeer::knowing(EDGE_KEY).await;
     let to_edge = edge.link(EDGE_KEY);
     edge.is(Mood::Fails);
-    let failed = tell_due(&test.app.db, &to_edge).await.unwrap();
+    let failed = send_due(&test.app.db, &to_edge).await.unwrap();
     assert!(matches!(&failed, Round::Failed(why) if why.contains("answered 503")), "{failed:?}");
     assert_eq!(
-        tell_due(&test.app.db, &to_edge).await.unwrap(),
+        send_due(&test.app.db, &to_edge).await.unwrap(),
         Round::Nothing,
         "a failed message is not retried at once"
     );
     edge.is(Mood::Acknowledges);
     lease_ends(&test).await;
-    assert!(matches!(tell_due(&test.app.db, &to_edge).await.unwrap(), Round::Acknowledged(_)));
-    assert_eq!(tell_due(&test.app.db, &to_edge).await.unwrap(), Round::Nothing);
+    assert!(matches!(send_due(&test.app.db, &to_edge).await.unwrap(), Round::Acknowledged(_)));
+    assert_eq!(send_due(&test.app.db, &to_edge).await.unwrap(), Round::Nothing);
     let touched = touch(&test.app.db, EVENTS).await;
-    assert!(matches!(tell_due(&test.app.db, &to_edge).await.unwrap(), Round::Acknowledged(_)));
+    assert!(matches!(send_due(&test.app.db, &to_edge).await.unwrap(), Round::Acknowledged(_)));
     assert_eq!(edge.acknowledged_tags().last(), Some(&touched), "only the new version is sent");
 
     let stranger = edge.link(&EDGE_KEY.replacen("00112233", "99112233", 1));
     touch(&test.app.db, EVENTS).await;
-    let unknown = tell_due(&test.app.db, &stranger).await.unwrap();
+    let unknown = send_due(&test.app.db, &stranger).await.unwrap();
     assert!(matches!(&unknown, Round::Failed(why) if why.contains("does not know the signature")), "{unknown:?}");
 }
 
@@ -99,13 +99,13 @@ async fn two_processes_together_send_every_change_and_do_not_delay_each_other() 
             let db = Db::connect(&url, 2).await.unwrap();
             for _ in 0..20 {
                 touch(&db, EVENTS).await;
-                tell_due(&db, &to_edge).await.unwrap();
+                send_due(&db, &to_edge).await.unwrap();
             }
-            until_shown(&db, Some(&to_edge), EVENTS, PATIENCE).await.unwrap()
+            until_visible(&db, Some(&to_edge), EVENTS, MAX_WAIT).await.unwrap()
         })
     };
     let (one, other) = (process(), process());
-    assert_eq!((one.await.unwrap(), other.await.unwrap()), (Shown::Everywhere, Shown::Everywhere));
+    assert_eq!((one.await.unwrap(), other.await.unwrap()), (Visibility::Everywhere, Visibility::Everywhere));
     let heard = edge.acknowledged_tags();
     let mut sum = TagVersions::default();
     for versions in &heard {
@@ -121,8 +121,10 @@ async fn a_command_answers_when_an_edge_that_was_unreachable_and_failing_acknowl
     let address = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     let to_edge = Arc::new(link(&format!("http://{address}"), EDGE_KEY).within(Duration::from_millis(400)));
     touch(&test.app.db, EVENTS).await;
-    let shown = async |patience: Duration| until_shown(&test.app.db, Some(&to_edge), EVENTS, patience).await.unwrap();
-    let Shown::CopiesFor { seconds, why } = shown(Duration::from_millis(1)).await else { panic!("there is no edge") };
+    let shown = async |patience: Duration| until_visible(&test.app.db, Some(&to_edge), EVENTS, patience).await.unwrap();
+    let Visibility::CachedFor { seconds, why } = shown(Duration::from_millis(1)).await else {
+        panic!("there is no edge")
+    };
     assert!((1..=60).contains(&seconds));
     assert!(why.unwrap().contains("cannot be reached"));
 
@@ -133,7 +135,7 @@ async fn a_command_answers_when_an_edge_that_was_unreachable_and_failing_acknowl
         edge.until_told_of_tags(1).await;
         edge.is(Mood::Acknowledges);
     });
-    assert_eq!(result, Shown::Everywhere);
+    assert_eq!(result, Visibility::Everywhere);
     assert_eq!(edge.acknowledged_tags().len(), 1);
 }
 
@@ -145,26 +147,26 @@ async fn a_command_that_loses_the_database_after_its_commit_continues_when_it_is
     let wire = ChaosProxy::before(&test.facts.url).await;
     wire.cut();
     let (db, to_edge) = (Db::connect_lazy(&wire.url(), 2).unwrap(), edge.link(EDGE_KEY));
-    let shown = async |patience| until_shown(&db, Some(&to_edge), EVENTS, patience).await.unwrap();
-    let Shown::CopiesFor { why, .. } = shown(Duration::from_millis(1)).await else {
+    let shown = async |patience| until_visible(&db, Some(&to_edge), EVENTS, patience).await.unwrap();
+    let Visibility::CachedFor { why, .. } = shown(Duration::from_millis(1)).await else {
         panic!("no message could be sent")
     };
     assert!(why.unwrap().starts_with("the database is unavailable"));
     wire.mend();
-    assert_eq!(shown(Duration::from_secs(60)).await, Shown::Everywhere);
+    assert_eq!(shown(Duration::from_secs(60)).await, Visibility::Everywhere);
 }
 
 #[tokio::test]
 async fn a_command_without_an_edge_link_waits_for_the_service_that_has_one() {
     let test = TestApp::new().await;
-    let shown = async || until_shown(&test.app.db, None, EVENTS, PATIENCE).await.unwrap();
-    assert_eq!(shown().await, Shown::NoEdge, "nothing indicates that an edge exists");
+    let shown = async || until_visible(&test.app.db, None, EVENTS, MAX_WAIT).await.unwrap();
+    assert_eq!(shown().await, Visibility::NoEdge, "nothing indicates that an edge exists");
 
     let edge = EdgePeer::knowing(EDGE_KEY).await;
     let jobs = Jobs::start(&test.app, Some(edge.link(EDGE_KEY)));
     edge.until_told_of_tags(1).await;
     let touched = touch(&test.app.db, EVENTS).await;
-    assert_eq!(shown().await, Shown::Everywhere);
+    assert_eq!(shown().await, Visibility::Everywhere);
     assert_eq!(edge.acknowledged_tags().last(), Some(&touched));
     let scrape = async || test.admin("GET", "/metrics", "").await.text();
     // The counter is raised after the commit that a command waits for.

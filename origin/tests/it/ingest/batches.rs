@@ -230,6 +230,6 @@ async fn of_many_faults_the_first_are_listed_and_all_are_counted() {
         panic!("faults")
     };
     assert_eq!(faults.total(), 200_000);
-    let told = faults.told();
+    let told = faults.into_listed();
     assert_eq!((told.len(), told[0].line, told[99].line), (100, 1, 100));
 }

@@ -211,7 +211,7 @@ async fn missing_and_invalid_fields_are_named_and_nothing_is_stored() {
     assert!(message(None).await.starts_with("vaults.jsonl.gz cannot be read after row 0"));
     std::fs::remove_file(sets.dir.join("vaults.jsonl.gz")).unwrap();
     assert!(message(Some("incidents")).await.starts_with("vaults.jsonl.gz is missing in "));
-    assert!(message(Some("novelties")).await.starts_with("no adapter reads \"novelties\""));
+    assert!(message(Some("novelties")).await.starts_with("\"novelties\" is not a known file"));
     let nowhere = import(&test, &sets.dir.join("nowhere"), None).await.unwrap_err().to_string();
     assert!(nowhere.contains("nowhere cannot be read"), "{nowhere}");
 

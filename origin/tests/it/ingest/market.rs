@@ -116,7 +116,7 @@ pub async fn ingest(test: &TestDb, clock: &Clock, lines: &[Value]) -> IngestRepo
 
 pub async fn faults(test: &TestDb, clock: &Clock, text: &str) -> Vec<Fault> {
     match ingest::from_reader(&test.db, clock, text.as_bytes()).await {
-        Err(IngestError::Faults(faults)) => faults.told(),
+        Err(IngestError::Faults(faults)) => faults.into_listed(),
         other => panic!("expected faults, got {other:?}"),
     }
 }

@@ -119,7 +119,7 @@ async fn the_real_incidents_are_registry_rows_and_cases_and_what_is_doubtful_sta
 }
 
 #[tokio::test]
-async fn importing_the_real_data_again_changes_not_a_byte() {
+async fn reimporting_the_real_data_changes_nothing() {
     let Some(dir) = real_data() else { return };
     let test = TestDb::new().await;
     import(&test, &dir, None).await.unwrap();

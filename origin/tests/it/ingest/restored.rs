@@ -63,7 +63,7 @@ async fn versions_that_are_given_again_are_not_taken_for_those_that_are_gone() {
     // Before this process refreshes, another writer has issued as many versions as the lost past had.
     backup.restore().await;
     let mut other = PgConnection::connect(&test.facts.url).await.unwrap();
-    journal::step(&mut other, Cause::Told("a test"), test.app.clock.now(), draw()).await.unwrap().unwrap();
+    journal::step(&mut other, Cause::Operator("a test"), test.app.clock.now(), draw()).await.unwrap().unwrap();
     let elsewhere = TestApp::over(
         crate::support::db::TestDb::guest(&test.facts).await,
         crate::support::testapp::TestOptions::default(),
@@ -80,10 +80,10 @@ async fn versions_that_are_given_again_are_not_taken_for_those_that_are_gone() {
 #[tokio::test]
 async fn a_step_over_lost_numbers_puts_every_copy_behind_and_says_the_mode_again() {
     let test = TestApp::with_market().await;
-    fail_safe::say(&test.app.db, &test.app.clock, FailSafeMode::Degraded, "a test", "ada").await.unwrap();
+    fail_safe::set_operator_mode(&test.app.db, &test.app.clock, FailSafeMode::Degraded, "a test", "ada").await.unwrap();
     let before = newest(&test).await;
     let mut one = PgConnection::connect(&test.facts.url).await.unwrap();
-    journal::step(&mut one, Cause::Told("a test"), test.app.clock.now(), draw()).await.unwrap().unwrap();
+    journal::step(&mut one, Cause::Operator("a test"), test.app.clock.now(), draw()).await.unwrap().unwrap();
     let after = newest(&test).await;
     assert_eq!(raised(&before, &after), Tag::ALL, "what the edge has seen of another past is older");
     assert_eq!(after.fail_safe(), Some(FailSafeMode::Degraded));

@@ -6,7 +6,7 @@ use crate::support::chaos::ChaosProxy;
 use crate::support::edge_peer::{EdgePeer, Mood, link};
 use crate::support::streaming::eventually;
 use crate::support::testapp::{EDGE_KEY, TestApp};
-use rds_origin::edge_link::outbox::{LEASE, Settled, settle, tell_due};
+use rds_origin::edge_link::outbox::{LEASE, Settled, send_due, settle};
 use rds_origin::jobs::Jobs;
 use rds_origin::keys;
 use rds_shared::access::{KeyDigest, Plan};
@@ -54,10 +54,10 @@ async fn a_changed_key_is_sent_once_and_in_its_present_state() {
     let link = edge.link(EDGE_KEY);
     let minted = mint(&test).await;
     keys::align(&test.app.db, "Acme", Plan::Embedded).await.unwrap();
-    assert_eq!(tell_due(&test.app.db, &link, None).await.unwrap().acknowledged, 1);
+    assert_eq!(send_due(&test.app.db, &link, None).await.unwrap().acknowledged, 1);
     revoke(&test, minted.id).await;
-    assert_eq!(tell_due(&test.app.db, &link, None).await.unwrap().acknowledged, 1);
-    assert_eq!(tell_due(&test.app.db, &link, None).await.unwrap().acknowledged, 0);
+    assert_eq!(send_due(&test.app.db, &link, None).await.unwrap().acknowledged, 1);
+    assert_eq!(send_due(&test.app.db, &link, None).await.unwrap().acknowledged, 0);
 
     let told = edge.acknowledged();
     assert!(told.iter().all(|news| news.digest == KeyDigest::of(&minted.key) && news.record.id == minted.id));
@@ -131,7 +131,7 @@ async fn two_processes_that_empty_one_outbox_send_each_change_once() {
             let db = Db::connect(&url, 2).await.unwrap();
             let mut told = 0;
             while edge_outbox::waiting(&db, None).await.unwrap().0 > 0 {
-                told += tell_due(&db, &link, None).await.unwrap().acknowledged;
+                told += send_due(&db, &link, None).await.unwrap().acknowledged;
             }
             told
         })
@@ -151,12 +151,12 @@ async fn a_change_made_while_an_older_one_is_being_sent_is_sent_too() {
     let claimed = edge_outbox::claim(db, None, MINUTE, 9).await.unwrap().remove(0);
     assert!(edge_outbox::claim(db, None, MINUTE, 9).await.unwrap().is_empty(), "the change is leased");
     revoke(&test, minted.id).await;
-    let version = claimed.news.record.version;
+    let version = claimed.update.record.version;
     edge_outbox::acknowledged(db, minted.id, version).await.unwrap();
     assert_eq!(waiting(&test).await, 1, "only the older record was acknowledged");
     edge_outbox::failed(db, minted.id, version, claimed.attempt, MINUTE, "late").await.unwrap();
     let again = edge_outbox::claim(db, None, MINUTE, 9).await.unwrap();
-    assert!(!again[0].news.record.active, "a failure to send the older record delays nothing");
+    assert!(!again[0].update.record.active, "a failure to send the older record delays nothing");
     let stale = claimed.attempt;
     edge_outbox::failed(db, minted.id, i64::MAX, stale, Duration::ZERO, "not mine any more").await.unwrap();
     assert!(edge_outbox::claim(db, None, MINUTE, 9).await.unwrap().is_empty(), "only its holder can end a lease");
@@ -218,7 +218,7 @@ async fn an_edge_that_was_notified_recently_is_assumed_to_still_know_the_key() {
     let test = TestApp::new().await;
     let minted = mint(&test).await;
     revoke(&test, minted.id).await;
-    edge_outbox::teller_at_work(&test.app.db).await.unwrap();
+    edge_outbox::record_sender_alive(&test.app.db).await.unwrap();
     let short = Duration::from_millis(100);
     let settled =
         async || timeout(Duration::from_millis(800), settle(&test.app.db, None, &[minted.id], short, |_| {})).await;
@@ -241,11 +241,11 @@ async fn while_assertion_keys_are_replaced_the_edge_may_know_only_the_next_one()
     let test = TestApp::new().await;
     let edge = EdgePeer::knowing(NEXT_KEY).await;
     mint(&test).await;
-    let stranger = tell_due(&test.app.db, &edge.link(EDGE_KEY), None).await.unwrap();
+    let stranger = send_due(&test.app.db, &edge.link(EDGE_KEY), None).await.unwrap();
     assert!(stranger.failed.unwrap().contains("does not know the signature"));
     lease_ends(&test).await;
     let both = edge.link(&format!("{EDGE_KEY},{NEXT_KEY}"));
-    assert_eq!(tell_due(&test.app.db, &both, None).await.unwrap().acknowledged, 1);
+    assert_eq!(send_due(&test.app.db, &both, None).await.unwrap().acknowledged, 1);
 }
 
 /// Runs the program with only these environment variables.

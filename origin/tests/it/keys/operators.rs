@@ -1,15 +1,15 @@
 //! API keys and index tokens as operators create, change and revoke them.
 
 use crate::support::testapp::TestApp;
-use rds_origin::keys::{self, KeyRow, KeyWish, Revocation};
+use rds_origin::keys::{self, CreateKey, KeyRow, Revocation};
 use rds_shared::access::{KeyDigest, Plan};
 use rds_store::keys as table;
 use serde_json::json;
 use std::collections::BTreeSet;
 
 /// A request for an ordinary key.
-pub fn options(org: &str, plan: Plan) -> KeyWish {
-    KeyWish { org: org.to_owned(), plan, rpm: None, shared: false }
+pub fn options(org: &str, plan: Plan) -> CreateKey {
+    CreateKey { org: org.to_owned(), plan, rpm: None, shared: false }
 }
 
 async fn row(test: &TestApp, id: i64) -> KeyRow {
@@ -20,7 +20,7 @@ async fn row(test: &TestApp, id: i64) -> KeyRow {
 async fn a_key_is_shown_once_stored_as_a_digest_and_revoked_for_good() {
     let test = TestApp::new().await;
     let (db, clock) = (&test.app.db, &test.app.clock);
-    let shared = KeyWish { rpm: Some(900), shared: true, ..options("Acme", Plan::Data) };
+    let shared = CreateKey { rpm: Some(900), shared: true, ..options("Acme", Plan::Data) };
     let first = keys::mint(db, clock, &shared).await.unwrap();
     let second = keys::mint(db, clock, &options("Acme", Plan::Embedded)).await.unwrap();
     assert_ne!(first.key, second.key);
@@ -68,7 +68,7 @@ async fn the_database_refuses_to_reactivate_a_revoked_key() {
 async fn a_contracted_rate_survives_alignment_and_stays_with_its_key() {
     let test = TestApp::new().await;
     let (db, clock) = (&test.app.db, &test.app.clock);
-    let contracted = KeyWish { rpm: Some(5_000), ..options("Acme", Plan::Data) };
+    let contracted = CreateKey { rpm: Some(5_000), ..options("Acme", Plan::Data) };
     let contracted = keys::mint(db, clock, &contracted).await.unwrap();
     let ordinary = keys::mint(db, clock, &options("Acme", Plan::Data)).await.unwrap();
     let other = keys::mint(db, clock, &options("Globex", Plan::Data)).await.unwrap();

@@ -1,7 +1,7 @@
 //! Lending markets: totals, reserves, gates, keys, filters, and rejected facts.
 
 use crate::http::tags::{newest, raised};
-use crate::service::fail_safe::say;
+use crate::service::fail_safe::set_mode;
 use crate::support::market::{BASE58, VAULTS, address, line};
 use crate::support::testapp::{Reply, TestApp};
 use axum::http::StatusCode;
@@ -204,7 +204,7 @@ async fn a_reserves_gates_make_copies_of_its_vault_too_old_though_no_score_is_pu
     let spoke = market(SEEN, SPOKE, "Spoke", json!({"shape": "spoke", "protocol_version": "v4"}));
     let of = |at: &str, (spoke, hub)| reserve(at, SPOKE, "a", Some(VAULTS[0].address()), gates(spoke, hub));
     test.ingest(&[spoke, of(SEEN, open())].concat()).await;
-    say(&test, FailSafeMode::Degraded).await;
+    set_mode(&test, FailSafeMode::Degraded).await;
     let row = async || test.json(&format!("/v1/vaults/{}", VAULTS[0].id())).await["data"]["vault"].clone();
     let before = newest(&test).await;
     assert_eq!(row().await["deposit_status"], "open");

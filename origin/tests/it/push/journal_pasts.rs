@@ -103,7 +103,7 @@ async fn a_backup_from_before_the_last_step_and_one_from_after_it_each_keep_thei
     write(&facts, 3).await;
     let old = facts.back_up().await;
     let mut one = connect(&facts).await;
-    journal::step(&mut one, Cause::Told("a test"), NOW, draw()).await.unwrap().unwrap();
+    journal::step(&mut one, Cause::Operator("a test"), NOW, draw()).await.unwrap().unwrap();
     let stepped = write(&facts, 4).await;
     let young = facts.back_up().await;
     let later = write(&facts, 4).await;
@@ -388,7 +388,7 @@ async fn a_lease_from_before_the_clock_was_set_back_ends_at_the_step() {
     sqlx::query(sql).execute(&mut one).await.unwrap();
     let sql = "UPDATE edge_tag_message SET not_before = clock_timestamp() + interval '1 day'";
     sqlx::query(sql).execute(&mut one).await.unwrap();
-    journal::step(&mut one, Cause::Told("a test"), NOW, draw()).await.unwrap().unwrap();
+    journal::step(&mut one, Cause::Operator("a test"), NOW, draw()).await.unwrap().unwrap();
     let alive = "SELECT id FROM stream_process WHERE alive_until > clock_timestamp()";
     let alive: Vec<i64> = sqlx::query_scalar(alive).fetch_all(&mut one).await.unwrap();
     assert_eq!(alive, [2], "a live process keeps its lease");

@@ -90,7 +90,7 @@ async fn f12_an_operator_who_set_the_disk_back_can_step_over_the_lost_numbers() 
     let mut to = 1;
     for place in [1, 2] {
         let stepped =
-            journal::step(&mut one, Cause::Told("the volume was rolled back"), NOW, draw()).await.unwrap().unwrap();
+            journal::step(&mut one, Cause::Operator("the volume was rolled back"), NOW, draw()).await.unwrap().unwrap();
         assert_eq!((stepped.from, stepped.numbered), (to, 0));
         assert!(stepped.to >> 32 > to >> 32, "into another epoch, even within the same second");
         to = stepped.to;
@@ -223,9 +223,10 @@ async fn f12_a_client_at_a_step_without_later_operations_gets_a_cursor_beyond_it
     let key = key(&test).await;
     published(&test, ["1"]).await;
     let mut one = connect(&test.facts).await;
-    let stepped = journal::step(&mut one, Cause::Told("a test"), test.app.clock.now(), draw()).await.unwrap().unwrap();
+    let stepped =
+        journal::step(&mut one, Cause::Operator("a test"), test.app.clock.now(), draw()).await.unwrap().unwrap();
     let to = stepped.to.unsigned_abs();
-    test.app.journal.ring.begin_after(to);
+    test.app.journal.ring.restart_after(to);
     let mut client = Ask::with(&key).after("v2:1").opened(&serving).await;
     let cursor = client.next().await;
     assert_eq!((cursor.event.as_str(), cursor.number()), ("cursor", to));

@@ -246,7 +246,7 @@ async fn f11_a_partition_dropped_during_a_replay_is_a_gap_and_not_an_error() {
     let text = "x".repeat(4_000);
     publish_rows(&test, (0..600).map(|number| operation(&format!("{number}{text}"), &[])).collect()).await;
     eventually("all operations are numbered", async || test.app.journal.ring.tail() == 600).await;
-    test.app.journal.ring.begin_after(600);
+    test.app.journal.ring.restart_after(600);
     let mut reader = Ask { receive_buffer: 4_096, ..Ask::with(&key).after("v2:0") }.opened(&serving).await;
     assert_eq!(reader.operation().await.number(), 1);
     test.app.clock.advance(30 * HOUR);

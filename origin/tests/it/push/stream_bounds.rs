@@ -43,7 +43,7 @@ async fn a_numbered_operation_that_is_missing_is_a_gap_and_later_operations_foll
     for title in ["3", "4"] {
         removed(&test, title).await;
     }
-    test.app.journal.ring.begin_after(6);
+    test.app.journal.ring.restart_after(6);
     let mut replayed = Ask::with(&key).after("v2:0").opened(&serving).await;
     assert_eq!(replayed.titles(2).await, ["1", "2"]);
     hole(&mut replayed, 2, 4).await;
@@ -125,7 +125,7 @@ async fn a_client_that_does_not_read_gets_queue_overflow_even_if_pages_contain_n
     of_others(&test, 2_500).await;
     eventually("all are read", async || test.app.journal.ring.tail() == 2_540).await;
     // The ring moves on, so these operations are in the journal only.
-    test.app.journal.begin_after(2_540);
+    test.app.journal.restart_after(2_540);
     publish_rows(&test, (0..150).map(|_| own("after")).collect()).await;
     eventually("all are read", async || test.app.journal.ring.tail() == 2_690).await;
     // A fast machine gets here before the service considers the client to be not reading.

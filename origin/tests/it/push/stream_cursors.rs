@@ -66,7 +66,7 @@ async fn s1_resumed_at_any_position_a_client_gets_exactly_the_rest() {
             assert_eq!(client.titles(rest).await, numbers(at + 1..=40), "round {round}, after {at}");
         }
         // The second round reads from the journal instead of the ring.
-        test.app.journal.ring.begin_after(head(&test.app.db).await);
+        test.app.journal.ring.restart_after(head(&test.app.db).await);
     }
 }
 
@@ -93,7 +93,7 @@ async fn s3_a_position_in_a_long_history_is_found_by_its_number_without_a_scan()
         publish_rows(&test, (0..1_000).map(|number| operation(&number.to_string(), &[])).collect()).await;
     }
     eventually("all are read", async || test.app.journal.ring.tail() == 10_000).await;
-    test.app.journal.ring.begin_after(10_000);
+    test.app.journal.ring.restart_after(10_000);
     sqlx::query("ANALYZE journal, push_operation").execute(&test.app.db.pool).await.unwrap();
     let mut client = Ask::with(&key).after("v2:9997").opened(&serving).await;
     assert_eq!(client.titles(3).await, ["997", "998", "999"]);
@@ -158,7 +158,7 @@ async fn s4_only_operations_that_pass_the_filter_count_and_the_cursor_advances()
     });
     publish_rows(&test, rows.collect()).await;
     eventually("all are read", async || test.app.journal.ring.tail() == 3_000).await;
-    test.app.journal.ring.begin_after(3_000);
+    test.app.journal.ring.restart_after(3_000);
     let mut client =
         Ask::with(&key).query(&format!("vaultId={}", mine.to_uppercase())).after("v2:0").opened(&serving).await;
     let hundreds: Vec<String> = (1..=30).map(|hundred| (hundred * 100).to_string()).collect();

@@ -159,7 +159,7 @@ async fn s7_a_client_that_attaches_while_operations_are_published_misses_and_rep
                 publish(&test, batch).await;
                 if number % 50 == 0 {
                     // The operations so far are in the journal only, as for a late reader.
-                    test.app.journal.ring.begin_after(test.app.journal.ring.tail());
+                    test.app.journal.ring.restart_after(test.app.journal.ring.tail());
                 }
             }
         })

@@ -69,7 +69,7 @@ async fn an_unreadable_journal_is_a_gap_in_an_open_stream_and_a_503_for_a_new_on
     let text = "x".repeat(4_000);
     publish_rows(&test, (0..900).map(|_| operation(&text, &[])).collect()).await;
     eventually("all are read", async || test.app.journal.ring.tail() == 900).await;
-    test.app.journal.ring.begin_after(900);
+    test.app.journal.ring.restart_after(900);
     let mut replaying = Ask { receive_buffer: 4_096, ..Ask::with(&key).after("v2:0") }.opened(&serving).await;
     let first = replaying.operation().await.number();
     assert_eq!(first, 1);
@@ -112,7 +112,7 @@ async fn a_journal_that_does_not_answer_is_a_gap_and_not_a_silence() {
     let key = key(&test).await;
     publish_rows(&test, (0..900).map(|_| operation(&"x".repeat(4_000), &[])).collect()).await;
     eventually("all are read", async || test.app.journal.ring.tail() == 900).await;
-    test.app.journal.ring.begin_after(900);
+    test.app.journal.ring.restart_after(900);
     let mut replaying = Ask { receive_buffer: 4_096, ..Ask::with(&key).after("v2:0") }.opened(&serving).await;
     assert_eq!(replaying.operation().await.number(), 1);
     let mut one = sqlx::PgConnection::connect(&test.facts.url).await.unwrap();

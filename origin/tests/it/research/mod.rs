@@ -1,6 +1,6 @@
 //! Research records, runs and the loss board.
 
-pub mod given;
+pub mod external;
 pub mod losses;
 pub mod routes;
 pub mod runs;

@@ -230,7 +230,7 @@ async fn a_hidden_record_is_gone_and_stays_so_in_later_runs_until_it_is_shown() 
     test.app.clock.advance(86_400);
     research::run(db, &test.app.clock).await.unwrap();
     assert!(!rows(&test, "backtests").await.iter().any(is_named));
-    let standing = records::standing(db).await.unwrap();
+    let standing = records::states(db).await.unwrap();
     let hidden = standing.iter().find(|record| !record.is_client_visible).unwrap();
     assert_eq!((hidden.record_key.as_str(), hidden.is_promoted), ("history_vector/price_loss/7d", true));
     let mut tx = db.pool.begin().await.unwrap();

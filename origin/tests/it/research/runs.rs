@@ -157,7 +157,7 @@ async fn later_facts_do_not_change_earlier_samples() {
 async fn a_second_run_adds_only_another_reading_of_the_model_s_health() {
     let test = researched(1).await;
     let db = &test.facts.db;
-    let standing = records::standing(db).await.unwrap();
+    let standing = records::states(db).await.unwrap();
     let figures = standing.iter().filter(|record| record.kind == RecordKind::ModelHealth).count() as u64;
     let again = research::run(db, &test.app.clock).await.unwrap();
     assert_eq!((again.records, again.predicted, again.resolved), (figures, 0, 0));

@@ -6,7 +6,7 @@ use crate::support::db::TestDb;
 use crate::support::testapp::{TestApp, TestOptions, signed};
 use crate::vaults::lists::with_header;
 use axum::http::StatusCode;
-use rds_engine::fail_safe::{self, GUARD, Said};
+use rds_engine::fail_safe::{self, SANITY_CHECKS, SetModeResult};
 use rds_engine::publication::commands::{self, Verb};
 use rds_engine::scoring_run::{self, Run};
 use rds_shared::model::health::FailSafeMode::{self, Degraded, FailClosed, Normal};
@@ -90,15 +90,15 @@ pub async fn refresh(test: &TestApp) {
     rds_origin::catalog::refresh::refresh(&test.app).await.unwrap();
 }
 
-pub async fn say(test: &TestApp, mode: FailSafeMode) -> Stored {
-    match word(test, mode).await {
-        Said::Holds(standing) => standing,
-        Said::StaysClosed(found) => panic!("{found}"),
+pub async fn set_mode(test: &TestApp, mode: FailSafeMode) -> Stored {
+    match try_set_mode(test, mode).await {
+        SetModeResult::Set(standing) => standing,
+        SetModeResult::StaysClosed(found) => panic!("{found}"),
     }
 }
 
-pub async fn word(test: &TestApp, mode: FailSafeMode) -> Said {
-    let said = fail_safe::say(&test.app.db, &test.app.clock, mode, "looked at it", "ada").await.unwrap();
+pub async fn try_set_mode(test: &TestApp, mode: FailSafeMode) -> SetModeResult {
+    let said = fail_safe::set_operator_mode(&test.app.db, &test.app.clock, mode, "looked at it", "ada").await.unwrap();
     refresh(test).await;
     said
 }
@@ -162,7 +162,7 @@ async fn a_held_back_run_is_not_published_in_parts_and_a_good_run_ends_the_mode(
     assert_eq!(served(&test).await, (4, None), "four of them can be right, and the run over everything says so");
     let changes = table::changes(&test.app.db.pool, 10).await.unwrap();
     let said: Vec<_> = changes.iter().map(|change| (change.mode, change.said_by.as_str())).collect();
-    assert_eq!(said, [(Normal, GUARD), (Degraded, GUARD)], "newest first, and nothing twice");
+    assert_eq!(said, [(Normal, SANITY_CHECKS), (Degraded, SANITY_CHECKS)], "newest first, and nothing twice");
 }
 
 #[tokio::test]
@@ -174,7 +174,7 @@ async fn an_operators_normal_lets_what_was_held_back_pass_at_once() {
     test.app.clock.advance(60);
     assert_eq!(due().await.unwrap().withheld, Some("mass_move"), "a minute later it is tried again");
 
-    let standing = say(&test, Normal).await;
+    let standing = set_mode(&test, Normal).await;
     assert_eq!((standing.in_force(), standing.accepted), (Normal, true));
     let run = due().await.unwrap();
     assert_eq!((run.withheld, run.changes.len()), (None, 5));
@@ -192,7 +192,7 @@ async fn an_operators_normal_lets_what_was_held_back_pass_at_once() {
 #[tokio::test]
 async fn closed_is_closed_where_scores_are_until_an_operator_opens_it() {
     let test = world().await;
-    say(&test, FailClosed).await;
+    set_mode(&test, FailClosed).await;
     for target in ["/v1/vaults", "/v1/stats", "/v1/assets/enriched", &format!("/v1/vault/devnet/{}", address(0))] {
         let reply = test.get(target).await;
         assert_eq!(
@@ -215,19 +215,19 @@ async fn closed_is_closed_where_scores_are_until_an_operator_opens_it() {
 
     assert_eq!(run(&test).await.withheld, Some("operator"));
     assert_eq!(mode(&test).await, FailClosed);
-    say(&test, Normal).await;
+    set_mode(&test, Normal).await;
     assert_eq!(served(&test).await, (0, None));
 }
 
 #[tokio::test]
 async fn while_an_operator_says_degraded_scores_stand_still() {
     let test = world().await;
-    say(&test, Degraded).await;
+    set_mode(&test, Degraded).await;
     let told = demote(&test, 1, 1).await;
     assert_eq!((&told["scores_withheld"], served(&test).await), (&json!("operator"), degraded(0)));
     assert_eq!(run(&test).await.withheld, Some("operator"));
     assert_eq!(test.json("/v1/health").await["failSafe"]["reason"], "looked at it");
-    say(&test, Normal).await;
+    set_mode(&test, Normal).await;
     assert_eq!(run(&test).await.changes.len(), 1);
     assert_eq!(served(&test).await, (1, None));
 }
@@ -261,7 +261,7 @@ async fn a_value_that_is_not_finite_is_held_back_even_if_an_operator_accepts() {
         .await
         .unwrap();
     assert_eq!(run(&test).await.withheld, Some("non_finite_input"));
-    say(&test, Normal).await;
+    set_mode(&test, Normal).await;
     assert_eq!(run(&test).await.withheld, Some("non_finite_input"));
     assert_eq!(served(&test).await, degraded(0));
 }
@@ -271,7 +271,7 @@ async fn every_process_follows_and_the_edge_names_what_to_catch_up_with() {
     let test = world().await;
     let other = TestApp::over(TestDb::guest(&test.facts).await, TestOptions::default()).await;
     other.app.clock.set(start());
-    say(&test, FailClosed).await;
+    set_mode(&test, FailClosed).await;
     let newest = test.app.catalog.tags().to_text();
     let known = tokio::spawn({
         let app = other.app.clone();
@@ -290,14 +290,14 @@ async fn every_process_follows_and_the_edge_names_what_to_catch_up_with() {
 async fn a_vault_that_is_new_while_scores_stand_still_is_there_without_one() {
     let test = TestApp::new().await;
     test.app.clock.set(start());
-    say(&test, Degraded).await;
+    set_mode(&test, Degraded).await;
     test.ingest(&market()).await;
     let list = test.json("/v1/vaults?limit=1").await;
     assert_eq!(list["meta"]["total"], VAULTS);
     assert_eq!((&list["data"][0]["total_score"], &list["data"][0]["tvl_usd"]), (&Value::Null, &json!(5_000_000.0)));
     let page = test.json(&format!("/v1/vaults/{}", id(0))).await;
     assert_eq!(page["data"]["vault"]["score_status"], "unscored");
-    say(&test, Normal).await;
+    set_mode(&test, Normal).await;
     run(&test).await;
     assert_eq!(test.json("/v1/vaults?limit=1").await["data"][0]["risk_tier"], "Prime");
 }
@@ -305,8 +305,8 @@ async fn a_vault_that_is_new_while_scores_stand_still_is_there_without_one() {
 #[tokio::test]
 async fn changes_of_the_mode_are_recorded_permanently() {
     let test = world().await;
-    say(&test, FailClosed).await;
-    say(&test, FailClosed).await;
+    set_mode(&test, FailClosed).await;
+    set_mode(&test, FailClosed).await;
     assert_eq!(table::changes(&test.app.db.pool, 10).await.unwrap().len(), 2, "also when it was said again");
     for sql in ["delete from fail_safe_change", "update fail_safe_change set reason = 'another'"] {
         assert!(sqlx::query(sql).execute(&test.app.db.pool).await.is_err());

@@ -2,13 +2,13 @@
 
 use crate::baskets::world::{MEMBERS, World as Baskets, rebalanced};
 use crate::ingest::market::start;
-use crate::service::fail_safe::{demote, id, market, mode, refresh, run, say, served, word, world};
+use crate::service::fail_safe::{demote, id, market, mode, refresh, run, served, set_mode, try_set_mode, world};
 use crate::support::receiver::{Manner, Receiver};
 use crate::support::testapp::TestApp;
 use crate::webhooks::world::World as Subscribers;
 use axum::http::StatusCode;
 use rds_engine::baskets::Refreshed;
-use rds_engine::fail_safe::Said;
+use rds_engine::fail_safe::SetModeResult;
 use rds_engine::scoring_run;
 use rds_shared::model::health::FailSafeMode::{Degraded, FailClosed, Normal};
 use rds_shared::rules::baskets::refresh::Trigger;
@@ -46,7 +46,7 @@ async fn a_rating_that_changes_in_fail_closed_mode_is_published_everywhere_after
     };
     delivered().await;
 
-    say(test, FailClosed).await;
+    set_mode(test, FailClosed).await;
     let before = runs(test).await;
     let told = demote(test, 1, 2).await;
     assert_eq!((&told["scores_withheld"], &told["score_changes"]), (&json!("operator"), &json!(0)));
@@ -57,7 +57,7 @@ async fn a_rating_that_changes_in_fail_closed_mode_is_published_everywhere_after
     assert_eq!((ratings(test).await, captured(test, "rating.changed").await), (vec![], 0));
     assert_eq!((delivered().await, receiver.seen().len()), (0, 0));
 
-    say(test, Normal).await;
+    set_mode(test, Normal).await;
     assert_eq!(served(test).await, (2, None), "the mode ends with the run that moves them");
     assert_eq!((ratings(test).await.len(), captured(test, "rating.changed").await), (2, 2));
     assert_eq!((delivered().await, receiver.seen().len()), (2, 2), "nothing is lost");
@@ -69,7 +69,7 @@ async fn events_published_before_the_closure_stay_visible() {
     demote(&test, 1, 1).await;
     let before = ratings(&test).await;
     assert_eq!(before.len(), 1);
-    say(&test, FailClosed).await;
+    set_mode(&test, FailClosed).await;
     assert_eq!(ratings(&test).await, before);
     assert_eq!(test.get(&format!("/v1/vaults/{}", id(0))).await.status, StatusCode::SERVICE_UNAVAILABLE);
 }
@@ -77,10 +77,10 @@ async fn events_published_before_the_closure_stay_visible() {
 #[tokio::test]
 async fn it_is_opened_with_scores_made_for_that_and_never_onto_those_that_were_closed() {
     let test = world().await;
-    say(&test, FailClosed).await;
+    set_mode(&test, FailClosed).await;
     // More than a fifth: an operator must accept it.
     demote(&test, 1, 7).await;
-    let Said::Holds(standing) = word(&test, Normal).await else { panic!("it stays closed") };
+    let SetModeResult::Set(standing) = try_set_mode(&test, Normal).await else { panic!("it stays closed") };
     assert_eq!((standing.in_force(), standing.held, standing.accepted), (Normal, None, false));
     assert_eq!(served(&test).await, (7, None), "in the very commit that opens");
 }
@@ -88,7 +88,7 @@ async fn it_is_opened_with_scores_made_for_that_and_never_onto_those_that_were_c
 #[tokio::test]
 async fn it_stays_closed_where_the_run_that_would_open_it_cannot_be_right() {
     let test = world().await;
-    say(&test, FailClosed).await;
+    set_mode(&test, FailClosed).await;
     let spoil = async |debt: &str| {
         sqlx::query("update vault_state set bad_debt_usd = $2::float8 where vault_id = $1")
             .bind(id(3))
@@ -99,23 +99,23 @@ async fn it_stays_closed_where_the_run_that_would_open_it_cannot_be_right() {
     };
     spoil("NaN").await;
     let before = runs(&test).await;
-    assert_eq!(word(&test, Normal).await, Said::StaysClosed(Withheld::NonFiniteInput));
+    assert_eq!(try_set_mode(&test, Normal).await, SetModeResult::StaysClosed(Withheld::NonFiniteInput));
     assert_eq!((mode(&test).await, runs(&test).await), (FailClosed, before), "nothing of the attempt is left");
     assert_eq!(test.get("/v1/vaults").await.code(), "FAIL_CLOSED");
     assert_eq!(test.json("/v1/health").await["failSafe"]["reason"], "looked at it");
     spoil("0").await;
-    say(&test, Normal).await;
+    set_mode(&test, Normal).await;
     assert_eq!(served(&test).await, (0, None));
 }
 
 #[tokio::test]
 async fn an_operator_may_open_onto_the_scores_from_before_by_saying_degraded() {
     let test = world().await;
-    say(&test, FailClosed).await;
+    set_mode(&test, FailClosed).await;
     demote(&test, 1, 2).await;
-    say(&test, Degraded).await;
+    set_mode(&test, Degraded).await;
     assert_eq!(served(&test).await, (0, Some("degraded".to_owned())));
-    say(&test, Normal).await;
+    set_mode(&test, Normal).await;
     assert_eq!(scoring_run::run_due(&test.app.db, &test.app.clock, 1_800).await.unwrap().unwrap().changes.len(), 2);
 }
 
@@ -134,7 +134,7 @@ async fn closing_does_not_wait_for_a_run_and_a_run_in_progress_publishes_nothing
         tokio::task::yield_now().await;
     }
     let before = runs(&test).await;
-    say(&test, FailClosed).await;
+    set_mode(&test, FailClosed).await;
     blocker.rollback().await.unwrap();
     assert_eq!(running.await.unwrap().withheld, Some("operator"));
     refresh(&test).await;
@@ -148,7 +148,7 @@ async fn baskets_of_the_present_are_closed_versions_stay_and_none_is_made() {
     world.pass(3600);
     let (gone, _) = MEMBERS[0];
     world.review(gone, 8.0).await;
-    say(&world.test, FailClosed).await;
+    set_mode(&world.test, FailClosed).await;
     for rest in ["", "?at=2026-11-21T00:00:00Z", "/changes"] {
         let reply = world.get(rest).await;
         assert_eq!((reply.status.as_u16(), reply.code()), (503, "FAIL_CLOSED".to_owned()), "{rest}");
@@ -157,9 +157,9 @@ async fn baskets_of_the_present_are_closed_versions_stay_and_none_is_made() {
     let told = captured(&world.test, "basket.rebalanced").await;
     assert_eq!(world.refresh().await, Refreshed::Closed);
     assert_eq!((world.versions().await.len(), captured(&world.test, "basket.rebalanced").await), (1, told));
-    say(&world.test, Normal).await;
+    set_mode(&world.test, Normal).await;
     assert_eq!(world.refresh().await, rebalanced("dollars-v2", Trigger::ScoreDown));
     assert_eq!(world.get("").await.status, StatusCode::OK);
-    say(&world.test, Degraded).await;
+    set_mode(&world.test, Degraded).await;
     assert_eq!(world.get("").await.header("x-service-failsafe-mode"), Some("degraded"));
 }

@@ -6,7 +6,7 @@ use crate::support::db::TestDb;
 use crate::support::market::lines;
 use crate::support::testapp::{PEER, TestApp, TestOptions, signed};
 use rds_origin::listener::Listener;
-use rds_origin::metrics::standing::look;
+use rds_origin::metrics::database_metrics::read_once;
 use rds_shared::VERSION;
 use rds_shared::scoring::METHODOLOGY_VERSION;
 use std::collections::{BTreeMap, BTreeSet};
@@ -96,7 +96,7 @@ async fn page() -> Page {
     test.get("/v1/vaults?page=0").await;
     test.ask(bare("GET", "/v1/vaults")).await;
     test.from(PEER, Listener::Relay, bare("GET", "/v1/health")).await;
-    look(&test.app.db, &test.app.metrics).await;
+    read_once(&test.app.db, &test.app.metrics).await;
     Page::read(&test.admin("GET", "/metrics", "").await.text())
 }
 
@@ -157,21 +157,21 @@ async fn a_scrape_shows_an_unreachable_database_and_ages_keep_growing() {
     let test = TestApp::over(facts, TestOptions { database: Some(wire.url()), ..TestOptions::default() }).await;
     test.ingest(&lines()).await;
     rds_engine::scoring_run::run_all(&test.app.db, &test.app.clock).await.unwrap();
-    look(&test.app.db, &test.app.metrics).await;
+    read_once(&test.app.db, &test.app.metrics).await;
     let scrape = async || Page::read(&test.admin("GET", "/metrics", "").await.text());
     let before = scrape().await;
     assert_eq!((before.value("rds_db_up"), before.value("rds_score_run_age_seconds")), (1.0, 0.0));
     assert_eq!(before.value("rds_score_run_vaults"), 13.0);
     wire.cut();
     test.app.clock.advance(7_200);
-    look(&test.app.db, &test.app.metrics).await;
+    read_once(&test.app.db, &test.app.metrics).await;
     let after = scrape().await;
     assert_eq!((after.value("rds_db_up"), after.value("rds_score_run_age_seconds")), (0.0, 7_200.0));
     assert_eq!(after.value("rds_db_size_bytes"), before.value("rds_db_size_bytes"));
     wire.mend();
     // Each broken connection in the pool is discovered only when it is used.
     for _ in 0..5 {
-        look(&test.app.db, &test.app.metrics).await;
+        read_once(&test.app.db, &test.app.metrics).await;
     }
     assert_eq!(scrape().await.value("rds_db_up"), 1.0);
 }
@@ -180,7 +180,7 @@ async fn a_scrape_shows_an_unreachable_database_and_ages_keep_growing() {
 async fn the_age_of_a_score_run_that_never_ran_counts_from_the_first_scores() {
     let test = TestApp::with_market().await;
     test.app.clock.advance(7_200);
-    look(&test.app.db, &test.app.metrics).await;
+    read_once(&test.app.db, &test.app.metrics).await;
     let page = Page::read(&test.admin("GET", "/metrics", "").await.text());
     assert_eq!((page.value("rds_score_run_age_seconds"), page.value("rds_score_run_vaults")), (7_200.0, 0.0));
 }

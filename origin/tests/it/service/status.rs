@@ -8,7 +8,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::StatusCode;
-use rds_engine::fail_safe::{self, Said};
+use rds_engine::fail_safe::{self, SetModeResult};
 use rds_origin::edge_link::EdgeLink;
 use rds_origin::http::listeners::Listeners;
 use rds_origin::listener::Listener;
@@ -136,8 +136,9 @@ async fn answers_withheld_by_fail_safe_mode_do_not_count_as_errors_but_internal_
     let wire = ChaosProxy::before(&facts.url).await;
     let test = TestApp::over(facts, TestOptions { database: Some(wire.url()), ..TestOptions::default() }).await;
     test.ingest(&lines()).await;
-    let say = fail_safe::say(&test.app.db, &test.app.clock, FailSafeMode::FailClosed, "looked at it", "ada");
-    assert!(matches!(say.await.unwrap(), Said::Holds(_)));
+    let setting =
+        fail_safe::set_operator_mode(&test.app.db, &test.app.clock, FailSafeMode::FailClosed, "looked at it", "ada");
+    assert!(matches!(setting.await.unwrap(), SetModeResult::Set(_)));
     rds_origin::catalog::refresh::refresh(&test.app).await.unwrap();
     for target in ["/v1/vaults", "/v1/stats", "/v1/assets/enriched"] {
         assert_eq!(test.get(target).await.code(), "FAIL_CLOSED");

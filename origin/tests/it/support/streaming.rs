@@ -9,7 +9,7 @@ use rds_origin::app::App;
 use rds_origin::edge_link::EdgeLink;
 use rds_origin::http::listeners::{Addresses, Listeners};
 use rds_origin::jobs::Jobs;
-use rds_origin::keys::{self, KeyWish, Minted};
+use rds_origin::keys::{self, CreateKey, Minted};
 use rds_shared::access::Plan;
 use rds_shared::push::past::Draw;
 use rds_shared::push::webhook::EventType;
@@ -123,7 +123,7 @@ pub async fn beside(test: &TestApp) -> (TestApp, Serving) {
 
 /// A key of plan `data` with a practically unlimited rate.
 pub async fn key(test: &TestApp) -> Minted {
-    let options = KeyWish { rpm: Some(1_000_000), ..options("Acme", Plan::Data) };
+    let options = CreateKey { rpm: Some(1_000_000), ..options("Acme", Plan::Data) };
     keys::mint(&test.app.db, &test.app.clock, &options).await.unwrap()
 }
 

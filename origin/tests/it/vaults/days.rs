@@ -109,7 +109,7 @@ fn said(signals: &HashMap<String, Signals>) -> BTreeMap<&str, Said> {
 async fn assert_as_from_scratch(test: &TestDb, ids: &[String], now: i64, earlier: i64, step: &str) {
     let at = |seconds| At(Timestamp::from_seconds(seconds));
     let mut tx = test.db.begin("BEGIN").await.unwrap();
-    publication::take_turn(&mut tx).await.unwrap();
+    publication::lock_writers(&mut tx).await.unwrap();
     let from_sums = days::signals(&mut tx, ids, at(now)).await.unwrap();
     let from_readings = signals_from_readings(&mut tx, ids, at(now)).await.unwrap();
     assert_eq!(said(&from_sums), said(&from_readings), "{step}");

@@ -26,7 +26,7 @@ async fn rows_of_a_run(test: &TestDb, now: Timestamp) -> i64 {
     let mut tx = test.db.begin("BEGIN").await.unwrap();
     // The tables are small: without this setting Postgres would scan them instead of using an index.
     sqlx::query("SET LOCAL enable_seqscan = off").execute(&mut *tx).await.unwrap();
-    publication::take_turn(&mut tx).await.unwrap();
+    publication::lock_writers(&mut tx).await.unwrap();
     let before = rows_read(&mut tx).await;
     let run = scoring_run::whole(&mut tx, now).await.unwrap();
     assert_eq!((run.vaults, run.withheld), (4, None));
@@ -100,7 +100,7 @@ async fn a_leap_between_two_days_is_found_on_the_later_day() {
     sum(&test.db, EVERY).await;
     let broken = async |now: i64| {
         let mut tx = test.db.begin("BEGIN").await.unwrap();
-        publication::take_turn(&mut tx).await.unwrap();
+        publication::lock_writers(&mut tx).await.unwrap();
         days::refresh_all(&mut tx).await.unwrap();
         let broken = broken_series(&mut tx, At(Timestamp::from_seconds(now))).await.unwrap().len();
         tx.commit().await.unwrap();

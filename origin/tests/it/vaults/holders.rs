@@ -185,7 +185,7 @@ async fn a_vault_that_nobody_indexed_says_so() {
 }
 
 #[tokio::test]
-async fn a_copy_holds_until_somebody_counts_again() {
+async fn a_cached_count_is_used_until_the_next_count() {
     let test = TestApp::with_market().await;
     test.ingest(&snapshot("2026-11-20T23:00:00Z", json!({}))).await;
     let scored = test.json("/v1/vaults?limit=1").await;

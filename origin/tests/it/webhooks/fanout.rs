@@ -164,7 +164,7 @@ async fn w2_a_crash_during_fan_out_loses_nothing_and_repeats_nothing() {
     for _ in 0..2 {
         // The effect of a process that dies before its commit: the transaction is rolled back.
         let mut tx = world.app().db.pool.begin().await.unwrap();
-        let after = webhook_fanout::take_turn(&mut tx).await.unwrap().expect("the lock is free again");
+        let after = webhook_fanout::lock_position(&mut tx).await.unwrap().expect("the lock is free again");
         let families = webhook_fanout::wanted(&mut tx).await.unwrap().families;
         let stretch = webhook_fanout::behind(&mut tx, after, 10, &families).await.unwrap();
         assert_eq!((stretch.operations.len(), stretch.lost), (2, 0));

@@ -143,7 +143,7 @@ async fn an_internal_fault_uses_no_attempt_and_counts_against_no_receiver() {
     let receiver = Receiver::new(Manner::status(200)).await;
     world.names.lead("ours.partner.dev", &[&["127.0.0.1"]]);
     let (id, _) = world.subscribe(&receiver.url_as("ours.partner.dev")).await;
-    world.names.fail("ours.partner.dev", LookupError::Ours("no name server".to_owned()));
+    world.names.fail("ours.partner.dev", LookupError::OurFault("no name server".to_owned()));
     assert_eq!(world.tell("patience").await, 1);
     let row = &world.deliveries(id).await[0];
     assert_eq!(

@@ -192,7 +192,7 @@ async fn w5_every_address_of_a_name_is_checked() {
     world.names.lead("empty.partner.dev", &[&[]]);
     world.names.lead("many.partner.dev", &[&["93.184.216.34"; 1_000]]);
     world.names.fail("lame.partner.dev", LookupError::NoAnswer("SERVFAIL".to_owned()));
-    world.names.fail("ours.partner.dev", LookupError::Ours("no name server".to_owned()));
+    world.names.fail("ours.partner.dev", LookupError::OurFault("no name server".to_owned()));
     let outcome = async |name: &str| {
         let body = json!({ "url": format!("https://{name}/hook"), "families": ["event.published"] }).to_string();
         let reply = world.ask_as(&world.key, "POST", "/v1/webhooks", &body).await;

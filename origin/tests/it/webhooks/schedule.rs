@@ -8,7 +8,9 @@ use serde_json::json;
 /// Claims the due deliveries like a process that dies before it sends them.
 async fn claim_and_die(world: &World) -> Vec<table::Claimed> {
     let (db, now) = (&world.app().db, world.app().clock.now());
-    db.run_tx("claim", |tx| Box::pin(async move { table::claim(tx, now, table::Room::whole(10)).await })).await.unwrap()
+    db.run_tx("claim", |tx| Box::pin(async move { table::claim(tx, now, table::Capacity::whole(10)).await }))
+        .await
+        .unwrap()
 }
 
 async fn leases_end(world: &World) {

@@ -18,10 +18,10 @@ async fn a_scrape_shows_attempts_by_outcome_and_the_waiting_deliveries() {
     world.pass(40);
     world.happens("event.published", "two").await;
     let (db, now) = (&world.app().db, world.app().clock.now());
-    let standing = webhook_upkeep::standing(db, now).await.unwrap();
-    assert_eq!((standing.waiting, standing.behind), (1, 1));
-    assert_eq!(standing.due_since.map(|since| now.seconds_since(since)), Some(30));
-    let off = standing.database_now.seconds_since(world.app().clock.wall());
+    let backlog = webhook_upkeep::backlog(db, now).await.unwrap();
+    assert_eq!((backlog.waiting, backlog.behind), (1, 1));
+    assert_eq!(backlog.due_since.map(|since| now.seconds_since(since)), Some(30));
+    let off = backlog.database_now.seconds_since(world.app().clock.wall());
     assert!(off.abs() < 60, "the database's clock is the wall's: {off}");
 
     let job = {

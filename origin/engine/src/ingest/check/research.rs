@@ -3,7 +3,9 @@
 use super::fields::Check;
 use crate::attestation;
 use crate::ingest::line;
-use rds_facts::{Finding, GivenBacktest, GivenClaim, GivenFigure, GivenReport, ResearchPrediction, ResearchRecord};
+use rds_facts::{
+    ExternalBacktest, ExternalClaim, ExternalFigure, ExternalReport, Finding, ResearchPrediction, ResearchRecord,
+};
 use rds_shared::model::research::RecordKind;
 use rds_shared::rules::tiers::Tier;
 use std::collections::BTreeSet;
@@ -30,7 +32,7 @@ impl Check {
             Ok(Finding::Claim(claim)) => self.claim(&claim),
             Ok(Finding::Backtest(backtest)) => self.backtest(&backtest),
             Ok(Finding::Health(health)) => {
-                self.figure("body", &GivenFigure { name: health.name, count: health.count, of: health.of });
+                self.figure("body", &ExternalFigure { name: health.name, count: health.count, of: health.of });
                 self.text("body.method", &health.method);
             }
             Err(error) => {
@@ -53,7 +55,7 @@ impl Check {
         }
     }
 
-    fn report(&mut self, report: &GivenReport) {
+    fn report(&mut self, report: &ExternalReport) {
         self.text("body.summary", &report.summary);
         self.method(&report.method, &report.weaknesses);
         self.at_most("body.figures", report.figures.len(), MAX_ITEMS);
@@ -66,14 +68,14 @@ impl Check {
         }
     }
 
-    fn claim(&mut self, claim: &GivenClaim) {
+    fn claim(&mut self, claim: &ExternalClaim) {
         self.slug("body.surface", &claim.surface);
         self.text("body.statement", &claim.statement);
         self.part_of("body.violations", claim.violations, "checked", claim.checked);
         self.method(&claim.method, &claim.weaknesses);
     }
 
-    fn backtest(&mut self, found: &GivenBacktest) {
+    fn backtest(&mut self, found: &ExternalBacktest) {
         self.method(&found.method, &found.weaknesses);
         self.part_of("body.losses", found.losses, "samples", found.samples);
         self.part_of("body.vaults", found.vaults, "samples", found.samples);
@@ -126,7 +128,7 @@ impl Check {
         }
     }
 
-    fn figure(&mut self, at: &str, figure: &GivenFigure) {
+    fn figure(&mut self, at: &str, figure: &ExternalFigure) {
         self.text(&format!("{at}.name"), &figure.name);
         if let Some(of) = figure.of {
             self.part_of(&format!("{at}.count"), figure.count, "of", of);

@@ -8,9 +8,9 @@ pub mod read;
 pub mod retention;
 pub mod step;
 
-pub use step::{Cause, Past, Stepped, must_step, past, step, step_at};
+pub use step::{Cause, Stepped, Timeline, must_step, step, step_at, timeline};
 
-use crate::service::standing::OLDEST_WRITER_SECONDS;
+use crate::service::service_state::OLDEST_WRITER_SECONDS;
 use crate::{At, StoreError};
 use rds_shared::wire::Timestamp;
 use sqlx::{Connection, FromRow, PgConnection};
@@ -90,10 +90,10 @@ pub struct JournalState {
 }
 
 /// Reads the state of the journal.
-pub async fn standing(connection: &mut PgConnection) -> Result<JournalState, StoreError> {
+pub async fn state(connection: &mut PgConnection) -> Result<JournalState, StoreError> {
     let snap: String = sqlx::query_scalar("SELECT snap::text FROM journal_state").fetch_one(&mut *connection).await?;
     let sql = format!(
-        "/* journal_standing */ WITH cur AS MATERIALIZED (SELECT pg_current_snapshot() AS s) \
+        "/* read_journal_state */ WITH cur AS MATERIALIZED (SELECT pg_current_snapshot() AS s) \
          SELECT head, incarnation = journal_incarnation() AS here, (SELECT count(*) FROM ({FRESH}) AS fresh) AS waiting, \
              (SELECT count(*) FROM incarnation) AS steps, \
              {OLDEST_WRITER_SECONDS} AS oldest_writer_seconds \

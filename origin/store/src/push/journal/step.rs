@@ -26,7 +26,7 @@
 //! * The same cluster, timeline and database with its disk set back: nothing in the database shows this. A process that saw a higher number
 //!   does ([`Cause::Behind`]), and so does the edge, whose tag versions are not restored ([`Cause::EdgeAhead`]): the sequencer asks the edge
 //!   before it numbers on a new connection, and the edge returns its versions with every acknowledgement.
-//! * If neither a process nor an edge could notice: an operator ([`Cause::Told`]).
+//! * If neither a process nor an edge could notice: an operator ([`Cause::Operator`]).
 
 use crate::columns::DbTags;
 use crate::push::journal::read::JumpColumns;
@@ -65,7 +65,7 @@ pub enum Cause<'a> {
     /// The edge knows tag versions that this database has yet to issue. Otherwise the step does nothing.
     EdgeAhead(TagVersions),
     /// An operator's reason; always steps.
-    Told(&'a str),
+    Operator(&'a str),
 }
 
 /// The state by which a cause is checked.
@@ -87,7 +87,7 @@ impl Cause<'_> {
                 let ours = state.tags.of(tag);
                 ours > 0 && ours < version && version < MAX_TAG_VERSION
             }),
-            Cause::Told(_) => true,
+            Cause::Operator(_) => true,
         }
     }
 
@@ -96,13 +96,13 @@ impl Cause<'_> {
             Cause::Moved => "another cluster, timeline or database",
             Cause::Behind(_) => "the head decreased",
             Cause::EdgeAhead(_) => "the edge has newer tag versions",
-            Cause::Told(reason) => reason,
+            Cause::Operator(reason) => reason,
         }
     }
 }
 
 async fn step_state(db: impl PgExecutor<'_>) -> Result<StepState, StoreError> {
-    let sql = "/* journal_step_standing */ SELECT s.head, s.incarnation = journal_incarnation() AS here, \
+    let sql = "/* journal_step_state */ SELECT s.head, s.incarnation = journal_incarnation() AS here, \
              (SELECT coalesce(string_agg(t.tag || '=' || t.version, ';'), '') FROM data_tag t) AS tags \
          FROM journal_state s";
     Ok(sqlx::query_as(sql).fetch_one(db).await?)
@@ -150,7 +150,7 @@ pub async fn step_at(
     let (above, known) = match cause {
         Cause::Behind(seen) => (from.max(seen), TagVersions::default()),
         Cause::EdgeAhead(known) => (from, known),
-        Cause::Moved | Cause::Told(_) => (from, TagVersions::default()),
+        Cause::Moved | Cause::Operator(_) => (from, TagVersions::default()),
     };
     let to = landing(OPERATIONS, above, draw)?;
     // The next statement reads whole tables.
@@ -250,7 +250,7 @@ async fn raise_data_version(tx: &mut Tx<'_>, draw: Draw) -> Result<(i64, i64), S
 
 /// The timeline of the database's facts.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
-pub struct Past {
+pub struct Timeline {
     /// Identifies the timeline. With another name, facts that were read before may have been undone, whatever their version.
     pub name: String,
     /// The jumps of the data version.
@@ -258,33 +258,33 @@ pub struct Past {
     jumps: Vec<Jump>,
 }
 
-impl Past {
+impl Timeline {
     /// Whether this timeline, whose newest data version is `newest`, issued `version`.
-    pub fn gave(&self, newest: i64, version: i64) -> bool {
+    pub fn issued(&self, newest: i64, version: i64) -> bool {
         let number = |version: i64| Cursor::new(version.unsigned_abs());
         version >= 0 && is_of_this_past(&self.jumps, number(newest), number(version))
     }
 }
 
 #[derive(FromRow)]
-struct PastRow {
+struct TimelineRow {
     #[sqlx(flatten)]
-    past: Past,
+    timeline: Timeline,
     version: i64,
     #[sqlx(try_from = "DbTags")]
     tags: TagVersions,
 }
 
 /// Reads the timeline, the newest data version and the tag versions, all in one snapshot.
-pub async fn past(db: &Db) -> Result<(Past, i64, TagVersions), StoreError> {
+pub async fn timeline(db: &Db) -> Result<(Timeline, i64, TagVersions), StoreError> {
     let sql = "
-        -- journal_past
+        -- journal_timeline
         SELECT d.version,
             (SELECT coalesce(string_agg(t.tag || '=' || t.version, ';'), '') FROM data_tag t) AS tags,
             journal_incarnation() || '/' || coalesce((SELECT max(to_seq) FROM incarnation), 0) AS name,
             (SELECT coalesce(array_agg(i.data_from ORDER BY i.from_seq), '{}') FROM incarnation i WHERE i.data_to IS NOT NULL) AS jumps_from,
             (SELECT coalesce(array_agg(i.data_to ORDER BY i.from_seq), '{}') FROM incarnation i WHERE i.data_to IS NOT NULL) AS jumps_to
         FROM data_version d";
-    let PastRow { past, version, tags } = sqlx::query_as(sql).fetch_one(&db.pool).await?;
-    Ok((past, version, tags))
+    let TimelineRow { timeline, version, tags } = sqlx::query_as(sql).fetch_one(&db.pool).await?;
+    Ok((timeline, version, tags))
 }

@@ -4,13 +4,13 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// Publication times of consecutive payload numbers.
-pub struct Moments {
+pub struct PublishTimes {
     begun: Instant,
     first: u32,
     micros: Vec<AtomicU64>,
 }
 
-impl Moments {
+impl PublishTimes {
     /// For `count` numbers from `first`.
     pub fn new(first: u32, count: usize) -> Self {
         Self { begun: Instant::now(), first, micros: (0..count).map(|_| AtomicU64::new(0)).collect() }

@@ -31,14 +31,14 @@ pub(crate) const OLDEST_WRITER_SECONDS: &str = "(SELECT coalesce(extract(epoch F
       FROM pg_stat_activity WHERE backend_xid IS NOT NULL AND datname = current_database())";
 
 /// Reads the state.
-pub async fn standing(db: &Db) -> Result<ServiceState, StoreError> {
+pub async fn read(db: &Db) -> Result<ServiceState, StoreError> {
     let run = "
-        -- standing_run
+        -- service_state_run
         SELECT completed_at, vaults, changes FROM score_run WHERE scope = 'all' ORDER BY version DESC LIMIT 1";
     let run: Option<(At, i64, i64)> = sqlx::query_as(run).fetch_optional(&db.pool).await?;
     let rest = format!(
         "
-        -- standing
+        -- service_state
         SELECT (SELECT ARRAY[count(*) FILTER (WHERE status = 'active'), count(*) FILTER (WHERE status = 'paused'),
                              count(*) FILTER (WHERE status = 'disabled')] FROM webhook_subscription) AS webhooks,
                pg_database_size(current_database()) AS size_bytes,

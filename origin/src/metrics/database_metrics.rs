@@ -8,8 +8,8 @@ use crate::metrics::Metrics;
 use arc_swap::ArcSwapOption;
 use rds_engine::clock::Stopwatch;
 use rds_store::Db;
-use rds_store::service::standing as table;
-use rds_store::service::standing::ServiceState;
+use rds_store::service::service_state as table;
+use rds_store::service::service_state::ServiceState;
 use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -23,26 +23,26 @@ const QUERY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The last figures, and whether the last query succeeded.
 #[derive(Debug, Default)]
-pub struct Known {
-    standing: ArcSwapOption<ServiceState>,
+pub struct LastDbStats {
+    state: ArcSwapOption<ServiceState>,
     /// Microseconds that the last query took; 0 if it failed.
     answered_micros: AtomicU64,
 }
 
 /// Queries until the process ends.
-pub async fn keep_known(db: &Db, metrics: &Metrics) {
+pub async fn keep_reading(db: &Db, metrics: &Metrics) {
     loop {
-        look(db, metrics).await;
+        read_once(db, metrics).await;
         sleep(QUERY_INTERVAL).await;
     }
 }
 
 /// Queries once.
-pub async fn look(db: &Db, metrics: &Metrics) {
-    let (known, watch) = (&metrics.standing, Stopwatch::start());
-    match timeout(QUERY_TIMEOUT, table::standing(db)).await {
-        Ok(Ok(standing)) => {
-            known.standing.store(Some(Arc::new(standing)));
+pub async fn read_once(db: &Db, metrics: &Metrics) {
+    let (known, watch) = (&metrics.database, Stopwatch::start());
+    match timeout(QUERY_TIMEOUT, table::read(db)).await {
+        Ok(Ok(state)) => {
+            known.state.store(Some(Arc::new(state)));
             known.answered_micros.store(watch.micros().max(1), Relaxed);
         }
         // The catalog refresh already logs that the database is unavailable.
@@ -51,29 +51,29 @@ pub async fn look(db: &Db, metrics: &Metrics) {
 }
 
 /// Appends the last figures; `now` is the domain time in seconds.
-pub(super) fn render(out: &mut String, known: &Known, now: i64) {
+pub(super) fn render(out: &mut String, known: &LastDbStats, now: i64) {
     let micros = known.answered_micros.load(Relaxed);
-    let standing = known.standing.load_full().map(|standing| (*standing).clone()).unwrap_or_default();
-    let run_age = standing.run_since.map_or(0, |at| (now - at.as_seconds()).max(0));
-    let (vaults, changes) = standing.last_run.map_or((0, 0), |(_, counts)| counts);
+    let state = known.state.load_full().map(|state| (*state).clone()).unwrap_or_default();
+    let run_age = state.run_since.map_or(0, |at| (now - at.as_seconds()).max(0));
+    let (vaults, changes) = state.last_run.map_or((0, 0), |(_, counts)| counts);
     for (name, help, value) in [
         ("rds_db_up", "1 while the database answers.", f64::from(u8::from(micros > 0))),
         ("rds_db_answer_seconds", "Duration of the last query for these figures; 0 if it failed.", micros as f64 / 1e6),
-        ("rds_db_size_bytes", "Size of the database on its disk.", standing.size_bytes as f64),
+        ("rds_db_size_bytes", "Size of the database on its disk.", state.size_bytes as f64),
         (
             "rds_db_server_connections",
             "Open connections of all clients to the database server.",
-            standing.connections as f64,
+            state.connections as f64,
         ),
         (
             "rds_db_server_connections_limit",
             "Maximum connections of the database server.",
-            standing.connections_limit as f64,
+            state.connections_limit as f64,
         ),
         (
             "rds_db_oldest_writer_seconds",
             "Age of the oldest open transaction that has written.",
-            standing.oldest_writer_seconds as f64,
+            state.oldest_writer_seconds as f64,
         ),
         ("rds_score_run_age_seconds", "Age of the latest full score run, or of the first scores.", run_age as f64),
         ("rds_score_run_vaults", "Vaults evaluated by the latest full score run.", vaults as f64),
@@ -83,7 +83,7 @@ pub(super) fn render(out: &mut String, known: &Known, now: i64) {
     }
     let name = "rds_webhook_subscriptions";
     head(out, name, "Webhook subscriptions by status.", "gauge");
-    let [active, paused, disabled] = standing.webhooks;
+    let [active, paused, disabled] = state.webhooks;
     for (status, count) in [("active", active), ("paused", paused), ("disabled", disabled)] {
         let _ = writeln!(out, "{name}{{status=\"{status}\"}} {count}");
     }

@@ -2,7 +2,7 @@
 //! as those of the service.
 
 use super::records::{new_record, of_claim};
-use rds_facts::{Finding, GivenBacktest, GivenFigure};
+use rds_facts::{ExternalBacktest, ExternalFigure, Finding};
 use rds_shared::model::research::{
     Backtest, Claim, Figure, ModelHealth, PREVIEW_STAGE, RecordKind, TriedBacktest, ValidationReport,
 };
@@ -14,7 +14,7 @@ use rds_store::research::{self as table, Given, NewRecord};
 use rds_store::{At, StoreError, Tx};
 
 /// Stores what the sources newly state about these records.
-pub async fn take_in(tx: &mut Tx<'_>, ids: &[String], now: Timestamp) -> Result<(), StoreError> {
+pub async fn insert_external(tx: &mut Tx<'_>, ids: &[String], now: Timestamp) -> Result<(), StoreError> {
     if ids.is_empty() {
         return Ok(());
     }
@@ -92,7 +92,7 @@ fn record(given: &Given) -> Result<NewRecord, StoreError> {
             let document = ModelHealth {
                 model_version: version(),
                 stage: PREVIEW_STAGE,
-                figure: figure(GivenFigure { name: health.name, count: health.count, of: health.of }),
+                figure: figure(ExternalFigure { name: health.name, count: health.count, of: health.of }),
                 method: health.method.into(),
             };
             new_record(named, &said, &document, gates::figure(health.of.unwrap_or(1)))?
@@ -105,7 +105,7 @@ fn record(given: &Given) -> Result<NewRecord, StoreError> {
     })
 }
 
-fn figure(given: GivenFigure) -> Figure {
+fn figure(given: ExternalFigure) -> Figure {
     match given.of {
         Some(of) => Figure::part(given.name, given.count, of),
         None => Figure::number(given.name, given.count),
@@ -113,9 +113,9 @@ fn figure(given: GivenFigure) -> Figure {
 }
 
 /// The counts per tier, best tier first.
-fn found(given: &GivenBacktest) -> Discrimination {
+fn found(given: &ExternalBacktest) -> Discrimination {
     let ppm = |share: Option<rds_facts::Share>| share.map(|share| Ppm(share.0.into()));
-    let band = |band: &rds_facts::GivenBand| Band { tier: band.tier, samples: band.samples, losses: band.losses };
+    let band = |band: &rds_facts::ExternalBand| Band { tier: band.tier, samples: band.samples, losses: band.losses };
     let mut bands: Vec<Band> = given.bands.iter().map(band).collect();
     bands.sort_unstable_by_key(|band| std::cmp::Reverse(band.tier));
     Discrimination {

@@ -61,7 +61,7 @@ async fn taken(test: &TestApp, lines: &str) -> IngestReport {
 
 async fn refused(test: &TestApp, lines: &str) -> Vec<Fault> {
     match ingest::from_reader(&test.facts.db, &test.app.clock, lines.as_bytes()).await {
-        Err(IngestError::Faults(faults)) => faults.told(),
+        Err(IngestError::Faults(faults)) => faults.into_listed(),
         other => panic!("{other:?}: {lines}"),
     }
 }
@@ -171,7 +171,7 @@ async fn external_findings_pass_the_same_gates_and_operators_can_hide_them() {
     few["loss_groups"] = json!(9);
     taken(&test, &[record("claim", "names", &claim(1)), record("backtest", "few", &few)].concat()).await;
     assert_eq!((given(&test, "claims").await, given(&test, "backtests").await), (Vec::new(), Vec::new()));
-    let standing = records::standing(&test.facts.db).await.unwrap();
+    let standing = records::states(&test.facts.db).await.unwrap();
     let unmet: Vec<_> = standing.iter().map(|one| (one.record_key.as_str(), one.unmet.join(","))).collect();
     assert_eq!(
         unmet,

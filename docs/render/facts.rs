@@ -4,13 +4,13 @@ use rds_shared::access::Neighbourhood;
 use rds_shared::access::budget::{ANONYMOUS_PER_DAY, AddressBudget, FIRST_PARTY_PER_DAY, WINDOW_SECONDS, key_limit};
 use rds_shared::access::paging::MAX_ROWS_WITHOUT_KEY;
 use rds_shared::access::plan::{INDEX_TOKEN_RPM, Plan};
+use rds_shared::push::breaker;
 use rds_shared::push::cursor::{REPLAY_LIMIT, WINDOW_SECONDS as STREAM_WINDOW};
-use rds_shared::push::frames::{HEARTBEAT_SECONDS, QUEUE_FRAMES};
 use rds_shared::push::gap::GapReason;
 use rds_shared::push::schedule::{ATTEMPTS, DELAYS_SECONDS, LIST_LIMIT, REPLAY_WINDOW_SECONDS, TIMEOUT_SECONDS};
 use rds_shared::push::signature::TOLERANCE_SECONDS;
+use rds_shared::push::stream_limits::{HEARTBEAT_SECONDS, MAX_QUEUED_FRAMES, STREAMS_PER_KEY, STREAMS_PER_VIEWER};
 use rds_shared::push::webhook::EventType;
-use rds_shared::push::{STREAMS_PER_KEY, STREAMS_PER_VIEWER, breaker};
 use rds_shared::route::{ROUTES, RateLimitClass};
 use rds_shared::rules::tiers::Tier;
 use rds_shared::wire::{ErrorCode, TARGET_BYTES};
@@ -44,7 +44,7 @@ pub fn table(name: &str) -> Result<String, String> {
         "stream-window-hours" => (STREAM_WINDOW / 3_600).to_string(),
         "stream-replay" => grouped(REPLAY_LIMIT),
         "heartbeat" => HEARTBEAT_SECONDS.to_string(),
-        "queue" => QUEUE_FRAMES.to_string(),
+        "queue" => MAX_QUEUED_FRAMES.to_string(),
         "streams-per-key" => STREAMS_PER_KEY.to_string(),
         "streams-per-viewer" => STREAMS_PER_VIEWER.to_string(),
         "attempts" => ATTEMPTS.to_string(),

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use rds_engine::clock::Clock;
 use rds_origin::keys::{self, CreateKey, Minted};
 use rds_shared::access::{Plan, Principal};
-use rds_shared::push::STREAMS_PER_KEY;
+use rds_shared::push::stream_limits::STREAMS_PER_KEY;
 use rds_shared::push::webhook::EventType;
 use rds_store::push::operations::{self, OperationRow};
 use rds_store::{At, Db, StoreError};

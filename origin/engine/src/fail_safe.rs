@@ -19,7 +19,7 @@ use crate::clock::Clock;
 use crate::scoring_run;
 use rds_shared::model::health::FailSafeMode;
 use rds_shared::route::Tag;
-use rds_shared::scoring::run::Withheld;
+use rds_shared::scoring::sanity_checks::Withheld;
 use rds_shared::wire::Timestamp;
 use rds_store::ingest::publication;
 use rds_store::scoring::fail_safe as table;

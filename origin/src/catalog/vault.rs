@@ -6,7 +6,7 @@ use rds_shared::model::vault::{RewardedVault, VaultRow};
 use rds_shared::model::vault_score::{ScoreFacts, VaultScoreRow};
 use rds_shared::rules::borrow::gross_interest_apy;
 use rds_shared::rules::liquidity::liquidity;
-use rds_shared::rules::yields::real_yield_share;
+use rds_shared::rules::real_yield::real_yield_share;
 use rds_shared::select::vaults::{VaultRecord, VaultTraits};
 use rds_shared::wire::{ChangeClock, Timestamp};
 use rds_store::registry::catalog::VaultFacts;

@@ -8,7 +8,7 @@ use rds_engine::clock::Clock;
 use rds_engine::fail_safe::{MODE_TAGS, NORMAL_TAGS, SetModeResult, set_operator_mode};
 use rds_shared::model::health::FailSafeMode;
 use rds_shared::route::Tag;
-use rds_shared::scoring::run::Withheld;
+use rds_shared::scoring::sanity_checks::Withheld;
 use rds_store::Db;
 use rds_store::scoring::fail_safe as table;
 use rds_store::scoring::fail_safe::{Change, Stored};

@@ -13,8 +13,9 @@ use axum::body::Bytes;
 use rds_engine::clock::{Clock, Stopwatch};
 use rds_shared::push::Cursor;
 use rds_shared::push::cursor::{REPLAY_LIMIT, Resume, Start, Window};
-use rds_shared::push::frames::{self, HEARTBEAT_SECONDS, QUEUE_FRAMES};
+use rds_shared::push::frames;
 use rds_shared::push::gap::{Gap, GapReason};
+use rds_shared::push::stream_limits::{HEARTBEAT_SECONDS, MAX_QUEUED_FRAMES};
 use rds_shared::wire::Timestamp;
 use rds_store::push::journal::read::Extent;
 use rds_store::{Db, StoreError};
@@ -230,12 +231,12 @@ impl Delivery {
     }
 
     fn is_behind(&self) -> bool {
-        self.sources.journal.ring.is_behind(self.at, self.vault.as_deref(), QUEUE_FRAMES)
+        self.sources.journal.ring.is_behind(self.at, self.vault.as_deref(), MAX_QUEUED_FRAMES)
     }
 
     /// Ends the stream of a client that does not read, after the frames that a queue would have contained and a gap frame.
     async fn overflow(&mut self) -> Result<(), StreamEnd> {
-        let mut room = QUEUE_FRAMES;
+        let mut room = MAX_QUEUED_FRAMES;
         while room > 0 {
             // A page may have no frames for this stream, and then nothing else checks this.
             if self.lease.must_end() {

@@ -16,11 +16,6 @@ use crate::scoring::number::Decimal;
 use crate::scoring::{METHODOLOGY_VERSION, MilliPoints, named_enum};
 use crate::wire::time::{Micros, Timestamp};
 
-/// Fields of a row that are emptied for callers without a key.
-pub const RESTRICTED_IN_ROWS: &[&str] = &["dimensions"];
-/// Fields of a detail that are emptied for callers without a key.
-pub const RESTRICTED_IN_DETAIL: &[&str] = &["dimensions", "attestation_history", "risk_score_breakdown"];
-
 named_enum! {
     /// Who may hold the asset.
     pub enum KycGate {

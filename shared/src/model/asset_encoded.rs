@@ -8,7 +8,8 @@ use core::ops::Range;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::asset::{RESTRICTED_IN_ROWS, Renewal, age_hours};
+use super::asset::{Renewal, age_hours};
+use super::asset_restricted::RESTRICTED_IN_ROWS;
 use crate::scoring::asset::Dimensions;
 use crate::wire::time::Timestamp;
 

@@ -14,6 +14,7 @@
 pub mod allocation;
 pub mod asset;
 pub mod asset_encoded;
+pub mod asset_restricted;
 pub mod attestation;
 pub mod basket;
 pub mod chain;

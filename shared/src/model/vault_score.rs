@@ -6,8 +6,8 @@ use serde::Serialize;
 use super::ids::{Address, ChainId, VaultId};
 use super::status::TvlStatus;
 use super::vault::VaultRow;
+use crate::rules::high_confidence::is_high_confidence;
 use crate::rules::tiers::Tier;
-use crate::rules::yields::is_high_confidence;
 use crate::scoring::MilliPoints;
 use crate::wire::time::Timestamp;
 

@@ -11,10 +11,6 @@ use alloc::vec::Vec;
 use core::fmt::{Display, Write};
 use serde::Serialize;
 
-/// Seconds without a frame after which a heartbeat is sent.
-pub const HEARTBEAT_SECONDS: u32 = 20;
-/// Maximum number of frames queued for a client; the next one overflows the queue.
-pub const QUEUE_FRAMES: usize = 100;
 /// Version of the stream contract, sent in `ready`.
 const VERSION: u8 = 2;
 

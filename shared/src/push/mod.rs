@@ -5,6 +5,7 @@
 //! | [`past`] | choice of new sequence numbers after a restore |
 //! | [`cursor`], [`gap`] | where a stream starts, and how a gap is reported |
 //! | [`frames`] | encoding of the stream's frames |
+//! | [`stream_limits`] | streams per key and viewer, queued frames, heartbeats |
 //! | [`webhook`], [`signature`] | body, headers and signatures of a delivery |
 //! | [`schedule`] | when a delivery is attempted |
 //! | [`breaker`] | when a subscription is paused or disabled |
@@ -18,13 +19,8 @@ pub mod gap;
 pub mod past;
 pub mod schedule;
 pub mod signature;
+pub mod stream_limits;
 pub mod target;
 pub mod webhook;
 
 pub use cursor::Cursor;
-
-/// Maximum number of concurrent streams per key, over all processes.
-pub const STREAMS_PER_KEY: u32 = 200;
-/// Maximum number of concurrent streams per end viewer: an address reported by a keyed relay, or an address without a key where
-/// that is allowed.
-pub const STREAMS_PER_VIEWER: u32 = 5;

@@ -4,7 +4,8 @@
 //! |---|---|
 //! | [`liquidity`] | available liquidity and deficit of a lending vault |
 //! | [`borrow`] | the cost of borrowing, net of incentive campaigns |
-//! | [`yields`] | the share of interest in a net rate, and the high-confidence rule |
+//! | [`real_yield`] | the share of interest in a net rate |
+//! | [`high_confidence`] | which vaults are marked high confidence |
 //! | [`tiers`] | the bands a score falls in |
 //! | [`dwell`] | when a new score becomes the published one |
 //! | [`changes`] | which readings raise an event: deposit status, bad debt, allocations |
@@ -30,6 +31,7 @@ pub mod changes;
 pub mod collateral;
 pub mod downsampling;
 pub mod dwell;
+pub mod high_confidence;
 pub mod holders;
 pub mod hub_spoke;
 pub mod indices;
@@ -39,8 +41,8 @@ pub mod markets;
 pub mod oracles;
 pub mod platform;
 pub mod portfolio;
+pub mod real_yield;
 pub mod reference_rates;
 pub mod rwa_sources;
 pub mod symbol_history;
 pub mod tiers;
-pub mod yields;

@@ -8,7 +8,7 @@
 //! | [`vault`] | a vault's score: four vectors, then the lowest cap |
 //! | [`provenance`] | the inputs and steps that are published, so that clients can recompute a vault's score |
 //! | [`methodology`] | all rules, as the document that is served |
-//! | [`run`], [`canonical`] | the input hash of a score run, and the sanity checks that hold a run back |
+//! | [`sanity_checks`], [`canonical`] | the input hash of a score run, and the sanity checks that hold a run back |
 //!
 //! Caps bound every score, so that a strength cannot compensate for a fatal weakness. A missing fact is counted conservatively and
 //! flagged. Each result is rounded once, and later steps use the rounded, published value; [`number`] lists the places.
@@ -21,7 +21,7 @@ pub mod methodology;
 mod named;
 pub mod number;
 pub mod provenance;
-pub mod run;
+pub mod sanity_checks;
 pub mod tables;
 pub mod vault;
 

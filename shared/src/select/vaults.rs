@@ -6,7 +6,7 @@ use core::fmt;
 use super::vault_query::{VaultFilter, VaultSort, VaultSortField};
 use super::{FlagColumn, Index, Selection, Sort, SortColumn, WordColumn};
 use crate::model::vault::VaultRow;
-use crate::rules::yields::is_high_confidence;
+use crate::rules::high_confidence::is_high_confidence;
 use crate::wire::page::PageRequest;
 
 /// A vault to be indexed: the row, and what the filters need in addition.

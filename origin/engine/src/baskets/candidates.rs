@@ -5,7 +5,7 @@ use rds_shared::rules::baskets::eligibility::{Candidate, StaleInput};
 use rds_shared::scoring::asset::{AssetCategory, AttestationCadence, ReviewStatus, cadence_seconds};
 use rds_shared::scoring::decimal::from_float;
 use rds_shared::scoring::tables::HOLDING_HARD_FAIL_PPM;
-use rds_shared::scoring::tables::run::{READING_CADENCE_SECONDS, STALE_CADENCES};
+use rds_shared::scoring::tables::sanity_checks::{READING_CADENCE_SECONDS, STALE_CADENCES};
 use rds_shared::scoring::{MilliPoints, Ppm};
 use rds_shared::wire::Timestamp;
 use rds_store::baskets::candidates as table;

@@ -8,7 +8,7 @@ use rds_shared::scoring::asset::{
     AssetCategory, AssetInput, AttestationCadence, ChainSubScores, FlagState, HardFailEvent, HardFailFlag, HardFailSet,
     Override, ReviewStatus, breakdown, cadence_seconds, evaluate,
 };
-use rds_shared::scoring::run::RunFacts;
+use rds_shared::scoring::sanity_checks::RunFacts;
 use rds_shared::wire::Timestamp;
 use rds_store::assets::scores::{self, AssetRow, AssetScoreRow};
 use rds_store::ingest::facts::raw;

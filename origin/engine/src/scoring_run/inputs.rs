@@ -9,8 +9,8 @@ use rds_shared::rules::tiers::Tier;
 use rds_shared::scoring::MilliPoints;
 use rds_shared::scoring::decimal::from_float;
 use rds_shared::scoring::provenance::{InputField, Observation, Observations};
-use rds_shared::scoring::run::RunFacts;
-use rds_shared::scoring::tables::run::READING_CADENCE_SECONDS;
+use rds_shared::scoring::sanity_checks::RunFacts;
+use rds_shared::scoring::tables::sanity_checks::READING_CADENCE_SECONDS;
 use rds_shared::scoring::vault::{
     ControlInput, Exposure, ExposuresStatus, HistoryInput, Incident, IncidentClass, PlatformInput, Signers, Timelock,
     VaultInput, WorstDependency, platform_sum_tier,

@@ -31,7 +31,7 @@ use rds_shared::model::health::FailSafeMode;
 use rds_shared::route::Tag;
 use rds_shared::rules::dwell::Change;
 use rds_shared::scoring::METHODOLOGY_VERSION;
-use rds_shared::scoring::run::{InputsHasher, RunFacts};
+use rds_shared::scoring::sanity_checks::{InputsHasher, RunFacts};
 use rds_shared::wire::Timestamp;
 use rds_store::assets as asset_table;
 use rds_store::ingest::publication;

@@ -4,7 +4,7 @@ use super::VaultChange;
 use super::inputs::Vault;
 use rds_shared::rules::dwell::{BoundaryClock, Publication, Rating};
 use rds_shared::scoring::provenance::{Observations, PublishedProvenance, RiskVectors, ScoreProvenance};
-use rds_shared::scoring::run::RunFacts;
+use rds_shared::scoring::sanity_checks::RunFacts;
 use rds_shared::scoring::vault::{Flag, VaultInput, VaultOutcome, evaluate};
 use rds_shared::scoring::{METHODOLOGY_VERSION, MilliPoints};
 use rds_store::scoring::VaultRow;

@@ -9,7 +9,7 @@
 use super::{Run, Scope, evaluate, keep_facts, score_assets};
 use crate::fail_safe;
 use rds_shared::model::health::FailSafeMode;
-use rds_shared::scoring::run::{RunFacts, Withheld};
+use rds_shared::scoring::sanity_checks::{RunFacts, Withheld};
 use rds_shared::wire::Timestamp;
 use rds_store::ingest::publication::{self, Touched};
 use rds_store::scoring::fail_safe as table;

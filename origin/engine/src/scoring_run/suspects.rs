@@ -1,6 +1,6 @@
 //! The vaults because of which a run is held back, for the log: the first few of each kind, and the number of others.
 
-use rds_shared::scoring::run::{RunFacts, Withheld};
+use rds_shared::scoring::sanity_checks::{RunFacts, Withheld};
 use std::fmt;
 
 /// Vaults named per kind, so that a log line stays short.

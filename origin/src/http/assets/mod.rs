@@ -13,10 +13,9 @@ use crate::http::exchange::call::{Call, RouteCall};
 use crate::http::exchange::encoded;
 use rds_engine::attestation::proven;
 use rds_shared::model::EncodedAsset;
-use rds_shared::model::asset::{
-    AssetDetail, AssetHistory, AssetRow, Freshness, RESTRICTED_IN_DETAIL, Renewal, VersionPoint,
-};
+use rds_shared::model::asset::{AssetDetail, AssetHistory, AssetRow, Freshness, Renewal, VersionPoint};
 use rds_shared::model::asset_encoded::View;
+use rds_shared::model::asset_restricted::RESTRICTED_IN_DETAIL;
 use rds_shared::route::{params, routes};
 use rds_shared::scoring::MilliPoints;
 use rds_shared::select::assets::AssetFilter;

@@ -7,7 +7,7 @@ use crate::http::exchange::encoded;
 use rds_shared::route::{params, routes};
 use rds_shared::wire::Data;
 use rds_store::Db;
-use rds_store::events;
+use rds_store::events::critical;
 
 /// Maximum rows for a caller without a key.
 const MAX_ROWS_WITHOUT_KEY: u32 = 50;
@@ -22,6 +22,6 @@ pub async fn list(
     let asked = call.get(params::Limit);
     let limit = if call.principal.is_keyless() { asked.min(MAX_ROWS_WITHOUT_KEY) } else { asked };
     let flagged_only = call.get(params::AffectsProtocolScore).unwrap_or(false);
-    let vaults = events::critical_vaults(db, call.now, flagged_only, limit).await?;
+    let vaults = critical::vaults(db, call.now, flagged_only, limit).await?;
     encoded::json_with_body_etag(&call, catalog.version, &Data { data: vaults })
 }

@@ -15,7 +15,7 @@ use rds_shared::model::vault::{Reward, VaultDetail, VaultRow};
 use rds_shared::model::vault_history::{SnapshotPoint, VaultEvent};
 use rds_shared::route::{Row, params, routes};
 use rds_shared::rules::downsampling::downsample;
-use rds_shared::rules::yields::is_high_confidence;
+use rds_shared::rules::high_confidence::is_high_confidence;
 use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::{ApiError, ErrorCode, Timestamp};
 use rds_store::Db;

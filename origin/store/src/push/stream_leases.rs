@@ -5,7 +5,7 @@
 //! that recovers later queries which of its leases it still has.
 
 use crate::{At, Db, StoreError, Tx};
-use rds_shared::push::{STREAMS_PER_KEY, STREAMS_PER_VIEWER};
+use rds_shared::push::stream_limits::{STREAMS_PER_KEY, STREAMS_PER_VIEWER};
 use rds_shared::wire::Timestamp;
 
 /// How long a process counts as alive after a renewal, in seconds; then its leases can be taken by others.

@@ -6,7 +6,7 @@ use crate::service::tags::CHANNEL;
 use crate::{At, StoreError, Tx};
 use rds_shared::model::health::{FailSafe, FailSafeMode};
 use rds_shared::route::{Tag, fail_safe};
-use rds_shared::scoring::run::Withheld;
+use rds_shared::scoring::sanity_checks::Withheld;
 use rds_shared::wire::Timestamp;
 use sqlx::{FromRow, PgExecutor};
 

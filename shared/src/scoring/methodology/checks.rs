@@ -3,7 +3,7 @@
 use super::{steps, tenths};
 use crate::graph::check::NEAR_FROM_TENTHS;
 use crate::graph::facts::Trust;
-use crate::rules::yields::{HIGH_CONFIDENCE_APR, HIGH_CONFIDENCE_SCORE};
+use crate::rules::high_confidence::{HIGH_CONFIDENCE_APR, HIGH_CONFIDENCE_SCORE};
 use crate::scoring::number::{Decimal, MilliPoints, Ppm};
 use serde::Serialize;
 

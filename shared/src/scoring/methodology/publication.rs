@@ -3,7 +3,7 @@
 use super::{one_in, points, steps};
 use crate::rules::{dwell, tiers};
 use crate::scoring::number::{Decimal, MilliPoints};
-use crate::scoring::tables::run;
+use crate::scoring::tables::sanity_checks;
 use crate::scoring::vault::CapId;
 use alloc::vec::Vec;
 use serde::Serialize;
@@ -55,8 +55,8 @@ pub struct RunRules {
 impl RunRules {
     pub(super) fn current() -> Self {
         RunRules {
-            mass_move_share: one_in(run::MASS_MOVE_ONE_IN.into()),
-            mass_move_min_published: run::MASS_MOVE_MIN_PUBLISHED,
+            mass_move_share: one_in(sanity_checks::MASS_MOVE_ONE_IN.into()),
+            mass_move_min_published: sanity_checks::MASS_MOVE_MIN_PUBLISHED,
         }
     }
 }

@@ -5,7 +5,7 @@
 //! [`rules::dwell`](crate::rules::dwell).
 
 pub mod asset;
-pub mod run;
+pub mod sanity_checks;
 pub mod vault;
 
 pub use asset::*;

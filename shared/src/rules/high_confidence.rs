@@ -1,17 +1,8 @@
-//! The share of interest in a vault's net rate, and the high-confidence rule.
+//! The high-confidence rule: a minimum score, and a range of net rates.
 
 use core::ops::RangeInclusive;
 
 use crate::scoring::MilliPoints;
-
-/// The part of a vault's net rate that is interest and not rewards, 0 to 1.
-///
-/// Null when either rate is unknown or the net rate is not positive.
-pub fn real_yield_share(base_apr: Option<f64>, apr_net: Option<f64>) -> Option<f64> {
-    let (base, net) = base_apr.zip(apr_net)?;
-    let share = base / net;
-    (net > 0.0 && share.is_finite()).then(|| share.clamp(0.0, 1.0))
-}
 
 /// Minimum score of a high-confidence vault: 7.50.
 pub const HIGH_CONFIDENCE_SCORE: MilliPoints = MilliPoints::saturating(7_500);
@@ -27,22 +18,6 @@ pub fn is_high_confidence(total_score: Option<MilliPoints>, apr_net: Option<f64>
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_share_of_interest_stays_within_the_whole() {
-        assert_eq!(real_yield_share(Some(0.25), Some(0.5)), Some(0.5));
-        assert_eq!(real_yield_share(Some(0.5), Some(0.25)), Some(1.0));
-        assert_eq!(real_yield_share(Some(-0.5), Some(0.25)), Some(0.0));
-        for (base, net) in [
-            (Some(0.1), Some(0.0)),
-            (Some(0.1), Some(-0.1)),
-            (None, Some(0.1)),
-            (Some(0.1), None),
-            (Some(f64::NAN), Some(0.1)),
-        ] {
-            assert_eq!(real_yield_share(base, net), None);
-        }
-    }
 
     #[test]
     fn high_confidence_needs_both_a_high_score_and_a_moderate_rate() {

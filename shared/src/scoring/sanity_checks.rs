@@ -3,7 +3,7 @@
 use super::MilliPoints;
 use super::canonical::{Canonical, Canonicalize};
 use super::named_enum;
-use super::tables::run::{MASS_MOVE_MIN_PUBLISHED, MASS_MOVE_ONE_IN, STALE_CADENCES};
+use super::tables::sanity_checks::{MASS_MOVE_MIN_PUBLISHED, MASS_MOVE_ONE_IN, STALE_CADENCES};
 use crate::model::content_hash::Absorb;
 use crate::rules::tiers::tier_of;
 use alloc::string::String;

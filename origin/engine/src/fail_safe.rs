@@ -89,7 +89,7 @@ pub async fn say(db: &Db, clock: &Clock, mode: FailSafeMode, reason: &str, said_
 pub async fn hold(tx: &mut Tx<'_>, now: Timestamp, reason: Withheld) -> Result<(), StoreError> {
     let before = table::hold(tx).await?;
     let after = Stored { held: Some(reason), tried_at: Some(now), ..before.clone() };
-    let change = (before.held != after.held).then(|| noted(now, &after, reason.in_words()));
+    let change = (before.held != after.held).then(|| noted(now, &after, reason.message()));
     settle(tx, &before, after, change).await.map(drop)
 }
 

@@ -44,6 +44,6 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
 /// The response body; `None` if `evidence` cannot be read. Outdated evidence predates a change of the registry.
 fn verdict(id: &str, evidence: &[u8], is_outdated: bool) -> Option<Vec<u8>> {
     let verification = Evidence::parse(evidence)?.verify(ContentHash::parse(id)?);
-    let verification = if is_outdated { verification.under_a_former_registry() } else { verification };
+    let verification = if is_outdated { verification.with_outdated_registry() } else { verification };
     serde_json::to_vec(&Data { data: verification }).ok()
 }

@@ -30,7 +30,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
     pub(crate) async fn closed(&self, asked: &OriginRequest) -> Answer {
         match self.ask(asked, None, &TagVersions::default()).await {
             Ok(answer) => {
-                self.hear(asked.route, &answer);
+                self.record_tag_versions(asked.route, &answer);
                 match self.is_closed(asked.route) {
                     true => Answer::Error(ErrorCode::FailClosed.into()),
                     false => self.keep(asked, answer, None),
@@ -41,18 +41,18 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
     }
 
     /// Records the tag versions stated in an answer: those of `route` and the fail-safe mode. Returns those of `route`.
-    pub(crate) fn hear(&self, route: &Route, answer: &OriginAnswer) -> TagVersions {
-        let told = answer.tags();
-        let facts = told.only(route.tags);
+    pub(crate) fn record_tag_versions(&self, route: &Route, answer: &OriginAnswer) -> TagVersions {
+        let stated = answer.tags();
+        let facts = stated.only(route.tags);
         let mut lease = self.isolate.tag_lease.borrow_mut();
-        lease.heard(&facts);
-        lease.heard(&told.only(&[Tag::FailSafe]));
+        lease.record_versions(&facts);
+        lease.record_versions(&stated.only(&[Tag::FailSafe]));
         facts
     }
 
     /// The status feed while the origin cannot provide one. It is generated here and not cached.
-    pub(crate) fn untold(&self, failure: &Failure) -> Answer {
-        let feed = platform::untold(matches!(failure, Failure::Unable(_)), self.host.now());
+    pub(crate) fn status_unavailable(&self, failure: &Failure) -> Answer {
+        let feed = platform::unavailable_feed(matches!(failure, Failure::Unable(_)), self.host.now());
         let json = |name: &str| (name == "content-type").then(|| headers::JSON.to_owned());
         match serde_json::to_vec(&feed) {
             Ok(body) => Answer::Content(Content {

@@ -77,13 +77,17 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
     /// The caller's headers to forward to the origin, or a 400 that names the invalid one. Writes forward the idempotency key; streams
     /// forward the last cursor and the viewer's address. With a key, the viewer's address is the one the caller states, because relays
     /// serve many viewers; otherwise it is the caller's own.
-    pub(crate) fn said(&self, route: &Route, principal: &Principal) -> Result<Vec<(&'static str, String)>, ApiError> {
-        let mut said = Vec::new();
+    pub(crate) fn forwarded_headers(
+        &self,
+        route: &Route,
+        principal: &Principal,
+    ) -> Result<Vec<(&'static str, String)>, ApiError> {
+        let mut forwarded_headers = Vec::new();
         let mut forward = |name: &'static str, value: Option<String>| -> Result<(), ApiError> {
             if let Some(value) = value
                 && let Some(value) = forwarded::filter(name, &value)?
             {
-                said.push((name, value.into_owned()));
+                forwarded_headers.push((name, value.into_owned()));
             }
             Ok(())
         };
@@ -104,7 +108,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
             };
             forward(CLIENT_IP, viewer)?;
         }
-        Ok(said)
+        Ok(forwarded_headers)
     }
 
     /// Charges a caller without a key to their address.
@@ -189,7 +193,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
         let is_known = remembered.spray.borrow().knows(&digest);
         if !is_known {
             match self.registered(text, digest).await {
-                Registered::Perhaps => {}
+                Registered::AskKeyObject => {}
                 Registered::No => {
                     remembered.spray.borrow_mut().rejected(&digest, asked_at.as_millis());
                     remembered.refused.borrow_mut().note(digest, asked_at.as_seconds());
@@ -206,7 +210,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
         match self.ask_key(text, digest, take).await {
             Some(KeyReply::Known { record, verdict }) => {
                 remembered.spray.borrow_mut().good(digest);
-                remembered.refused.borrow_mut().holds(&digest);
+                remembered.refused.borrow_mut().mark_valid(&digest);
                 match verdict {
                     Some(verdict) if verdict.admitted => self.note_asked(route, text, digest, (record, verdict)),
                     Some(verdict) => {
@@ -277,8 +281,8 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
         if let Some(refusal) = self.isolate.guards.denials.borrow().address(net, shared, budget, now) {
             return refusal;
         }
-        let Place { shard, address, neighbourhood: name, times } = place(&net, &self.config.salt);
-        let neighbourhood = Some(Around { name, times, charged: shared });
+        let Place { shard, address, neighbourhood: name, ratio } = place(&net, &self.config.salt);
+        let neighbourhood = Some(Around { name, times: ratio, charged: shared });
         match self.host.address(shard, &AddressTake { address, budget, neighbourhood }).await {
             Ok(verdict) => {
                 if !verdict.admitted {

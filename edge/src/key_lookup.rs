@@ -14,7 +14,7 @@ use rds_shared::access::credential::CredentialText;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Registered {
     /// The register lists the key or did not answer: ask the key's own Durable Object.
-    Perhaps,
+    AskKeyObject,
     /// The origin does not know the key.
     No,
     /// The register did not answer, and the address has used up its limit: no Durable Object is created for the key.
@@ -33,10 +33,10 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
             reply = self.host.register(&digest, &KeyMessage::LookUp(asked)).await;
         }
         match reply {
-            Ok(KeyReply::Listed) => Registered::Perhaps,
+            Ok(KeyReply::Listed) => Registered::AskKeyObject,
             Ok(KeyReply::Rejected) => Registered::No,
             // The key's own Durable Object may still know the key. It is not asked if the address has used up its limit.
-            _ if !spent => Registered::Perhaps,
+            _ if !spent => Registered::AskKeyObject,
             _ => Registered::Unknown,
         }
     }

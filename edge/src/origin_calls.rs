@@ -8,7 +8,7 @@ use crate::cache::Entry;
 use crate::exchange::{CallOutcome, exchange};
 use crate::origin::{CallStamp, OriginAnswer, ResponseKind, UnsignedCall};
 use crate::pipeline::{OriginRequest, RequestContext};
-use crate::ports::{Guards, Host, Inbound, LONG, NoAnswer};
+use crate::ports::{Guards, Host, Inbound, MAX_HOST_TIMEOUT, NoAnswer};
 use crate::response_source::Failure;
 use core::future::{Future, poll_fn};
 use core::pin::{Pin, pin};
@@ -28,7 +28,7 @@ pub enum Probed {
 }
 
 /// Reports the outcome of a probe to the breaker.
-pub fn tell_breaker(breaker: &mut Breaker, now: Timestamp, outcome: &CallOutcome) -> Probed {
+pub fn report_to_breaker(breaker: &mut Breaker, now: Timestamp, outcome: &CallOutcome) -> Probed {
     match outcome {
         CallOutcome::Answered(_) | CallOutcome::Refused { is_signed: true } => {
             breaker.succeeded();
@@ -129,7 +129,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
         if asked.route.streams() {
             question = question.streaming();
         }
-        for (name, value) in &asked.said {
+        for (name, value) in &asked.forwarded_headers {
             question = question.with(name, value);
         }
         question.is_repeatable = match asked.route.id {
@@ -216,7 +216,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
         if let Some(line) = probe_line(self.request_id, &outcome) {
             self.host.log(&line);
         }
-        tell_breaker(&mut self.isolate.breaker.borrow_mut(), self.host.now(), &outcome)
+        report_to_breaker(&mut self.isolate.breaker.borrow_mut(), self.host.now(), &outcome)
     }
 
     async fn exchange(&self, question: &UnsignedCall, limit: Duration) -> CallOutcome {
@@ -228,7 +228,8 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
     /// The wait before a slow answer triggers a probe, and the probe's timeout. Their sum is the longest wait of a caller for a dead
     /// origin.
     fn patience(&self) -> (Duration, Duration) {
-        let probe = self.config.origin_timeout.checked_div(5).unwrap_or_default().saturating_mul(2).min(LONG);
+        let probe =
+            self.config.origin_timeout.checked_div(5).unwrap_or_default().saturating_mul(2).min(MAX_HOST_TIMEOUT);
         (self.config.origin_timeout.saturating_sub(probe), probe)
     }
 }

@@ -57,7 +57,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
             ));
             return Err(ErrorCode::ServiceUnavailable.into());
         };
-        self.isolate.tag_lease.borrow_mut().heard(&versions);
+        self.isolate.tag_lease.borrow_mut().record_versions(&versions);
         // Any isolate's lease is older than this message and lapses within this time. An empty message only asks for the versions.
         if !versions.is_empty() {
             self.host.wait(TAG_LEASE).await;

@@ -83,13 +83,13 @@ pub(crate) struct OriginRequest {
     pub(crate) key: String,
     pub(crate) body: Vec<u8>,
     /// The caller's headers to forward, validated.
-    pub(crate) said: Vec<(&'static str, String)>,
+    pub(crate) forwarded_headers: Vec<(&'static str, String)>,
 }
 
 impl OriginRequest {
     /// Whether the caller sent an idempotency key.
     pub(crate) fn is_named(&self) -> bool {
-        self.said.iter().any(|(name, _)| *name == headers::IDEMPOTENCY_KEY)
+        self.forwarded_headers.iter().any(|(name, _)| *name == headers::IDEMPOTENCY_KEY)
     }
 }
 
@@ -209,7 +209,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
     ) -> Result<Answer, ApiError> {
         let route = found.route;
         self.check_body_headers(route.body)?;
-        let said = self.said(route, &principal)?;
+        let forwarded_headers = self.forwarded_headers(route, &principal)?;
         let query = query?;
         paging::admit_query(&principal, route, &query)?;
         found.fold();
@@ -220,7 +220,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
         }
         let key = key::key(&found, &principal, &target, longer);
         let body = self.read_body(route.body).await?;
-        let asked = OriginRequest { route, target, principal, key, body, said };
+        let asked = OriginRequest { route, target, principal, key, body, forwarded_headers };
         if matches!(route.id, RouteId::Docs | RouteId::DocsFile) {
             return self.page(found.path.first().map(String::as_str));
         }

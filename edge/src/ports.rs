@@ -65,7 +65,7 @@ pub enum NoAnswer {
 
 /// The longest timeout that the host enforces. A caller that allows more must enforce its own: one shared timer then suffices for
 /// many concurrent calls.
-pub const LONG: Duration = Duration::from_secs(10);
+pub const MAX_HOST_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The runtime: clock, randomness, network and the data centre's cache.
 pub trait Host {
@@ -75,7 +75,7 @@ pub trait Host {
     /// Fresh random bytes.
     fn random(&self) -> [u8; 16];
 
-    /// Calls the origin with timeout `limit`, which includes the body. Limits above [`LONG`] must be enforced by the caller.
+    /// Calls the origin with timeout `limit`, which includes the body. Limits above [`MAX_HOST_TIMEOUT`] must be enforced by the caller.
     /// For a stream, `limit` covers the headers only, and the host keeps the unread body for the reply.
     async fn call(&self, call: &Call, limit: Duration) -> Result<OriginAnswer, NoAnswer>;
 

@@ -51,7 +51,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
                 (Answer::Content(Content { status: ..400, .. }), true) => Answer::Error(ErrorCode::FailClosed.into()),
                 (answer, _) => answer,
             },
-            Err(failure) if asked.route.id == RouteId::Status => self.untold(&failure),
+            Err(failure) if asked.route.id == RouteId::Status => self.status_unavailable(&failure),
             Err(failure) if asked.route.scores && failure.is_fail_closed() => {
                 self.forget(asked);
                 self.failed(failure, XCache::Miss)
@@ -129,7 +129,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
         let now = self.host.now();
         let lifetime = policy::lifetime(asked.route, &answer);
         // The versions stated by the origin, not those known when it was called: the answer may predate a change made meanwhile.
-        let tags = self.hear(asked.route, &answer);
+        let tags = self.record_tag_versions(asked.route, &answer);
         match (lifetime, copy) {
             (_, Some(copy)) if answer.status == 304 => {
                 let fresher = ReadHeaders::from(&answer);

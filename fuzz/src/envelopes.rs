@@ -18,5 +18,5 @@ pub fn holds(data: &[u8]) {
     let again = Evidence::parse(&written).and_then(|evidence| serde_json::to_vec(&evidence).ok());
     assert_eq!(again, Some(written));
     let said = evidence.verify(ContentHash::of_text("another decision"));
-    assert!(!said.envelope_intact && !said.holds() && said.decision.is_none(), "{said:?}");
+    assert!(!said.envelope_intact && !said.is_genuine() && said.decision.is_none(), "{said:?}");
 }

@@ -5,7 +5,7 @@ use rds_shared::graph::amount::Usd;
 use rds_shared::graph::limits::Dimension;
 use rds_shared::graph::portfolio::MAX_POSITIONS;
 use rds_shared::model::spelling;
-use rds_shared::push::target::LONGEST_URL;
+use rds_shared::push::target::MAX_URL_LEN;
 use rds_shared::push::webhook::EventType;
 use rds_shared::route::bounds::{BATCH_ITEMS, PORTFOLIO_REF_CHARS, VERSION_ID_CHARS, WEBHOOK_DESCRIPTION_CHARS};
 use rds_shared::route::{Body, Route, RouteId};
@@ -42,7 +42,7 @@ fn schema(id: RouteId) -> Value {
                 "url": url(),
                 "families": {
                     "type": "array", "minItems": 1,
-                    "items": {"type": "string", "enum": EventType::FAMILIES.map(EventType::as_str)},
+                    "items": {"type": "string", "enum": EventType::GENERIC.map(EventType::as_str)},
                     "description": "The event types to deliver.",
                 },
                 "description": {"type": ["string", "null"], "maxLength": WEBHOOK_DESCRIPTION_CHARS, "pattern": spelling::TEXT,
@@ -67,7 +67,7 @@ fn schema(id: RouteId) -> Value {
 
 fn url() -> Value {
     json!({
-        "type": "string", "format": "uri", "pattern": "^[hH][tT][tT][pP][sS]://", "maxLength": LONGEST_URL,
+        "type": "string", "format": "uri", "pattern": "^[hH][tT][tT][pP][sS]://", "maxLength": MAX_URL_LEN,
         "description": "The URL that deliveries are sent to: HTTPS, without user name and fragment, on port 443 or a port of 1024 or above. Its \
             host must resolve to public addresses only, now and at each delivery, so a well-formed URL may be refused too. A refused URL is \
             answered with 400 `WEBHOOK_URL_REJECTED`; `details` gives the reason.",

@@ -8,15 +8,15 @@ use rds_shared::rules::baskets::eligibility::{Candidate, StaleInput};
 use rds_shared::rules::baskets::rebalance::{Current, Halt, RebalanceOutcome, rebalance};
 use rds_shared::rules::baskets::refresh::Trigger;
 use rds_shared::rules::baskets::version::{BasketVersion, ChangeSet};
-use rds_shared::rules::baskets::weights::{Constituent, Infeasible, Name, weigh};
+use rds_shared::rules::baskets::weights::{Constituent, EligibleName, Infeasible, compute_weights};
 use rds_shared::scoring::{MilliPoints, Ppm};
 use rds_shared::wire::time::Timestamp;
 use std::collections::BTreeMap;
 
-fn names() -> impl Strategy<Value = Vec<Name>> {
+fn names() -> impl Strategy<Value = Vec<EligibleName>> {
     let one = (0..12_u8, prop_oneof![400..=1000_i64, 700..=1000_i64]);
     vec(one, 0..40).prop_map(|drawn| {
-        let named = drawn.into_iter().enumerate().map(|(place, (issuer, hundredths))| Name {
+        let named = drawn.into_iter().enumerate().map(|(place, (issuer, hundredths))| EligibleName {
             id: format!("n{place:02}"),
             issuer: format!("i{issuer}"),
             score: MilliPoints::saturating(10 * hundredths),
@@ -78,7 +78,7 @@ proptest! {
 
     #[test]
     fn the_weights_sum_to_one_within_all_bounds(names in names(), weighting in weighting()) {
-        let Ok(constituents) = weigh(&names, &weighting) else { return Ok(()) };
+        let Ok(constituents) = compute_weights(&names, &weighting) else { return Ok(()) };
         prop_assert_eq!(constituents.iter().map(|it| it.weight.0).sum::<i64>(), 1_000_000);
         prop_assert!(constituents.len() >= weighting.min_constituents as usize);
         for constituent in &constituents {
@@ -95,12 +95,12 @@ proptest! {
     fn the_order_of_the_names_does_not_matter(names in names(), weighting in weighting(), seed in any::<u64>()) {
         let mut shuffled = names.clone();
         shuffled.sort_by_key(|name| name.id.bytes().fold(seed, |hash, byte| hash.wrapping_mul(31) ^ u64::from(byte)));
-        prop_assert_eq!(weigh(&shuffled, &weighting), weigh(&names, &weighting));
+        prop_assert_eq!(compute_weights(&shuffled, &weighting), compute_weights(&names, &weighting));
     }
 
     #[test]
     fn the_weights_agree_with_a_bisection(names in names(), weighting in weighting()) {
-        let Ok(constituents) = weigh(&names, &weighting) else { return Ok(()) };
+        let Ok(constituents) = compute_weights(&names, &weighting) else { return Ok(()) };
         let searched = by_bisection(&constituents, &weighting);
         for constituent in &constituents {
             let difference = (constituent.weight.0 as f64 - searched[&constituent.id]).abs();
@@ -110,7 +110,7 @@ proptest! {
 
     #[test]
     fn a_basket_is_refused_only_when_its_caps_are_infeasible(names in names(), weighting in weighting()) {
-        let Err(Infeasible::CapsTooTight { attainable }) = weigh(&names, &weighting) else { return Ok(()) };
+        let Err(Infeasible::CapsTooTight { attainable }) = compute_weights(&names, &weighting) else { return Ok(()) };
         prop_assert!(attainable < Ppm::ONE);
         // Without a floor no name is dropped, so the attainable total is the capped sum.
         let unfloored = Weighting {
@@ -124,12 +124,12 @@ proptest! {
             *held.entry(&name.issuer).or_default() += weighting.caps.single_name().0;
         }
         let sum: i64 = held.into_values().map(|held| held.min(weighting.caps.issuer().0)).sum();
-        prop_assert_eq!(weigh(&names, &unfloored).is_ok(), sum >= 1_000_000);
+        prop_assert_eq!(compute_weights(&names, &unfloored).is_ok(), sum >= 1_000_000);
     }
 
     #[test]
     fn a_change_log_leads_from_one_version_to_the_next(before in names(), after in names(), weighting in weighting()) {
-        let (Ok(before), Ok(after)) = (weigh(&before, &weighting), weigh(&after, &weighting)) else { return Ok(()) };
+        let (Ok(before), Ok(after)) = (compute_weights(&before, &weighting), compute_weights(&after, &weighting)) else { return Ok(()) };
         let changes = ChangeSet::between(&before, &after);
         let mut weights: BTreeMap<_, _> = before.iter().map(|it| (it.id.clone(), it.weight)).collect();
         for gone in &changes.removed {
@@ -145,8 +145,8 @@ proptest! {
     }
 }
 
-fn named(id: &str, issuer: &str, milli: i64) -> Name {
-    Name { id: id.into(), issuer: issuer.into(), score: MilliPoints::saturating(milli) }
+fn named(id: &str, issuer: &str, milli: i64) -> EligibleName {
+    EligibleName { id: id.into(), issuer: issuer.into(), score: MilliPoints::saturating(milli) }
 }
 
 #[test]
@@ -155,10 +155,10 @@ fn a_refused_basket_names_the_reason() {
     let one_issuer = ["A", "B", "C"].map(|id| named(id, "X", 9000));
     let others = [named("D", "Z", 8400), named("E", "W", 8200), named("F", "V", 8100)];
     let all = [one_issuer.as_slice(), &others].concat();
-    assert_eq!(weigh(&all, &weighting), Err(Infeasible::CapsTooTight { attainable: Ppm(950_000) }));
-    assert_eq!(weigh(&others, &weighting), Err(Infeasible::TooFewNames { names: 3, minimum: 5 }));
+    assert_eq!(compute_weights(&all, &weighting), Err(Infeasible::CapsTooTight { attainable: Ppm(950_000) }));
+    assert_eq!(compute_weights(&others, &weighting), Err(Infeasible::TooFewNames { names: 3, minimum: 5 }));
     let twice = [others.as_slice(), &others[..1]].concat();
-    assert_eq!(weigh(&twice, &weighting), Err(Infeasible::RepeatedName { id: "D".into() }));
+    assert_eq!(compute_weights(&twice, &weighting), Err(Infeasible::RepeatedName { id: "D".into() }));
 }
 
 fn definition(methodology_version: &str) -> Definition {

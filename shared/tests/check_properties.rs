@@ -100,7 +100,7 @@ proptest! {
         let changed = &mut more[vault];
         let routes = changed.parts.iter_mut().flatten().filter_map(|part| match &mut part.holding {
             Holding::Asset(route) => Some(route),
-            Holding::Vault(_) | Holding::Unnamed => None,
+            Holding::Vault(_) | Holding::Unpublished => None,
         });
         let routes = routes.chain(&mut changed.idle);
         match what {

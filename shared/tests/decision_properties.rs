@@ -76,7 +76,7 @@ proptest! {
     #[test]
     fn a_decision_verifies_and_parses_back(key in secret(), subject in subject(), seconds in 0..4_000_000_000_i64) {
         let made = made(&key, subject.clone(), seconds);
-        prop_assert!(made.verify(made.id, &made.envelope, &made.signature).holds());
+        prop_assert!(made.verify(made.id, &made.envelope, &made.signature).is_genuine());
         let read = Envelope::parse(&made.envelope).unwrap();
         prop_assert_eq!((read.decision_id(), read.subject), (made.id, subject));
         prop_assert_eq!(ContentHash::of_text(&made.envelope), made.id);

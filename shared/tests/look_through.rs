@@ -348,7 +348,7 @@ fn contradictory_facts_are_refused() {
 fn invalid_positions_are_refused_with_the_reason() {
     let position = (key('a'), usd(1.0));
     assert_eq!(Portfolio::new([]), Err(PortfolioError::Empty));
-    assert_eq!(Portfolio::new([(key('a'), Usd::ZERO)]), Err(PortfolioError::Worthless));
+    assert_eq!(Portfolio::new([(key('a'), Usd::ZERO)]), Err(PortfolioError::ZeroTotal));
     let most = std::iter::repeat_n(position.clone(), MAX_POSITIONS);
     assert_eq!(Portfolio::new(most.clone()).unwrap().total(), usd(1000.0));
     assert_eq!(Portfolio::new(most.chain([position])), Err(PortfolioError::TooMany));

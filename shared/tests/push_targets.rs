@@ -6,7 +6,7 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use rds_shared::push::address::{AddressClass, Cidr, CidrError, class_of, is_public};
-use rds_shared::push::target::{Host, LONGEST_URL, Policy, Refusal, Target};
+use rds_shared::push::target::{Host, MAX_URL_LEN, Policy, Refusal, Target};
 use rds_shared::wire::ApiError;
 use serde_json::Value;
 
@@ -48,10 +48,10 @@ fn every_url_is_accepted_or_refused_as_listed() {
 #[test]
 fn a_url_may_be_2048_bytes_long() {
     let base = "https://hooks.example.com/";
-    let longest = format!("{base}{}", "a".repeat(LONGEST_URL - base.len()));
+    let longest = format!("{base}{}", "a".repeat(MAX_URL_LEN - base.len()));
     assert!(Target::parse(&longest, &closed()).is_ok());
     assert_eq!(Target::parse(&format!("{longest}a"), &closed()), Err(Refusal::TooLong));
-    let swelling = format!("{base}{}", "é".repeat((LONGEST_URL - base.len()) / 2));
+    let swelling = format!("{base}{}", "é".repeat((MAX_URL_LEN - base.len()) / 2));
     assert_eq!(Target::parse(&swelling, &closed()), Err(Refusal::TooLong), "its encoded form is too long");
 }
 

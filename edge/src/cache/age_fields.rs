@@ -21,24 +21,24 @@ const MAX_DIGITS: usize = 20;
 
 /// Positions and values of the ages in a body. A null age has no entry and stays null.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Figures(Vec<Figure>);
+pub struct AgeFields(Vec<AgeField>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Figure {
+struct AgeField {
     digits: Range<usize>,
     value: u64,
     /// For a fresh feed: the largest age at which it is still fresh.
     fresh_until: Option<u64>,
 }
 
-impl Figures {
+impl AgeFields {
     /// Finds the ages in a JSON body.
     pub fn find(body: &[u8]) -> Self {
         let values = |field: &'static [u8]| {
             memmem::find_iter(body, field).filter_map(|at| whole_number(body, at.saturating_add(field.len())))
         };
-        let plain = |(digits, value)| Figure { digits, value, fresh_until: None };
-        let mut figures: Vec<Figure> = values(FRESHNESS).map(plain).collect();
+        let plain = |(digits, value)| AgeField { digits, value, fresh_until: None };
+        let mut fields: Vec<AgeField> = values(FRESHNESS).map(plain).collect();
         let mut row = 0;
         for (digits, value) in values(AGE) {
             let is_fresh = body.get(digits.end..).is_some_and(|rest| rest.starts_with(FRESH));
@@ -48,10 +48,10 @@ impl Figures {
                 whole_number(before, at.saturating_add(HEARTBEAT.len()))
             });
             row = digits.end;
-            figures.push(Figure { digits, value, fresh_until: heartbeat.map(|(_, seconds)| seconds) });
+            fields.push(AgeField { digits, value, fresh_until: heartbeat.map(|(_, seconds)| seconds) });
         }
-        figures.sort_unstable_by_key(|figure| figure.digits.start);
-        Figures(figures)
+        fields.sort_unstable_by_key(|field| field.digits.start);
+        AgeFields(fields)
     }
 
     /// Whether the body has no ages.
@@ -63,7 +63,7 @@ impl Figures {
     pub fn aged(&self, body: &[u8], seconds: u64) -> Vec<u8> {
         let mut out = Vec::with_capacity(body.len().saturating_add(self.0.len().saturating_mul(MAX_DIGITS)));
         let mut copied = 0;
-        for Figure { digits, value, fresh_until } in &self.0 {
+        for AgeField { digits, value, fresh_until } in &self.0 {
             let age = value.saturating_add(seconds);
             out.extend_from_slice(body.get(copied..digits.start).unwrap_or_default());
             write_u64(age, &mut out);
@@ -92,7 +92,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn aged(body: &str, seconds: u64) -> String {
-        String::from_utf8(Figures::find(body.as_bytes()).aged(body.as_bytes(), seconds)).unwrap()
+        String::from_utf8(AgeFields::find(body.as_bytes()).aged(body.as_bytes(), seconds)).unwrap()
     }
 
     #[test]
@@ -166,7 +166,7 @@ mod tests {
 
         #[test]
         fn any_body_can_be_searched(body in prop::collection::vec(any::<u8>(), 0..200)) {
-            prop_assert!(Figures::find(&body).aged(&body, 0).len() <= body.len());
+            prop_assert!(AgeFields::find(&body).aged(&body, 0).len() <= body.len());
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A cached response as plain data, and its form in the Cache API.
 
-use super::age_fields::Figures;
+use super::age_fields::AgeFields;
 use super::policy::{Condition, Lifetime};
 use crate::origin::ReadHeaders;
 use rds_shared::route::TagVersions;
@@ -26,7 +26,7 @@ pub struct Entry {
     /// The tag versions that the origin made it from, or last confirmed it with.
     pub tags: TagVersions,
     body: Rc<[u8]>,
-    figures: Figures,
+    age_fields: AgeFields,
     /// When the origin made the body.
     made_at: Timestamp,
     /// When the origin last confirmed it, as known here.
@@ -42,7 +42,7 @@ impl Entry {
             headers,
             lifetime,
             tags,
-            figures: Figures::find(&body),
+            age_fields: AgeFields::find(&body),
             body: body.into(),
             made_at: now,
             confirmed_at: now,
@@ -99,14 +99,14 @@ impl Entry {
     /// The body with its ages brought up to date for `now`.
     pub fn body(&self, now: Timestamp) -> Rc<[u8]> {
         let seconds = u64::try_from(now.seconds_since(self.made_at)).unwrap_or(0);
-        if seconds == 0 || self.figures.is_empty() {
+        if seconds == 0 || self.age_fields.is_empty() {
             return Rc::clone(&self.body);
         }
         let mut aged = self.aged.borrow_mut();
         match &*aged {
             Some((at, body)) if *at == seconds => Rc::clone(body),
             _ => {
-                let body: Rc<[u8]> = self.figures.aged(&self.body, seconds).into();
+                let body: Rc<[u8]> = self.age_fields.aged(&self.body, seconds).into();
                 *aged = Some((seconds, Rc::clone(&body)));
                 body
             }
@@ -116,7 +116,7 @@ impl Entry {
     /// Approximate bytes in memory: the body, its rendered form, and an allowance for the few short headers.
     pub fn weight(&self) -> usize {
         const BOOKKEEPING: usize = 512;
-        let bodies = if self.figures.is_empty() { 1 } else { 2 };
+        let bodies = if self.age_fields.is_empty() { 1 } else { 2 };
         self.body.len().saturating_mul(bodies).saturating_add(BOOKKEEPING)
     }
 

@@ -3,7 +3,7 @@
 use super::ambient::Init;
 use crate::config::Config;
 use crate::origin::{self, Call, OriginAnswer};
-use crate::ports::{LONG, NoAnswer};
+use crate::ports::{MAX_HOST_TIMEOUT, NoAnswer};
 use core::future::{Future, poll_fn};
 use core::pin::pin;
 use core::task::Poll;
@@ -17,10 +17,10 @@ use worker::js_sys::{self, Reflect, Uint8Array};
 use worker::wasm_bindgen_futures::JsFuture;
 use worker::web_sys::{AbortController, AbortSignal, ReadableStream, RequestInit, Response, WorkerGlobalScope};
 
-/// Calls the origin with timeout `limit`; one above [`LONG`] is left to the caller.
+/// Calls the origin with timeout `limit`; one above [`MAX_HOST_TIMEOUT`] is left to the caller.
 pub async fn call(config: &Config, call: &Call, limit: Duration) -> Result<OriginAnswer, NoAnswer> {
-    let signal =
-        (limit <= LONG).then(|| AbortSignal::timeout_with_u32(u32::try_from(limit.as_millis()).unwrap_or(u32::MAX)));
+    let signal = (limit <= MAX_HOST_TIMEOUT)
+        .then(|| AbortSignal::timeout_with_u32(u32::try_from(limit.as_millis()).unwrap_or(u32::MAX)));
     let asking = async {
         let response = fetch(&config.origin_url, call, signal.as_ref()).await?;
         whole(&response).await

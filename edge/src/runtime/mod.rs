@@ -13,7 +13,7 @@ use crate::exchange::exchange;
 use crate::guard::objects::client::Objects;
 use crate::guard::objects::message::{AddressTake, KeyMessage, KeyReply, ReserveAsk};
 use crate::origin::{Call, CallStamp, OriginAnswer, UnsignedCall};
-use crate::origin_calls::{probe_line, tell_breaker};
+use crate::origin_calls::{probe_line, report_to_breaker};
 use crate::pipeline::{self, Isolate};
 use crate::ports::{BodyFault, Guards, Host, Inbound, NoAnswer, Peer, Unreachable};
 use crate::respond::Reply;
@@ -193,7 +193,7 @@ impl Host for Runtime<'_> {
             if let Some(line) = probe_line(request_id, &outcome) {
                 console_error!("{line}");
             }
-            tell_breaker(&mut isolate.breaker.borrow_mut(), now(), &outcome);
+            report_to_breaker(&mut isolate.breaker.borrow_mut(), now(), &outcome);
         });
     }
 

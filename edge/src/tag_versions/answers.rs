@@ -38,7 +38,7 @@ pub enum Change<'a> {
         totals: &'a [AnsweredMinute],
     },
     /// The origin has acknowledged these totals.
-    Told(&'a [AnsweredMinute]),
+    Acknowledged(&'a [AnsweredMinute]),
     /// Delete old rows.
     Forget {
         /// The first minute to keep.
@@ -69,7 +69,10 @@ impl Answers {
         let Stored { source, minutes, isolates } = disk.read()?;
         Ok(Answers {
             source,
-            minutes: minutes.into_iter().map(|(counts, told)| (counts.minute, (counts, told))).collect(),
+            minutes: minutes
+                .into_iter()
+                .map(|(counts, is_acknowledged)| (counts.minute, (counts, is_acknowledged)))
+                .collect(),
             isolates: isolates.into_iter().map(|(name, sequence, minute)| (name, (sequence, minute))).collect(),
         })
     }
@@ -116,11 +119,11 @@ impl Answers {
     }
 
     /// The totals that the origin has not acknowledged, if any.
-    pub fn untold(&self) -> Option<EdgeAnswers> {
+    pub fn unacknowledged(&self) -> Option<EdgeAnswers> {
         let minutes: Vec<_> = self
             .minutes
             .values()
-            .filter(|(_, told)| !told)
+            .filter(|(_, is_acknowledged)| !is_acknowledged)
             .map(|(counts, _)| *counts)
             .take(EDGE_ANSWERS_MINUTES)
             .collect();
@@ -129,12 +132,12 @@ impl Answers {
     }
 
     /// Records that the origin has these totals. A minute that has grown since is sent again.
-    pub fn told(&mut self, disk: &impl AnswersDisk, answers: &EdgeAnswers) -> Result<(), DiskFault> {
-        let holds =
+    pub fn acknowledged(&mut self, disk: &impl AnswersDisk, answers: &EdgeAnswers) -> Result<(), DiskFault> {
+        let is_unchanged =
             |counts: &&AnsweredMinute| self.minutes.get(&counts.minute).is_some_and(|(known, _)| known == *counts);
-        let told: Vec<_> = answers.minutes.iter().filter(holds).copied().collect();
-        disk.write(&Change::Told(&told))?;
-        self.minutes.extend(told.into_iter().map(|counts| (counts.minute, (counts, true))));
+        let acknowledged: Vec<_> = answers.minutes.iter().filter(is_unchanged).copied().collect();
+        disk.write(&Change::Acknowledged(&acknowledged))?;
+        self.minutes.extend(acknowledged.into_iter().map(|counts| (counts.minute, (counts, true))));
         Ok(())
     }
 
@@ -143,16 +146,17 @@ impl Answers {
         let minutes = now.saturating_sub(KEPT_MINUTES).saturating_add(1);
         let mut isolates = minutes;
         if self.isolates.len() >= MAX_ISOLATES {
-            let mut heard: Vec<i64> = self.isolates.values().map(|(_, minute)| *minute).collect();
-            heard.sort_unstable();
-            isolates = heard.get(MAX_ISOLATES / 2).map_or(isolates, |median| isolates.max(median.saturating_add(1)));
+            let mut last_minutes: Vec<i64> = self.isolates.values().map(|(_, minute)| *minute).collect();
+            last_minutes.sort_unstable();
+            isolates =
+                last_minutes.get(MAX_ISOLATES / 2).map_or(isolates, |median| isolates.max(median.saturating_add(1)));
         }
         if self.minutes.keys().any(|minute| *minute < minutes)
-            || self.isolates.values().any(|(_, heard)| *heard < isolates)
+            || self.isolates.values().any(|(_, last_minute)| *last_minute < isolates)
         {
             disk.write(&Change::Forget { minutes, isolates })?;
             self.minutes.retain(|minute, _| *minute >= minutes);
-            self.isolates.retain(|_, (_, heard)| *heard >= isolates);
+            self.isolates.retain(|_, (_, last_minute)| *last_minute >= isolates);
         }
         Ok(())
     }
@@ -192,14 +196,14 @@ mod tests {
                         stored.minutes.push((*total, false));
                     }
                 }
-                Change::Told(totals) => {
-                    for (known, told) in &mut stored.minutes {
-                        *told |= totals.contains(known);
+                Change::Acknowledged(totals) => {
+                    for (known, is_acknowledged) in &mut stored.minutes {
+                        *is_acknowledged |= totals.contains(known);
                     }
                 }
                 Change::Forget { minutes, isolates } => {
                     stored.minutes.retain(|(counts, _)| counts.minute >= minutes);
-                    stored.isolates.retain(|(_, _, heard)| *heard >= isolates);
+                    stored.isolates.retain(|(_, _, last_minute)| *last_minute >= isolates);
                 }
             }
             Ok(())
@@ -212,21 +216,23 @@ mod tests {
     }
 
     fn failed(answers: &Answers) -> Vec<(i64, u64)> {
-        answers.untold().map_or(Vec::new(), |told| told.minutes.iter().map(|it| (it.minute - NOW, it.failed)).collect())
+        answers
+            .unacknowledged()
+            .map_or(Vec::new(), |sent| sent.minutes.iter().map(|it| (it.minute - NOW, it.failed)).collect())
     }
 
     #[test]
     fn reports_of_all_isolates_add_up_and_repeats_add_nothing() {
         let disk = Disk::default();
         let mut answers = Answers::load(&disk).unwrap();
-        assert_eq!(answers.untold(), None);
+        assert_eq!(answers.unacknowledged(), None);
         for (isolate, sequence, count) in [("a", 1, 2), ("b", 1, 3), ("a", 1, 2), ("a", 2, 4), ("a", 1, 2)] {
             answers.take(&disk, &report(isolate, sequence, NOW, count), NOW, 7).unwrap();
             // A new instance starts from the stored state.
             answers = Answers::load(&disk).unwrap();
         }
         assert_eq!(failed(&answers), [(0, 9)]);
-        assert_eq!(answers.untold().unwrap().source, 7);
+        assert_eq!(answers.unacknowledged().unwrap().source, 7);
     }
 
     #[test]
@@ -234,13 +240,13 @@ mod tests {
         let disk = Disk::default();
         let mut answers = Answers::load(&disk).unwrap();
         answers.take(&disk, &report("a", 1, NOW, 1), NOW, 7).unwrap();
-        let told = answers.untold().unwrap();
+        let sent = answers.unacknowledged().unwrap();
         answers.take(&disk, &report("a", 2, NOW, 1), NOW, 7).unwrap();
-        answers.told(&disk, &told).unwrap();
+        answers.acknowledged(&disk, &sent).unwrap();
         assert_eq!(failed(&answers), [(0, 2)], "it grew while it was being sent");
-        let told = answers.untold().unwrap();
-        answers.told(&disk, &told).unwrap();
-        assert_eq!((answers.untold(), Answers::load(&disk).unwrap().untold()), (None, None));
+        let sent = answers.unacknowledged().unwrap();
+        answers.acknowledged(&disk, &sent).unwrap();
+        assert_eq!((answers.unacknowledged(), Answers::load(&disk).unwrap().unacknowledged()), (None, None));
     }
 
     #[test]
@@ -251,7 +257,7 @@ mod tests {
             let at = NOW + minute;
             answers.take(&disk, &report("a", minute.unsigned_abs() + 1, at, 1), at, 7).unwrap();
         }
-        assert_eq!(answers.untold().unwrap().minutes.len(), EDGE_ANSWERS_MINUTES);
+        assert_eq!(answers.unacknowledged().unwrap().minutes.len(), EDGE_ANSWERS_MINUTES);
         assert!(disk.stored.borrow().minutes.len() <= EDGE_ANSWERS_MINUTES + 1);
         for number in 0..10_000 {
             answers
@@ -295,14 +301,14 @@ mod tests {
         fn the_origin_ends_up_with_every_count_once(
             steps in prop::collection::vec((0..3_usize, 0..3_u64, any::<bool>(), any::<bool>()), 1..60),
         ) {
-            let (disk, mut told, mut wanted) = (Disk::default(), BTreeMap::new(), 0);
+            let (disk, mut sent, mut wanted) = (Disk::default(), BTreeMap::new(), 0);
             let mut answers = Answers::load(&disk).unwrap();
             let mut sequences = [0_u64; 3];
-            let mut hear = |answers: &mut Answers, is_acknowledged: bool| {
-                let Some(out) = answers.untold() else { return };
-                told.extend(out.minutes.iter().map(|it| (it.minute, it.failed)));
+            let mut deliver = |answers: &mut Answers, is_acknowledged: bool| {
+                let Some(out) = answers.unacknowledged() else { return };
+                sent.extend(out.minutes.iter().map(|it| (it.minute, it.failed)));
                 if is_acknowledged {
-                    answers.told(&disk, &out).unwrap();
+                    answers.acknowledged(&disk, &out).unwrap();
                 }
             };
             for (isolate, count, repeats, acknowledges) in steps {
@@ -312,10 +318,10 @@ mod tests {
                 for _ in 0..=usize::from(repeats) {
                     answers.take(&disk, &out, NOW, 7).unwrap();
                 }
-                hear(&mut answers, acknowledges);
+                deliver(&mut answers, acknowledges);
             }
-            hear(&mut answers, true);
-            prop_assert_eq!(told.values().sum::<u64>(), wanted);
+            deliver(&mut answers, true);
+            prop_assert_eq!(sent.values().sum::<u64>(), wanted);
         }
     }
 }

@@ -45,7 +45,7 @@ impl Lease {
     }
 
     /// Records versions from an answer or a message of the origin.
-    pub fn heard(&mut self, versions: &TagVersions) {
+    pub fn record_versions(&mut self, versions: &TagVersions) {
         self.known.raise_to(versions);
     }
 

@@ -113,9 +113,9 @@ impl Inner {
 
     async fn tell(&self) {
         self.alarm_is_set.set(false);
-        let Ok(Some(out)) = self.with(|answers, _| Ok(answers.untold())) else { return };
-        let delivered = self.deliver(&out).await && self.with(|answers, disk| answers.told(disk, &out)).is_ok();
-        match self.with(|answers, _| Ok(answers.untold().is_some())) {
+        let Ok(Some(out)) = self.with(|answers, _| Ok(answers.unacknowledged())) else { return };
+        let delivered = self.deliver(&out).await && self.with(|answers, disk| answers.acknowledged(disk, &out)).is_ok();
+        match self.with(|answers, _| Ok(answers.unacknowledged().is_some())) {
             Ok(true) if delivered => self.arrange(SEND_DELAY),
             Ok(false) => {}
             _ => self.arrange(RETRY_DELAY),
@@ -193,10 +193,10 @@ impl AnswersDisk for AnswersTables {
                 };
                 database.together(std::iter::once(taken).chain(totals.iter().map(total)).collect())
             }
-            Change::Told(totals) => {
-                let told =
+            Change::Acknowledged(totals) => {
+                let acknowledge =
                     |it: &AnsweredMinute| ("UPDATE answers SET told = 1 WHERE minute = ?", vec![number(it.minute)]);
-                database.together(totals.iter().map(told).collect())
+                database.together(totals.iter().map(acknowledge).collect())
             }
             Change::Forget { minutes, isolates } => database.together(vec![
                 ("DELETE FROM answers WHERE minute < ?", vec![number(minutes)]),

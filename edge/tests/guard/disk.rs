@@ -87,8 +87,10 @@ impl Instance {
 
     /// Pushes the key's record, so that requests can be counted.
     pub fn introduce(&mut self, record: KeyRecord) {
-        self.step(|machine, disk| machine.told(disk, KeyDigest::of("k"), record, (NOW * 1_000, "source".to_owned())))
-            .unwrap();
+        self.step(|machine, disk| {
+            machine.record_update(disk, KeyDigest::of("k"), record, (NOW * 1_000, "source".to_owned()))
+        })
+        .unwrap();
     }
 }
 

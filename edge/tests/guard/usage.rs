@@ -125,7 +125,7 @@ fn a_record_of_a_newer_release_loses_neither_the_counts_nor_the_key() {
 
     let mut instance = platter.instance();
     let standing =
-        |instance: &mut Instance| instance.step(|machine, _| Ok(machine.standing(NOW * 1_000, false))).unwrap();
+        |instance: &mut Instance| instance.step(|machine, _| Ok(machine.status(NOW * 1_000, false))).unwrap();
     assert_eq!(standing(&mut instance), KeyStatus::Ask, "the origin is asked");
     let batch = instance.step(|machine, disk| machine.next_batch(disk, NOW + 60)).unwrap().unwrap();
     assert_eq!(batch.rows.iter().map(|row| row.served).sum::<u64>(), 1, "usage is still reported");

@@ -1,6 +1,6 @@
 //! Basket versions: cacheable for a year, and gone at once when they are retired.
 
-use crate::tag_invalidations::word;
+use crate::tag_invalidations::tag_message;
 use crate::world::*;
 use rds_edge::origin::{Call, OriginAnswer};
 use rds_edge::pipeline::Isolate;
@@ -44,7 +44,7 @@ fn a_retired_version_is_gone_at_once_despite_cached_responses() {
     assert_eq!(x_cache(&world.get(VERSION)), "HIT");
 
     retired.set(true);
-    assert_eq!(world.send(&word(&world, "baskets=2")).status, 204);
+    assert_eq!(world.send(&tag_message(&world, "baskets=2")).status, 204);
     for _ in 0..2 {
         let gone = world.get(VERSION);
         assert_eq!(
@@ -75,7 +75,7 @@ fn a_stale_response_is_not_cacheable_for_a_year() {
 fn a_version_that_a_known_change_may_have_retired_is_not_served_stale() {
     let (world, _) = world();
     world.get(VERSION);
-    assert_eq!(world.send(&word(&world, "baskets=2")).status, 204);
+    assert_eq!(world.send(&tag_message(&world, "baskets=2")).status, 204);
     world.origin_is_down();
     let unknown = world.get(VERSION);
     assert_eq!((unknown.status, x_cache(&unknown)), (503, ""));
@@ -83,7 +83,7 @@ fn a_version_that_a_known_change_may_have_retired_is_not_served_stale() {
     let basket = "/v1/baskets/b";
     let (world, _) = self::world();
     world.get(basket);
-    world.send(&word(&world, "baskets=2"));
+    world.send(&tag_message(&world, "baskets=2"));
     world.origin_is_down();
     assert_eq!(x_cache(&world.get(basket)), "STALE-ERROR");
 }

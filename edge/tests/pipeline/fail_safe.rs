@@ -1,6 +1,6 @@
 //! The fail-safe mode at the edge: it applies to every cached response within a lease, and fail-closed mode withholds every cached score.
 
-use crate::tag_invalidations::word;
+use crate::tag_invalidations::tag_message;
 use crate::world::*;
 use rds_edge::origin::{Call, OriginAnswer};
 use rds_edge::respond::Reply;
@@ -15,7 +15,7 @@ const NO_SCORES: &str = "/v1/chains";
 const MODE: &str = "x-service-failsafe-mode";
 
 /// The tag version with which the origin's `step`th message states `mode`.
-fn spelled(mode: FailSafeMode, step: i64) -> i64 {
+fn version_of_mode(mode: FailSafeMode, step: i64) -> i64 {
     version(mode, step * 4)
 }
 
@@ -29,7 +29,8 @@ fn in_mode(mode: FailSafeMode, step: i64, call: &Call) -> OriginAnswer {
     match mode {
         FailClosed if scores => with_mode(envelope(503, "FAIL_CLOSED", call)).with("retry-after", "60"),
         _ => {
-            let page = page(ROWS).with("x-service-tags", &format!("vaults=7;fail_safe={}", spelled(mode, step)));
+            let page =
+                page(ROWS).with("x-service-tags", &format!("vaults=7;fail_safe={}", version_of_mode(mode, step)));
             if scores { with_mode(page) } else { page }
         }
     }
@@ -45,7 +46,7 @@ fn world() -> (World, Rc<Cell<(FailSafeMode, i64)>>) {
 }
 
 fn push_mode(world: &World, mode: FailSafeMode, step: i64) {
-    assert_eq!(world.send(&word(world, &format!("fail_safe={}", spelled(mode, step)))).status, 204);
+    assert_eq!(world.send(&tag_message(world, &format!("fail_safe={}", version_of_mode(mode, step)))).status, 204);
 }
 
 fn seen(reply: &Reply) -> (u16, Option<&str>, &str) {
@@ -99,7 +100,7 @@ fn fail_closed_mode_withholds_cached_scores_at_every_isolate() {
 #[test]
 fn fail_closed_mode_learned_during_a_call_overrides_its_answer() {
     let closed = |world: &World| {
-        world.meanwhile.set(TagVersions::default().with(Tag::FailSafe, spelled(FailClosed, 2)));
+        world.meanwhile.set(TagVersions::default().with(Tag::FailSafe, version_of_mode(FailClosed, 2)));
         let reply = world.get(SCORES);
         assert_eq!((reply.status, reply.header(MODE)), (503, Some("fail_closed")));
         assert!(text(&reply).contains("\"FAIL_CLOSED\""), "{}", text(&reply));
@@ -148,7 +149,7 @@ fn a_lagging_process_of_the_origin_does_not_end_fail_closed_mode() {
     let named = asked.headers.iter().find(|(name, _)| *name == "x-service-tags").map(|(_, value)| value.as_str());
     assert_eq!(
         named,
-        Some(format!("fail_safe={}", spelled(FailClosed, 2)).as_str()),
+        Some(format!("fail_safe={}", version_of_mode(FailClosed, 2)).as_str()),
         "the request states the version to catch up with"
     );
 }

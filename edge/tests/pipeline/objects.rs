@@ -186,7 +186,7 @@ impl Objects {
         let counters = match around {
             None => AddressCounters::Own(&mut own),
             Some(Around { times, .. }) => {
-                AddressCounters::Both(&mut own, NeighbourhoodCount { count: &mut shared, times: *times })
+                AddressCounters::Both(&mut own, NeighbourhoodCount { count: &mut shared, ratio: *times })
             }
         };
         let verdict = take_address(counters, take.budget, now.div_euclid(1_000));

@@ -12,11 +12,11 @@ fn body(record: KeyRecord) -> Vec<u8> {
 }
 
 fn news(body: &[u8], key: &str, principal: &str, seconds: i64) -> Ask {
-    told(KEY_UPDATE_PATH, body, key, principal, seconds)
+    origin_message(KEY_UPDATE_PATH, body, key, principal, seconds)
 }
 
 /// A message to `target`, signed by the origin at `seconds`.
-pub fn told(target: &'static str, body: &[u8], key: &str, principal: &str, seconds: i64) -> Ask {
+pub fn origin_message(target: &'static str, body: &[u8], key: &str, principal: &str, seconds: i64) -> Ask {
     let key = AssertionKey::parse(key).unwrap();
     let signed = SignedRequest { method: "POST", target, body, principal };
     let assertion = Assertion::sign(&key, &signed, seconds, [5; 16]).to_header();

@@ -1,7 +1,7 @@
 //! Requests of busy keys: reservations must be invisible to the caller.
 
 use crate::objects::*;
-use crate::origin_messages::told;
+use crate::origin_messages::origin_message;
 use crate::world::*;
 use rds_edge::respond::Reply;
 use rds_shared::access::link::{KEY_UPDATE_PATH, KeyUpdate, ORIGIN};
@@ -70,7 +70,7 @@ fn a_revoked_key_gets_401_after_the_acknowledgement_despite_reservations() {
     let digest = rds_shared::access::KeyDigest::of(&key_text(1));
     let news = KeyUpdate { digest, record: KeyRecord { active: false, version: 2, ..live } };
     let body = serde_json::to_vec(&news).unwrap();
-    assert_eq!(world.send(&told(KEY_UPDATE_PATH, &body, KEY, ORIGIN, now)).status, 204);
+    assert_eq!(world.send(&origin_message(KEY_UPDATE_PATH, &body, KEY, ORIGIN, now)).status, 204);
     assert_eq!(world.send(&keyed("/v1/vaults")).status, 401);
 }
 

@@ -1,6 +1,6 @@
 //! The status feed at the edge: cached for a minute at most, and generated at the edge while the origin is down.
 
-use crate::tag_invalidations::word;
+use crate::tag_invalidations::tag_message;
 use crate::world::*;
 use rds_edge::ports::NoAnswer;
 use rds_shared::access::link;
@@ -91,7 +91,7 @@ fn an_origin_that_does_not_answer_a_probe_is_down() {
 fn the_next_feed_shows_a_change_of_the_fail_safe_mode() {
     let world = world();
     world.get(STATUS);
-    world.send(&word(&world, "fail_safe=9"));
+    world.send(&tag_message(&world, "fail_safe=9"));
     world.origin(|_| {
         let feed = answer(200, r#"{"status":"operational","rollup":"degraded"}"#).with("x-service-tags", "fail_safe=9");
         Ok(feed.with("cdn-cache-control", "max-age=60, stale-if-error=0").with("etag", "W/\"t\""))

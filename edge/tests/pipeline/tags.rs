@@ -1,6 +1,6 @@
 //! A changed tag shows on the next request at every isolate, and unchanged tags cause no calls.
 
-use crate::tag_invalidations::word;
+use crate::tag_invalidations::tag_message;
 use crate::world::*;
 use rds_edge::origin::{Call, OriginAnswer};
 use rds_edge::pipeline::Isolate;
@@ -58,7 +58,7 @@ fn after_the_acknowledgement_every_isolate_and_the_data_centre_serve_the_new_sta
     assert_eq!(seen(&world), now("HIT", 1), "from the data centre's cache");
 
     committed.set(2);
-    assert_eq!(world.send(&word(&world, "vaults=2")).status, 204);
+    assert_eq!(world.send(&tag_message(&world, "vaults=2")).status, 204);
     assert_eq!([seen(&world), seen(&world)], [now("MISS", 2), now("HIT", 2)]);
     std::mem::swap(&mut world.isolate, &mut other);
     assert_eq!([seen(&world), seen(&world)], [now("HIT", 2), now("HIT", 2)]);
@@ -73,7 +73,7 @@ fn a_response_of_the_data_centre_that_lacks_the_change_is_not_served() {
     let (mut world, committed) = world();
     seen(&world);
     committed.set(2);
-    world.send(&word(&world, "vaults=2"));
+    world.send(&tag_message(&world, "vaults=2"));
     world.new_isolate();
     assert_eq!([seen(&world), seen(&world)], [now("MISS", 2), now("HIT", 2)]);
 }
@@ -92,7 +92,7 @@ fn a_change_shows_within_one_lease_after_the_durable_object_knows_it() {
 fn a_change_of_other_tags_does_not_affect_a_cached_response() {
     let (world, _) = world();
     seen(&world);
-    world.send(&word(&world, "events=7;feeds=9"));
+    world.send(&tag_message(&world, "events=7;feeds=9"));
     assert_eq!(seen(&world), now("HIT", 1));
     assert_eq!(world.asked(), 1);
 }
@@ -108,7 +108,7 @@ fn a_confirmed_response_includes_the_change() {
         let unchanged = OriginAnswer { status: 304, ..OriginAnswer::default() };
         Ok(unchanged.with("cdn-cache-control", "max-age=15, stale-if-error=86400").with("x-service-tags", "vaults=2"))
     });
-    world.send(&word(&world, "vaults=2"));
+    world.send(&tag_message(&world, "vaults=2"));
     assert_eq!([seen(&world), seen(&world), seen(&world)], [now("HIT", 1), now("HIT", 1), now("HIT", 1)]);
     assert_eq!(world.asked(), 2);
 }
@@ -133,7 +133,7 @@ fn an_answer_made_before_a_change_is_not_cached_as_newer_than_it() {
 fn answers_of_a_lagging_process_are_revalidated_until_it_has_caught_up() {
     let (world, committed) = world();
     seen(&world);
-    world.send(&word(&world, "vaults=2"));
+    world.send(&tag_message(&world, "vaults=2"));
     for _ in 0..3 {
         assert_eq!(seen(&world), now("HIT", 1), "confirmed by the origin, but without the change");
         assert_eq!(header(&world.last_call(), "x-service-tags").as_deref(), Some("vaults=2"));
@@ -165,7 +165,7 @@ fn an_unreported_change_is_learned_from_an_answer_and_spreads() {
 fn a_response_that_lacks_a_change_is_served_stale_while_the_origin_is_down() {
     let (world, _) = world();
     seen(&world);
-    world.send(&word(&world, "vaults=2"));
+    world.send(&tag_message(&world, "vaults=2"));
     world.origin_is_down();
     assert_eq!(seen(&world), now("STALE-ERROR", 1));
 }
@@ -216,7 +216,7 @@ fn without_the_durable_object_responses_are_judged_by_age_and_only_the_first_rea
 fn a_known_change_counts_while_the_durable_object_is_down() {
     let (world, committed) = world();
     seen(&world);
-    world.send(&word(&world, "vaults=2"));
+    world.send(&tag_message(&world, "vaults=2"));
     committed.set(2);
     world.tag_versions.is_away.set(true);
     world.pass_seconds(2);

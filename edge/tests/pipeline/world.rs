@@ -8,7 +8,7 @@ use rds_edge::config::Config;
 use rds_edge::exchange::{CallOutcome, exchange};
 use rds_edge::guard::objects::message::{AddressTake, KeyMessage, KeyReply, ReserveAsk};
 use rds_edge::origin::{self, Call, CallStamp, OriginAnswer};
-use rds_edge::origin_calls::tell_breaker;
+use rds_edge::origin_calls::report_to_breaker;
 use rds_edge::pipeline::{self, Isolate};
 use rds_edge::ports::{Guards, Host, NoAnswer, Unreachable};
 use rds_edge::respond::Reply;
@@ -180,7 +180,7 @@ impl World {
                 async |call: &Call, _| (self.script.borrow())(call).map(|answer| arrived(call, answer)),
             )),
         };
-        tell_breaker(&mut self.isolate.breaker.borrow_mut(), self.now(), &outcome);
+        report_to_breaker(&mut self.isolate.breaker.borrow_mut(), self.now(), &outcome);
     }
 
     pub fn get(&self, target: &str) -> Reply {
@@ -216,7 +216,7 @@ impl Host for World {
             return std::future::pending().await;
         }
         let answer = (self.script.borrow())(call);
-        self.isolate.tag_lease.borrow_mut().heard(&self.meanwhile.take());
+        self.isolate.tag_lease.borrow_mut().record_versions(&self.meanwhile.take());
         answer.map(|answer| arrived(call, answer))
     }
 

@@ -95,7 +95,7 @@ pub async fn set_operator_mode(
 pub async fn hold_runs(tx: &mut Tx<'_>, now: Timestamp, reason: Withheld) -> Result<(), StoreError> {
     let before = table::lock(tx).await?;
     let after = Stored { held: Some(reason), tried_at: Some(now), ..before.clone() };
-    let change = (before.held != after.held).then(|| sanity_check_change(now, &after, reason.in_words()));
+    let change = (before.held != after.held).then(|| sanity_check_change(now, &after, reason.message()));
     settle(tx, &before, after, change).await.map(drop)
 }
 

@@ -71,7 +71,7 @@ pub(super) async fn run(db: &Db, clock: &Clock, command: FailSafe, out: Output) 
 fn stays_closed(found: Withheld, out: Output) -> anyhow::Result<ExitCode> {
     let text = format!(
         "the mode stays fail_closed: {}; correct that, or run `failsafe degraded` to serve the scores from before the closure",
-        found.in_words()
+        found.message()
     );
     out.show(&text, &json!({ "error": text, "mode": FailSafeMode::FailClosed, "held": found }))?;
     Ok(ExitCode::FAILURE)

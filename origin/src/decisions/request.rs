@@ -17,7 +17,7 @@ use serde_json::error::Category;
 use serde_json::value::RawValue;
 
 /// Maximum number of faults reported at once.
-const MOST_FAULTS: usize = 20;
+const MAX_FAULTS: usize = 20;
 
 /// A valid request for a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,7 +75,7 @@ impl Faults {
     }
 
     fn push(&mut self, detail: Detail) {
-        if self.0.len() < MOST_FAULTS {
+        if self.0.len() < MAX_FAULTS {
             self.0.push(detail);
         }
     }

@@ -166,7 +166,7 @@ impl<'a> Registry<'a> {
             let holding = match (asset, vault) {
                 (Some(asset), _) => Holding::Asset(self.route(whole, Held::of(asset), Some(part))),
                 (None, Some(key)) => Holding::Vault(key.clone()),
-                (None, None) => Holding::Unnamed,
+                (None, None) => Holding::Unpublished,
             };
             Part { share: Ppm(part.share.0.into()), holding }
         };

@@ -172,7 +172,7 @@ impl StoredPart {
         let holding = match (self.asset, self.vault_key) {
             (Some(route), None) => Holding::Asset(route.read()),
             (None, Some(key)) => Holding::Vault(VaultKey::parse(&key)?),
-            (None, None) => Holding::Unnamed,
+            (None, None) => Holding::Unpublished,
             (Some(_), Some(_)) => return None,
         };
         Some(Part { share: Ppm(self.share_ppm), holding })

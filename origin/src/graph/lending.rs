@@ -18,7 +18,7 @@ use rds_store::{At, StoreError, decode_enum};
 use std::collections::{BTreeSet, HashMap};
 
 /// The largest integer that a double represents exactly, in cents: ninety trillion dollars.
-const MOST_CENTS: i64 = 1 << 53;
+const MAX_CENTS: i64 = 1 << 53;
 
 /// The markets, by contract, and the latest observation time of their parts.
 pub fn of(rows: &GraphRows, registry: &Registry<'_>) -> Result<(Vec<LendingMarket>, Option<Timestamp>), StoreError> {
@@ -110,14 +110,14 @@ fn borrowed(reserve: &ReserveRow) -> Option<i64> {
     }
     let utilization = from_float(reserve.utilization?, 6).ok()?;
     let lent = i128::from(supplied) * i128::from(utilization.max(0)) / 1_000_000;
-    Some(i64::try_from(lent).unwrap_or(MOST_CENTS).min(MOST_CENTS))
+    Some(i64::try_from(lent).unwrap_or(MAX_CENTS).min(MAX_CENTS))
 }
 
 fn cents(usd: f64) -> Option<i64> {
-    from_float(usd, 2).ok().filter(|cents| (0..=MOST_CENTS).contains(cents))
+    from_float(usd, 2).ok().filter(|cents| (0..=MAX_CENTS).contains(cents))
 }
 
 /// The sum; `None` if there are no amounts.
 fn sum(amounts: impl IntoIterator<Item = i64>) -> Option<i64> {
-    amounts.into_iter().reduce(|sum, amount| sum.saturating_add(amount).min(MOST_CENTS))
+    amounts.into_iter().reduce(|sum, amount| sum.saturating_add(amount).min(MAX_CENTS))
 }

@@ -46,6 +46,6 @@ impl<'a> Mappings<'a> {
         wanted: MappingType,
         subjects: impl IntoIterator<Item = Subject<'s>>,
     ) -> impl Iterator<Item = String> {
-        self.references(wanted, subjects).filter(|reference| reference.trust.is_sure()).map(|it| it.id.clone())
+        self.references(wanted, subjects).filter(|reference| reference.trust.is_certain()).map(|it| it.id.clone())
     }
 }

@@ -28,7 +28,7 @@ use rds_engine::clock::Clock;
 use rds_engine::entropy;
 use rds_shared::push::Cursor;
 use rds_shared::push::cursor::Jump;
-use rds_shared::push::past::Draw;
+use rds_shared::push::timeline::StepEntropy;
 use rds_store::{Db, StoreError};
 use ring::Ring;
 use sqlx::postgres::PgConnectOptions;
@@ -41,8 +41,8 @@ use tokio::sync::{Notify, watch};
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The random input of a step: this machine's real time, even if a test has moved `clock`, and random bits.
-pub fn draw(clock: &Clock) -> Draw {
-    Draw { seconds: clock.wall().as_seconds(), random: u64::from_be_bytes(entropy::random_bytes()) }
+pub fn draw(clock: &Clock) -> StepEntropy {
+    StepEntropy { seconds: clock.wall().as_seconds(), random: u64::from_be_bytes(entropy::random_bytes()) }
 }
 
 /// The state of the journal in this process.

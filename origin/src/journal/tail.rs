@@ -24,7 +24,7 @@ use tokio::time::{sleep, timeout};
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Pause after a read: operations that arrive within this time are sent together, so that a stream is woken and its socket written once for
 /// several of them. An operation after a quiet period is sent at once.
-const GATHER: Duration = Duration::from_millis(10);
+const BATCH_DELAY: Duration = Duration::from_millis(10);
 /// How often the withheld chains are read.
 const WITHHELD_POLL: Duration = Duration::from_secs(1);
 /// Limits of one read, far below those of the ring.
@@ -90,7 +90,7 @@ async fn follow(
         }
         if !full {
             let _ = timeout(POLL_INTERVAL, journal.until_moved()).await;
-            sleep(grew.map_or(Duration::ZERO, |grew| GATHER.saturating_sub(Duration::from_micros(grew.micros()))))
+            sleep(grew.map_or(Duration::ZERO, |grew| BATCH_DELAY.saturating_sub(Duration::from_micros(grew.micros()))))
                 .await;
         }
     }

@@ -24,7 +24,7 @@ use crate::app::App;
 use crate::stream::maintenance::overflowed_within;
 use rds_shared::model::health::FailSafeMode;
 use rds_shared::model::status_feed::{Component, ComponentName, StatusFeed, StatusSignals, Uptime};
-use rds_shared::rules::platform::{self as rules, Found, RECENT_SECONDS, unread};
+use rds_shared::rules::platform::{self as rules, ComponentFinding, RECENT_SECONDS, unreadable};
 use rds_shared::wire::Timestamp;
 use rds_store::StoreError;
 use rds_store::scoring::fail_safe;
@@ -37,7 +37,7 @@ use tokio::time::timeout;
 
 /// Time limit for a read from the database, so that the feed is answered within little more, whatever is broken.
 const READ_TIMEOUT: Duration = Duration::from_secs(1);
-const UNREAD: Found = unread("could not be read in time");
+const UNREADABLE: ComponentFinding = unreadable("could not be read in time");
 
 /// The feed as of `now`. It cannot fail.
 pub async fn feed(app: &App, now: Timestamp) -> StatusFeed {
@@ -59,20 +59,20 @@ pub async fn feed(app: &App, now: Timestamp) -> StatusFeed {
     };
     let found = |name| match name {
         ComponentName::Api => rules::api(beats),
-        ComponentName::Reachability if samples.is_none() => UNREAD,
+        ComponentName::Reachability if samples.is_none() => UNREADABLE,
         ComponentName::Reachability => rules::reachability(failed_in_a_row),
         ComponentName::Errors => match all {
             Some(all) => rules::errors(all.requests, all.failed),
-            None => unread("the counts of all processes could not be read in time"),
+            None => unreadable("the counts of all processes could not be read in time"),
         },
-        ComponentName::EventsStream => overflowed.map_or(UNREAD, rules::events_stream),
+        ComponentName::EventsStream => overflowed.map_or(UNREADABLE, rules::events_stream),
         ComponentName::Webhooks => {
-            webhooks.map_or(UNREAD, |it| rules::webhooks(it.attempts, it.delivered, it.has_dead_letters))
+            webhooks.map_or(UNREADABLE, |it| rules::webhooks(it.attempts, it.delivered, it.has_dead_letters))
         }
-        ComponentName::DataFreshness => newest.map_or(UNREAD, |newest| rules::data_freshness(newest, now)),
-        ComponentName::FailSafe if standing.is_none() && mode == FailSafeMode::Normal => UNREAD,
+        ComponentName::DataFreshness => newest.map_or(UNREADABLE, |newest| rules::data_freshness(newest, now)),
+        ComponentName::FailSafe if standing.is_none() && mode == FailSafeMode::Normal => UNREADABLE,
         ComponentName::FailSafe => rules::fail_safe(mode, reason),
-        ComponentName::Writes if samples.is_none() => UNREAD,
+        ComponentName::Writes if samples.is_none() => UNREADABLE,
         ComponentName::Writes => rules::writes(app.writes.are_refused()),
     };
     let component = |name: &ComponentName| {

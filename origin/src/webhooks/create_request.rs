@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 /// The allowed values of `families`.
 const FAMILIES: &[&str] = &{
-    let [a, b, c, d] = EventType::FAMILIES;
+    let [a, b, c, d] = EventType::GENERIC;
     [a.as_str(), b.as_str(), c.as_str(), d.as_str()]
 };
 
@@ -127,7 +127,7 @@ fn families(value: Option<Value>, faults: &mut Vec<Detail>) -> Vec<EventType> {
     };
     let mut wanted = Vec::new();
     for (position, item) in items.iter().enumerate() {
-        let found = item.as_str().and_then(|word| EventType::FAMILIES.into_iter().find(|known| known.as_str() == word));
+        let found = item.as_str().and_then(|word| EventType::GENERIC.into_iter().find(|known| known.as_str() == word));
         match found {
             Some(family) => wanted.push(family),
             None => faults.push(Detail {

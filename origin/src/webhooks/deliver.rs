@@ -32,7 +32,7 @@ const RECORD_SIZE: usize = 64;
 /// How often due deliveries are looked for; short, so that a moved test clock takes effect.
 const POLL: Duration = Duration::from_millis(200);
 /// Pause after a claim that was not full, to gather more deliveries: a claim costs the same for one as for many.
-const GATHER: Duration = Duration::from_millis(10);
+const BATCH_DELAY: Duration = Duration::from_millis(10);
 /// Duration of a lease, and so how long recording an attempt is retried.
 const LEASE: Duration = Duration::from_secs(table::LEASE_SECONDS.unsigned_abs() as u64);
 /// Pause after a failed database call.
@@ -95,7 +95,7 @@ async fn keep_delivering(app: &Arc<App>, mut stopped: watch::Receiver<bool>) {
             }
         }
         if found < CLAIM_SIZE as usize {
-            sleep(GATHER).await;
+            sleep(BATCH_DELAY).await;
         }
     }
     drop(made);

@@ -22,7 +22,7 @@ const OPERATIONS: i64 = 200;
 /// How often the journal is polled.
 const POLL: Duration = Duration::from_millis(100);
 /// Pause after a step that read something: operations within this time are written and committed together.
-const GATHER: Duration = Duration::from_millis(20);
+const BATCH_DELAY: Duration = Duration::from_millis(20);
 /// Pause after a failed step.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
@@ -153,7 +153,7 @@ pub async fn keep_fanned_out(app: &App) {
                     app.webhooks.due();
                 }
                 if !more {
-                    tokio::time::sleep(if moved { GATHER } else { POLL }).await;
+                    tokio::time::sleep(if moved { BATCH_DELAY } else { POLL }).await;
                 }
             }
             // The catalog refresh already logs that the database is unavailable.

@@ -3,7 +3,7 @@
 use crate::read::{Mismatch, expect, list, required, score, text};
 use rds_shared::rules::baskets::definition::{Caps, Weighting};
 use rds_shared::rules::baskets::version::BasketVersion;
-use rds_shared::rules::baskets::weights::{Constituent, Name, weigh};
+use rds_shared::rules::baskets::weights::{Constituent, EligibleName, compute_weights};
 use rds_shared::scoring::canonical::Canonicalize;
 use rds_shared::scoring::{METHODOLOGY_VERSION, Ppm};
 use rds_shared::wire::time::Timestamp;
@@ -12,16 +12,16 @@ use serde_json::{Value, json};
 /// Computes one vector's weights, builds the version, and compares weights, canonical text and hash.
 pub fn check(case: &Value) -> Result<(), Mismatch> {
     let names = list(&case["in"], "names")?.iter().map(name).collect::<Result<Vec<_>, _>>()?;
-    let computed = match weigh(&names, &weighting(&case["in"])?) {
+    let computed = match compute_weights(&names, &weighting(&case["in"])?) {
         Ok(constituents) => written(constituents, &case["out"])?,
         Err(_) => Value::Null,
     };
     expect(&case["name"], &computed, &case["out"])
 }
 
-fn name(case: &Value) -> Result<Name, Mismatch> {
+fn name(case: &Value) -> Result<EligibleName, Mismatch> {
     let unscored = || Mismatch::unreadable("score");
-    Ok(Name { id: text(&case[0])?, issuer: text(&case[1])?, score: score(&case[2])?.ok_or_else(unscored)? })
+    Ok(EligibleName { id: text(&case[0])?, issuer: text(&case[1])?, score: score(&case[2])?.ok_or_else(unscored)? })
 }
 
 fn weighting(case: &Value) -> Result<Weighting, Mismatch> {

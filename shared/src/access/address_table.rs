@@ -52,14 +52,14 @@ impl AddressTable {
         now_seconds: i64,
     ) -> Verdict {
         let around = net.neighbourhood();
-        let times = around.ratio();
+        let ratio = around.ratio();
         let address = (Owner::Address(net), budget);
         let own = self.has_room(&address, self.max_counters, now_seconds).then_some(address);
         let shared =
             if shared || own.is_none() { Some(self.neighbourhood((around, budget), salt, now_seconds)) } else { None };
         let count = |key: &Option<Key>| key.and_then(|key| self.counts.get(&key)).copied().unwrap_or_default();
         let (mut own_count, mut shared_count) = (count(&own), count(&shared));
-        let around = NeighbourhoodCount { count: &mut shared_count, times };
+        let around = NeighbourhoodCount { count: &mut shared_count, ratio };
         let counters = match (own, shared) {
             (Some(_), None) => AddressCounters::Own(&mut own_count),
             (Some(_), Some(_)) => AddressCounters::Both(&mut own_count, around),
@@ -91,10 +91,10 @@ impl AddressTable {
     /// Whether an address, or its neighbourhood, has nothing left in the window of `now_seconds`.
     pub fn is_spent(&self, net: ClientNet, budget: AddressBudget, now_seconds: i64) -> bool {
         let around = net.neighbourhood();
-        let spent = |owner, times: u32| {
+        let spent = |owner, ratio: u32| {
             let count = self.counts.get(&(owner, budget));
             count.is_some_and(|count| {
-                count.minute.used_in(window_of(now_seconds)) >= budget.limit().saturating_mul(times)
+                count.minute.used_in(window_of(now_seconds)) >= budget.limit().saturating_mul(ratio)
             })
         };
         spent(Owner::Address(net), 1) || spent(Owner::Neighbourhood(around), around.ratio())

@@ -250,12 +250,12 @@ impl AddressCount {
         self.day = self.day.charged(day_of(now_seconds));
     }
 
-    /// What is left of a budget of `times` the limits, and whether the daily cap is used up.
-    fn current_allowance(&self, budget: AddressBudget, times: u32, now_seconds: i64) -> (Allowance, bool) {
+    /// What is left of a budget of `ratio` times the limits, and whether the daily cap is used up.
+    fn current_allowance(&self, budget: AddressBudget, ratio: u32, now_seconds: i64) -> (Allowance, bool) {
         let (window, day) = (window_of(now_seconds), day_of(now_seconds));
-        let mut allowance = self.minute.allowance(window, budget.limit().saturating_mul(times));
+        let mut allowance = self.minute.allowance(window, budget.limit().saturating_mul(ratio));
         let left_today =
-            budget.per_day().map(|limit| limit.saturating_mul(times).saturating_sub(self.day.used_in(day)));
+            budget.per_day().map(|limit| limit.saturating_mul(ratio).saturating_sub(self.day.used_in(day)));
         allowance.remaining = allowance.remaining.min(left_today.unwrap_or(u32::MAX));
         (allowance, left_today == Some(0))
     }
@@ -277,7 +277,7 @@ pub enum AddressCounters<'a> {
 pub struct NeighbourhoodCount<'a> {
     pub count: &'a mut AddressCount,
     /// Its limits, as a multiple of one address's ([`super::client_net::Neighbourhood::ratio`]).
-    pub times: u32,
+    pub ratio: u32,
 }
 
 /// Charges a request to an address and to its neighbourhood if both have room; otherwise charges neither.
@@ -285,28 +285,28 @@ pub struct NeighbourhoodCount<'a> {
 /// The verdict reports the budget that refuses, or the one with the longer wait if both refuse. If both admit the request, it
 /// reports the one that has less left.
 pub fn take_address(counters: AddressCounters<'_>, budget: AddressBudget, now_seconds: i64) -> Verdict {
-    let refusal = |count: &AddressCount, times, of_neighbourhood| {
-        let (mut allowance, daily) = count.current_allowance(budget, times, now_seconds);
+    let refusal = |count: &AddressCount, ratio, of_neighbourhood| {
+        let (mut allowance, daily) = count.current_allowance(budget, ratio, now_seconds);
         if daily {
             allowance.reset = day_of(now_seconds).saturating_add(1).saturating_mul(DAY_SECONDS);
         }
         let verdict = Verdict { admitted: false, allowance, subclient: None, daily, of_neighbourhood };
         (allowance.remaining == 0).then_some(verdict)
     };
-    let charged = |count: &mut AddressCount, times, of_neighbourhood| {
+    let charged = |count: &mut AddressCount, ratio, of_neighbourhood| {
         count.charge(now_seconds);
-        let (allowance, _) = count.current_allowance(budget, times, now_seconds);
+        let (allowance, _) = count.current_allowance(budget, ratio, now_seconds);
         Verdict { admitted: true, allowance, subclient: None, daily: false, of_neighbourhood }
     };
     match counters {
         AddressCounters::Own(own) => refusal(own, 1, false).unwrap_or_else(|| charged(own, 1, false)),
-        AddressCounters::Neighbourhood(NeighbourhoodCount { count, times }) => {
-            refusal(count, times, true).unwrap_or_else(|| charged(count, times, true))
+        AddressCounters::Neighbourhood(NeighbourhoodCount { count, ratio }) => {
+            refusal(count, ratio, true).unwrap_or_else(|| charged(count, ratio, true))
         }
-        AddressCounters::Both(own, NeighbourhoodCount { count, times }) => {
-            match (refusal(own, 1, false), refusal(count, times, true)) {
+        AddressCounters::Both(own, NeighbourhoodCount { count, ratio }) => {
+            match (refusal(own, 1, false), refusal(count, ratio, true)) {
                 (None, None) => {
-                    let (own, shared) = (charged(own, 1, false), charged(count, times, true));
+                    let (own, shared) = (charged(own, 1, false), charged(count, ratio, true));
                     if shared.allowance.remaining < own.allowance.remaining { shared } else { own }
                 }
                 (Some(own), Some(shared)) if shared.allowance.reset <= own.allowance.reset => own,

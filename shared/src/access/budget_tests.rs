@@ -57,9 +57,9 @@ fn the_remaining_requests_never_exceed_what_is_left_today() {
     assert_eq!(left, [2, 1, 0]);
 }
 
-/// Charges a request to an address and to a neighbourhood of `times` its limits.
-fn near(own: &mut AddressCount, shared: &mut AddressCount, times: u32, now: i64) -> Verdict {
-    let shared = NeighbourhoodCount { count: shared, times };
+/// Charges a request to an address and to a neighbourhood of `ratio` times its limits.
+fn near(own: &mut AddressCount, shared: &mut AddressCount, ratio: u32, now: i64) -> Verdict {
+    let shared = NeighbourhoodCount { count: shared, ratio };
     take_address(AddressCounters::Both(own, shared), AddressBudget::Anonymous, now)
 }
 
@@ -198,7 +198,7 @@ proptest! {
     /// In any order of requests, the limits of address, neighbourhood and day hold, and a request within all of them is admitted.
     #[test]
     fn no_interleaving_admits_more_than_address_neighbourhood_and_day_allow(
-        times in 1u32..4,
+        ratio in 1u32..4,
         steps in proptest::collection::vec((0u8..5, 0i64..20, prop::bool::weighted(0.02)), 1..1_500),
     ) {
         let budget = AddressBudget::Anonymous;
@@ -212,10 +212,10 @@ proptest! {
                 (window_of(now), false, Some(who)), (window_of(now), false, None),
                 (day_of(now), true, Some(who)), (day_of(now), true, None),
             ];
-            let limits = [10, 10 * times, 1_000, 1_000 * times];
+            let limits = [10, 10 * ratio, 1_000, 1_000 * ratio];
             let room = keys.iter().zip(limits).all(|(key, limit)| counted.get(key).copied().unwrap_or(0) < limit);
             let verdict = take_address(
-                AddressCounters::Both(count, NeighbourhoodCount { count: &mut shared, times }), budget, now,
+                AddressCounters::Both(count, NeighbourhoodCount { count: &mut shared, ratio }), budget, now,
             );
             prop_assert_eq!(verdict.admitted, room);
             if room {

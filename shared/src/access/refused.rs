@@ -27,7 +27,7 @@ impl Refused {
     }
 
     /// Records that a look-up found the credential valid.
-    pub fn holds(&mut self, digest: &KeyDigest) {
+    pub fn mark_valid(&mut self, digest: &KeyDigest) {
         self.newer.remove(digest);
         self.older.remove(digest);
     }
@@ -57,7 +57,7 @@ mod tests {
         let at = |refused: &Refused, seconds| refused.is_refused(&digest(1), NOW + seconds);
         assert!(at(&refused, 0) && at(&refused, 3_599));
         assert!(!at(&refused, 3_600) && !at(&refused, -1) && !refused.is_refused(&digest(2), NOW));
-        refused.holds(&digest(1));
+        refused.mark_valid(&digest(1));
         assert!(!at(&refused, 1));
     }
 

@@ -4,7 +4,7 @@
 
 use super::amount::{RunningTotal, Share, Usd, apportioned};
 use super::facts::Trust;
-use super::index::{ExposureIndex, Reach};
+use super::index::{ExposedShare, ExposureIndex};
 use super::limits::{Dimension, Limits};
 use super::portfolio::Portfolio;
 use crate::model::content_hash::ContentHash;
@@ -76,7 +76,7 @@ pub struct Finding {
     pub kind: FindingKind,
     pub limit: Ppm,
     pub exposure: Exposure,
-    /// Amount through mappings that can cause a rejection ([`Trust::is_sure`]).
+    /// Amount through mappings that can cause a rejection ([`Trust::is_certain`]).
     pub verified_usd: Usd,
 }
 
@@ -121,17 +121,17 @@ pub fn check(portfolio: &Portfolio, index: &ExposureIndex, limits: &Limits) -> C
         let mut exact = RunningTotal::new(|sum: u128| sum / ONE);
         let limit = limits.get(*dimension);
         let of_it: Vec<_> = sums.iter().filter(|((of, _), _)| of == dimension).collect();
-        let shares = apportioned(of_it.iter().map(|(_, sum)| sum.every), total.micros().saturating_mul(ONE / MILLION));
+        let shares = apportioned(of_it.iter().map(|(_, sum)| sum.all), total.micros().saturating_mul(ONE / MILLION));
         let mut listed = Vec::new();
         for (((_, key), sum), share) in of_it.into_iter().zip(shares) {
             let exposure = Exposure {
                 key: (*key).into(),
-                usd: Usd::from_micros(exact.next(sum.every)),
+                usd: Usd::from_micros(exact.next(sum.all)),
                 share: Ppm(i64::try_from(share).unwrap_or(i64::MAX)),
                 trust: sum.trust,
             };
             if let Some((limit, kind)) = limit.and_then(|limit| Some((limit, sum.judge(limit, total)?))) {
-                let verified_usd = Usd::from_micros(sum.sure / ONE);
+                let verified_usd = Usd::from_micros(sum.certain / ONE);
                 findings.push(Finding { dimension: *dimension, kind, limit, exposure: exposure.clone(), verified_usd });
             }
             listed.push(exposure);
@@ -159,31 +159,31 @@ const MILLION: u128 = Ppm::ONE.0.unsigned_abs() as u128;
 /// Exposure to one key in micro-dollars times [`ONE`]: at most 10^24 times 10^12, so ten times as much still fits `u128`.
 #[derive(Clone, Copy)]
 struct Sum {
-    every: u128,
-    sure: u128,
+    all: u128,
+    certain: u128,
     trust: Trust,
 }
 
 impl Sum {
-    fn of(amount: Usd, reach: &Reach) -> Self {
+    fn of(amount: Usd, exposed: &ExposedShare) -> Self {
         let weigh = |share: Share| amount.micros().saturating_mul(u128::from(share.get()));
-        Sum { every: weigh(reach.every), sure: weigh(reach.sure), trust: reach.trust }
+        Sum { all: weigh(exposed.all), certain: weigh(exposed.certain), trust: exposed.trust }
     }
 
     fn add(&mut self, other: &Sum) {
-        self.every = self.every.saturating_add(other.every);
-        self.sure = self.sure.saturating_add(other.sure);
+        self.all = self.all.saturating_add(other.all);
+        self.certain = self.certain.saturating_add(other.certain);
         self.trust = self.trust.and(other.trust);
     }
 
     /// Compares without division: limit times total against the exposure, both in micro-dollars times [`ONE`].
     fn judge(&self, limit: Ppm, total: Usd) -> Option<FindingKind> {
         let allowed = u128::from(limit.0.unsigned_abs()).saturating_mul(total.micros()).saturating_mul(ONE / MILLION);
-        if self.sure > allowed {
+        if self.certain > allowed {
             Some(FindingKind::Breach)
-        } else if self.every > allowed {
+        } else if self.all > allowed {
             Some(FindingKind::Advisory)
-        } else if self.every.saturating_mul(10) >= allowed.saturating_mul(NEAR_FROM_TENTHS) {
+        } else if self.all.saturating_mul(10) >= allowed.saturating_mul(NEAR_FROM_TENTHS) {
             Some(FindingKind::Near)
         } else {
             None
@@ -200,11 +200,11 @@ fn add_up<'a>(portfolio: &Portfolio, index: &'a ExposureIndex, limits: &Limits) 
     let mut unresolved = Vec::new();
     for (vault, amount) in portfolio.positions() {
         let known = index.vaults.get(vault);
-        if known.is_none_or(|vault| !limits.dimensions().all(|dimension| vault.known.answers(dimension))) {
+        if known.is_none_or(|vault| !limits.dimensions().all(|dimension| vault.completeness.covers(dimension))) {
             unresolved.push(vault.clone());
         }
-        for (slot, reach) in known.into_iter().flat_map(|known| &known.reaches) {
-            let added = Sum::of(amount, reach);
+        for (slot, exposed) in known.into_iter().flat_map(|known| &known.shares) {
+            let added = Sum::of(amount, exposed);
             match sums.get_mut(slot.place()) {
                 Some(Some(sum)) => sum.add(&added),
                 Some(empty) => *empty = Some(added),

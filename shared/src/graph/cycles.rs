@@ -59,23 +59,23 @@ fn finish_order(edges: &Nesting, start: usize, seen: &mut BTreeSet<usize>) -> Ve
 }
 
 /// Maximum number of cycles reported for one vault. A component of a thousand vaults has far more cycles than are useful.
-pub(super) const MOST: usize = 50;
+pub(super) const MAX_REPORTED_CYCLES: usize = 50;
 
 /// Largest component whose vaults are looked through into each other. Each vault is resolved separately, so the work grows with
 /// the square of the component; the bound keeps crafted facts from making it larger.
-pub(super) const LARGEST: usize = 32;
+pub(super) const MAX_FOLLOWED_COMPONENT: usize = 32;
 
 /// One component in isolation: its vaults numbered from 0 in order, and the edges between them.
-pub(super) struct Circle<'a> {
+pub(super) struct ComponentGraph<'a> {
     vaults: &'a [usize],
     held: Vec<Vec<usize>>,
 }
 
-impl<'a> Circle<'a> {
+impl<'a> ComponentGraph<'a> {
     pub(super) fn of(nesting: &Nesting, component: &'a [usize]) -> Self {
         let inside = |held: &usize| component.binary_search(held).ok();
         let held = |vault: &usize| nesting.get(*vault).into_iter().flatten().filter_map(inside).collect();
-        Circle { vaults: component, held: component.iter().map(held).collect() }
+        ComponentGraph { vaults: component, held: component.iter().map(held).collect() }
     }
 
     /// A vault's number in the component; `None` for a vault outside it.
@@ -89,8 +89,8 @@ impl<'a> Circle<'a> {
     }
 
     /// Whether its vaults are looked through into each other.
-    pub(super) const fn is_followed(&self) -> bool {
-        self.vaults.len() <= LARGEST
+    pub(super) const fn follows_inner_edges(&self) -> bool {
+        self.vaults.len() <= MAX_FOLLOWED_COMPONENT
     }
 
     fn held(&self, vault: usize) -> impl Iterator<Item = usize> {
@@ -98,31 +98,32 @@ impl<'a> Circle<'a> {
     }
 
     /// Breadth-first distances from `root`. With `end`, the search stops there; vaults farther away stay unreached.
-    pub(super) fn steps(&self, root: usize, end: Option<usize>) -> Steps {
-        let mut steps = Steps { root, of: vec![None; self.held.len()], order: Vec::new() };
-        steps.reach(root, 0, root);
+    pub(super) fn distances(&self, root: usize, end: Option<usize>) -> Distances {
+        let mut distances = Distances { root, of: vec![None; self.held.len()], order: Vec::new() };
+        distances.visit(root, 0, root);
         let mut next = 0;
-        while let Some(&vault) = steps.order.get(next) {
-            let Some((taken, _)) = steps.get(vault) else { break };
-            if end.and_then(|end| steps.get(end)).is_some_and(|(at_end, _)| at_end <= taken) {
+        while let Some(&vault) = distances.order.get(next) {
+            let Some((distance, _)) = distances.get(vault) else { break };
+            if end.and_then(|end| distances.get(end)).is_some_and(|(at_end, _)| at_end <= distance) {
                 break;
             }
-            self.held(vault).for_each(|held| steps.reach(held, taken + 1, vault));
+            self.held(vault).for_each(|held| distances.visit(held, distance + 1, vault));
             next += 1;
         }
-        steps
+        distances
     }
 
-    /// Shortest cycles, each once, starting with its smallest vault: one through every edge until there are [`MOST`], then only as
-    /// many as needed for every vault to be on a cycle. A component above [`LARGEST`] gets at most [`MOST`].
+    /// Shortest cycles, each once, starting with its smallest vault: one through every edge until there are [`MAX_REPORTED_CYCLES`],
+    /// then only as many as needed for every vault to be on a cycle. A component above [`MAX_FOLLOWED_COMPONENT`] gets at most
+    /// [`MAX_REPORTED_CYCLES`].
     pub(super) fn cycles(&self) -> BTreeSet<Vec<usize>> {
         let mut cycles = BTreeSet::new();
         let mut met = vec![false; self.held.len()];
         for holder in 0..self.held.len() {
             for held in self.held(holder) {
                 let is_met = met.get(holder).is_some_and(|met| *met);
-                let is_enough = cycles.len() >= MOST;
-                if if self.is_followed() { is_enough && is_met } else { is_enough || is_met } {
+                let is_enough = cycles.len() >= MAX_REPORTED_CYCLES;
+                if if self.follows_inner_edges() { is_enough && is_met } else { is_enough || is_met } {
                     break;
                 }
                 let Some(cycle) = self.path(held, holder).map(rotated_to_smallest) else { continue };
@@ -139,11 +140,11 @@ impl<'a> Circle<'a> {
 
     /// A shortest path including both ends; among equals the one through the smaller vaults.
     fn path(&self, from: usize, to: usize) -> Option<Vec<usize>> {
-        let steps = self.steps(from, Some(to));
+        let distances = self.distances(from, Some(to));
         let mut path = vec![to];
         let mut here = to;
         while here != from {
-            let (_, holder) = steps.get(here)?;
+            let (_, holder) = distances.get(here)?;
             here = holder;
             path.push(here);
         }
@@ -152,8 +153,8 @@ impl<'a> Circle<'a> {
     }
 }
 
-/// Result of a breadth-first search in a [`Circle`].
-pub(super) struct Steps {
+/// Result of a breadth-first search in a [`ComponentGraph`].
+pub(super) struct Distances {
     root: usize,
     /// Distance from the root, and the smallest holder that is one step nearer to it.
     of: Vec<Option<(u32, usize)>>,
@@ -161,10 +162,10 @@ pub(super) struct Steps {
     order: Vec<usize>,
 }
 
-impl Steps {
+impl Distances {
     /// A search that reached `root` only.
     pub(super) fn none(root: usize) -> Self {
-        Steps { root, of: Vec::new(), order: vec![root] }
+        Distances { root, of: Vec::new(), order: vec![root] }
     }
 
     fn get(&self, vault: usize) -> Option<(u32, usize)> {
@@ -172,8 +173,8 @@ impl Steps {
     }
 
     /// Distance of a vault; `None` if it was not reached.
-    pub(super) fn to(&self, vault: usize) -> Option<u32> {
-        if vault == self.root { Some(0) } else { self.get(vault).map(|(taken, _)| taken) }
+    pub(super) fn distance(&self, vault: usize) -> Option<u32> {
+        if vault == self.root { Some(0) } else { self.get(vault).map(|(distance, _)| distance) }
     }
 
     /// The reached vaults, nearest first.
@@ -181,13 +182,13 @@ impl Steps {
         &self.order
     }
 
-    fn reach(&mut self, vault: usize, taken: u32, by: usize) {
+    fn visit(&mut self, vault: usize, distance: u32, by: usize) {
         match self.of.get_mut(vault) {
             Some(unreached @ None) => {
-                *unreached = Some((taken, by));
+                *unreached = Some((distance, by));
                 self.order.push(vault);
             }
-            Some(Some((before, holder))) if *before == taken && by < *holder => *holder = by,
+            Some(Some((before, holder))) if *before == distance && by < *holder => *holder = by,
             _ => {}
         }
     }
@@ -218,8 +219,8 @@ mod tests {
         // 0 ⇄ 1, 1 → 2 → 0; 3 holds itself and 0.
         let nesting = [vec![1], vec![0, 2], vec![0], vec![0, 3]];
         assert_eq!(components(&nesting), [vec![0, 1, 2], vec![3]]);
-        assert_eq!(Circle::of(&nesting, &[0, 1, 2]).cycles(), BTreeSet::from([vec![0, 1], vec![0, 1, 2]]));
-        assert_eq!(Circle::of(&nesting, &[3]).cycles(), BTreeSet::from([vec![3]]));
+        assert_eq!(ComponentGraph::of(&nesting, &[0, 1, 2]).cycles(), BTreeSet::from([vec![0, 1], vec![0, 1, 2]]));
+        assert_eq!(ComponentGraph::of(&nesting, &[3]).cycles(), BTreeSet::from([vec![3]]));
     }
 
     fn all_of_each_other(many: usize) -> (Vec<usize>, Vec<Vec<usize>>) {
@@ -230,19 +231,19 @@ mod tests {
 
     #[test]
     fn with_many_cycles_every_vault_is_on_a_reported_one() {
-        let (everybody, nesting) = all_of_each_other(LARGEST);
-        let cycles = Circle::of(&nesting, &everybody).cycles();
-        assert!(cycles.len() <= MOST + everybody.len(), "{} of thousands", cycles.len());
+        let (everybody, nesting) = all_of_each_other(MAX_FOLLOWED_COMPONENT);
+        let cycles = ComponentGraph::of(&nesting, &everybody).cycles();
+        assert!(cycles.len() <= MAX_REPORTED_CYCLES + everybody.len(), "{} of thousands", cycles.len());
         assert_eq!(cycles.iter().flatten().copied().collect::<BTreeSet<_>>(), everybody.into_iter().collect());
     }
 
     #[test]
     fn a_component_above_the_bound_reports_a_limited_number_of_cycles() {
-        let (everybody, nesting) = all_of_each_other(LARGEST + MOST);
-        assert_eq!(Circle::of(&nesting, &everybody).cycles().len(), MOST);
+        let (everybody, nesting) = all_of_each_other(MAX_FOLLOWED_COMPONENT + MAX_REPORTED_CYCLES);
+        assert_eq!(ComponentGraph::of(&nesting, &everybody).cycles().len(), MAX_REPORTED_CYCLES);
         let ring: Vec<Vec<usize>> = (0..50_000).map(|vault| vec![(vault + 1) % 50_000]).collect();
         let (components, all) = (components(&ring), (0..50_000).collect());
-        assert_eq!(Circle::of(&ring, &components[0]).cycles(), BTreeSet::from([all]), "a ring is one cycle");
+        assert_eq!(ComponentGraph::of(&ring, &components[0]).cycles(), BTreeSet::from([all]), "a ring is one cycle");
     }
 
     fn reaches(nesting: &Nesting, from: usize, to: usize) -> bool {

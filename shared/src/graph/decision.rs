@@ -99,11 +99,11 @@ impl Envelope {
 
     /// Parses an envelope. `None` unless `text` is, byte for byte, the canonical text of an envelope of this version.
     pub fn parse(text: &str) -> Option<Self> {
-        Self::read(text).ok()
+        Self::parse_with_reason(text).ok()
     }
 
     /// Like [`Self::parse`], with the reason for a refusal.
-    pub fn read(text: &str) -> Result<Self, EnvelopeFault> {
+    pub fn parse_with_reason(text: &str) -> Result<Self, EnvelopeFault> {
         let written: EnvelopeJson = serde_json::from_str(text).map_err(EnvelopeFault::Unreadable)?;
         let hash = |member, text: &str| ContentHash::parse(text).ok_or(EnvelopeFault::Member(member));
         if written.v != VERSION {
@@ -129,7 +129,7 @@ impl Envelope {
         };
         // The hash covers the text, so only the canonical spelling of these members is accepted.
         let canonical = envelope.canonical().to_string();
-        if canonical == text { Ok(envelope) } else { Err(EnvelopeFault::OtherSpelling { canonical }) }
+        if canonical == text { Ok(envelope) } else { Err(EnvelopeFault::NotCanonical { canonical }) }
     }
 }
 
@@ -141,7 +141,7 @@ pub enum EnvelopeFault {
     /// This member's value is invalid.
     Member(&'static str),
     /// The members are valid, but the text is not in canonical form.
-    OtherSpelling {
+    NotCanonical {
         /// The canonical form.
         canonical: String,
     },
@@ -152,7 +152,7 @@ impl fmt::Display for EnvelopeFault {
         match self {
             EnvelopeFault::Unreadable(error) => write!(f, "it cannot be parsed: {error}"),
             EnvelopeFault::Member(member) => write!(f, "`{member}` has an invalid value"),
-            EnvelopeFault::OtherSpelling { .. } => {
+            EnvelopeFault::NotCanonical { .. } => {
                 f.write_str("it is not in canonical form: spaces, order of members or escapes differ")
             }
         }

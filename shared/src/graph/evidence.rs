@@ -106,7 +106,7 @@ mod tests {
             ];
             assert_eq!(serde_json::json!(five), vector["out"], "{}", vector["name"]);
             assert_eq!(Evidence::parse(&serde_json::to_vec(&evidence).unwrap()), Some(evidence));
-            verdicts.push(said.holds());
+            verdicts.push(said.is_genuine());
         }
         assert!(verdicts.contains(&true) && verdicts.contains(&false));
     }

@@ -3,11 +3,11 @@
 //! `unattributed` lists the shares that are attributed to no asset, so that shares and amounts add up to the whole vault.
 
 use super::amount::{Share, Usd, priced};
-use super::cycles::MOST;
+use super::cycles::MAX_REPORTED_CYCLES;
 use super::facts::{AssetRoute, Trust};
-use super::index::Reach;
+use super::index::ExposedShare;
 use super::limits::Dimension;
-use super::look_through::{ExposureGraph, Gap, Opened};
+use super::look_through::{ExposureGraph, Gap, ResolvedVault};
 use crate::model::ids::{ChainId, VaultKey};
 use crate::scoring::Ppm;
 use alloc::collections::BTreeMap;
@@ -113,13 +113,13 @@ impl ExposureGraph {
     /// The look-through of a vault; `None` if it is not in the graph.
     pub fn look_through(&self, key: &VaultKey) -> Option<LookThrough<'_>> {
         let place = self.facts.position(key)?;
-        let (vault, opened) = (self.facts.vaults().get(place)?, self.opened.get(place)?);
+        let (vault, resolved) = (self.facts.vaults().get(place)?, self.resolved.get(place)?);
         let mut price = vault.tvl.map(priced);
         let mut usd = |share| price.as_mut().map(|price| price(share));
-        let assets = self.assets(opened, &mut usd);
-        let gaps = opened.gaps.iter();
+        let assets = self.assets(resolved, &mut usd);
+        let gaps = resolved.gaps.iter();
         // Nested vaults are resolved first, so their cycles have lower numbers; keep the highest.
-        let reported = opened.cycles.iter().skip(opened.cycles.len().saturating_sub(MOST));
+        let reported = resolved.cycles.iter().skip(resolved.cycles.len().saturating_sub(MAX_REPORTED_CYCLES));
         let unattributed =
             gaps.map(|(reason, share)| Unattributed { reason: *reason, share: *share, usd_exposure: usd(*share) });
         Some(LookThrough {
@@ -129,19 +129,23 @@ impl ExposureGraph {
             chain: vault.key.chain_id,
             unattributed: unattributed.collect(),
             assets,
-            signer_sets: self.answerable(opened, Dimension::SignerSet).map(trusted).collect(),
+            signer_sets: self.parties(resolved, Dimension::SignerSet).map(trusted).collect(),
             clusters: self
-                .answerable(opened, Dimension::Cluster)
-                .map(|(id, reach)| PlainShare { id, share: reach.every })
+                .parties(resolved, Dimension::Cluster)
+                .map(|(id, exposed)| PlainShare { id, share: exposed.all })
                 .collect(),
             cycles: reported.filter_map(|cycle| self.cycles.get(*cycle)).map(Vec::as_slice).collect(),
         })
     }
 
     /// Groups the routes by asset and prices each asset once, in key order.
-    fn assets<'a>(&'a self, opened: &'a Opened, usd: &mut dyn FnMut(Share) -> Option<Usd>) -> Vec<AssetExposure<'a>> {
+    fn assets<'a>(
+        &'a self,
+        resolved: &'a ResolvedVault,
+        usd: &mut dyn FnMut(Share) -> Option<Usd>,
+    ) -> Vec<AssetExposure<'a>> {
         let mut by_asset: BTreeMap<&str, Vec<(&AssetRoute, Share)>> = BTreeMap::new();
-        for (id, share) in &opened.assets {
+        for (id, share) in &resolved.assets {
             if let Some(route) = self.routes.get(*id) {
                 by_asset.entry(&route.asset_key).or_default().push((route, *share));
             }
@@ -150,15 +154,19 @@ impl ExposureGraph {
     }
 
     /// The vault's responsible parties in one dimension.
-    fn answerable<'a>(&'a self, opened: &'a Opened, wanted: Dimension) -> impl Iterator<Item = (&'a str, Reach)> {
-        let keyed = opened.answerable.iter().filter_map(|(slot, reach)| Some((self.index.keys.get(*slot)?, *reach)));
-        keyed.filter(move |((dimension, _), _)| *dimension == wanted).map(|((_, key), reach)| (key, reach))
+    fn parties<'a>(
+        &'a self,
+        resolved: &'a ResolvedVault,
+        wanted: Dimension,
+    ) -> impl Iterator<Item = (&'a str, ExposedShare)> {
+        let keyed = resolved.parties.iter().filter_map(|(slot, exposed)| Some((self.index.keys.get(*slot)?, *exposed)));
+        keyed.filter(move |((dimension, _), _)| *dimension == wanted).map(|((_, key), exposed)| (key, exposed))
     }
 }
 
-fn trusted((id, reach): (&str, Reach)) -> TrustedShare<'_> {
-    let Trust { verified, confidence } = reach.trust;
-    TrustedShare { id, verified, confidence, share: reach.every }
+fn trusted((id, exposed): (&str, ExposedShare)) -> TrustedShare<'_> {
+    let Trust { verified, confidence } = exposed.trust;
+    TrustedShare { id, verified, confidence, share: exposed.all }
 }
 
 fn asset<'a>(
@@ -168,7 +176,7 @@ fn asset<'a>(
 ) -> AssetExposure<'a> {
     let mut wrappers: BTreeMap<&str, Share> = BTreeMap::new();
     let mut oracles: BTreeMap<(&str, Option<&str>), Share> = BTreeMap::new();
-    let mut bridges: BTreeMap<&str, Reach> = BTreeMap::new();
+    let mut bridges: BTreeMap<&str, ExposedShare> = BTreeMap::new();
     for (route, share) in routes {
         for wrapper in &route.wrappers {
             grow(wrappers.entry(wrapper).or_default(), *share);
@@ -177,8 +185,8 @@ fn asset<'a>(
             grow(oracles.entry((&feed.id, feed.vendor.as_deref())).or_default(), *share);
         }
         for bridge in &route.bridges {
-            let reach = Reach::new(*share, bridge.trust);
-            bridges.entry(&bridge.id).and_modify(|known| *known = known.add(reach)).or_insert(reach);
+            let exposed = ExposedShare::new(*share, bridge.trust);
+            bridges.entry(&bridge.id).and_modify(|known| *known = known.add(exposed)).or_insert(exposed);
         }
     }
     let share = routes.iter().fold(Share::ZERO, |sum, (_, share)| sum.plus(*share));

@@ -25,11 +25,11 @@ impl Trust {
     /// Trust of registry facts.
     pub const FACT: Self = Trust { verified: true, confidence: Ppm::ONE };
     /// Minimum confidence of a mapping that can cause a rejection: 0.80.
-    pub const SURE_FROM: Ppm = Ppm(800_000);
+    pub const MIN_CERTAIN_CONFIDENCE: Ppm = Ppm(800_000);
 
     /// Whether exposure through the mapping can cause a rejection.
-    pub fn is_sure(self) -> bool {
-        self.verified && self.confidence >= Self::SURE_FROM
+    pub fn is_certain(self) -> bool {
+        self.verified && self.confidence >= Self::MIN_CERTAIN_CONFIDENCE
     }
 
     /// The combined trust of two mappings: the lower value of each field.
@@ -78,7 +78,7 @@ pub enum Holding {
     /// Another vault.
     Vault(VaultKey),
     /// A holding that is not published: its chain is withheld, or it is not in the registry.
-    Unnamed,
+    Unpublished,
 }
 
 /// A part of a vault.
@@ -165,7 +165,7 @@ impl VaultFacts {
         merge(&mut self.signer_sets);
         let routes = self.parts.iter_mut().flatten().filter_map(|part| match &mut part.holding {
             Holding::Asset(route) => Some(route),
-            Holding::Vault(_) | Holding::Unnamed => None,
+            Holding::Vault(_) | Holding::Unpublished => None,
         });
         routes.chain(&mut self.idle).for_each(AssetRoute::normalise);
         if let Some(parts) = self.parts.take() {
@@ -183,7 +183,7 @@ impl VaultFacts {
         }
         let routes = self.parts.iter().flatten().filter_map(|part| match &part.holding {
             Holding::Asset(route) => Some(route),
-            Holding::Vault(_) | Holding::Unnamed => None,
+            Holding::Vault(_) | Holding::Unpublished => None,
         });
         let of_routes = routes.chain(&self.idle).flat_map(|route| route.bridges.iter().chain(&route.signer_sets));
         let mut references = self.signer_sets.iter().chain(of_routes);
@@ -253,7 +253,7 @@ fn part(part: &Part) -> Canonical {
     let (asset, vault) = match &part.holding {
         Holding::Asset(held) => (route(held), Canonical::Null),
         Holding::Vault(key) => (Canonical::Null, Canonical::Text(key.to_string())),
-        Holding::Unnamed => (Canonical::Null, Canonical::Null),
+        Holding::Unpublished => (Canonical::Null, Canonical::Null),
     };
     Canonical::object([("asset", asset), ("vaultKey", vault), ("sharePpm", part.share.0.into())])
 }

@@ -50,56 +50,56 @@ impl Keys {
 
 /// The share of a position that is exposed to one key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Reach {
+pub(super) struct ExposedShare {
     /// Through all mappings.
-    pub every: Share,
-    /// Through the mappings that are certain enough to reject ([`Trust::is_sure`]).
-    pub sure: Share,
+    pub all: Share,
+    /// Through the mappings that are certain enough to reject ([`Trust::is_certain`]).
+    pub certain: Share,
     /// The least trust of all mappings.
     pub trust: Trust,
 }
 
-impl Reach {
+impl ExposedShare {
     pub(super) fn new(share: Share, trust: Trust) -> Self {
-        Reach { every: share, sure: if trust.is_sure() { share } else { Share::ZERO }, trust }
+        ExposedShare { all: share, certain: if trust.is_certain() { share } else { Share::ZERO }, trust }
     }
 
-    /// This reach scaled to `portion`.
+    /// This share scaled to `portion`.
     pub(super) fn within(self, portion: Share) -> Self {
-        Reach { every: self.every.of(portion), sure: self.sure.of(portion), trust: self.trust }
+        ExposedShare { all: self.all.of(portion), certain: self.certain.of(portion), trust: self.trust }
     }
 
-    pub(super) fn add(self, other: Reach) -> Self {
-        Reach {
-            every: self.every.plus(other.every),
-            sure: self.sure.plus(other.sure),
+    pub(super) fn add(self, other: ExposedShare) -> Self {
+        ExposedShare {
+            all: self.all.plus(other.all),
+            certain: self.certain.plus(other.certain),
             trust: self.trust.and(other.trust),
         }
     }
 }
 
 /// A position's exposures by key.
-pub(super) type Reaches = BTreeMap<Slot, Reach>;
+pub(super) type ExposedShares = BTreeMap<Slot, ExposedShare>;
 
-/// Adds a reach to the reach of its key.
-pub(super) fn add(reaches: &mut Reaches, at: Slot, reach: Reach) {
-    reaches.entry(at).and_modify(|known| *known = known.add(reach)).or_insert(reach);
+/// Adds a share to the share of its key.
+pub(super) fn add(shares: &mut ExposedShares, at: Slot, exposed: ExposedShare) {
+    shares.entry(at).and_modify(|known| *known = known.add(exposed)).or_insert(exposed);
 }
 
 /// A vault's exposures, as a check uses them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct VaultExposure {
     /// Sorted by key.
-    pub reaches: Vec<(Slot, Reach)>,
+    pub shares: Vec<(Slot, ExposedShare)>,
     /// Which facts are complete.
-    pub known: Known,
+    pub completeness: Completeness,
 }
 
 /// Which facts are complete for everything that a vault holds. A limit on an incomplete dimension cannot be confirmed as kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Known {
+pub(super) struct Completeness {
     /// The responsible parties of the vault and of every known vault inside it.
-    pub answerable: bool,
+    pub parties: bool,
     /// The asset of every holding.
     pub assets: bool,
     /// At least one price feed of every asset.
@@ -108,18 +108,18 @@ pub(super) struct Known {
     pub vendors: bool,
 }
 
-impl Known {
-    pub(super) const ALL: Self = Known { answerable: true, assets: true, feeds: true, vendors: true };
+impl Completeness {
+    pub(super) const ALL: Self = Completeness { parties: true, assets: true, feeds: true, vendors: true };
 
     /// Whether the vault's exposure in this dimension is complete. Responsible parties come from the registry, where an empty entry
     /// means that there are none.
-    pub(super) const fn answers(self, dimension: Dimension) -> bool {
+    pub(super) const fn covers(self, dimension: Dimension) -> bool {
         match dimension {
             Dimension::Asset | Dimension::Bridge => self.assets,
             Dimension::Oracle => self.assets && self.feeds,
             Dimension::OracleVendor => self.assets && self.feeds && self.vendors,
             Dimension::Chain | Dimension::Cluster | Dimension::Curator | Dimension::Protocol | Dimension::SignerSet => {
-                self.answerable
+                self.parties
             }
         }
     }
@@ -150,13 +150,13 @@ impl ExposureIndex {
         let all = vaults.iter().flat_map(|(_, mappings)| mappings);
         let keys = Keys::new(all.map(|it| (it.dimension, it.key.as_str())).collect());
         let exposure = |mappings: &[Mapping]| {
-            let mut reaches = Reaches::new();
+            let mut shares = ExposedShares::new();
             for mapping in mappings {
                 if let Some(slot) = keys.slot(mapping.dimension, &mapping.key) {
-                    add(&mut reaches, slot, Reach::new(mapping.share, mapping.trust));
+                    add(&mut shares, slot, ExposedShare::new(mapping.share, mapping.trust));
                 }
             }
-            VaultExposure { reaches: reaches.into_iter().collect(), known: Known::ALL }
+            VaultExposure { shares: shares.into_iter().collect(), completeness: Completeness::ALL }
         };
         let vaults = vaults.iter().map(|(vault, mappings)| (vault.clone(), exposure(mappings))).collect();
         ExposureIndex { keys, vaults }

@@ -6,9 +6,9 @@
 //! that the run time is linear in the total number of holdings.
 
 use super::amount::{Share, scaled};
-use super::cycles::{Circle, MOST, Steps, components};
+use super::cycles::{ComponentGraph, Distances, MAX_REPORTED_CYCLES, components};
 use super::facts::{AssetRoute, Facts, Holding, Trust, VaultFacts};
-use super::index::{ExposureIndex, Keys, Known, Reach, Reaches, Slot, VaultExposure, add};
+use super::index::{Completeness, ExposedShare, ExposedShares, ExposureIndex, Keys, Slot, VaultExposure, add};
 use super::limits::Dimension;
 use crate::model::ids::VaultKey;
 use crate::scoring::named_enum;
@@ -36,13 +36,13 @@ type RouteId = usize;
 
 /// A vault resolved by look-through.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Opened {
+pub(super) struct ResolvedVault {
     /// Shares held in assets; together with `gaps` they add up to exactly one.
     pub assets: BTreeMap<RouteId, Share>,
     /// Shares that are attributed to no asset.
     pub gaps: BTreeMap<Gap, Share>,
     /// Responsible parties: curators, protocols, chains, clusters and signer sets of this vault, of nested vaults and of assets.
-    pub answerable: Reaches,
+    pub parties: ExposedShares,
     /// Cycles that it leads into, as indexes into [`ExposureGraph::cycles`].
     pub cycles: BTreeSet<usize>,
     /// Whether an edge to a vault other than the root was not followed. The exposure of that vault's responsible parties may then be
@@ -56,13 +56,13 @@ pub struct ExposureGraph {
     pub(super) facts: Facts,
     pub(super) routes: Vec<AssetRoute>,
     pub(super) cycles: Vec<Vec<VaultKey>>,
-    pub(super) opened: Vec<Opened>,
+    pub(super) resolved: Vec<ResolvedVault>,
     pub(super) index: ExposureIndex,
 }
 
 /// How a nested vault is resolved.
 enum Inside<'a> {
-    Open(&'a Opened),
+    Resolved(&'a ResolvedVault),
     /// The vault being resolved; its whole is counted already.
     Root,
     /// A vault in the same component whose edge is not followed.
@@ -78,7 +78,7 @@ impl ExposureGraph {
         let routes: Vec<AssetRoute> = routes.into_iter().cloned().collect();
         let keys = {
             let chains: BTreeSet<String> = facts.vaults().iter().map(|vault| vault.key.chain_id.to_string()).collect();
-            let named = facts.vaults().iter().flat_map(answerable).map(|(dimension, key, _)| (dimension, key));
+            let named = facts.vaults().iter().flat_map(parties).map(|(dimension, key, _)| (dimension, key));
             let borne =
                 routes.iter().flat_map(|it| borne(it).chain(operated(it))).map(|(dimension, key, _)| (dimension, key));
             let chains = chains.iter().map(|chain| (Dimension::Chain, chain.as_str()));
@@ -89,16 +89,16 @@ impl ExposureGraph {
         let mut graph = ExposureGraph {
             routes,
             cycles: Vec::new(),
-            opened: alloc::vec![Opened::default(); facts.vaults().len()],
+            resolved: alloc::vec![ResolvedVault::default(); facts.vaults().len()],
             index: ExposureIndex { keys, vaults: BTreeMap::new() },
             facts,
         };
         for component in components(&nesting) {
-            graph.open(&nesting, &component);
+            graph.resolve(&nesting, &component);
         }
-        let exposures = graph.facts.vaults().iter().zip(&graph.opened);
+        let exposures = graph.facts.vaults().iter().zip(&graph.resolved);
         graph.index.vaults =
-            exposures.map(|(vault, opened)| (vault.key.clone(), exposure(opened, &graph.routes, &borne))).collect();
+            exposures.map(|(vault, resolved)| (vault.key.clone(), exposure(resolved, &graph.routes, &borne))).collect();
         graph
     }
 
@@ -112,9 +112,9 @@ impl ExposureGraph {
     }
 
     /// Resolves the vaults of a component. Vaults they hold outside it must be resolved already.
-    fn open(&mut self, nesting: &[Vec<usize>], component: &[usize]) {
-        let circle = Circle::of(nesting, component);
-        let cycles: Vec<Vec<usize>> = circle.cycles().into_iter().collect();
+    fn resolve(&mut self, nesting: &[Vec<usize>], component: &[usize]) {
+        let component_graph = ComponentGraph::of(nesting, component);
+        let cycles: Vec<Vec<usize>> = component_graph.cycles().into_iter().collect();
         let first = self.cycles.len();
         // Each vault reports the cycles it is on, then others of its component, up to the maximum.
         let mut on: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
@@ -124,91 +124,104 @@ impl ExposureGraph {
         let reported = |vault: usize| {
             let its_own = on.get(&vault).map_or(&[][..], Vec::as_slice);
             let others = (0..cycles.len()).filter(|number| its_own.binary_search(number).is_err());
-            its_own.iter().copied().chain(others).take(MOST).map(|number| first + number).collect::<Vec<_>>()
+            its_own
+                .iter()
+                .copied()
+                .chain(others)
+                .take(MAX_REPORTED_CYCLES)
+                .map(|number| first + number)
+                .collect::<Vec<_>>()
         };
-        let open = |(number, vault): (usize, &usize)| (*vault, self.open_from(&circle, number), reported(*vault));
-        let opened: Vec<_> = component.iter().enumerate().map(open).collect();
+        let resolve =
+            |(number, vault): (usize, &usize)| (*vault, self.resolve_from(&component_graph, number), reported(*vault));
+        let resolved: Vec<_> = component.iter().enumerate().map(resolve).collect();
         let vaults = self.facts.vaults();
         let key = |place: usize| vaults.get(place).map(|vault| vault.key.clone());
         self.cycles.extend(cycles.into_iter().map(|cycle| cycle.into_iter().filter_map(key).collect()));
-        for (place, mut vault, reported) in opened {
+        for (place, mut vault, reported) in resolved {
             vault.cycles.extend(reported);
-            if let Some(slot) = self.opened.get_mut(place) {
+            if let Some(slot) = self.resolved.get_mut(place) {
                 *slot = vault;
             }
         }
     }
 
     /// Resolves one vault of a component. Within the component only edges that lead farther from the vault are followed.
-    fn open_from(&self, circle: &Circle<'_>, root: usize) -> Opened {
-        let steps = if circle.is_followed() { circle.steps(root, None) } else { Steps::none(root) };
-        let mut local: BTreeMap<usize, Opened> = BTreeMap::new();
-        for number in steps.order().iter().rev() {
-            let Some(vault) = circle.vault(*number).and_then(|place| self.facts.vaults().get(place)) else { continue };
+    fn resolve_from(&self, component_graph: &ComponentGraph<'_>, root: usize) -> ResolvedVault {
+        let distances = if component_graph.follows_inner_edges() {
+            component_graph.distances(root, None)
+        } else {
+            Distances::none(root)
+        };
+        let mut local: BTreeMap<usize, ResolvedVault> = BTreeMap::new();
+        for number in distances.order().iter().rev() {
+            let Some(vault) = component_graph.vault(*number).and_then(|place| self.facts.vaults().get(place)) else {
+                continue;
+            };
             let inside = |key: &VaultKey| {
                 let Some(inner) = self.facts.position(key) else { return Inside::Unknown };
-                let Some(held) = circle.number(inner) else {
-                    return self.opened.get(inner).map_or(Inside::Unknown, Inside::Open);
+                let Some(held) = component_graph.number(inner) else {
+                    return self.resolved.get(inner).map_or(Inside::Unknown, Inside::Resolved);
                 };
-                match steps.to(held) {
-                    Some(further) if Some(further) > steps.to(*number) => {
-                        local.get(&held).map_or(Inside::Cut, Inside::Open)
+                match distances.distance(held) {
+                    Some(further) if Some(further) > distances.distance(*number) => {
+                        local.get(&held).map_or(Inside::Cut, Inside::Resolved)
                     }
                     Some(0) => Inside::Root,
                     Some(_) | None => Inside::Cut,
                 }
             };
-            let opened = self.combine(vault, inside);
-            local.insert(*number, opened);
+            let resolved = self.combine(vault, inside);
+            local.insert(*number, resolved);
         }
         local.remove(&root).unwrap_or_default()
     }
 
     /// Adds up a vault's holdings, given how its nested vaults are resolved.
-    fn combine<'a>(&self, vault: &VaultFacts, inside: impl Fn(&VaultKey) -> Inside<'a>) -> Opened {
-        let mut opened = Opened::default();
+    fn combine<'a>(&self, vault: &VaultFacts, inside: impl Fn(&VaultKey) -> Inside<'a>) -> ResolvedVault {
+        let mut resolved = ResolvedVault::default();
         let mut idle = Share::ONE;
         for part in vault.parts.iter().flatten() {
             let portion = Share::from_ppm(part.share).unwrap_or(Share::ZERO);
             idle = idle.minus(portion);
             match &part.holding {
-                Holding::Asset(route) => self.hold(&mut opened, route, portion),
+                Holding::Asset(route) => self.hold(&mut resolved, route, portion),
                 Holding::Vault(key) => match inside(key) {
-                    Inside::Open(inner) => opened.absorb(inner, portion),
-                    Inside::Root => opened.miss(Gap::Cycle, portion),
+                    Inside::Resolved(inner) => resolved.absorb(inner, portion),
+                    Inside::Root => resolved.miss(Gap::Cycle, portion),
                     Inside::Cut => {
-                        opened.miss(Gap::Cycle, portion);
-                        opened.is_cut = true;
+                        resolved.miss(Gap::Cycle, portion);
+                        resolved.is_cut = true;
                     }
-                    Inside::Unknown => opened.miss(Gap::VaultUnknown, portion),
+                    Inside::Unknown => resolved.miss(Gap::VaultUnknown, portion),
                 },
-                Holding::Unnamed => opened.miss(Gap::HoldingsUnknown, portion),
+                Holding::Unpublished => resolved.miss(Gap::HoldingsUnknown, portion),
             }
         }
         match (&vault.parts, &vault.idle) {
             _ if idle == Share::ZERO => {}
-            (None, _) => opened.miss(Gap::HoldingsUnknown, idle),
-            (Some(_), Some(route)) => self.hold(&mut opened, route, idle),
-            (Some(_), None) => opened.miss(Gap::Idle, idle),
+            (None, _) => resolved.miss(Gap::HoldingsUnknown, idle),
+            (Some(_), Some(route)) => self.hold(&mut resolved, route, idle),
+            (Some(_), None) => resolved.miss(Gap::Idle, idle),
         }
         let chain = vault.key.chain_id.to_string();
-        for (dimension, key, trust) in answerable(vault).chain([(Dimension::Chain, chain.as_str(), Trust::FACT)]) {
+        for (dimension, key, trust) in parties(vault).chain([(Dimension::Chain, chain.as_str(), Trust::FACT)]) {
             if let Some(slot) = self.index.keys.slot(dimension, key) {
-                opened.answer(slot, trust);
+                resolved.answer(slot, trust);
             }
         }
-        opened
+        resolved
     }
 
     /// Adds a share held in an asset, and the same share to the asset's responsible parties.
-    fn hold(&self, opened: &mut Opened, route: &AssetRoute, portion: Share) {
+    fn hold(&self, resolved: &mut ResolvedVault, route: &AssetRoute, portion: Share) {
         if portion == Share::ZERO {
             return;
         }
-        opened.hold(self.route(route), portion);
+        resolved.hold(self.route(route), portion);
         for (dimension, key, trust) in operated(route) {
             if let Some(slot) = self.index.keys.slot(dimension, key) {
-                add(&mut opened.answerable, slot, Reach::new(portion, trust));
+                add(&mut resolved.parties, slot, ExposedShare::new(portion, trust));
             }
         }
     }
@@ -220,24 +233,24 @@ impl ExposureGraph {
 }
 
 /// A vault's exposures for checks, given all routes and the keys of each.
-fn exposure(opened: &Opened, routes: &[AssetRoute], borne: &[Vec<(Slot, Trust)>]) -> VaultExposure {
-    let mut reaches = opened.answerable.clone();
-    for (route, share) in &opened.assets {
+fn exposure(resolved: &ResolvedVault, routes: &[AssetRoute], borne: &[Vec<(Slot, Trust)>]) -> VaultExposure {
+    let mut shares = resolved.parties.clone();
+    for (route, share) in &resolved.assets {
         for (slot, trust) in borne.get(*route).into_iter().flatten() {
-            add(&mut reaches, *slot, Reach::new(*share, *trust));
+            add(&mut shares, *slot, ExposedShare::new(*share, *trust));
         }
     }
-    let held = || opened.assets.keys().filter_map(|route| routes.get(*route));
-    let known = Known {
-        assets: opened.gaps.is_empty(),
-        answerable: !opened.is_cut,
+    let held = || resolved.assets.keys().filter_map(|route| routes.get(*route));
+    let completeness = Completeness {
+        assets: resolved.gaps.is_empty(),
+        parties: !resolved.is_cut,
         feeds: held().all(|route| !route.oracles.is_empty()),
         vendors: held().flat_map(|route| &route.oracles).all(|feed| feed.vendor.is_some()),
     };
-    VaultExposure { reaches: reaches.into_iter().collect(), known }
+    VaultExposure { shares: shares.into_iter().collect(), completeness }
 }
 
-impl Opened {
+impl ResolvedVault {
     fn hold(&mut self, route: RouteId, share: Share) {
         let held = self.assets.entry(route).or_default();
         *held = held.plus(share);
@@ -252,7 +265,7 @@ impl Opened {
     }
 
     /// Adds the exposures of a nested vault that makes up `portion` of this one.
-    fn absorb(&mut self, inner: &Opened, portion: Share) {
+    fn absorb(&mut self, inner: &ResolvedVault, portion: Share) {
         let mut scale = scaled(portion);
         for (route, share) in &inner.assets {
             self.hold(*route, scale(*share));
@@ -260,20 +273,21 @@ impl Opened {
         for (gap, share) in &inner.gaps {
             self.miss(*gap, scale(*share));
         }
-        for (at, reach) in &inner.answerable {
-            add(&mut self.answerable, *at, reach.within(portion));
+        for (at, exposed) in &inner.parties {
+            add(&mut self.parties, *at, exposed.within(portion));
         }
         self.cycles.extend(&inner.cycles);
         self.is_cut |= inner.is_cut;
     }
 
     /// Sets the exposure to a key to the whole vault. Earlier exposure through assets and nested vaults is contained in it and is
-    /// kept only as `sure`, when the vault's own mapping is not certain.
+    /// kept only as `certain`, when the vault's own mapping is not certain.
     fn answer(&mut self, at: Slot, trust: Trust) {
-        let own = Reach::new(Share::ONE, trust);
-        let inner = self.answerable.get(&at).copied().filter(|_| !trust.is_sure());
-        let reach = inner.map_or(own, |inner| Reach { sure: inner.sure, trust: trust.and(inner.trust), ..own });
-        self.answerable.insert(at, reach);
+        let own = ExposedShare::new(Share::ONE, trust);
+        let inner = self.parties.get(&at).copied().filter(|_| !trust.is_certain());
+        let exposed =
+            inner.map_or(own, |inner| ExposedShare { certain: inner.certain, trust: trust.and(inner.trust), ..own });
+        self.parties.insert(at, exposed);
     }
 }
 
@@ -281,7 +295,7 @@ impl Opened {
 fn held_vaults(facts: &Facts, vault: &VaultFacts) -> Vec<usize> {
     let held = vault.parts.iter().flatten().filter_map(|part| match &part.holding {
         Holding::Vault(key) => facts.position(key),
-        Holding::Asset(_) | Holding::Unnamed => None,
+        Holding::Asset(_) | Holding::Unpublished => None,
     });
     held.collect()
 }
@@ -289,13 +303,13 @@ fn held_vaults(facts: &Facts, vault: &VaultFacts) -> Vec<usize> {
 fn routes(vault: &VaultFacts) -> impl Iterator<Item = &AssetRoute> {
     let held = vault.parts.iter().flatten().filter_map(|part| match &part.holding {
         Holding::Asset(route) => Some(route),
-        Holding::Vault(_) | Holding::Unnamed => None,
+        Holding::Vault(_) | Holding::Unpublished => None,
     });
     held.chain(&vault.idle)
 }
 
 /// Parties responsible for the whole vault, except its chain.
-fn answerable(vault: &VaultFacts) -> impl Iterator<Item = (Dimension, &str, Trust)> {
+fn parties(vault: &VaultFacts) -> impl Iterator<Item = (Dimension, &str, Trust)> {
     let clusters = vault.clusters.iter().map(|cluster| (Dimension::Cluster, cluster));
     let curator = vault.curator.iter().map(|curator| (Dimension::Curator, curator));
     let protocol = vault.protocol.iter().map(|protocol| (Dimension::Protocol, protocol));
@@ -305,7 +319,7 @@ fn answerable(vault: &VaultFacts) -> impl Iterator<Item = (Dimension, &str, Trus
         .chain(vault.signer_sets.iter().map(|set| (Dimension::SignerSet, set.id.as_str(), set.trust)))
 }
 
-/// Parties responsible for a holding. Their shares are part of [`Opened::answerable`], where a party responsible for the whole
+/// Parties responsible for a holding. Their shares are part of [`ResolvedVault::parties`], where a party responsible for the whole
 /// vault replaces them.
 fn operated(route: &AssetRoute) -> impl Iterator<Item = (Dimension, &str, Trust)> {
     let clusters = route.clusters.iter().map(|cluster| (Dimension::Cluster, cluster.as_str(), Trust::FACT));

@@ -25,7 +25,7 @@ pub enum PortfolioError {
     /// More than [`MAX_POSITIONS`], counted before merging.
     TooMany,
     /// The total is zero, so shares are undefined.
-    Worthless,
+    ZeroTotal,
 }
 
 impl fmt::Display for PortfolioError {
@@ -33,7 +33,7 @@ impl fmt::Display for PortfolioError {
         match self {
             PortfolioError::Empty => f.write_str("must not be empty"),
             PortfolioError::TooMany => write!(f, "must have at most {MAX_POSITIONS} positions"),
-            PortfolioError::Worthless => f.write_str("must have a total value greater than 0"),
+            PortfolioError::ZeroTotal => f.write_str("must have a total value greater than 0"),
         }
     }
 }
@@ -54,7 +54,7 @@ impl Portfolio {
         }
         match (merged.is_empty(), total) {
             (true, _) => Err(PortfolioError::Empty),
-            (false, Usd::ZERO) => Err(PortfolioError::Worthless),
+            (false, Usd::ZERO) => Err(PortfolioError::ZeroTotal),
             (false, _) => Ok(Portfolio { positions: merged, total }),
         }
     }

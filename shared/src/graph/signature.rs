@@ -70,11 +70,11 @@ impl DecisionSignature {
 
     /// The address that made this signature of the decision; `None` if the signature is invalid.
     pub fn signer(&self, decision_id: ContentHash) -> Option<Address> {
-        self.trace(decision_id).ok()
+        self.recover_signer(decision_id).ok()
     }
 
     /// Like [`Self::signer`], with the reason for a refusal.
-    pub fn trace(&self, decision_id: ContentHash) -> Result<Address, SignatureFault> {
+    pub fn recover_signer(&self, decision_id: ContentHash) -> Result<Address, SignatureFault> {
         let Parts { signature, recovery } = self.parts()?;
         let key = VerifyingKey::recover_from_prehash(&digest(decision_id), &signature, recovery);
         key.map(|key| address_of(&key)).map_err(|_| SignatureFault::NoKey)

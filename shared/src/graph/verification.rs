@@ -94,12 +94,12 @@ impl Verification {
     /// The result when the registry has changed and the change is not known yet. Signers are never removed, so a listed signer is
     /// still listed; whether the signer was active is no longer proven.
     #[must_use]
-    pub fn under_a_former_registry(self) -> Self {
+    pub fn with_outdated_registry(self) -> Self {
         Verification { signer_active_at_issuance: false, ..self }
     }
 
     /// Whether all five results are true: the decision is genuine.
-    pub const fn holds(&self) -> bool {
+    pub const fn is_genuine(&self) -> bool {
         self.found
             && self.envelope_intact
             && self.signature_valid

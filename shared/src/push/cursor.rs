@@ -2,7 +2,7 @@
 //!
 //! A cursor is the sequence number of the last operation that a client has. Operations are numbered without holes, in the order in
 //! which they became visible. After a restore of older data the numbering jumps ahead to numbers that no other timeline of the
-//! database has used ([`super::past`]). A number is therefore never issued twice, and cursors of a lost timeline can be recognised.
+//! database has used ([`super::timeline`]). A number is therefore never issued twice, and cursors of a lost timeline can be recognised.
 
 use super::gap::{Gap, GapReason};
 use crate::wire::time::Timestamp;
@@ -123,7 +123,7 @@ impl Jump {
 
 /// Whether `cursor` was issued by the current timeline, given its jumps and its `tail`. Any other cursor belongs to a timeline that a
 /// restore undid, or was made up, and is never resumed.
-pub fn is_of_this_past(jumps: &[Jump], tail: Cursor, cursor: Cursor) -> bool {
+pub fn is_of_current_timeline(jumps: &[Jump], tail: Cursor, cursor: Cursor) -> bool {
     cursor <= tail && !jumps.iter().any(|jump| jump.lost(cursor))
 }
 
@@ -160,7 +160,7 @@ impl Window<'_> {
             Resume::Legacy => (GapReason::CursorLegacy, None),
             Resume::Invalid => (GapReason::CursorInvalid, None),
             Resume::After(cursor) => {
-                if !is_of_this_past(self.jumps, self.tail, cursor) {
+                if !is_of_current_timeline(self.jumps, self.tail, cursor) {
                     (GapReason::CursorUnknown, None)
                 } else if cursor < self.checkpoint() {
                     (GapReason::CursorExpired, Some(cursor))

@@ -2,7 +2,7 @@
 //!
 //! | module | rule |
 //! |---|---|
-//! | [`past`] | choice of new sequence numbers after a restore |
+//! | [`timeline`] | choice of new sequence numbers after a restore |
 //! | [`cursor`], [`gap`] | where a stream starts, and how a gap is reported |
 //! | [`frames`] | encoding of the stream's frames |
 //! | [`stream_limits`] | streams per key and viewer, queued frames, heartbeats |
@@ -16,11 +16,11 @@ pub mod breaker;
 pub mod cursor;
 pub mod frames;
 pub mod gap;
-pub mod past;
 pub mod schedule;
 pub mod signature;
 pub mod stream_limits;
 pub mod target;
+pub mod timeline;
 pub mod webhook;
 
 pub use cursor::Cursor;

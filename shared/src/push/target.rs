@@ -12,7 +12,7 @@ use core::net::IpAddr;
 use url::Url;
 
 /// Maximum length of a URL, in bytes.
-pub const LONGEST_URL: usize = 2_048;
+pub const MAX_URL_LEN: usize = 2_048;
 
 /// Maximum lengths of a DNS name and of a label, in bytes (RFC 1035).
 const MAX_NAME: usize = 253;
@@ -197,7 +197,7 @@ impl Target {
 
 /// Parses a URL strictly. The WHATWG parser alone would drop tabs and line breaks, turn `\` into `/`, and add missing slashes.
 fn parse_strictly(text: &str) -> Result<Url, Refusal> {
-    if text.len() > LONGEST_URL {
+    if text.len() > MAX_URL_LEN {
         return Err(Refusal::TooLong);
     }
     if text.chars().any(|c| c.is_control() || c.is_whitespace() || c == '\\') {
@@ -216,7 +216,7 @@ fn parse_strictly(text: &str) -> Result<Url, Refusal> {
         return Err(Refusal::Malformed);
     }
     let url = Url::parse(text).map_err(|_| Refusal::Malformed)?;
-    if url.as_str().len() > LONGEST_URL {
+    if url.as_str().len() > MAX_URL_LEN {
         return Err(Refusal::TooLong);
     }
     if url.fragment().is_some() {

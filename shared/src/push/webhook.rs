@@ -38,7 +38,7 @@ named_enum! {
 
 impl EventType {
     /// Event types that a generic subscription may list in `families`.
-    pub const FAMILIES: [EventType; 4] = [
+    pub const GENERIC: [EventType; 4] = [
         EventType::EventPublished,
         EventType::EventRetracted,
         EventType::RatingChanged,
@@ -58,7 +58,7 @@ pub struct EventId(String);
 
 impl EventId {
     /// Maximum length of an id, in bytes.
-    pub const LONGEST: usize = 64;
+    pub const MAX_LEN: usize = 64;
 
     /// An id from the host's random bytes. A counter would repeat ids after a restore of older data.
     pub fn from_random(bytes: [u8; 16]) -> Self {
@@ -73,7 +73,7 @@ impl EventId {
     /// Parses a stored id: ASCII letters, digits, `_` and `-`.
     pub fn parse(text: &str) -> Option<Self> {
         let good = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-        let well_formed = (1..=Self::LONGEST).contains(&text.len()) && text.bytes().all(good);
+        let well_formed = (1..=Self::MAX_LEN).contains(&text.len()) && text.bytes().all(good);
         well_formed.then(|| EventId(String::from(text)))
     }
 
@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn each_event_type_goes_to_one_kind_of_subscription_and_tests_to_both() {
         for event_type in EventType::ALL {
-            let generic = EventType::FAMILIES.contains(event_type);
+            let generic = EventType::GENERIC.contains(event_type);
             let basket = EventType::BASKET.contains(event_type);
             assert_eq!(generic ^ basket, *event_type != EventType::WebhookTest, "{event_type}");
         }

@@ -62,11 +62,11 @@ pub const BASE_WITHIN_DAYS: i64 = 7;
 const LAST_QUARTER_FROM: (i64, i64) = (3, 4);
 /// Largest plausible rise of a price per share between two prices, as a factor. A larger rise means that the series is broken (the contract
 /// or its decimals changed, or almost no shares remained), so its falls are not losses.
-pub const LEAP: i64 = 5;
+pub const MAX_PRICE_RISE: i64 = 5;
 
 /// Summary of the prices read in a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Watched {
+pub struct WindowPrices {
     /// Largest fall from the running peak, in basis points rounded down. The peak starts at the last price before the window.
     pub drawdown_bp: i64,
     /// Time of the last price in the window; none without a price.
@@ -76,7 +76,7 @@ pub struct Watched {
     pub moved_at: Option<Timestamp>,
 }
 
-impl Watched {
+impl WindowPrices {
     /// Whether there are prices in the window's last quarter, all of which repeat an earlier price.
     pub fn only_repeats(self, from: Timestamp, horizon: Horizon) -> bool {
         let in_last_quarter = |at: Option<Timestamp>| at.is_some_and(|at| is_late(at, from, horizon));
@@ -92,9 +92,9 @@ fn is_late(at: Timestamp, from: Timestamp, horizon: Horizon) -> bool {
 /// Whether there was a loss in the window that begins at `from`; none when there are too few readings to conclude that there was none.
 ///
 /// A loss that was read counts however few the readings are, so missing readings can hide a loss but never create one.
-pub fn price_loss(watched: Watched, from: Timestamp, horizon: Horizon) -> Option<bool> {
-    let moved_at = watched.moved_at?;
-    if watched.drawdown_bp >= LOSS_FROM_BP {
+pub fn price_loss(prices: WindowPrices, from: Timestamp, horizon: Horizon) -> Option<bool> {
+    let moved_at = prices.moved_at?;
+    if prices.drawdown_bp >= LOSS_FROM_BP {
         return Some(true);
     }
     is_late(moved_at, from, horizon).then_some(false)
@@ -104,9 +104,14 @@ pub fn price_loss(watched: Watched, from: Timestamp, horizon: Horizon) -> Option
 const LATE_DAYS: i64 = 7;
 
 /// The outcome at `now` of a prediction made at `from`: pending until the window has ended, and while late readings may still decide it.
-pub fn resolved(watched: Watched, from: Timestamp, horizon: Horizon, now: Timestamp) -> PredictionOutcome {
+pub fn prediction_outcome(
+    prices: WindowPrices,
+    from: Timestamp,
+    horizon: Horizon,
+    now: Timestamp,
+) -> PredictionOutcome {
     let over = now.seconds_since(from) - horizon.seconds();
-    match price_loss(watched, from, horizon) {
+    match price_loss(prices, from, horizon) {
         _ if over < 0 => PredictionOutcome::Pending,
         Some(true) => PredictionOutcome::Loss,
         Some(false) => PredictionOutcome::NoLoss,
@@ -124,9 +129,9 @@ mod tests {
     }
 
     /// Prices that change with every reading, up to `last_day`.
-    fn moving(drawdown_bp: i64, last_day: Option<i64>) -> Watched {
+    fn moving(drawdown_bp: i64, last_day: Option<i64>) -> WindowPrices {
         let last_at = last_day.map(on_day);
-        Watched { drawdown_bp, last_at, moved_at: last_at }
+        WindowPrices { drawdown_bp, last_at, moved_at: last_at }
     }
 
     fn seen(drawdown_bp: i64, last_day: Option<i64>) -> Option<bool> {
@@ -136,9 +141,9 @@ mod tests {
     #[test]
     fn a_repeated_price_is_not_a_reading() {
         let seen = |moved_day: Option<i64>| {
-            let watched = Watched { moved_at: moved_day.map(on_day), ..moving(0, Some(130)) };
+            let prices = WindowPrices { moved_at: moved_day.map(on_day), ..moving(0, Some(130)) };
             let (from, month) = (on_day(100), Horizon::Month);
-            (price_loss(watched, from, month), watched.only_repeats(from, month))
+            (price_loss(prices, from, month), prices.only_repeats(from, month))
         };
         assert_eq!([seen(None), seen(Some(122)), seen(Some(123))], [(None, true), (None, true), (Some(false), false)]);
         // Without a price in the last quarter, nothing is repeated there.
@@ -154,7 +159,7 @@ mod tests {
     #[test]
     fn a_prediction_is_settled_no_earlier_than_the_end_of_its_window() {
         let at = |drawdown_bp, last_day: Option<i64>, now| {
-            resolved(moving(drawdown_bp, last_day), on_day(100), Horizon::Month, on_day(now))
+            prediction_outcome(moving(drawdown_bp, last_day), on_day(100), Horizon::Month, on_day(now))
         };
         assert_eq!(at(500, Some(110), 129), PredictionOutcome::Pending);
         assert_eq!(at(500, Some(110), 130), PredictionOutcome::Loss);

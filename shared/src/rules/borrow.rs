@@ -29,7 +29,7 @@ pub struct BorrowCost {
 
 /// Whether vaults of this strategy never have a borrow side, regardless of their readings. Auto-compounding vaults sell rewards and add
 /// the proceeds to a position in another vault.
-pub const fn lends_to_nobody(strategy: Strategy) -> bool {
+pub const fn has_no_borrow_side(strategy: Strategy) -> bool {
     matches!(strategy, Strategy::AutoCompound)
 }
 

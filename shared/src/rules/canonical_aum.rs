@@ -137,7 +137,7 @@ pub struct Contribution {
 
 /// A number of products and their value.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Part {
+pub struct ProductTotal {
     pub products: u64,
     /// Value of the products, or the part of it that belongs to this group.
     pub cents: i64,
@@ -147,16 +147,16 @@ pub struct Part {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AumSnapshot {
     /// Products with a figure, and their sum.
-    pub included: Part,
+    pub included: ProductTotal,
     /// Number of products without a figure, and of deployments not mapped to a product, by reason.
     pub excluded: BTreeMap<String, u64>,
     /// By chain, according to the deployments' circulating values.
-    pub by_chain: BTreeMap<u64, Part>,
+    pub by_chain: BTreeMap<u64, ProductTotal>,
     /// The part of the total that no circulating value assigns to a chain.
     pub unallocated_cents: i64,
     /// By the category of the product's first deployment.
-    pub by_category: BTreeMap<String, Part>,
-    pub by_source: BTreeMap<String, Part>,
+    pub by_category: BTreeMap<String, ProductTotal>,
+    pub by_source: BTreeMap<String, ProductTotal>,
     /// Number of products by caveat.
     pub caveats: BTreeMap<String, u64>,
 }
@@ -170,32 +170,32 @@ struct Product {
 
 /// Every product with its observations, from which the figures of any day are computed.
 #[derive(Debug, Default)]
-pub struct Book {
+pub struct ProductFigures {
     products: BTreeMap<String, Product>,
     unmapped: Vec<Deployment>,
 }
 
-impl Book {
+impl ProductFigures {
     /// Assigns deployments and observations to products. `deployments` is in ascending order of `asset`; a product's figure is shown
     /// at its first deployment.
     pub fn new(deployments: Vec<Deployment>, observations: Vec<Observation>) -> Self {
-        let mut book = Book::default();
+        let mut figures = ProductFigures::default();
         let mut product_of: BTreeMap<i64, String> = BTreeMap::new();
         for deployment in deployments {
             match deployment.product_id.clone().filter(|_| deployment.identity == IdentityStatus::Verified) {
                 Some(product_id) => {
                     product_of.insert(deployment.asset, product_id.clone());
-                    book.products.entry(product_id).or_default().deployments.push(deployment);
+                    figures.products.entry(product_id).or_default().deployments.push(deployment);
                 }
-                None => book.unmapped.push(deployment),
+                None => figures.unmapped.push(deployment),
             }
         }
         for observation in observations {
-            if let Some(product) = product_of.get(&observation.asset).and_then(|id| book.products.get_mut(id)) {
+            if let Some(product) = product_of.get(&observation.asset).and_then(|id| figures.products.get_mut(id)) {
                 product.observations.push(observation);
             }
         }
-        book
+        figures
     }
 
     /// Every deployment's contribution to the total of the day that begins at `day`, by asset id.
@@ -206,12 +206,12 @@ impl Book {
         }
         for product in self.products.values() {
             for (index, deployment) in product.deployments.iter().enumerate() {
-                let standing = match (index, product.on(day)) {
+                let contribution = match (index, product.on(day)) {
                     (0, Ok(value)) => Contribution { value: Some(value), exclusion: None },
                     (0, Err(reason)) => Contribution { value: None, exclusion: Some(reason) },
                     _ => Contribution { value: None, exclusion: Some(Exclusion::CountedOnce) },
                 };
-                contributions.insert(deployment.asset, standing);
+                contributions.insert(deployment.asset, contribution);
             }
         }
         contributions
@@ -246,7 +246,7 @@ fn unmapped(deployment: &Deployment) -> Exclusion {
     }
 }
 
-impl Part {
+impl ProductTotal {
     fn add(&mut self, cents: i64) {
         self.products += 1;
         self.cents = self.cents.saturating_add(cents);

@@ -24,7 +24,7 @@ pub fn deposit_move(confirmed: Option<DepositStatus>, reading: DepositStatus) ->
 }
 
 /// The part of the whole whose allocation changed, in parts per million. A list that sums to less than one leaves the rest idle.
-pub fn moved_ppm(before: &BTreeMap<String, u64>, after: &BTreeMap<String, u64>) -> u64 {
+pub fn reallocated_ppm(before: &BTreeMap<String, u64>, after: &BTreeMap<String, u64>) -> u64 {
     let of = |parts: &BTreeMap<String, u64>, part: &String| parts.get(part).copied().unwrap_or(0);
     let rest = |parts: &BTreeMap<String, u64>| {
         1_000_000_u64.saturating_sub(parts.values().copied().fold(0, u64::saturating_add))
@@ -38,23 +38,23 @@ pub fn moved_ppm(before: &BTreeMap<String, u64>, after: &BTreeMap<String, u64>) 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum BadDebt {
     /// Bad debt grew by this much: raise an event.
-    Gained(f64),
+    Grew(f64),
     /// Bad debt fell, or this is the first reading and below the step: record it as the new baseline without an event.
-    Fell,
+    NewBaseline,
     /// Below the step: neither an event nor a new baseline.
-    Same,
+    Unchanged,
 }
 
 /// Compares a reading of bad debt with the amount last notified; without one, that amount is 0.
 pub fn bad_debt(last_notified: Option<f64>, reading: f64) -> BadDebt {
     let before = last_notified.unwrap_or(0.0);
-    let gained = reading - before;
-    if gained >= BAD_DEBT_STEP_USD && gained >= before * BAD_DEBT_STEP_SHARE {
-        BadDebt::Gained(gained)
-    } else if gained < 0.0 || last_notified.is_none() {
-        BadDebt::Fell
+    let growth = reading - before;
+    if growth >= BAD_DEBT_STEP_USD && growth >= before * BAD_DEBT_STEP_SHARE {
+        BadDebt::Grew(growth)
+    } else if growth < 0.0 || last_notified.is_none() {
+        BadDebt::NewBaseline
     } else {
-        BadDebt::Same
+        BadDebt::Unchanged
     }
 }
 
@@ -91,19 +91,19 @@ mod tests {
     #[test]
     fn value_that_moves_from_one_part_to_another_counts_once() {
         let before = parts(&[("a", 600_000), ("b", 400_000)]);
-        assert_eq!(moved_ppm(&before, &parts(&[("a", 500_000), ("b", 500_000)])), 100_000);
-        assert_eq!(moved_ppm(&before, &parts(&[("c", 1_000_000)])), 1_000_000);
-        assert_eq!(moved_ppm(&before, &parts(&[("a", 600_000)])), 400_000, "the rest is idle");
+        assert_eq!(reallocated_ppm(&before, &parts(&[("a", 500_000), ("b", 500_000)])), 100_000);
+        assert_eq!(reallocated_ppm(&before, &parts(&[("c", 1_000_000)])), 1_000_000);
+        assert_eq!(reallocated_ppm(&before, &parts(&[("a", 600_000)])), 400_000, "the rest is idle");
     }
 
     #[test]
     fn bad_debt_raises_an_event_when_it_grows_by_a_step_and_a_fall_sets_a_new_baseline() {
-        assert_eq!(bad_debt(None, 0.0), BadDebt::Fell);
-        assert_eq!(bad_debt(None, 5_000.0), BadDebt::Gained(5_000.0));
-        assert_eq!(bad_debt(Some(0.0), 999.0), BadDebt::Same);
-        assert_eq!(bad_debt(Some(100_000.0), 105_000.0), BadDebt::Same);
-        assert_eq!(bad_debt(Some(100_000.0), 110_000.0), BadDebt::Gained(10_000.0));
-        assert_eq!(bad_debt(Some(100_000.0), 90_000.0), BadDebt::Fell);
+        assert_eq!(bad_debt(None, 0.0), BadDebt::NewBaseline);
+        assert_eq!(bad_debt(None, 5_000.0), BadDebt::Grew(5_000.0));
+        assert_eq!(bad_debt(Some(0.0), 999.0), BadDebt::Unchanged);
+        assert_eq!(bad_debt(Some(100_000.0), 105_000.0), BadDebt::Unchanged);
+        assert_eq!(bad_debt(Some(100_000.0), 110_000.0), BadDebt::Grew(10_000.0));
+        assert_eq!(bad_debt(Some(100_000.0), 90_000.0), BadDebt::NewBaseline);
     }
 
     #[test]
@@ -116,9 +116,9 @@ mod tests {
         #[test]
         fn a_move_is_symmetric_and_never_more_than_the_whole(a in 0u64..=1_000_000, b in 0u64..=1_000_000) {
             let (a, b) = (parts(&[("x", a), ("y", 1_000_000 - a)]), parts(&[("x", b)]));
-            prop_assert_eq!(moved_ppm(&a, &b), moved_ppm(&b, &a));
-            prop_assert!(moved_ppm(&a, &b) <= 1_000_000);
-            prop_assert_eq!(moved_ppm(&a, &a), 0);
+            prop_assert_eq!(reallocated_ppm(&a, &b), reallocated_ppm(&b, &a));
+            prop_assert!(reallocated_ppm(&a, &b) <= 1_000_000);
+            prop_assert_eq!(reallocated_ppm(&a, &a), 0);
         }
     }
 }

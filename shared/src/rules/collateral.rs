@@ -11,7 +11,7 @@ use crate::scoring::{MilliPoints, Ppm};
 
 /// One market: the inputs of the summary.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Backing<'a> {
+pub struct MarketCollateral<'a> {
     /// Part of the vault allocated to the market, in parts per million.
     pub share: u32,
     /// The collateral's published score.
@@ -51,12 +51,12 @@ pub struct CollateralSummary {
 }
 
 /// The summary of `markets`. A market with a zero share is ignored.
-pub fn summary(markets: &[Backing<'_>]) -> CollateralSummary {
+pub fn summary(markets: &[MarketCollateral<'_>]) -> CollateralSummary {
     let lent = || markets.iter().filter(|market| market.share > 0);
-    let shares = |filter: fn(&Backing<'_>) -> bool| {
+    let shares = |filter: fn(&MarketCollateral<'_>) -> bool| {
         Ppm(lent().filter(|market| filter(market)).map(|market| i64::from(market.share)).sum())
     };
-    let weigh = |market: &Backing<'_>| Some(u128::from(market.share) * market.score?.wide());
+    let weigh = |market: &MarketCollateral<'_>| Some(u128::from(market.share) * market.score?.wide());
     let weighted: u128 = lent().filter_map(weigh).sum();
     let scored_share = shares(|market| market.score.is_some());
     let weighted_score = (scored_share.0 > 0).then(|| cents(weighted, scored_share.0.unsigned_abs().into()));
@@ -81,9 +81,9 @@ mod tests {
     use super::*;
     use alloc::string::ToString;
 
-    fn market(share: u32, milli: Option<i64>) -> Backing<'static> {
+    fn market(share: u32, milli: Option<i64>) -> MarketCollateral<'static> {
         let score = milli.map(MilliPoints::saturating);
-        Backing { share, score, lltv: Some(Ppm(860_000)), same_peg: false, hard_fail_flags: &[] }
+        MarketCollateral { share, score, lltv: Some(Ppm(860_000)), same_peg: false, hard_fail_flags: &[] }
     }
 
     #[test]
@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn a_market_with_a_zero_share_is_ignored() {
         let flags = ["depeg".to_string()];
-        let empty = Backing { lltv: Some(Ppm(980_000)), hard_fail_flags: &flags, ..market(0, Some(1_000)) };
+        let empty = MarketCollateral { lltv: Some(Ppm(980_000)), hard_fail_flags: &flags, ..market(0, Some(1_000)) };
         let summary = summary(&[market(1_000_000, Some(8_000)), empty]);
         assert_eq!(
             (summary.lowest_score, summary.highest_lltv),

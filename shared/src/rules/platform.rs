@@ -24,12 +24,12 @@ const MIN_ATTEMPTS: u64 = 10;
 const MIN_DELIVERED_PERCENT: u64 = 80;
 
 /// A component's status, with a detail for the reader where there is one.
-pub type Found = (ComponentStatus, Option<Cow<'static, str>>);
+pub type ComponentFinding = (ComponentStatus, Option<Cow<'static, str>>);
 
-const FINE: Found = (Operational, None);
+const FINE: ComponentFinding = (Operational, None);
 
 /// The API: whether the heartbeat, a readiness request that the process sends to its own listener, succeeded.
-pub const fn api(heartbeat_succeeded: bool) -> Found {
+pub const fn api(heartbeat_succeeded: bool) -> ComponentFinding {
     if heartbeat_succeeded {
         FINE
     } else {
@@ -43,7 +43,7 @@ pub const fn api(heartbeat_succeeded: bool) -> Found {
 }
 
 /// Reachability from outside: `None` where no sample was recorded within [`RECENT_SECONDS`].
-pub fn reachability(failed_in_a_row: Option<u64>) -> Found {
+pub fn reachability(failed_in_a_row: Option<u64>) -> ComponentFinding {
     match failed_in_a_row {
         None => (Operational, Some("not sampled from outside within 15 minutes".into())),
         Some(0) => FINE,
@@ -55,7 +55,7 @@ pub fn reachability(failed_in_a_row: Option<u64>) -> Found {
 }
 
 /// The share of responses within [`RECENT_SECONDS`] that were 5xx.
-pub fn errors(requests: u64, failed: u64) -> Found {
+pub fn errors(requests: u64, failed: u64) -> ComponentFinding {
     let too_many = failed.saturating_mul(1_000) > requests.saturating_mul(MAX_ERRORS_PER_MILLE);
     match requests >= MIN_REQUESTS && too_many {
         true => (Degraded, Some(format!("{failed} of {requests} responses in 15 minutes were server errors").into())),
@@ -64,12 +64,12 @@ pub fn errors(requests: u64, failed: u64) -> Found {
 }
 
 /// The event stream: whether a subscriber's queue overflowed within [`RECENT_SECONDS`].
-pub const fn events_stream(overflowed: bool) -> Found {
+pub const fn events_stream(overflowed: bool) -> ComponentFinding {
     if overflowed { (Degraded, Some(Cow::Borrowed("a subscriber's queue overflowed within 15 minutes"))) } else { FINE }
 }
 
 /// Webhooks: the share of attempts in the last hour that succeeded, and whether any delivery was given up and not replayed.
-pub fn webhooks(attempts: u64, delivered: u64, has_dead_letters: bool) -> Found {
+pub fn webhooks(attempts: u64, delivered: u64, has_dead_letters: bool) -> ComponentFinding {
     if has_dead_letters {
         return (Degraded, Some("some deliveries were given up and have not been replayed".into()));
     }
@@ -81,7 +81,7 @@ pub fn webhooks(attempts: u64, delivered: u64, has_dead_letters: bool) -> Found 
 }
 
 /// Data freshness: the age of the newest vault sync at `now`.
-pub fn data_freshness(newest: Option<Timestamp>, now: Timestamp) -> Found {
+pub fn data_freshness(newest: Option<Timestamp>, now: Timestamp) -> ComponentFinding {
     match newest {
         None => (Degraded, Some("no vault has been read yet".into())),
         Some(at) if now.seconds_since(at) > FRESH_SECONDS => {
@@ -93,7 +93,7 @@ pub fn data_freshness(newest: Option<Timestamp>, now: Timestamp) -> Found {
 }
 
 /// Writes: whether the database refuses them. Reads continue.
-pub const fn writes(are_refused: bool) -> Found {
+pub const fn writes(are_refused: bool) -> ComponentFinding {
     if are_refused {
         (Degraded, Some(Cow::Borrowed("the database refuses writes: new facts wait, and changes are answered 503")))
     } else {
@@ -102,7 +102,7 @@ pub const fn writes(are_refused: bool) -> Found {
 }
 
 /// Scores: whether they are current, and the reason if not.
-pub fn fail_safe(mode: FailSafeMode, reason: Option<&str>) -> Found {
+pub fn fail_safe(mode: FailSafeMode, reason: Option<&str>) -> ComponentFinding {
     let because = |what: &str| match reason {
         Some(reason) => Some(format!("{what}: {reason}").into()),
         None => Some(Cow::Owned(what.into())),
@@ -115,7 +115,7 @@ pub fn fail_safe(mode: FailSafeMode, reason: Option<&str>) -> Found {
 }
 
 /// The component's state could not be read, for this reason.
-pub const fn unread(reason: &'static str) -> Found {
+pub const fn unreadable(reason: &'static str) -> ComponentFinding {
     (Degraded, Some(Cow::Borrowed(reason)))
 }
 
@@ -138,12 +138,12 @@ pub fn feed(components: Vec<Component>, uptime: Uptime, signals: StatusSignals, 
 /// The feed that the edge serves when the origin delivers none: no component is known except `api`.
 ///
 /// `answers` is whether the origin answered with an error; then `api` is degraded, otherwise down.
-pub fn untold(answers: bool, now: Timestamp) -> StatusFeed {
+pub fn unavailable_feed(answers: bool, now: Timestamp) -> StatusFeed {
     let found = |name| match (name, answers) {
-        (ComponentName::Api, true) => unread("could not be read: the service answered with an error"),
+        (ComponentName::Api, true) => unreadable("could not be read: the service answered with an error"),
         (ComponentName::Api, false) => (Down, Some(Cow::Borrowed("the service does not answer"))),
-        (_, true) => unread("could not be read: the service answered with an error"),
-        (_, false) => unread("could not be read: the service does not answer"),
+        (_, true) => unreadable("could not be read: the service answered with an error"),
+        (_, false) => unreadable("could not be read: the service does not answer"),
     };
     let component = |name: &ComponentName| {
         let (status, detail) = found(*name);

@@ -63,7 +63,7 @@ fn three_components_determine_the_status_and_all_of_them_the_rollup() {
 #[test]
 fn without_a_feed_the_service_is_down_only_if_it_does_not_answer() {
     for (answers, status) in [(false, Down), (true, Degraded)] {
-        let feed = untold(answers, at(7));
+        let feed = unavailable_feed(answers, at(7));
         assert_eq!((feed.status, feed.rollup, feed.last_checked_at), (status, status, at(7)));
         assert_eq!((feed.uptime, feed.signals), (Uptime::default(), StatusSignals::default()));
         assert_eq!(feed.components.len(), ComponentName::ALL.len());

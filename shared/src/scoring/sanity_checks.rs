@@ -94,7 +94,7 @@ named_enum! {
 
 impl Withheld {
     /// The reason as text, for operators and for the status feed.
-    pub const fn in_words(self) -> &'static str {
+    pub const fn message(self) -> &'static str {
         match self {
             Withheld::NonFiniteInput => "an input of the latest score run is not a finite number",
             Withheld::Contradiction => "a result of the latest score run contradicts itself",
@@ -114,7 +114,7 @@ impl RunFacts {
     }
 
     /// Counts a contradiction unless `tier` is the tier of `score` (in milli-points), or both are none.
-    pub fn resulted(&mut self, score: Option<i32>, tier: Option<&str>) {
+    pub fn count_result(&mut self, score: Option<i32>, tier: Option<&str>) {
         let is_consistent = match score.map(MilliPoints::new) {
             None => tier.is_none(),
             Some(None) => false,
@@ -203,7 +203,7 @@ mod tests {
     fn a_tier_that_is_not_that_of_its_score_is_a_contradiction() {
         let contradicts = |score, tier| {
             let mut facts = RunFacts::default();
-            facts.resulted(score, tier);
+            facts.count_result(score, tier);
             facts.contradictions == 1
         };
         for (score, tier) in [(None, None), (Some(8_000), Some("Prime")), (Some(0), Some("Edge"))] {

@@ -53,7 +53,7 @@ pub fn route() -> impl Strategy<Value = AssetRoute> {
 /// Parts that add up to at most one. A vault may hold any vault, including itself and unknown ones.
 fn parts() -> impl Strategy<Value = Vec<Part>> {
     let vault = (0..VAULTS + 2).prop_map(|vault| Holding::Vault(key(vault)));
-    let holding = prop_oneof![4 => route().prop_map(Holding::Asset), 4 => vault, 1 => Just(Holding::Unnamed)];
+    let holding = prop_oneof![4 => route().prop_map(Holding::Asset), 4 => vault, 1 => Just(Holding::Unpublished)];
     vec((1..=1_000_000_i64, holding), 0..5).prop_map(|drawn| {
         let total = drawn.iter().map(|(weight, _)| weight).sum::<i64>().max(1_000_000);
         let share = |weight: i64| Ppm(weight * 1_000_000 / total);

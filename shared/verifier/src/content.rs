@@ -1,17 +1,17 @@
 //! Steps for the data that the envelope contains as hashes: the request, the findings and the snapshot.
 
-use crate::given::Given;
+use crate::input::ParsedEvidence;
 use crate::published::{Found, Manifest, Request, written};
 use crate::report::Step;
 use rds_shared::graph::decision::{Envelope, Subject};
 use rds_shared::model::content_hash::ContentHash;
 
 /// The steps for the given data.
-pub fn steps(given: &Given<'_>, envelope: Option<&Envelope>) -> Vec<Step> {
+pub fn steps(input: &ParsedEvidence<'_>, envelope: Option<&Envelope>) -> Vec<Step> {
     let subject = envelope.map(|envelope| &envelope.subject);
-    let mut steps = asked(given.request, subject);
-    steps.extend(found(given, subject));
-    steps.push(snapshot(given.snapshot, subject));
+    let mut steps = asked(input.request, subject);
+    steps.extend(found(input, subject));
+    steps.push(snapshot(input.snapshot, subject));
     steps
 }
 
@@ -43,30 +43,34 @@ fn asked(request: Option<&str>, subject: Option<&Subject>) -> Vec<Step> {
         ("portfolioRef", request.reference, subject.portfolio_ref.clone()),
         ("limits", request.limits.as_ref().map(written), written(&subject.limits)),
     ];
-    let stated: Vec<_> = terms.into_iter().filter_map(|(name, asked, sealed)| Some((name, asked?, sealed))).collect();
+    let stated: Vec<_> =
+        terms.into_iter().filter_map(|(name, asked, in_envelope)| Some((name, asked?, in_envelope))).collect();
     if !stated.is_empty() {
-        let differing: Vec<_> =
-            stated.iter().filter(|(_, asked, sealed)| asked != sealed).map(|(name, ..)| format!("`{name}`")).collect();
+        let differing: Vec<_> = stated
+            .iter()
+            .filter(|(_, asked, in_envelope)| asked != in_envelope)
+            .map(|(name, ..)| format!("`{name}`"))
+            .collect();
         let judgement = match differing.as_slice() {
             [] => Ok("Reference and limits match the envelope; limits are in parts per million.".to_owned()),
             names => Err(format!("Values of the request differ from the signed envelope: {}.", names.join(", "))),
         };
         let step = Step::judged("terms", "Reference and limits match the request", judgement);
-        steps.push(stated.into_iter().fold(step, |step, (name, asked, sealed)| {
-            step.looking_at(name, asked).looking_at("in the envelope", sealed)
+        steps.push(stated.into_iter().fold(step, |step, (name, asked, in_envelope)| {
+            step.with_input(name, asked).with_input("in the envelope", in_envelope)
         }));
     }
     steps
 }
 
-fn found(given: &Given<'_>, subject: Option<&Subject>) -> Vec<Step> {
+fn found(input: &ParsedEvidence<'_>, subject: Option<&Subject>) -> Vec<Step> {
     const NAME: &str = "findings";
     const TITLE: &str = "The findings match the signed decision";
     let missing = |said: &str| vec![Step::unchecked(NAME, TITLE, said)];
-    if let Some(why) = &given.found_fault {
+    if let Some(why) = &input.found_fault {
         return vec![Step::judged(NAME, TITLE, Err(format!("The check's answer cannot be read: {why}.")))];
     }
-    let Some(members) = &given.found else {
+    let Some(members) = &input.found else {
         return missing("The findings were not given. They are in the complete answer of the check.");
     };
     let found = match Found::read(members) {
@@ -85,8 +89,8 @@ fn found(given: &Given<'_>, subject: Option<&Subject>) -> Vec<Step> {
     vec![
         compared(NAME, TITLE, ("their hash", found.hash), subject.findings_hash, &said, "findingsHash"),
         Step::judged("verdict", "The verdict follows from the findings", judgement)
-            .looking_at("signed verdict", subject.verdict.as_str())
-            .looking_at("verdict from the findings", found.verdict.as_str()),
+            .with_input("signed verdict", subject.verdict.as_str())
+            .with_input("verdict from the findings", found.verdict.as_str()),
     ]
 }
 
@@ -102,8 +106,8 @@ fn snapshot(manifest: Option<&str>, subject: Option<&Subject>) -> Step {
     if manifest.said != manifest.hash {
         let said = "The manifest's hash is not the id it states: the manifest was changed.".to_owned();
         return Step::judged(NAME, TITLE, Err(said))
-            .looking_at("SHA-256 of the manifest", manifest.hash.to_hex())
-            .looking_at("snapshotId in it", manifest.said.to_hex());
+            .with_input("SHA-256 of the manifest", manifest.hash.to_hex())
+            .with_input("snapshotId in it", manifest.said.to_hex());
     }
     let said =
         format!("It lists the hashes of {} sets of facts. The facts themselves are not public.", manifest.bodies);
@@ -115,15 +119,15 @@ fn compared(
     name: &'static str,
     title: &'static str,
     made: (&'static str, ContentHash),
-    sealed: ContentHash,
+    in_envelope: ContentHash,
     said: &str,
     member: &str,
 ) -> Step {
-    let judgement = match made.1 == sealed {
+    let judgement = match made.1 == in_envelope {
         true => Ok(said.to_owned()),
         false => Err(format!("The hash is not the envelope's `{member}`, so this is not what was signed. {said}")),
     };
     Step::judged(name, title, judgement)
-        .looking_at(made.0, made.1.to_hex())
-        .looking_at("in the envelope", sealed.to_hex())
+        .with_input(made.0, made.1.to_hex())
+        .with_input("in the envelope", in_envelope.to_hex())
 }

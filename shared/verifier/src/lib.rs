@@ -6,8 +6,8 @@
 //!
 //! | module | subject |
 //! |---|---|
-//! | [`given`] | the accepted forms of a decision |
-//! | [`seal`] | the envelope, its id, its signature, and the signer registry |
+//! | [`input`] | the accepted forms of a decision |
+//! | [`envelope`] | the envelope, its id, its signature, and the signer registry |
 //! | [`content`] | data that the envelope contains as hashes: positions, findings, the snapshot |
 //! | [`published`] | hashes recomputed from published data |
 //! | [`report`] | the steps and the overall outcome |
@@ -25,12 +25,12 @@
 )]
 
 pub mod content;
-pub mod given;
+pub mod envelope;
+pub mod input;
 pub mod published;
 pub mod report;
-pub mod seal;
 
-use given::{Given, Unreadable};
+use input::{ParsedEvidence, Unreadable};
 use report::Report;
 use serde::{Deserialize, Serialize};
 use wasm_bindgen::prelude::{JsError, JsValue, wasm_bindgen};
@@ -60,10 +60,10 @@ pub struct Evidence {
 /// # Errors
 /// If `decision` has none of the accepted forms or `decisionId` is not an id. Other unreadable inputs are reported by their step.
 pub fn verify(evidence: &Evidence) -> Result<Report, Unreadable> {
-    let given = Given::read(evidence)?;
-    let (seal, sealed) = seal::steps(&given);
-    let content = content::steps(&given, sealed.envelope.as_ref());
-    Ok(Report::of(sealed, seal.into_iter().chain(content).collect()))
+    let input = ParsedEvidence::read(evidence)?;
+    let (steps, result) = envelope::steps(&input);
+    let content = content::steps(&input, result.envelope.as_ref());
+    Ok(Report::of(result, steps.into_iter().chain(content).collect()))
 }
 
 /// `verify` for JavaScript: takes and returns plain objects, and throws an `Error` that names the unreadable input.

@@ -2,7 +2,7 @@
 //!
 //! Fractions and amounts are read digit by digit and must be exact, because no value that needs rounding was ever signed.
 
-use crate::given::{Members, Unreadable, bounded, inside, member, members, object, read, unreadable};
+use crate::input::{Members, Unreadable, bounded, inside, member, members, object, read, unreadable};
 use rds_shared::graph::amount::Usd;
 use rds_shared::graph::check::{FindingKind, Verdict};
 use rds_shared::graph::limits::{Dimension, Limits};

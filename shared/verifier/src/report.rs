@@ -1,6 +1,6 @@
 //! The steps of a verification and their overall outcome.
 
-use crate::seal::Sealed;
+use crate::envelope::EnvelopeResult;
 use rds_shared::graph::verification::{DecisionRecord, Verification};
 use serde::Serialize;
 
@@ -85,7 +85,7 @@ impl Step {
 
     /// Adds a value that the step examined.
     #[must_use]
-    pub fn looking_at(mut self, label: &'static str, value: impl Into<String>) -> Self {
+    pub fn with_input(mut self, label: &'static str, value: impl Into<String>) -> Self {
         self.inputs.push(Input { label, value: value.into() });
         self
     }
@@ -93,9 +93,9 @@ impl Step {
 
 impl Report {
     /// Combines the steps. `Genuine` also requires the service's own verification rule to hold.
-    pub fn of(sealed: Sealed, steps: Vec<Step>) -> Self {
+    pub fn of(result: EnvelopeResult, steps: Vec<Step>) -> Self {
         let failed = steps.iter().filter(|step| step.outcome == StepOutcome::Failed).count();
-        let proved = sealed.verification.as_ref().is_some_and(Verification::holds);
+        let proved = result.verification.as_ref().is_some_and(Verification::is_genuine);
         let (outcome, summary) = match (failed, proved) {
             (0, true) => (
                 ProofOutcome::Genuine,
@@ -111,9 +111,9 @@ impl Report {
         Report {
             outcome,
             summary,
-            decision_id: sealed.hash.to_hex(),
-            decision: sealed.decision.filter(|_| outcome != ProofOutcome::Refuted),
-            verification: sealed.verification,
+            decision_id: result.hash.to_hex(),
+            decision: result.decision.filter(|_| outcome != ProofOutcome::Refuted),
+            verification: result.verification,
             steps,
         }
     }

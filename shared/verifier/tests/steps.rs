@@ -3,7 +3,7 @@
 use rds_shared::graph::snapshot::{Manifest, Publication};
 use rds_shared::scoring::Ppm;
 use rds_shared::wire::Timestamp;
-use rds_verifier::given::MAX_TEXT;
+use rds_verifier::input::MAX_TEXT;
 use rds_verifier::report::{ProofOutcome, Report, StepOutcome};
 use rds_verifier::{Evidence, verify};
 use serde_json::{Value, json};

@@ -39,7 +39,7 @@ pub struct Place {
     pub address: String,
     pub neighbourhood: String,
     /// The neighbourhood's limit as a multiple of an address's.
-    pub times: u32,
+    pub ratio: u32,
 }
 
 pub fn place(net: &ClientNet, salt: &Salt) -> Place {
@@ -52,7 +52,7 @@ pub fn place(net: &ClientNet, salt: &Salt) -> Place {
     let hash = salt.hash(&around);
     let neighbourhood = format!("n{}", name(hash.get(1..).unwrap_or_default()));
     let shard = hash.first().copied().unwrap_or_default();
-    Place { shard, address: name(&salt.hash(net)), neighbourhood, times: around.ratio() }
+    Place { shard, address: name(&salt.hash(net)), neighbourhood, ratio: around.ratio() }
 }
 
 /// Name and budget of a counter.
@@ -115,15 +115,15 @@ impl AddressGuard {
             }
             _ => None,
         };
-        let times = take.neighbourhood.as_ref().map_or(1, |around| around.times);
+        let ratio = take.neighbourhood.as_ref().map_or(1, |around| around.times);
         let verdict = match (&mut own, &mut shared) {
             (Some(own), None) => take_address(AddressCounters::Own(&mut own.count), take.budget, now),
             (Some(own), Some(shared)) => {
-                let around = NeighbourhoodCount { count: &mut shared.count, times };
+                let around = NeighbourhoodCount { count: &mut shared.count, ratio };
                 take_address(AddressCounters::Both(&mut own.count, around), take.budget, now)
             }
             (None, Some(shared)) => {
-                let around = NeighbourhoodCount { count: &mut shared.count, times };
+                let around = NeighbourhoodCount { count: &mut shared.count, ratio };
                 take_address(AddressCounters::Neighbourhood(around), take.budget, now)
             }
             (None, None) => return Err(DiskFault("no counter for the request".to_owned())),

@@ -3,7 +3,7 @@
 //! A mirror of rows in storage. It counts a request before storage does. If the write fails, the mirror is
 //! discarded, so it never counts less than what was granted.
 
-use crate::guard::keys::subclient::{MOST, Subclient};
+use crate::guard::keys::subclient::{MAX_CLIENTS, Subclient};
 use crate::guard::objects::message::Take;
 use rds_shared::access::KeyRecord;
 use rds_shared::access::budget::{Allowance, Count, Verdict, WINDOW_SECONDS, key_limit, take_key, window_of};
@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A reservation takes at most 1/8 of the requests that are left, so that other isolates find some.
 const RESERVED_SHARE: u32 = 8;
 /// The smallest reservation; below it, asking for each request is cheaper.
-pub const LEAST_RESERVED: u32 = 64;
+pub const MIN_RESERVED: u32 = 64;
 
 /// Requests to add to a row of counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -125,7 +125,7 @@ impl Ledger {
         self.enter(window);
         let left = limit.saturating_sub(self.totals.get(&class).copied().unwrap_or(0));
         let size = want.min(left / RESERVED_SHARE);
-        if size < LEAST_RESERVED {
+        if size < MIN_RESERVED {
             return None;
         }
         self.admit(class, &Subclient::Pooled, size);
@@ -146,7 +146,9 @@ impl Ledger {
     fn bucket(&self, record: &KeyRecord, asked: &Subclient) -> Subclient {
         match asked {
             Subclient::Named(_) if !record.shared => Subclient::Pooled,
-            Subclient::Named(_) if self.named.len() >= MOST && !self.named.contains(asked) => Subclient::Overflow,
+            Subclient::Named(_) if self.named.len() >= MAX_CLIENTS && !self.named.contains(asked) => {
+                Subclient::Overflow
+            }
             other => other.clone(),
         }
     }
@@ -247,7 +249,7 @@ mod tests {
         let mut ledger = Ledger::default();
         let shared = key(40_000, true);
         let mut bucket_of = |name: Option<&str>, now| ledger.take(&shared, &take(name), now).unwrap().1.unwrap().client;
-        for number in 0..MOST {
+        for number in 0..MAX_CLIENTS {
             assert!(matches!(bucket_of(Some(&number.to_string()), NOW), Subclient::Named(_)));
         }
         assert_eq!(bucket_of(Some("one more"), NOW), Subclient::Overflow);

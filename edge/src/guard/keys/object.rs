@@ -62,7 +62,7 @@ pub(in crate::guard) struct Inner {
     disk: Database,
     machine: LazyState<Machine>,
     asked: Rc<GroupCommit<KeyAsk>>,
-    pub(in crate::guard) question: Rc<SingleFlight>,
+    pub(in crate::guard) key_look_up: Rc<SingleFlight>,
     /// Requests whose refusal is held back, because outstanding reservations may be given back.
     held: RefCell<Vec<Waiting<KeyAsk>>>,
     /// Whether a task is polling for the end of the outstanding reservations.
@@ -70,7 +70,7 @@ pub(in crate::guard) struct Inner {
     /// Whether this instance has set the alarm for the next delivery of usage.
     pub(in crate::guard) alarm_is_set: Cell<bool>,
     /// State of an object that is a register instead of a key.
-    pub(in crate::guard) shelf: RegisterState,
+    pub(in crate::guard) register_state: RegisterState,
 }
 
 #[wasm_bindgen]
@@ -81,10 +81,11 @@ impl KeyGuard {
         let state = State::from(state);
         let disk = Database::of(&state);
         let machine = LazyState::new("storage of a key");
-        let (asked, question, held) = (Rc::default(), Rc::default(), RefCell::default());
+        let (asked, key_look_up, held) = (Rc::default(), Rc::default(), RefCell::default());
         let (is_settling, alarm_is_set) = (Cell::new(false), Cell::new(false));
-        let shelf = RegisterState::new(&state);
-        let inner = Inner { state, env, disk, machine, asked, question, held, is_settling, alarm_is_set, shelf };
+        let register_state = RegisterState::new(&state);
+        let inner =
+            Inner { state, env, disk, machine, asked, key_look_up, held, is_settling, alarm_is_set, register_state };
         KeyGuard { inner: Rc::new(inner) }
     }
 
@@ -102,11 +103,11 @@ impl KeyGuard {
                 return respond(&self.inner.reserve(&asked));
             }
             Some(KeyMessage::Settle { settled }) => return respond(&self.inner.settle(&settled)),
-            Some(KeyMessage::Update { digest, record }) => return respond(&self.inner.news(digest, record)),
+            Some(KeyMessage::Update { digest, record }) => return respond(&self.inner.update(digest, record)),
             Some(KeyMessage::Report { tally }) => return respond(&self.inner.report(&tally)),
-            Some(KeyMessage::List { digest }) => return respond(&self.inner.shelf.list(&digest)),
+            Some(KeyMessage::List { digest }) => return respond(&self.inner.register_state.list(&digest)),
             Some(KeyMessage::LookUp(asked)) => {
-                if let Some(reply) = self.inner.shelf.at_hand(&asked.digest) {
+                if let Some(reply) = self.inner.register_state.known_reply(&asked.digest) {
                     return respond(&reply);
                 }
                 let inner = Rc::clone(&self.inner);
@@ -163,8 +164,8 @@ impl Inner {
     async fn answer_asked(self: Rc<Self>, waiting: Waiting<KeyAsk>) {
         // Twice, because the first answer awaited may be to a look-up without the key's text.
         for _ in 0..2 {
-            self.question(&waiting.request);
-            if !self.landed().await {
+            self.start_look_up(&waiting.request);
+            if !self.look_up_done().await {
                 break;
             }
             match self.replies(&[&waiting.request]).pop() {
@@ -178,16 +179,16 @@ impl Inner {
 
     /// Waits for the look-up in flight, but only briefly if a confirmed record can be used instead. Returns false if there is
     /// nothing to answer with.
-    async fn landed(&self) -> bool {
+    async fn look_up_done(&self) -> bool {
         if !self.is_kept() {
-            return self.question.landed().await;
+            return self.key_look_up.done().await;
         }
-        let (mut landed, mut late) = (pin!(self.question.landed()), pin!(Delay::from(ORIGIN_TIMEOUT)));
-        let has_landed = poll_fn(|context| match landed.as_mut().poll(context) {
-            Poll::Ready(has_landed) => Poll::Ready(has_landed),
+        let (mut done, mut late) = (pin!(self.key_look_up.done()), pin!(Delay::from(ORIGIN_TIMEOUT)));
+        let is_done = poll_fn(|context| match done.as_mut().poll(context) {
+            Poll::Ready(is_done) => Poll::Ready(is_done),
             Poll::Pending => late.as_mut().poll(context).map(|()| false),
         });
-        if !has_landed.await {
+        if !is_done.await {
             let _ = self.with(|machine, _| {
                 machine.unanswered(ambient::now_millis());
                 Ok(())
@@ -232,15 +233,15 @@ impl Inner {
 
     /// The replies that can be given now. All charges are in storage, in one change.
     fn replies(self: &Rc<Self>, asks: &[&KeyAsk]) -> Vec<Reply> {
-        let standings: Vec<_> = asks.iter().map(|ask| self.standing(ask)).collect();
-        let record = |standing: &KeyStatus| match standing {
+        let statuses: Vec<_> = asks.iter().map(|ask| self.judge(ask)).collect();
+        let record = |status: &KeyStatus| match status {
             KeyStatus::Live { record, .. } => Some(*record),
             _ => None,
         };
-        let charges = asks.iter().zip(&standings).filter_map(|(ask, standing)| record(standing).zip(ask.take.as_ref()));
+        let charges = asks.iter().zip(&statuses).filter_map(|(ask, status)| record(status).zip(ask.take.as_ref()));
         let mut verdicts = self.charge(&charges.collect::<Vec<_>>()).map(Vec::into_iter);
-        let reply = |(ask, standing): (&&KeyAsk, KeyStatus)| {
-            Reply::Is(match standing {
+        let reply = |(ask, status): (&&KeyAsk, KeyStatus)| {
+            Reply::Is(match status {
                 KeyStatus::Live { record, .. } => match (&ask.take, &mut verdicts) {
                     (None, _) => KeyReply::Known { record, verdict: None },
                     (Some(_), None) => KeyReply::Unable,
@@ -259,21 +260,21 @@ impl Inner {
                 KeyStatus::Ask => return Reply::Ask,
             })
         };
-        asks.iter().zip(standings).map(reply).collect()
+        asks.iter().zip(statuses).map(reply).collect()
     }
 
     /// Judges a request. Starts a look-up if the key's record is due for a refresh.
-    fn standing(self: &Rc<Self>, ask: &KeyAsk) -> KeyStatus {
+    fn judge(self: &Rc<Self>, ask: &KeyAsk) -> KeyStatus {
         let with_text = ask.text.is_some();
-        let standing = self.with(|machine, _| Ok(machine.standing(ambient::now_millis(), with_text)));
-        if let Ok(KeyStatus::Live { refresh: true, .. }) = standing {
-            self.question(ask);
+        let status = self.with(|machine, _| Ok(machine.status(ambient::now_millis(), with_text)));
+        if let Ok(KeyStatus::Live { refresh: true, .. }) = status {
+            self.start_look_up(ask);
         }
-        standing.unwrap_or(KeyStatus::Unable)
+        status.unwrap_or(KeyStatus::Unable)
     }
 
     fn reserve(self: &Rc<Self>, asked: &ReserveAsk) -> KeyReply {
-        let record = match self.standing(&asked.ask) {
+        let record = match self.judge(&asked.ask) {
             KeyStatus::Live { record, .. } => record,
             KeyStatus::Rejected => return KeyReply::Rejected,
             KeyStatus::TextNeeded | KeyStatus::Unable | KeyStatus::Ask => return KeyReply::Unable,
@@ -312,8 +313,10 @@ impl Inner {
         Some(verdicts)
     }
 
-    fn news(&self, digest: KeyDigest, record: KeyRecord) -> KeyReply {
-        match self.with(|machine, disk| machine.told(disk, digest, record, (ambient::now_millis(), new_source()))) {
+    fn update(&self, digest: KeyDigest, record: KeyRecord) -> KeyReply {
+        match self
+            .with(|machine, disk| machine.record_update(disk, digest, record, (ambient::now_millis(), new_source())))
+        {
             Ok(()) => KeyReply::Done,
             Err(_) => KeyReply::Unable,
         }

@@ -31,16 +31,16 @@ const MAX_BATCHES: usize = 8;
 
 impl Inner {
     /// Looks the key up at the origin in the background, unless a look-up is in flight.
-    pub(in crate::guard) fn question(self: &Rc<Self>, ask: &KeyAsk) {
-        let Some(ticket) = self.question.begin() else { return };
-        let question = KeyLookup { digest: ask.digest, shown: ask.shown.clone(), text: ask.text.clone() };
+    pub(in crate::guard) fn start_look_up(self: &Rc<Self>, ask: &KeyAsk) {
+        let Some(ticket) = self.key_look_up.begin() else { return };
+        let look_up = KeyLookup { digest: ask.digest, shown: ask.shown.clone(), text: ask.text.clone() };
         let inner = Rc::clone(self);
-        self.state.wait_until(async move { inner.put(question, ticket).await });
+        self.state.wait_until(async move { inner.put(look_up, ticket).await });
     }
 
-    async fn put(&self, question: KeyLookup, ticket: Ticket) {
+    async fn put(&self, look_up: KeyLookup, ticket: Ticket) {
         let asked_at = ambient::now_millis();
-        let answered = self.post(KEY_LOOKUP_PATH, &question).await;
+        let answered = self.post(KEY_LOOKUP_PATH, &look_up).await;
         let now = ambient::now_millis();
         let understood = match &answered {
             Ok(answer) if answer.status == 200 => serde_json::from_slice::<KeyLookupResponse>(&answer.body).ok(),
@@ -48,7 +48,7 @@ impl Inner {
         };
         // A storage fault shows again at the next step, so it is ignored here.
         let _ = self.with(|machine, disk| match &understood {
-            Some(answer) => machine.answered(disk, question.digest, answer, (asked_at, now), new_source()),
+            Some(answer) => machine.answered(disk, look_up.digest, answer, (asked_at, now), new_source()),
             None => {
                 machine.unanswered(now);
                 Ok(())
@@ -61,7 +61,7 @@ impl Inner {
             };
             console_error!(
                 "{:?}: the origin did not answer the key look-up: {}{kept}",
-                question.digest,
+                look_up.digest,
                 describe(&answered)
             );
         }

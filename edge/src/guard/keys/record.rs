@@ -29,7 +29,7 @@ pub struct Lease {
     /// When the look-up was sent, not answered: changes made while the answer was under way are thus covered.
     pub asked_at: i64,
     /// Whether the origin pushes changes of this key to the edge until they are acknowledged.
-    pub told: bool,
+    pub pushes_changes: bool,
 }
 
 /// The stored form of a record; unknown fields of a newer release are ignored.
@@ -44,13 +44,13 @@ struct Written {
 impl Lease {
     /// Reads the stored form; `None` if only a newer release understands it.
     pub fn read(record: &str, asked_at: i64) -> Option<Self> {
-        let Written { record, told } = serde_json::from_str(record).ok()?;
-        Some(Lease { record, asked_at, told })
+        let Written { record, told: pushes_changes } = serde_json::from_str(record).ok()?;
+        Some(Lease { record, asked_at, pushes_changes })
     }
 
     /// The stored form of the record.
     pub fn record_text(&self) -> Result<String, serde_json::Error> {
-        serde_json::to_string(&Written { record: self.record, told: self.told })
+        serde_json::to_string(&Written { record: self.record, told: self.pushes_changes })
     }
 }
 
@@ -81,7 +81,7 @@ pub struct Known {
     /// When the last look-up failed.
     failed_at: Option<i64>,
     /// When the origin last pushed a record. The answer to a look-up that was out then may be older.
-    told_at: Option<i64>,
+    updated_at: Option<i64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,9 +95,9 @@ impl Known {
         Known { lease, ..Known::default() }
     }
 
-    /// Until when a valid verdict of [`standing`](Self::standing) at `now` may be used, in milliseconds; a time in the past without a
+    /// Until when a valid verdict of [`status`](Self::status) at `now` may be used, in milliseconds; a time in the past without a
     /// record.
-    pub fn holds_until(&self, now: i64) -> i64 {
+    pub fn valid_until(&self, now: i64) -> i64 {
         let lease = self.lease.map_or(0, |lease| lease.asked_at.saturating_add(LEASE_MILLIS));
         match self.kept(now) {
             Some(_) => lease.max(now.saturating_add(PAUSE_MILLIS)),
@@ -107,12 +107,12 @@ impl Known {
 
     /// The record that may be used at `now` if the origin cannot be asked.
     pub fn kept(&self, now: i64) -> Option<KeyRecord> {
-        let lease = self.lease.filter(|lease| lease.told && lease.record.active)?;
+        let lease = self.lease.filter(|lease| lease.pushes_changes && lease.record.active)?;
         (0..KEPT_MILLIS).contains(&now.saturating_sub(lease.asked_at)).then_some(lease.record)
     }
 
     /// Judges a request at `now`; `with_text` if it carries the key's text.
-    pub fn standing(&self, now: i64, with_text: bool) -> KeyStatus {
+    pub fn status(&self, now: i64, with_text: bool) -> KeyStatus {
         let since = |then: i64| now.saturating_sub(then);
         // After the clock was set back an age is negative and proves nothing.
         let recent = |then: i64| (0..PAUSE_MILLIS).contains(&since(then));
@@ -146,13 +146,13 @@ impl Known {
     pub fn answered(&mut self, finding: &KeyLookupResponse, asked_at: i64, now: i64) -> Option<Lease> {
         self.failed_at = None;
         self.refusal = None;
-        let told = finding.told;
+        let pushes_changes = finding.told;
         match &finding.answer {
             KeyLookupResult::Known { record } => match self.lease {
                 Some(held) if !held.record.active => None,
                 Some(held) if held.record.version == record.version => {
                     // Same version, other limits: a release of the origin changed a plan's default.
-                    self.lease = Some(Lease { record: *record, asked_at: asked_at.max(held.asked_at), told });
+                    self.lease = Some(Lease { record: *record, asked_at: asked_at.max(held.asked_at), pushes_changes });
                     self.lease
                 }
                 // The answer is older than an update pushed meanwhile.
@@ -160,7 +160,7 @@ impl Known {
                     None
                 }
                 _ => {
-                    self.lease = Some(Lease { record: *record, asked_at, told });
+                    self.lease = Some(Lease { record: *record, asked_at, pushes_changes });
                     self.lease
                 }
             },
@@ -182,21 +182,21 @@ impl Known {
     /// pushed since.
     fn is_from_a_restored_origin(&self, held: Lease, asked_at: i64) -> bool {
         let over = !(0..LEASE_MILLIS).contains(&asked_at.saturating_sub(held.asked_at));
-        over && self.told_at.is_none_or(|told_at| told_at < asked_at)
+        over && self.updated_at.is_none_or(|updated_at| updated_at < asked_at)
     }
 
     /// Records an update pushed by the origin and received at `now`. Returns the lease to store, if the record is newer.
     ///
     /// An update does not renew the lease, because it may have been under way for long.
-    pub fn told(&mut self, record: KeyRecord, now: i64) -> Option<Lease> {
-        self.told_at = Some(now);
-        let (asked_at, told) = match self.lease {
+    pub fn record_update(&mut self, record: KeyRecord, now: i64) -> Option<Lease> {
+        self.updated_at = Some(now);
+        let (asked_at, pushes_changes) = match self.lease {
             Some(held) if !record.supersedes(&held.record) => return None,
-            Some(held) => (held.asked_at, held.told),
+            Some(held) => (held.asked_at, held.pushes_changes),
             None => (0, false),
         };
         self.refusal = None;
-        self.lease = Some(Lease { record, asked_at, told });
+        self.lease = Some(Lease { record, asked_at, pushes_changes });
         self.lease
     }
 
@@ -231,23 +231,23 @@ mod tests {
     fn a_record_is_refreshed_at_twenty_seconds_and_ends_at_thirty() {
         let known = known(1, T);
         let live = |refresh| KeyStatus::Live { record: record(1), refresh };
-        assert_eq!(known.standing(T + 19_999, false), live(false));
-        assert_eq!(known.standing(T + 20_000, false), live(true));
-        assert_eq!(known.standing(T + 29_999, false), live(true));
-        assert_eq!(known.standing(T + 30_000, false), KeyStatus::Ask);
-        assert_eq!(known.standing(T - 1, false), KeyStatus::Ask, "a clock that stepped back proves nothing");
+        assert_eq!(known.status(T + 19_999, false), live(false));
+        assert_eq!(known.status(T + 20_000, false), live(true));
+        assert_eq!(known.status(T + 29_999, false), live(true));
+        assert_eq!(known.status(T + 30_000, false), KeyStatus::Ask);
+        assert_eq!(known.status(T - 1, false), KeyStatus::Ask, "a clock that stepped back proves nothing");
     }
 
     #[test]
     fn unknown_fields_of_a_stored_record_are_ignored_and_unknown_values_make_it_unreadable() {
         let written = serde_json::to_string(&record(1)).unwrap();
-        let lease = Lease { record: record(1), asked_at: T, told: false };
+        let lease = Lease { record: record(1), asked_at: T, pushes_changes: false };
         assert_eq!(Lease::read(&written, T), Some(lease));
         assert_eq!(Lease::read(&written.replace("{", "{\"colour\":\"red\","), T), Some(lease));
         assert_eq!(Lease::read(&written.replace("data", "platinum"), T), None);
-        let told = Lease { told: true, ..lease };
-        let text = told.record_text().unwrap();
-        assert_eq!(Lease::read(&text, T), Some(told));
+        let pushed = Lease { pushes_changes: true, ..lease };
+        let text = pushed.record_text().unwrap();
+        assert_eq!(Lease::read(&text, T), Some(pushed));
         assert_eq!(serde_json::from_str::<KeyRecord>(&text).unwrap(), record(1), "readable by the previous release");
     }
 
@@ -255,36 +255,36 @@ mod tests {
     fn an_origin_that_does_not_answer_is_asked_once_a_second() {
         let mut known = known(1, T);
         known.unanswered(T + 20_000);
-        assert_eq!(known.standing(T + 20_500, false), KeyStatus::Live { record: record(1), refresh: false });
+        assert_eq!(known.status(T + 20_500, false), KeyStatus::Live { record: record(1), refresh: false });
         known.unanswered(T + 30_000);
-        assert_eq!(known.standing(T + 30_999, false), KeyStatus::Unable);
-        assert_eq!(known.standing(T + 31_000, false), KeyStatus::Ask);
+        assert_eq!(known.status(T + 30_999, false), KeyStatus::Unable);
+        assert_eq!(known.status(T + 31_000, false), KeyStatus::Ask);
     }
 
     #[test]
     fn an_unknown_key_is_looked_up_again_after_a_second() {
         let mut known = Known::default();
-        assert_eq!(known.standing(T, false), KeyStatus::Ask);
+        assert_eq!(known.status(T, false), KeyStatus::Ask);
         assert_eq!(known.answered(&KeyLookupResult::Unknown.into(), T, T + 3), None, "nothing is stored for it");
-        assert_eq!(known.standing(T + 1_002, false), KeyStatus::Rejected);
-        assert_eq!(known.standing(T + 1_003, false), KeyStatus::Ask);
+        assert_eq!(known.status(T + 1_002, false), KeyStatus::Rejected);
+        assert_eq!(known.status(T + 1_003, false), KeyStatus::Ask);
     }
 
     #[test]
     fn a_key_whose_text_is_needed_becomes_an_ordinary_key() {
         let mut known = Known::default();
         known.answered(&KeyLookupResult::TextNeeded.into(), T, T);
-        assert_eq!(known.standing(T + 10, false), KeyStatus::TextNeeded);
-        assert_eq!(known.standing(T + 10, true), KeyStatus::Ask);
+        assert_eq!(known.status(T + 10, false), KeyStatus::TextNeeded);
+        assert_eq!(known.status(T + 10, true), KeyStatus::Ask);
         known.answered(&KeyLookupResult::Known { record: record(1) }.into(), T + 10, T + 20);
-        assert_eq!(known.standing(T + 30, false), KeyStatus::Live { record: record(1), refresh: false });
+        assert_eq!(known.status(T + 30, false), KeyStatus::Live { record: record(1), refresh: false });
     }
 
     #[test]
     fn a_slow_answer_never_restores_a_revoked_key() {
         let mut known = known(1, T);
         let revoked = KeyRecord { active: false, ..record(2) };
-        assert!(known.told(revoked, T + 60).is_some());
+        assert!(known.record_update(revoked, T + 60).is_some());
         for answer in [
             KeyLookupResult::Known { record: record(1) },
             KeyLookupResult::Known { record: record(3) },
@@ -292,20 +292,20 @@ mod tests {
             KeyLookupResult::TextNeeded,
         ] {
             assert_eq!(known.answered(&answer.clone().into(), T + 50, T + 200), None, "{answer:?}");
-            assert_eq!(known.standing(T + 201, true), KeyStatus::Rejected);
+            assert_eq!(known.status(T + 201, true), KeyStatus::Rejected);
         }
-        assert_eq!(known.standing(T + 10_000_000, false), KeyStatus::Rejected, "a revocation does not expire");
+        assert_eq!(known.status(T + 10_000_000, false), KeyStatus::Rejected, "a revocation does not expire");
     }
 
     #[test]
     fn a_slow_answer_neither_undoes_nor_prolongs_a_newer_update() {
         let mut known = known(1, T);
         let news = KeyRecord { rpm: 900, ..record(2) };
-        assert!(known.told(news, T + 25_005).is_some());
+        assert!(known.record_update(news, T + 25_005).is_some());
         assert_eq!(known.answered(&KeyLookupResult::Known { record: record(1) }.into(), T + 25_000, T + 25_010), None);
-        assert_eq!(known.standing(T + 29_999, false), KeyStatus::Live { record: news, refresh: true });
-        assert_eq!(known.standing(T + 30_000, false), KeyStatus::Ask);
-        assert!(known.told(record(2), T + 30_000).is_none(), "a repeated update changes nothing");
+        assert_eq!(known.status(T + 29_999, false), KeyStatus::Live { record: news, refresh: true });
+        assert_eq!(known.status(T + 30_000, false), KeyStatus::Ask);
+        assert!(known.record_update(record(2), T + 30_000).is_none(), "a repeated update changes nothing");
     }
 
     #[test]
@@ -314,15 +314,15 @@ mod tests {
         let older = KeyLookupResult::Known { record: record(40) }.into();
         assert_eq!(known.answered(&older, T + 20_000, T + 20_010), None, "the lease still runs");
         assert!(known.answered(&older, T + 30_000, T + 30_010).is_some());
-        assert_eq!(known.standing(T + 30_020, false), KeyStatus::Live { record: record(40), refresh: false });
+        assert_eq!(known.status(T + 30_020, false), KeyStatus::Live { record: record(40), refresh: false });
     }
 
     #[test]
     fn an_answer_older_than_a_pushed_update_never_counts() {
         let mut known = known(1, T);
-        assert!(known.told(record(2), T + 40_005).is_some());
+        assert!(known.record_update(record(2), T + 40_005).is_some());
         assert_eq!(known.answered(&KeyLookupResult::Known { record: record(1) }.into(), T + 40_000, T + 40_010), None);
-        assert_eq!(known.standing(T + 40_011, false), KeyStatus::Ask);
+        assert_eq!(known.status(T + 40_011, false), KeyStatus::Ask);
     }
 
     #[test]
@@ -330,14 +330,14 @@ mod tests {
         let mut known = known(1, T);
         let raised = KeyRecord { rpm: 400, ..record(1) };
         assert!(known.answered(&KeyLookupResult::Known { record: raised }.into(), T + 20_000, T + 20_010).is_some());
-        assert_eq!(known.standing(T + 20_020, false), KeyStatus::Live { record: raised, refresh: false });
+        assert_eq!(known.status(T + 20_020, false), KeyStatus::Live { record: raised, refresh: false });
     }
 
     #[test]
     fn a_key_that_the_origin_has_forgotten_is_rejected_and_asked_for_again() {
         let mut known = known(1, T);
         assert!(known.answered(&KeyLookupResult::Unknown.into(), T + 20_000, T + 20_010).is_some());
-        assert_eq!(known.standing(T + 20_020, false), KeyStatus::Rejected);
-        assert_eq!(known.standing(T + 21_010, false), KeyStatus::Ask);
+        assert_eq!(known.status(T + 20_020, false), KeyStatus::Rejected);
+        assert_eq!(known.status(T + 21_010, false), KeyStatus::Ask);
     }
 }

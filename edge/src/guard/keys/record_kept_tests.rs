@@ -31,32 +31,32 @@ fn pushed() -> Known {
 fn a_valid_key_stays_usable_for_twelve_hours_while_the_origin_is_down() {
     let mut known = pushed();
     let live = |refresh| KeyStatus::Live { record: record(1), refresh };
-    assert_eq!(known.standing(T + 60_000, false), KeyStatus::Ask, "the origin is asked first");
+    assert_eq!(known.status(T + 60_000, false), KeyStatus::Ask, "the origin is asked first");
     known.unanswered(T + 60_000);
-    assert_eq!(known.standing(T + 60_999, false), live(false));
-    assert_eq!(known.standing(T + 61_000, false), live(true), "and is asked again in the background");
-    assert_eq!(known.standing(T + 89_999, false), live(true));
-    assert_eq!(known.standing(T + 90_000, false), KeyStatus::Ask, "the last failure is too long ago");
+    assert_eq!(known.status(T + 60_999, false), live(false));
+    assert_eq!(known.status(T + 61_000, false), live(true), "and is asked again in the background");
+    assert_eq!(known.status(T + 89_999, false), live(true));
+    assert_eq!(known.status(T + 90_000, false), KeyStatus::Ask, "the last failure is too long ago");
     known.unanswered(T + 12 * HOUR - 1);
-    assert_eq!(known.standing(T + 12 * HOUR - 1, false), live(false));
+    assert_eq!(known.status(T + 12 * HOUR - 1, false), live(false));
     known.unanswered(T + 12 * HOUR);
-    assert_eq!(known.standing(T + 12 * HOUR, false), KeyStatus::Unable, "twelve hours at most");
+    assert_eq!(known.status(T + 12 * HOUR, false), KeyStatus::Unable, "twelve hours at most");
 }
 
 #[test]
 fn without_pushed_changes_an_expired_record_is_not_used() {
     let mut known = not_pushed();
     known.unanswered(T + 60_000);
-    assert_eq!((known.standing(T + 60_500, false), known.kept(T + 60_500)), (KeyStatus::Unable, None));
+    assert_eq!((known.status(T + 60_500, false), known.kept(T + 60_500)), (KeyStatus::Unable, None));
 }
 
 #[test]
 fn a_known_revocation_stays_in_force_while_the_origin_is_down() {
     let mut known = pushed();
     known.unanswered(T + 60_000);
-    assert!(known.told(KeyRecord { active: false, ..record(2) }, T + 61_000).is_some());
+    assert!(known.record_update(KeyRecord { active: false, ..record(2) }, T + 61_000).is_some());
     known.unanswered(T + 62_000);
-    assert_eq!((known.standing(T + 62_001, false), known.kept(T + 62_001)), (KeyStatus::Rejected, None));
+    assert_eq!((known.status(T + 62_001, false), known.kept(T + 62_001)), (KeyStatus::Rejected, None));
 }
 
 #[test]
@@ -66,12 +66,12 @@ fn an_unknown_revocation_takes_effect_with_the_origins_first_answer() {
     let revoked = KeyRecord { active: false, ..record(2) };
     let finding = KeyLookupResponse { answer: KeyLookupResult::Known { record: revoked }, told: true };
     assert!(known.answered(&finding, T + 61_000, T + 61_005).is_some());
-    assert_eq!(known.standing(T + 61_005, false), KeyStatus::Rejected);
+    assert_eq!(known.status(T + 61_005, false), KeyStatus::Rejected);
     let mut known = pushed();
     known.answered(&KeyLookupResult::Unknown.into(), T + 61_000, T + 61_005);
     known.unanswered(T + 70_000);
     assert_eq!(
-        known.standing(T + 70_001, false),
+        known.status(T + 70_001, false),
         KeyStatus::Rejected,
         "a key that the origin no longer knows stays rejected"
     );
@@ -83,15 +83,15 @@ fn a_key_refused_lately_stays_refused_while_the_origin_is_down() {
     let mut known = Known::default();
     known.answered(&KeyLookupResult::Unknown.into(), T, T);
     known.unanswered(T + 60_000);
-    assert_eq!(known.standing(T + 60_500, false), KeyStatus::Rejected);
+    assert_eq!(known.status(T + 60_500, false), KeyStatus::Rejected);
     known.unanswered(T + HOUR);
-    assert_eq!(known.standing(T + HOUR, false), KeyStatus::Unable, "only for a limited time");
+    assert_eq!(known.status(T + HOUR, false), KeyStatus::Unable, "only for a limited time");
 }
 
 #[test]
 fn a_kept_record_allows_reservations_until_the_origin_is_asked_again() {
     let known = pushed();
-    assert_eq!(known.holds_until(T + 1), T + 30_000);
-    assert_eq!(known.holds_until(T + 60_000), T + 61_000);
-    assert_eq!(Known::default().holds_until(T), 0);
+    assert_eq!(known.valid_until(T + 1), T + 30_000);
+    assert_eq!(known.valid_until(T + 60_000), T + 61_000);
+    assert_eq!(Known::default().valid_until(T), 0);
 }

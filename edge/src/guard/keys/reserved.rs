@@ -4,7 +4,7 @@
 //! while the reservation lasts, and more before they are used up. An ended reservation is reported with the requests it admitted,
 //! and the Durable Object takes the rest back. The report is sent once; if it is lost, all reserved requests stay counted.
 
-use crate::guard::keys::ledger::LEAST_RESERVED;
+use crate::guard::keys::ledger::MIN_RESERVED;
 use crate::guard::keys::outstanding::LONGEST_MILLIS;
 use crate::guard::objects::message::{Reservation, Settled, Tally};
 use core::time::Duration;
@@ -100,7 +100,7 @@ impl Held {
         let lasted = end.saturating_sub(self.from).max(1);
         let spent = u64::from(self.size.saturating_sub(self.left));
         let demand = spent.saturating_mul(LONGEST_MILLIS.into()).checked_div(lasted.unsigned_abs()).unwrap_or(spent);
-        u32::try_from(demand).unwrap_or(MAX_RESERVED).clamp(LEAST_RESERVED, MAX_RESERVED)
+        u32::try_from(demand).unwrap_or(MAX_RESERVED).clamp(MIN_RESERVED, MAX_RESERVED)
     }
 
     fn settled(self) -> Settled {
@@ -180,7 +180,7 @@ impl Reserved {
             return None;
         }
         demand.out = Some((now, now.saturating_add(patience)));
-        demand.want = demand.held.iter().map(|held| held.demand(now)).fold(demand.want, u32::max).max(LEAST_RESERVED);
+        demand.want = demand.held.iter().map(|held| held.demand(now)).fold(demand.want, u32::max).max(MIN_RESERVED);
         // A request refused meanwhile is held until the reservation is settled, so the duration must stay well below the timeout of the
         // Durable Object.
         let lasts = LONGEST_MILLIS.min(u32::try_from(patience / 4).unwrap_or(LONGEST_MILLIS));

@@ -101,8 +101,8 @@ impl KeyGuard {
     }
 
     /// Judges a request at `now` (milliseconds).
-    pub fn standing(&self, now: i64, with_text: bool) -> KeyStatus {
-        self.known.standing(now, with_text)
+    pub fn status(&self, now: i64, with_text: bool) -> KeyStatus {
+        self.known.status(now, with_text)
     }
 
     /// Whether the last confirmed record may be used at `now` (milliseconds) if the origin cannot be asked.
@@ -129,14 +129,14 @@ impl KeyGuard {
     }
 
     /// Records an update pushed by the origin. It is in storage when this returns.
-    pub fn told(
+    pub fn record_update(
         &mut self,
         disk: &impl KeyDisk,
         digest: KeyDigest,
         record: KeyRecord,
         (now, source): (i64, String),
     ) -> Result<(), DiskFault> {
-        let lease = self.known.told(record, now);
+        let lease = self.known.record_update(record, now);
         self.write_lease(disk, digest, lease, source)
     }
 
@@ -201,7 +201,7 @@ impl KeyGuard {
         // Later than `now` if the clock was set back.
         let present = now.max(seconds.saturating_mul(1_000));
         let left = window.saturating_add(1).saturating_mul(WINDOW_SECONDS * 1_000).saturating_sub(present);
-        let end = now.saturating_add(left).min(self.known.holds_until(now));
+        let end = now.saturating_add(left).min(self.known.valid_until(now));
         let Some(lasts) = self.outstanding.lasts(asked.lasts, now, end) else { return Ok(None) };
         let Some((size, allowance)) = self.ledger.reserve(record, asked.class, asked.want, seconds) else {
             return Ok(None);

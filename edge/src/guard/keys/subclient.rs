@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest, Sha256};
 
 /// Most clients of one key that are distinguished within a window; later ones share a bucket.
-pub const MOST: usize = 4_096;
+pub const MAX_CLIENTS: usize = 4_096;
 /// Hex digits of a client's hash: 128 bits, so that collisions cannot be found.
 const HASH_DIGITS: usize = 32;
 
@@ -18,7 +18,7 @@ pub enum Subclient {
     Pooled,
     /// One client, by the hash of its name, so that the name itself is not stored.
     Named(String),
-    /// All clients beyond [`MOST`].
+    /// All clients beyond [`MAX_CLIENTS`].
     Overflow,
 }
 

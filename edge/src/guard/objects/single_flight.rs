@@ -28,7 +28,7 @@ impl SingleFlight {
     }
 
     /// Waits until no call is in flight. Returns false at once if too many requests wait already.
-    pub async fn landed(&self) -> bool {
+    pub async fn done(&self) -> bool {
         poll_fn(|context| {
             if !self.out.get() {
                 return Poll::Ready(true);
@@ -67,7 +67,7 @@ mod tests {
         let flight = Rc::new(SingleFlight::default());
         let ticket = flight.begin().unwrap();
         assert!(flight.begin().is_none());
-        let mut waiting = pin!(flight.landed());
+        let mut waiting = pin!(flight.done());
         let mut context = Context::from_waker(Waker::noop());
         assert!(waiting.as_mut().poll(&mut context).is_pending());
         drop(ticket);
@@ -88,13 +88,13 @@ mod tests {
         let _ticket = flight.begin().unwrap();
         let wakers: Vec<Waker> = (0..=MAX_WAITING).map(|_| std::sync::Arc::new(Task).into()).collect();
         for waker in wakers.iter().take(MAX_WAITING) {
-            let mut waiting = pin!(flight.landed());
+            let mut waiting = pin!(flight.done());
             for _ in 0..3 {
                 assert!(waiting.as_mut().poll(&mut Context::from_waker(waker)).is_pending());
             }
         }
         assert_eq!(flight.waiting.borrow().len(), MAX_WAITING);
         let mut context = Context::from_waker(wakers.last().unwrap());
-        assert_eq!(pin!(flight.landed()).as_mut().poll(&mut context), Poll::Ready(false));
+        assert_eq!(pin!(flight.done()).as_mut().poll(&mut context), Poll::Ready(false));
     }
 }

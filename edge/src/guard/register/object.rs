@@ -31,18 +31,18 @@ pub(in crate::guard) struct RegisterState {
     places: Rc<QueuedSemaphore>,
     spent_places: Rc<QueuedSemaphore>,
     /// Look-ups in flight, by key and whether its text is sent; identical ones wait for the same answer.
-    out: RefCell<BTreeMap<(KeyDigest, bool), Rc<Question>>>,
+    out: RefCell<BTreeMap<(KeyDigest, bool), Rc<PendingLookUp>>>,
 }
 
 /// A look-up at the origin and its reply.
-struct Question {
+struct PendingLookUp {
     flight: Rc<SingleFlight>,
     reply: RefCell<KeyReply>,
 }
 
-impl Default for Question {
+impl Default for PendingLookUp {
     fn default() -> Self {
-        Question { flight: Rc::default(), reply: RefCell::new(KeyReply::Unable) }
+        PendingLookUp { flight: Rc::default(), reply: RefCell::new(KeyReply::Unable) }
     }
 }
 
@@ -59,7 +59,7 @@ impl RegisterState {
     }
 
     /// The reply, if it is known without asking the origin.
-    pub(in crate::guard) fn at_hand(&self, digest: &KeyDigest) -> Option<KeyReply> {
+    pub(in crate::guard) fn known_reply(&self, digest: &KeyDigest) -> Option<KeyReply> {
         match self.with(|register, disk| register.entry(disk, digest, ambient::now_millis())) {
             Ok(Entry::Listed) => Some(KeyReply::Listed),
             Ok(Entry::Refused) => Some(KeyReply::Rejected),
@@ -81,21 +81,22 @@ impl Inner {
     /// Asks the origin whether it knows a key, once the queue allows, or waits for an identical look-up in flight.
     pub(in crate::guard) async fn look_up(self: &Rc<Self>, asked: LookUp) -> KeyReply {
         let named = (asked.digest, asked.text.is_some());
-        let question = Rc::clone(self.shelf.out.borrow_mut().entry(named).or_default());
-        if let Some(ticket) = question.flight.begin() {
-            let (inner, question) = (Rc::clone(self), Rc::clone(&question));
+        let pending = Rc::clone(self.register_state.out.borrow_mut().entry(named).or_default());
+        if let Some(ticket) = pending.flight.begin() {
+            let (inner, pending) = (Rc::clone(self), Rc::clone(&pending));
             // The caller may disconnect; the others still wait for the answer.
             self.state.wait_until(async move {
-                let places = if asked.spent { &inner.shelf.spent_places } else { &inner.shelf.places };
+                let places =
+                    if asked.spent { &inner.register_state.spent_places } else { &inner.register_state.places };
                 if let Some(_place) = places.place().await {
-                    question.reply.replace(inner.ask_origin(&asked).await);
+                    pending.reply.replace(inner.ask_origin(&asked).await);
                 }
-                inner.shelf.out.borrow_mut().remove(&named);
+                inner.register_state.out.borrow_mut().remove(&named);
                 drop(ticket);
             });
         }
-        match question.flight.landed().await {
-            true => question.reply.borrow().clone(),
+        match pending.flight.done().await {
+            true => pending.reply.borrow().clone(),
             false => KeyReply::Unable,
         }
     }
@@ -111,7 +112,8 @@ impl Inner {
             console_error!("{digest:?}: the origin did not answer whether it knows the key");
             return KeyReply::Unable;
         };
-        let noted = self.shelf.with(|register, disk| register.answered(disk, &digest, &answer, ambient::now_millis()));
+        let noted =
+            self.register_state.with(|register, disk| register.answered(disk, &digest, &answer, ambient::now_millis()));
         match (noted, answer) {
             (Err(_), _) => KeyReply::Unable,
             (Ok(()), KeyLookupResult::Known { .. }) => KeyReply::Listed,

@@ -248,7 +248,9 @@ impl Faults {
                 .remove(asset_id)
                 .unwrap_or_default()
                 .into_iter()
-                .map(|review| (review.observed_at.0, None, stored_dimensions(&review.dimensions).asked_of(*category)))
+                .map(|review| {
+                    (review.observed_at.0, None, stored_dimensions(&review.dimensions).applicable_to(*category))
+                })
                 .collect();
             history.extend(reviews.iter().map(|r| (r.1.observed_at.0, Some(*r), check::dimensions(&r.1))));
             history.sort_by_key(|(at, new, _)| (*at, new.is_some()));
@@ -285,7 +287,7 @@ fn review_field(error: &ReviewError) -> String {
     match error {
         ReviewError::BackingSum | ReviewError::BackingNotApplicable => "backing_profile".to_owned(),
         ReviewError::HedgedTooShallow => format!("dimensions.{}", Dimension::DependencyDepth),
-        ReviewError::NotAsked(dimension) | ReviewError::EvidenceWithdrawn(dimension) => {
+        ReviewError::NotApplicable(dimension) | ReviewError::EvidenceWithdrawn(dimension) => {
             format!("dimensions.{dimension}")
         }
     }

@@ -7,7 +7,7 @@ use super::Readings;
 use crate::publication::OBSERVED_CHANGE_SOURCE;
 use rds_facts::EventRecord;
 use rds_shared::model::status::Severity;
-use rds_shared::rules::changes::{ALLOCATION_SHIFT_PPM, moved_ppm};
+use rds_shared::rules::changes::{ALLOCATION_SHIFT_PPM, reallocated_ppm};
 use rds_store::ingest::last_notified::{self, Allocation, LastNotified, Topic};
 use rds_store::{StoreError, Tx};
 use serde_json::{Map, Value, json};
@@ -30,7 +30,7 @@ pub(super) async fn shifts(tx: &mut Tx<'_>, readings: &Readings<'_>) -> Result<V
         let told = told.get(&allocation.vault_id).filter(|told| told.observed_at != allocation.observed_at);
         let before = told.and_then(|told| parts(&told.value, &allocation.basis));
         if let Some(before) = &before {
-            let moved = moved_ppm(before, &allocation.parts);
+            let moved = reallocated_ppm(before, &allocation.parts);
             if moved < ALLOCATION_SHIFT_PPM {
                 continue;
             }

@@ -27,9 +27,9 @@ pub(super) async fn gains(tx: &mut Tx<'_>, readings: &Readings<'_>) -> Result<Ve
     for debt in &debts {
         let before = told.get(&debt.subject_id).and_then(|told| told.value.as_f64());
         match changes::bad_debt(before, debt.bad_debt_usd) {
-            changes::BadDebt::Gained(gained) => events.push(event(debt, before.unwrap_or(0.0), gained)),
-            changes::BadDebt::Fell => {}
-            changes::BadDebt::Same => continue,
+            changes::BadDebt::Grew(growth) => events.push(event(debt, before.unwrap_or(0.0), growth)),
+            changes::BadDebt::NewBaseline => {}
+            changes::BadDebt::Unchanged => continue,
         }
         kept.push(LastNotified {
             subject_id: debt.subject_id.clone(),
@@ -41,14 +41,14 @@ pub(super) async fn gains(tx: &mut Tx<'_>, readings: &Readings<'_>) -> Result<Ve
     Ok(events)
 }
 
-fn event(debt: &Debt, before: f64, gained: f64) -> EventRecord {
+fn event(debt: &Debt, before: f64, growth: f64) -> EventRecord {
     let Debt { subject_id, name, chain_id, bad_debt_usd, value_usd, observed_at } = debt;
     let key = format!("bad-debt:{subject_id}:{}", observed_at.0.as_micros());
     let severity = if is_critical_debt(*bad_debt_usd, *value_usd) { Severity::Critical } else { Severity::Warning };
     let title = format!("{name} has {} of bad debt", dollars(*bad_debt_usd));
     let event = EventRecord {
-        description: Some(format!("Bad debt grew by {}.", dollars(gained))),
-        loss_usd: Some(gained),
+        description: Some(format!("Bad debt grew by {}.", dollars(growth))),
+        loss_usd: Some(growth),
         remediation_status: Some(RemediationStatus::Unresolved),
         chain_id: *chain_id,
         market: chain_id.map(|_| subject_id.clone()),

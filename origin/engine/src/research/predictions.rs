@@ -1,7 +1,7 @@
 //! Predictions: published values are stored before their window begins, and resolved when it has ended.
 
 use rds_shared::research::Horizon;
-use rds_shared::research::outcome::{PredictionOutcome, resolved};
+use rds_shared::research::outcome::{PredictionOutcome, prediction_outcome};
 use rds_shared::wire::Timestamp;
 use rds_store::research::predictions as table;
 use rds_store::research::predictions::horizon;
@@ -18,7 +18,7 @@ pub async fn run(tx: &mut Tx<'_>, now: Timestamp, broken: &HashSet<String>) -> R
         .filter_map(|row| {
             let outcome = match broken.contains(&row.vault_id) {
                 true => PredictionOutcome::Unobserved,
-                false => resolved(row.window_prices(), row.made_at.0, horizon(row.horizon_days)?, now),
+                false => prediction_outcome(row.window_prices(), row.made_at.0, horizon(row.horizon_days)?, now),
             };
             (outcome != PredictionOutcome::Pending).then_some((row, outcome))
         })

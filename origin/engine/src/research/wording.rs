@@ -1,7 +1,7 @@
 //! Texts of a backtest: its method, by signal and outcome, and its weaknesses.
 
 use rds_shared::model::research::{Backtest, Grouping, Signal};
-use rds_shared::research::outcome::{BASE_WITHIN_DAYS, LEAP, LOSS_FROM_BP, OutcomeKind};
+use rds_shared::research::outcome::{BASE_WITHIN_DAYS, LOSS_FROM_BP, MAX_PRICE_RISE, OutcomeKind};
 
 /// From this number of groups with losses on, they no longer count as few.
 const NOT_FEW: u64 = 30;
@@ -38,7 +38,7 @@ pub fn method(signal: Signal, outcome: OutcomeKind) -> String {
     format!(
         "Instants are one horizon apart, counted back from the newest price, so that windows do not overlap. At each instant, \
          every vault with a price in the preceding {BASE_WITHIN_DAYS} days is one sample. {value} {loss} Vaults whose price ever \
-         rose more than {LEAP} times from one price to the next are left out, because their series are broken. auc is the share of \
+         rose more than {MAX_PRICE_RISE} times from one price to the next are left out, because their series are broken. auc is the share of \
          pairs of a sample with and a sample without a loss in which the former had the lower value; ties count half. Its interval \
          is an approximate 95 percent confidence interval for the effective number of {grouping} on each side (Kish: the squared \
          number of samples over the sum of the squared numbers per group)."

@@ -1,7 +1,7 @@
 //! The total of each day: computed when observations arrive, stored when it differs from the last revision.
 
 use super::identity;
-use rds_shared::rules::canonical_aum::{Book, CARRY_DAYS, DAY, Observation};
+use rds_shared::rules::canonical_aum::{CARRY_DAYS, DAY, Observation, ProductFigures};
 use rds_shared::scoring::decimal::from_float;
 use rds_shared::select::assets::RWA_CATEGORIES;
 use rds_shared::wire::Timestamp;
@@ -58,13 +58,14 @@ pub async fn revise(tx: &mut Tx<'_>, now: Timestamp, new: &[At]) -> Result<u64, 
         rwa::snapshots(&mut **tx, At(first.plus_seconds(-DAY))).await?.into_iter().map(|row| (row.day, row)).collect();
     let mappings = attestations::mappings(&mut **tx).await?;
     let observed = rwa::observations(&mut **tx, At(first.plus_seconds(-CARRY_DAYS * DAY))).await?;
-    let book = Book::new(identity::deployments(&deployments, &mappings), observed.iter().map(observation).collect());
+    let figures =
+        ProductFigures::new(identity::deployments(&deployments, &mappings), observed.iter().map(observation).collect());
     let (mut day, mut revised, mut has_begun) = (first, 0, kept.contains_key(&At(first.plus_seconds(-DAY))));
     while day <= today {
         let before = kept.get(&At(day));
         has_begun |= before.is_some();
         if before.is_none() || day >= since || is_spoken_for(day) {
-            let total = book.snapshot(day);
+            let total = figures.snapshot(day);
             has_begun |= total.included.products > 0;
             if before.map_or(has_begun, |row| row.content.0 != total) {
                 let revision = before.map_or(0, |row| row.revision) + 1;

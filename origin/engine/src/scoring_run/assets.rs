@@ -138,7 +138,7 @@ fn overrides(row: &AssetRow, now: Timestamp) -> Result<Vec<Override>, StoreError
     let stored: Vec<FlagOverride> = serde_json::from_value(json.clone())
         .map_err(|_| StoreError::Corrupt { column: "asset_version.hard_fail_overrides", text: json.to_string() })?;
     let decisions = stored.iter().filter_map(|lifted| lifted.decision(reviewed_at).ok());
-    Ok(decisions.filter(|decision| decision.holds(now)).collect())
+    Ok(decisions.filter(|decision| decision.is_in_force(now)).collect())
 }
 
 fn flags(row: &AssetRow, overrides: &[Override], now: Timestamp) -> Result<HardFailSet, StoreError> {

@@ -52,7 +52,7 @@ impl<'a> Published<'a> {
         if tier(&before).is_some_and(|tier_before| tier(&after) != Some(tier_before)) {
             facts.moved += 1;
         }
-        facts.resulted(row.score, row.tier);
+        facts.count_result(row.score, row.tier);
         if let Some(change) = change {
             self.history.push(HistoryRow {
                 vault_id: vault.row.id.clone(),

@@ -12,7 +12,7 @@ use rds_shared::model::EncodedAsset;
 use rds_shared::model::asset::{AssetRow, Discovery, Renewal};
 use rds_shared::model::ids::{Address, ChainId};
 use rds_shared::model::rwa::{CanonicalAum, Cents, Day, RwaMetrics, RwaRow, Universe};
-use rds_shared::rules::canonical_aum::{Book, CARRY_DAYS, Contribution, DAY, Deployment, IdentityStatus};
+use rds_shared::rules::canonical_aum::{CARRY_DAYS, Contribution, DAY, Deployment, IdentityStatus, ProductFigures};
 use rds_shared::scoring::asset::{AssetCategory, rwa_headline};
 use rds_shared::select::Selection;
 use rds_shared::select::assets::{AssetFilter, AssetIndex, AssetRecord, facets};
@@ -90,11 +90,11 @@ impl Assets {
         let day = facts.day.map(|at| at.0);
         let mappings = identity::deployments(&facts.deployments, &facts.mappings);
         let identities: HashMap<i64, Deployment> = mappings.iter().map(|it| (it.asset, it.clone())).collect();
-        let book = Book::new(mappings, facts.observations.iter().map(totals::observation).collect());
-        let contributions = day.map(|day| book.contributions(day)).unwrap_or_default();
+        let figures = ProductFigures::new(mappings, facts.observations.iter().map(totals::observation).collect());
+        let contributions = day.map(|day| figures.contributions(day)).unwrap_or_default();
         let metrics = metrics(&facts.observations, day);
         let mut assets = Assets { version: facts.version, day, ..Assets::default() };
-        assets.universe.products = book.products() as u64;
+        assets.universe.products = figures.products() as u64;
         for asset in &facts.assets {
             let row = row::row(asset, &links)?;
             let renewal = row::renewal(asset)?;

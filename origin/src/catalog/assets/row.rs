@@ -50,7 +50,7 @@ pub fn row(facts: &AssetFacts, links: &HashMap<&str, AssetLink>) -> Result<Asset
     let category = category(facts)?;
     let real_world = is_rwa(category);
     // The review may be older than the asset's present category.
-    let dimensions = facts.dimensions.as_ref().map(stored_dimensions).unwrap_or_default().asked_of(category);
+    let dimensions = facts.dimensions.as_ref().map(stored_dimensions).unwrap_or_default().applicable_to(category);
     let backing_profile = facts.backing_profile.as_ref().filter(|_| has_backing(category));
     let data_provenance = provenance(facts)?;
     let traits = [(facts.underlying.is_some(), "yield-bearing"), (facts.lockup_days > 0, "lockup")];

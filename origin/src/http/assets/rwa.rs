@@ -13,7 +13,7 @@ use rds_shared::model::ids::ChainId;
 use rds_shared::model::rwa::{Cents, Coverage, Day, RwaRow};
 use rds_shared::model::rwa_history::{AumHistory, AumHistoryMeta, AumPart, AumPoint, CaveatCount, ReasonCount};
 use rds_shared::route::{params, routes};
-use rds_shared::rules::canonical_aum::{DAY, Part};
+use rds_shared::rules::canonical_aum::{DAY, ProductTotal};
 use rds_shared::scoring::number::Decimal;
 use rds_shared::select::assets::AssetFilter;
 use rds_shared::wire::ApiError;
@@ -88,7 +88,7 @@ pub async fn history(live: &LiveCatalog, db: &Db, call: RouteCall<'_, routes::Rw
 /// A total as it was recorded. The part of a chain that is withheld by now counts as unallocated.
 fn point(row: &SnapshotRow, breakdown: &str, is_served: impl Fn(u64) -> bool) -> AumPoint {
     let total = &row.content.0;
-    let Part { products, cents } = total.included;
+    let ProductTotal { products, cents } = total.included;
     let excluded = total.excluded.values().sum();
     let valued = |figure: i64| (products > 0).then_some(Cents(figure));
     let by_chain = breakdown == "chain";
@@ -96,7 +96,7 @@ fn point(row: &SnapshotRow, breakdown: &str, is_served: impl Fn(u64) -> bool) ->
     let unallocated = total.unallocated_cents.saturating_add(withheld);
     let allocated = cents.saturating_sub(unallocated);
     let fraction = i128::from(allocated).saturating_mul(10_000).checked_div(i128::from(cents));
-    let part = |chain_id, category, part: &Part| AumPart {
+    let part = |chain_id, category, part: &ProductTotal| AumPart {
         chain_id,
         category,
         products: part.products,

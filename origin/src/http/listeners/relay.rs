@@ -153,7 +153,7 @@ async fn credential(server: &Server, net: ClientNet, headers: &HeaderMap, now: i
     let mut refused = server.relay.refused.lock().unwrap_or_else(PoisonError::into_inner);
     Ok(match key {
         Some(key) => {
-            refused.holds(&digest);
+            refused.mark_valid(&digest);
             Credential::Key(key)
         }
         None => {

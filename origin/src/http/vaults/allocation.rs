@@ -10,7 +10,7 @@ use crate::http::vaults::detail::{addressed, observed_tvl, of_breakdown};
 use rds_shared::model::allocation::{AllocatedMarket, MarketAllocation};
 use rds_shared::model::status::{Breakdown, EvidenceStatus};
 use rds_shared::model::vault::VaultRow;
-use rds_shared::rules::collateral::{Backing, summary};
+use rds_shared::rules::collateral::{MarketCollateral, summary};
 use rds_shared::scoring::Ppm;
 use rds_shared::scoring::vault::ExposuresStatus;
 use rds_shared::wire::ApiError;
@@ -49,8 +49,8 @@ fn shown(row: &VaultRow, found: Allocation) -> MarketAllocation {
     }
 }
 
-fn backing(part: &Part) -> Backing<'_> {
-    Backing {
+fn backing(part: &Part) -> MarketCollateral<'_> {
+    MarketCollateral {
         share: part.share,
         score: part.collateral.risk_score,
         lltv: part.lltv,

@@ -9,7 +9,7 @@ use rds_facts::IncentivesStatus;
 use rds_shared::model::ids::{Address, ChainId, Namespace, VaultId};
 use rds_shared::model::status::{BorrowStatus, Breakdown, DepositStatus, ScoreStatus, TvlStatus, WithdrawStatus};
 use rds_shared::model::vault::Reward;
-use rds_shared::rules::borrow::{BorrowCost, lends_to_nobody};
+use rds_shared::rules::borrow::{BorrowCost, has_no_borrow_side};
 use rds_shared::rules::tiers::Tier;
 use rds_shared::scoring::MilliPoints;
 use rds_shared::scoring::vault::Strategy;
@@ -295,7 +295,7 @@ impl VaultRow {
     pub(crate) fn with_rewards(self, running: Vec<Reward>) -> VaultFacts {
         let VaultRow { mut facts, strategy_type, incentives: DbEnum(mut incentives) } = self;
         // For strategies without borrowers, missing data means "not applicable" instead of "unknown".
-        if strategy_type.is_some_and(|DbEnum(strategy)| lends_to_nobody(strategy)) {
+        if strategy_type.is_some_and(|DbEnum(strategy)| has_no_borrow_side(strategy)) {
             if facts.borrow_status == BorrowStatus::Unknown {
                 facts.borrow_status = BorrowStatus::NotApplicable;
             }

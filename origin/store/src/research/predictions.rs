@@ -6,7 +6,7 @@ use crate::decode::{DbMilliPoints, Nullable};
 use crate::{At, Db, StoreError, Tx};
 use rds_shared::model::research::{PREVIEW_STAGE, Prediction};
 use rds_shared::research::Horizon;
-use rds_shared::research::outcome::{BASE_WITHIN_DAYS, PredictionOutcome, Watched};
+use rds_shared::research::outcome::{BASE_WITHIN_DAYS, PredictionOutcome, WindowPrices};
 use rds_shared::rules::tiers::{Tier, tier_of};
 use rds_shared::scoring::{MilliPoints, Ppm};
 use rds_shared::wire::Timestamp;
@@ -144,9 +144,9 @@ pub struct DueRow {
 
 impl DueRow {
     /// The prices in the form that decides the outcome.
-    pub fn window_prices(&self) -> Watched {
+    pub fn window_prices(&self) -> WindowPrices {
         let [last_at, moved_at] = [self.last_at, self.moved_at].map(|at| at.map(|At(at)| at));
-        Watched { drawdown_bp: self.drawdown_bp.unwrap_or(0), last_at, moved_at }
+        WindowPrices { drawdown_bp: self.drawdown_bp.unwrap_or(0), last_at, moved_at }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Inputs of backtests: price windows, scores in force at an instant, and the stored samples.
 
 use crate::{At, StoreError, Tx};
-use rds_shared::research::outcome::{BASE_WITHIN_DAYS, Horizon, LEAP, Watched};
+use rds_shared::research::outcome::{BASE_WITHIN_DAYS, Horizon, MAX_PRICE_RISE, WindowPrices};
 use sqlx::FromRow;
 use std::collections::HashSet;
 
@@ -26,13 +26,13 @@ pub struct WindowRow {
 
 impl WindowRow {
     /// The prices in the form that decides the outcome.
-    pub fn window_prices(&self) -> Watched {
+    pub fn window_prices(&self) -> WindowPrices {
         let [last_at, moved_at] = [self.last_at, self.moved_at].map(|at| at.map(|At(at)| at));
-        Watched { drawdown_bp: self.drawdown_bp.unwrap_or(0), last_at, moved_at }
+        WindowPrices { drawdown_bp: self.drawdown_bp.unwrap_or(0), last_at, moved_at }
     }
 }
 
-/// Vaults whose price rose by more than the factor [`LEAP`] between two prices at or before `now`.
+/// Vaults whose price rose by more than the factor [`MAX_PRICE_RISE`] between two prices at or before `now`.
 ///
 /// For vaults with daily sums, an index finds the days with such a rise; changed days must be summed before
 /// ([`crate::vaults::days::refresh_all`]). For the others all prices are read, in the order of their key.
@@ -44,7 +44,7 @@ pub async fn broken_series(tx: &mut Tx<'_>, now: At) -> Result<HashSet<String>, 
                        SELECT observed_at, price_per_share AS price FROM vault_snapshot h \
                        WHERE h.vault_id = v.id AND price_per_share > 0 AND observed_at <= $1) AS priced) AS step \
                WHERE NOT EXISTS (SELECT FROM vault_sums k WHERE k.vault_id = v.id) AND price > $2 * before";
-    let rows: Vec<String> = sqlx::query_scalar(sql).bind(now).bind(LEAP as f64).fetch_all(&mut **tx).await?;
+    let rows: Vec<String> = sqlx::query_scalar(sql).bind(now).bind(MAX_PRICE_RISE as f64).fetch_all(&mut **tx).await?;
     Ok(rows.into_iter().collect())
 }
 

@@ -47,7 +47,7 @@ impl Stored {
     /// Why the mode is in force; `None` while it is normal. The operator's reason takes precedence over the sanity check's.
     pub fn reason_in_force(&self) -> Option<&str> {
         match self.mode {
-            FailSafeMode::Normal => self.held.map(Withheld::in_words),
+            FailSafeMode::Normal => self.held.map(Withheld::message),
             FailSafeMode::Degraded | FailSafeMode::FailClosed => self.reason.as_deref(),
         }
     }
@@ -145,7 +145,7 @@ mod tests {
         let held = Some(Withheld::MassMove);
         for (stored, mode, why) in [
             (row(FailSafeMode::Normal, None), FailSafeMode::Normal, None),
-            (row(FailSafeMode::Normal, held), FailSafeMode::Degraded, Some(Withheld::MassMove.in_words())),
+            (row(FailSafeMode::Normal, held), FailSafeMode::Degraded, Some(Withheld::MassMove.message())),
             (row(FailSafeMode::Degraded, held), FailSafeMode::Degraded, Some("said")),
             (row(FailSafeMode::FailClosed, held), FailSafeMode::FailClosed, Some("said")),
             (row(FailSafeMode::FailClosed, None), FailSafeMode::FailClosed, Some("said")),

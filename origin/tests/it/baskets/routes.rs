@@ -243,7 +243,8 @@ async fn a_retired_version_is_gone_and_names_its_successor() {
         assert_eq!(gone.json()["error"]["successor"], "dollars-v2");
         assert_eq!(gone.header("link"), Some("</v1/baskets/dollars/version/dollars-v2>; rel=\"successor-version\""));
     }
-    assert_eq!(world.chains_told().await, [vec![1, 8453], vec![1, 8453], vec![], vec![]], "of those that are named");
+    let chains = world.captured_chains().await;
+    assert_eq!(chains, [vec![1, 8453], vec![1, 8453], vec![], vec![]], "of those that are named");
     let past = world.data("/versions").await[1].clone();
     assert_eq!((&past["version_id"], &past["support_status"]), (&json!("dollars-v1"), &json!("retired")));
     assert_eq!(
@@ -252,7 +253,7 @@ async fn a_retired_version_is_gone_and_names_its_successor() {
     );
     assert_eq!(world.versions().await, ["dollars-v2", "dollars-v1"]);
 
-    let told = world.told().await;
+    let told = world.captured_events().await;
     let families: Vec<&str> = told.iter().map(|(family, _)| family.as_str()).collect();
     let expected = ["basket.rebalanced", "basket.rebalanced", "basket.version.deprecated", "basket.version.retired"];
     assert_eq!(families, expected);
@@ -288,11 +289,11 @@ async fn a_constituent_on_a_withheld_chain_keeps_its_weight_and_loses_its_name()
     // The next rebalance removes it, and the event does not name it.
     world.pass(3600);
     assert_eq!(world.refresh().await, crate::baskets::world::rebalanced("dollars-v2", Trigger::TierCross));
-    let told = world.told().await.pop().unwrap().1;
+    let told = world.captured_events().await.pop().unwrap().1;
     assert_eq!(told["changes"]["removed"][0]["id"], Value::Null);
     // The first event names the constituent, so its operation has the withheld chain 8453 and is not delivered any
     // more.
-    assert_eq!(world.chains_told().await, [vec![1, 8453], vec![1]]);
+    assert_eq!(world.captured_chains().await, [vec![1, 8453], vec![1]]);
     for rest in ["", "/changes", "/version/dollars-v1", "/versions", "?at=2026-11-21T00:00:00Z"] {
         assert!(!world.get(rest).await.text().contains(ELSEWHERE), "{rest}");
     }

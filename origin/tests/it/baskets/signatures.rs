@@ -35,7 +35,7 @@ async fn a_version_carries_the_signature_of_its_content_wherever_it_is_shown() {
     for (rest, row) in [("", 0), ("/version/dollars-v1", 1), ("?at=2026-11-21T00:30:00Z", 1)] {
         assert_eq!(said(&world.data(rest).await), said(&rows[row]), "{rest}");
     }
-    let (family, told) = world.told().await.remove(1);
+    let (family, told) = world.captured_events().await.remove(1);
     assert_eq!((family.as_str(), said(&told)), ("basket.rebalanced", said(&rows[0])), "a subscriber can prove it too");
 }
 

@@ -41,7 +41,7 @@ async fn only_changes_that_the_rules_name_create_a_version() {
 #[tokio::test]
 async fn a_rebalance_that_changes_nothing_makes_no_version() {
     let world = World::begun().await;
-    let (before, told) = (world.data("").await, world.told().await.len());
+    let (before, told) = (world.data("").await, world.captured_events().await.len());
     let plain = format!("\"{}\"", before["content_hash"].as_str().unwrap());
     assert_eq!(world.get("").await.header("etag"), Some(plain.as_str()));
     world.pass_to("2026-12-31T15:59:59Z");
@@ -55,7 +55,7 @@ async fn a_rebalance_that_changes_nothing_makes_no_version() {
     let forced = baskets::rebalance(&world.test.app.db, &world.test.app.clock, None, BASKET).await.unwrap();
     assert_eq!(forced, Some(Refreshed::Unchanged));
     assert_eq!(baskets::rebalance(&world.test.app.db, &world.test.app.clock, None, "nothing").await.unwrap(), None);
-    assert_eq!((world.versions().await, world.told().await.len()), (vec!["dollars-v1".to_owned()], told));
+    assert_eq!((world.versions().await, world.captured_events().await.len()), (vec!["dollars-v1".to_owned()], told));
     // Readers see no change: the address cached for a year has the same content, and no cached response is invalidated.
     for rest in ["", "/version/dollars-v1"] {
         let after = world.get(rest).await;
@@ -124,7 +124,7 @@ async fn of_concurrent_rebalances_one_creates_the_version() {
     }
     refresh::refresh(&world.test.app).await.unwrap();
     assert_eq!((made, world.versions().await), (1, vec!["dollars-v2".to_owned(), "dollars-v1".to_owned()]));
-    assert_eq!(world.told().await.len(), 2);
+    assert_eq!(world.captured_events().await.len(), 2);
 }
 
 #[tokio::test]
@@ -145,7 +145,7 @@ async fn a_halted_rebalance_creates_no_version_and_one_event() {
         ("amber: evidence_overdue", "2027-04-01T00:00:00.000Z".to_owned())
     );
     assert_eq!(world.versions().await, ["dollars-v1"], "the old one stays");
-    assert_eq!(world.told().await.len(), 1);
+    assert_eq!(world.captured_events().await.len(), 1);
 
     world.review_all().await;
     assert_eq!(world.refresh().await, Refreshed::Unchanged);
@@ -218,19 +218,19 @@ async fn deprecation_and_retirement_each_send_one_event() {
     assert!(refused(world.retire("dollars-v1", "dollars-v9").await));
     assert_eq!(world.retire("dollars-v9", "dollars-v1").await, SupportChange::Unknown);
     assert_eq!(world.say("dollars-v9", Verb::Deprecate { successor: None }).await, SupportChange::Unknown);
-    assert_eq!(world.told().await.len(), 2);
+    assert_eq!(world.captured_events().await.len(), 2);
 
     assert_eq!(world.say("dollars-v1", Verb::Deprecate { successor: next() }).await, SupportChange::Done);
     assert_eq!(world.say("dollars-v1", Verb::Deprecate { successor: next() }).await, SupportChange::Already);
     assert_eq!(world.retire("dollars-v1", "dollars-v2").await, SupportChange::Done);
     assert_eq!(world.retire("dollars-v1", "dollars-v2").await, SupportChange::Already);
     assert_eq!(world.say("dollars-v1", Verb::Deprecate { successor: None }).await, SupportChange::Already);
-    assert_eq!(world.told().await.len(), 4);
+    assert_eq!(world.captured_events().await.len(), 4);
     // Retiring a version that is not deprecated deprecates it in the same step. A retired version cannot be changed again.
     world.next_version("amber", 9.5).await;
     assert!(refused(world.retire("dollars-v2", "dollars-v1").await));
     assert_eq!(world.retire("dollars-v2", "dollars-v3").await, SupportChange::Done);
-    let families: Vec<String> = world.told().await.into_iter().skip(5).map(|(family, _)| family).collect();
+    let families: Vec<String> = world.captured_events().await.into_iter().skip(5).map(|(family, _)| family).collect();
     assert_eq!(families, ["basket.version.deprecated", "basket.version.retired"]);
 }
 

@@ -112,7 +112,7 @@ impl World {
     }
 
     /// The events for subscribers of baskets, in order: type and body.
-    pub async fn told(&self) -> Vec<(String, Value)> {
+    pub async fn captured_events(&self) -> Vec<(String, Value)> {
         let sql = "select family, convert_from(body, 'UTF8') from push_operation \
                    where family like 'basket.%' and stream_op is null order by id";
         let rows: Vec<(String, String)> = sqlx::query_as(sql).fetch_all(&self.test.facts.db.pool).await.unwrap();
@@ -120,7 +120,7 @@ impl World {
     }
 
     /// The chains of each of these operations, in order.
-    pub async fn chains_told(&self) -> Vec<Vec<i64>> {
+    pub async fn captured_chains(&self) -> Vec<Vec<i64>> {
         let sql = "select chain_ids from push_operation where family like 'basket.%' and stream_op is null order by id";
         sqlx::query_scalar(sql).fetch_all(&self.test.facts.db.pool).await.unwrap()
     }

@@ -50,7 +50,7 @@ async fn a_check_whose_decision_became_void_is_decided_afresh_by_who_may_sign() 
     let again = world.issued("book").await;
     assert_eq!((id(&again), &again["inserted"]), (id(&afresh[0]), &json!(false)), "whoever is asked");
 
-    assert!(world.verified(&id(&again)).await.holds());
+    assert!(world.verified(&id(&again)).await.is_genuine());
     let said = world.verified(&id(&void)).await;
     assert!(said.found && said.envelope_intact && said.signature_valid && said.signer_recognized);
     assert!(!said.signer_active_at_issuance, "whoever holds the old one is told why it is void");
@@ -72,7 +72,7 @@ async fn a_check_is_decided_as_often_as_its_signers_turn_out_to_have_been_retire
     let third = another.issued("book").await;
     assert_eq!(third["keyId"], "third");
     for (decision, holds) in [(&first, false), (&second, false), (&third, true)] {
-        assert_eq!(world.verified(&id(decision)).await.holds(), holds, "{decision}");
+        assert_eq!(world.verified(&id(decision)).await.is_genuine(), holds, "{decision}");
     }
     assert_eq!(id(&world.issued("book").await), id(&third));
 }
@@ -91,7 +91,7 @@ async fn retiring_a_key_now_voids_no_decision_even_if_clocks_differ() {
         "after the last it signed"
     );
     for decision in [early, late] {
-        assert!(world.verified(&id(&decision)).await.holds(), "{decision}");
+        assert!(world.verified(&id(&decision)).await.is_genuine(), "{decision}");
     }
     ahead.advance(1);
     assert_eq!(ahead.issued("after").await, Value::Null);

@@ -40,7 +40,7 @@ async fn a_decision_binds_what_was_checked_and_verifies_by_its_evidence_alone() 
     assert_eq!(json!(read.subject.snapshot_id), checked["snapshotId"]);
     assert_eq!(json!(read.subject.verdict), checked["verdict"]);
     let said = world.verified(&id(decision)).await;
-    assert!(said.holds(), "{said:?}");
+    assert!(said.is_genuine(), "{said:?}");
     assert_eq!(said.decision.unwrap().portfolio_ref, "book-1");
     assert!(world.verified(&id(decision).to_uppercase()).await.found);
     assert_eq!(world.verified(&"0".repeat(64)).await, Verification::NOT_FOUND);
@@ -75,7 +75,7 @@ async fn two_organisations_may_get_one_decision_in_one_millisecond() {
     let ours = world.issued("book").await;
     let theirs = world.ask_as(&stranger, &portfolio("book", true)).await.json()["data"]["decision"].clone();
     assert_eq!(theirs, ours, "the clock stands: the same text, and new to both");
-    assert!(world.verified(&id(&ours)).await.holds());
+    assert!(world.verified(&id(&ours)).await.is_genuine());
 }
 
 #[tokio::test]
@@ -90,7 +90,7 @@ async fn processes_with_keys_of_their_own_agree_on_one_decision() {
         let all = [a, b, c, d];
         assert!(all.iter().all(|decision| id(decision) == id(&all[0])), "{all:?}");
         assert_eq!(all.iter().filter(|decision| decision["inserted"] == true).count(), 1, "{all:?}");
-        assert!(other.verified(&id(&all[0])).await.holds());
+        assert!(other.verified(&id(&all[0])).await.is_genuine());
     }
     assert_eq!(kept(&world).await, 5);
     let theirs = other.issued("theirs").await;
@@ -106,14 +106,14 @@ async fn without_a_key_that_the_registry_lets_sign_a_check_is_answered_and_nothi
     for process in [&unsigned, &unknown] {
         let checked = process.check(&portfolio("another", true)).await;
         assert_eq!((&checked["verdict"], &checked["decision"]), (&json!("caution"), &Value::Null));
-        assert!(process.verified(&id(&first)).await.holds(), "what was signed is verified by anybody");
+        assert!(process.verified(&id(&first)).await.is_genuine(), "what was signed is verified by anybody");
     }
     registry::retire(&world.test.app.db, "first", Retirement::At(world.now().plus_seconds(60))).await.unwrap();
     assert!(world.issued("in time").await.is_object());
     world.advance(60);
     assert_eq!(world.issued("late").await, Value::Null, "retired in the meantime");
     assert_eq!(id(&world.issued("book").await), id(&first), "what was decided stays decided");
-    assert!(world.verified(&id(&first)).await.holds());
+    assert!(world.verified(&id(&first)).await.is_genuine());
     assert_eq!(kept(&world).await, 2);
 }
 
@@ -125,7 +125,7 @@ async fn a_retirement_from_before_takes_the_signer_from_decisions_since_then() {
     let late = world.issued("late").await;
     let since = world.now().plus_seconds(-60);
     registry::retire(&world.test.app.db, "first", Retirement::At(since)).await.unwrap();
-    assert!(world.verified(&id(&early)).await.holds());
+    assert!(world.verified(&id(&early)).await.is_genuine());
     let said = world.verified(&id(&late)).await;
     assert_eq!((said.signature_valid, said.signer_recognized, said.signer_active_at_issuance), (true, true, false));
 }

@@ -66,7 +66,7 @@ async fn the_real_vaults_are_a_graph_that_says_what_is_not_known_of_them() {
     let place = snapshot.graph.facts().position(&key).unwrap();
     let deposit = snapshot.graph.facts().vaults()[place].idle.clone().unwrap();
     assert_eq!((deposit.symbol.as_str(), deposit.bridges[0].id.as_str()), ("ezETH", "hyperlane/EZETH/renzo-prod"));
-    assert!(!deposit.bridges[0].trust.is_sure(), "one minter of several");
+    assert!(!deposit.bridges[0].trust.is_certain(), "one minter of several");
 
     // A limit on an unknown property is not approved; a limit on a registered property is judged.
     let verdict = |field: &str, limit: &str| {

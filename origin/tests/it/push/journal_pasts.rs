@@ -14,7 +14,7 @@ use rds_shared::access::Plan;
 use rds_shared::push::Cursor;
 use rds_shared::push::cursor::{Resume, Window};
 use rds_shared::push::gap::GapReason;
-use rds_shared::push::past::Draw;
+use rds_shared::push::timeline::StepEntropy;
 use rds_shared::route::{Tag, TagVersions};
 use rds_shared::wire::Timestamp;
 use rds_store::Db;
@@ -145,7 +145,7 @@ async fn a_clock_that_is_set_back_with_each_restore_repeats_no_number() {
         backup.restore_a_copy().await;
         let mut one = connect(&facts).await;
         let random = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(round as u64 + 1);
-        let draw = Draw { seconds: NOW.as_seconds() + seconds, random };
+        let draw = StepEntropy { seconds: NOW.as_seconds() + seconds, random };
         journal::step_at(&mut one, Cause::Moved, NOW, draw).await.unwrap().unwrap();
         let given = write(&facts, 20).await;
         for past in &gone {

@@ -11,7 +11,7 @@ use rds_origin::http::listeners::{Addresses, Listeners};
 use rds_origin::jobs::Jobs;
 use rds_origin::keys::{self, CreateKey, Minted};
 use rds_shared::access::Plan;
-use rds_shared::push::past::Draw;
+use rds_shared::push::timeline::StepEntropy;
 use rds_shared::push::webhook::EventType;
 use rds_store::Db;
 use rds_store::push::operations::{self, OperationRow};
@@ -22,7 +22,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 /// The random input of a step taken now.
-pub fn draw() -> Draw {
+pub fn draw() -> StepEntropy {
     rds_origin::journal::draw(&Clock::system())
 }
 

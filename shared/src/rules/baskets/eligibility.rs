@@ -1,7 +1,7 @@
 //! Eligibility: which candidates may be in a basket, and why the others may not.
 
 use super::definition::EligibilityRule;
-use super::weights::Name;
+use super::weights::EligibleName;
 use crate::rules::tiers::tier_of;
 use crate::scoring::asset::{AssetCategory, ReviewStatus};
 use crate::scoring::{MilliPoints, Ppm, named_enum};
@@ -78,10 +78,10 @@ pub fn judge<'a>(rule: &EligibilityRule, candidates: &'a [Candidate]) -> Vec<(&'
 }
 
 /// The eligible candidates, as input of the weights.
-pub fn eligible(rule: &EligibilityRule, candidates: &[Candidate]) -> Vec<Name> {
+pub fn eligible(rule: &EligibilityRule, candidates: &[Candidate]) -> Vec<EligibleName> {
     let judged = judge(rule, candidates).into_iter().filter(|(_, faults)| faults.is_empty());
     let name = |candidate: &Candidate| {
-        Some(Name { id: candidate.id.clone(), issuer: candidate.issuer.clone(), score: candidate.score? })
+        Some(EligibleName { id: candidate.id.clone(), issuer: candidate.issuer.clone(), score: candidate.score? })
     };
     judged.filter_map(|(candidate, _)| name(candidate)).collect()
 }

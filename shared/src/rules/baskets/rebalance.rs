@@ -4,7 +4,7 @@ use super::definition::Definition;
 use super::eligibility::{Candidate, StaleInput, eligible};
 use super::refresh::{Trigger, triggers};
 use super::version::{BasketVersion, ChangeSet};
-use super::weights::{Constituent, Infeasible, weigh};
+use super::weights::{Constituent, Infeasible, compute_weights};
 use crate::wire::time::Timestamp;
 use alloc::collections::BTreeSet;
 use alloc::string::String;
@@ -96,7 +96,7 @@ pub fn rebalance_for(
     candidates: &[Candidate],
     now: Timestamp,
 ) -> Result<RebalanceOutcome, Halt> {
-    let constituents = weigh(&eligible(&definition.eligibility, candidates), &definition.weighting)?;
+    let constituents = compute_weights(&eligible(&definition.eligibility, candidates), &definition.weighting)?;
     let held = current.map_or(&[][..], |current| &current.version.constituents);
     refuse_stale(candidates, held, &constituents)?;
     let changes = ChangeSet::between(held, &constituents);

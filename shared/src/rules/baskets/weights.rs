@@ -16,7 +16,7 @@ const WHOLE: u128 = 1_000_000;
 
 /// A name that may be in the basket.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Name {
+pub struct EligibleName {
     /// Id of a vault or an asset.
     pub id: String,
     /// The key of the issuer cap.
@@ -89,7 +89,7 @@ impl core::error::Error for Infeasible {}
 /// The weights of `names`, sorted by id, without the names at or below the pivot and those the floor drops.
 ///
 /// Source: methodology, "Weights".
-pub fn weigh(names: &[Name], weighting: &Weighting) -> Result<Vec<Constituent>, Infeasible> {
+pub fn compute_weights(names: &[EligibleName], weighting: &Weighting) -> Result<Vec<Constituent>, Infeasible> {
     let mut weighted = above_pivot(names, weighting.pivot)?;
     loop {
         check_feasible(&weighted, weighting)?;
@@ -104,7 +104,7 @@ pub fn weigh(names: &[Name], weighting: &Weighting) -> Result<Vec<Constituent>, 
 
 /// A name that has not been dropped, with its weight so far.
 struct Weighted<'a> {
-    name: &'a Name,
+    name: &'a EligibleName,
     /// Milli-points above the pivot; never 0.
     excess: u128,
     /// Whether its weight is fixed at the single-name cap.
@@ -126,13 +126,13 @@ impl<'a> Weighted<'a> {
     }
 
     fn constituent(&self) -> Constituent {
-        let Name { id, issuer, score } = self.name.clone();
+        let EligibleName { id, issuer, score } = self.name.clone();
         Constituent { id, issuer, score, weight: Ppm(i64::try_from(self.units).unwrap_or(i64::MAX)) }
     }
 }
 
 /// The names above the pivot, sorted by id.
-fn above_pivot(names: &[Name], pivot: MilliPoints) -> Result<Vec<Weighted<'_>>, Infeasible> {
+fn above_pivot(names: &[EligibleName], pivot: MilliPoints) -> Result<Vec<Weighted<'_>>, Infeasible> {
     let mut ids = BTreeSet::new();
     if let Some(twice) = names.iter().find(|name| !ids.insert(&name.id)) {
         return Err(Infeasible::RepeatedName { id: twice.id.clone() });

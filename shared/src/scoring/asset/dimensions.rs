@@ -44,9 +44,9 @@ impl Dimensions {
     }
 
     /// The values of the dimensions that `category` weights; all others are null.
-    pub fn asked_of(&self, category: AssetCategory) -> Dimensions {
-        let asked = tables::weights(category).iter();
-        asked.filter_map(|(dimension, _)| Some((*dimension, self.get(*dimension)?))).collect()
+    pub fn applicable_to(&self, category: AssetCategory) -> Dimensions {
+        let weighted = tables::weights(category).iter();
+        weighted.filter_map(|(dimension, _)| Some((*dimension, self.get(*dimension)?))).collect()
     }
 
     /// All sixteen, in the order of [`Dimension::ALL`].

@@ -223,13 +223,13 @@ impl Override {
     }
 
     /// Whether the override is in force at `now`.
-    pub fn holds(&self, now: Timestamp) -> bool {
+    pub fn is_in_force(&self, now: Timestamp) -> bool {
         now < self.expires_at
     }
 
     /// Whether the override lifts `flag` at `now`.
     pub fn lifts(&self, flag: HardFailFlag, now: Timestamp) -> bool {
-        self.flag == flag && self.holds(now)
+        self.flag == flag && self.is_in_force(now)
     }
 }
 

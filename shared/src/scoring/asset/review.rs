@@ -23,7 +23,7 @@ pub enum ReviewError {
     /// The sum of the backing shares differs from one by more than half a percent, or a share is negative.
     BackingSum,
     /// The dimension does not apply to the category.
-    NotAsked(Dimension),
+    NotApplicable(Dimension),
     /// The category has no backing: native assets, staking derivatives, governance tokens.
     BackingNotApplicable,
     /// A mostly hedged synthetic stablecoin cannot have a dependency depth above 6.00.
@@ -36,7 +36,7 @@ impl fmt::Display for ReviewError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ReviewError::BackingSum => f.write_str("backing shares must not be negative and must sum to 100 percent"),
-            ReviewError::NotAsked(dimension) => write!(f, "{dimension} does not apply to the asset's category"),
+            ReviewError::NotApplicable(dimension) => write!(f, "{dimension} does not apply to the asset's category"),
             ReviewError::BackingNotApplicable => f.write_str("the category has no backing profile"),
             ReviewError::HedgedTooShallow => {
                 f.write_str("dependency_depth must not exceed 6.00 when over half of the backing is hedged")
@@ -63,14 +63,14 @@ pub fn check_review(
     backing: Option<&Backing>,
     previous: Option<&Dimensions>,
 ) -> Result<(), ReviewError> {
-    let asked = dimensions.asked_of(category);
-    if let Some((dimension, _)) = dimensions.iter().find(|(dimension, value)| asked.get(*dimension) != *value) {
-        return Err(ReviewError::NotAsked(dimension));
+    let applicable = dimensions.applicable_to(category);
+    if let Some((dimension, _)) = dimensions.iter().find(|(dimension, value)| applicable.get(*dimension) != *value) {
+        return Err(ReviewError::NotApplicable(dimension));
     }
     if let Some(backing) = backing {
         check_backing(category, dimensions, backing)?;
     }
-    let previous = previous.map(|previous| previous.asked_of(category)).unwrap_or_default();
+    let previous = previous.map(|previous| previous.applicable_to(category)).unwrap_or_default();
     let withdrawn = previous.iter().find(|(dimension, value)| {
         value.is_some_and(|value| value < tables::MISSING_EVIDENCE) && dimensions.get(*dimension).is_none()
     });
@@ -140,11 +140,11 @@ mod tests {
     fn only_dimensions_of_the_category_can_be_scored() {
         let check = |category, dimension| check_review(category, &with(dimension, 9_000), None, None);
         assert_eq!(check(Lst, Dimension::OperatorQuality), Ok(()));
-        let refused = ReviewError::NotAsked(Dimension::OperatorQuality);
+        let refused = ReviewError::NotApplicable(Dimension::OperatorQuality);
         assert_eq!(check(SyntheticStablecoin, Dimension::OperatorQuality), Err(refused));
         assert_eq!(
             check(AssetCategory::Unreviewed, Dimension::Liquidity),
-            Err(ReviewError::NotAsked(Dimension::Liquidity))
+            Err(ReviewError::NotApplicable(Dimension::Liquidity))
         );
         // A dimension that the asset's new category does not use may be withdrawn, whatever its value.
         let before = with(Dimension::OperatorQuality, 1_000);

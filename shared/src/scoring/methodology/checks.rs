@@ -23,7 +23,7 @@ impl CheckRules {
     pub(super) fn current() -> Self {
         CheckRules {
             steps: steps::CHECK,
-            sure_from_confidence: Trust::SURE_FROM,
+            sure_from_confidence: Trust::MIN_CERTAIN_CONFIDENCE,
             near_from_share: tenths(NEAR_FROM_TENTHS),
         }
     }

@@ -5,7 +5,7 @@
 //! versions (cursors of the change feed, `run-…` ids), tag versions (cached responses at the edge), and row ids (of keys, organisations,
 //! index tokens, subscriptions, deliveries, captured operations, leases). A client with a number of the lost timeline would take the same
 //! number of the next timeline for it. One step raises all of them, in one transaction, to numbers that no other timeline has used
-//! ([`rds_shared::push::past`] explains how they are chosen):
+//! ([`rds_shared::push::timeline`] explains how they are chosen):
 //!
 //! | number | raised to | how clients notice |
 //! |---|---|---|
@@ -33,8 +33,8 @@ use crate::push::journal::read::JumpColumns;
 use crate::service::tags;
 use crate::{At, Db, StoreError, Tx};
 use rds_shared::push::Cursor;
-use rds_shared::push::cursor::{Jump, is_of_this_past};
-use rds_shared::push::past::{Draw, Numbers, OPERATIONS, ROWS};
+use rds_shared::push::cursor::{Jump, is_of_current_timeline};
+use rds_shared::push::timeline::{Numbers, OPERATIONS, ROWS, StepEntropy};
 use rds_shared::route::TagVersions;
 use rds_shared::wire::Timestamp;
 use sqlx::{Connection, FromRow, PgConnection, PgExecutor};
@@ -121,12 +121,12 @@ pub async fn step(
     connection: &mut PgConnection,
     cause: Cause<'_>,
     now: Timestamp,
-    draw: Draw,
+    draw: StepEntropy,
 ) -> Result<Option<Stepped>, StoreError> {
     // One of the two clocks may be wrong; the later one is further from any number issued before.
     let At(theirs) = sqlx::query_scalar("SELECT clock_timestamp()").fetch_one(&mut *connection).await?;
     let seconds = draw.seconds.max(theirs.as_seconds());
-    step_at(connection, cause, now, Draw { seconds, ..draw }).await
+    step_at(connection, cause, now, StepEntropy { seconds, ..draw }).await
 }
 
 /// Like [`step`], but only with the clock of `draw`.
@@ -137,7 +137,7 @@ pub async fn step_at(
     connection: &mut PgConnection,
     cause: Cause<'_>,
     now: Timestamp,
-    draw: Draw,
+    draw: StepEntropy,
 ) -> Result<Option<Stepped>, StoreError> {
     let mut tx = connection.begin_with("BEGIN ISOLATION LEVEL READ COMMITTED").await?;
     // A separate statement: one that reads and waits for the lock at once would still see the tags of before another process's step.
@@ -200,14 +200,14 @@ pub async fn step_at(
     Ok(Some(Stepped { from, to, numbered: numbered.unsigned_abs() }))
 }
 
-fn landing(numbers: Numbers, above: i64, draw: Draw) -> Result<i64, StoreError> {
-    let to = numbers.landing(above.unsigned_abs(), draw).and_then(|to| i64::try_from(to).ok());
+fn landing(numbers: Numbers, above: i64, draw: StepEntropy) -> Result<i64, StoreError> {
+    let to = numbers.new_head(above.unsigned_abs(), draw).and_then(|to| i64::try_from(to).ok());
     to.ok_or_else(|| StoreError::Corrupt { column: "journal_state.head", text: above.to_string() })
 }
 
 /// Raises all sequences, because the number of ids issued by the lost timeline is unknown. `setval` is not transactional; if the step fails
 /// afterwards, the sequences are merely further ahead.
-async fn raise_sequences(tx: &mut Tx<'_>, draw: Draw) -> Result<(), StoreError> {
+async fn raise_sequences(tx: &mut Tx<'_>, draw: StepEntropy) -> Result<(), StoreError> {
     let last: i64 = sqlx::query_scalar(
         "/* newest_row_id */ SELECT coalesce(max(last_value), 0)::bigint FROM pg_sequences WHERE schemaname = current_schema()",
     )
@@ -240,7 +240,7 @@ async fn end_old_leases(tx: &mut Tx<'_>) -> Result<(), StoreError> {
 
 /// Raises the data version; returns the old and the new one. Called after the head was raised, because until then the database refuses new
 /// data versions.
-async fn raise_data_version(tx: &mut Tx<'_>, draw: Draw) -> Result<(i64, i64), StoreError> {
+async fn raise_data_version(tx: &mut Tx<'_>, draw: StepEntropy) -> Result<(i64, i64), StoreError> {
     let sql = "/* data_version_of_step */ SELECT version FROM data_version FOR UPDATE";
     let from: i64 = sqlx::query_scalar(sql).fetch_one(&mut **tx).await?;
     let to = landing(ROWS, from, draw)?;
@@ -262,7 +262,7 @@ impl Timeline {
     /// Whether this timeline, whose newest data version is `newest`, issued `version`.
     pub fn issued(&self, newest: i64, version: i64) -> bool {
         let number = |version: i64| Cursor::new(version.unsigned_abs());
-        version >= 0 && is_of_this_past(&self.jumps, number(newest), number(version))
+        version >= 0 && is_of_current_timeline(&self.jumps, number(newest), number(version))
     }
 }
 

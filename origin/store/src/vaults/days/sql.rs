@@ -4,7 +4,7 @@
 //! The greatest fall over two consecutive ranges is the greatest of each range's own fall and of the fall from the first range's high to
 //! the second's low. So the result does not depend on where a year is split.
 
-use rds_shared::research::outcome::LEAP;
+use rds_shared::research::outcome::MAX_PRICE_RISE;
 
 /// A utilization above this counts for `high_util_72h`. Stored sums depend on it.
 const HIGH_UTILIZATION: &str = "0.95";
@@ -67,7 +67,7 @@ fn sums(readings: &str, key: &str, grouped: &str) -> String {
                 max(price) FILTER (WHERE number = 1) AS opened, min(observed_at) FILTER (WHERE price IS NOT NULL) AS opened_at, \
                 max(price) FILTER (WHERE next_at IS NULL) AS closed, \
                 max(observed_at) FILTER (WHERE pps <> pps_before) AS moved_at, \
-                min(observed_at) FILTER (WHERE price > {LEAP} * price_before) AS leapt_at \
+                min(observed_at) FILTER (WHERE price > {MAX_PRICE_RISE} * price_before) AS leapt_at \
          FROM (SELECT *, div((peak - pps) * 10000, peak)::bigint AS fall, \
                       max(observed_at) FILTER (WHERE pps = peak) OVER in_order AS peak_at \
                FROM (SELECT *, max(pps) OVER in_order AS peak, lag(pps) OVER in_order AS pps_before, \
@@ -101,7 +101,7 @@ pub fn note_leaps() -> String {
          CROSS JOIN LATERAL (SELECT date '2000-01-01' + a.number AS day) AS the \
          CROSS JOIN LATERAL (SELECT b.closed FROM vault_day b WHERE b.vault_id = a.vault_id AND b.day < the.day AND b.high IS NOT NULL \
                              ORDER BY b.day DESC LIMIT 1) AS before \
-         WHERE d.vault_id = a.vault_id AND d.day = the.day AND d.opened > {LEAP} * before.closed"
+         WHERE d.vault_id = a.vault_id AND d.day = the.day AND d.opened > {MAX_PRICE_RISE} * before.closed"
     )
 }
 

@@ -60,7 +60,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
 
 /// The parsed input.
 #[derive(Debug, Default)]
-pub struct Given<'a> {
+pub struct ParsedEvidence<'a> {
     /// The decision's stated id.
     pub id: Option<ContentHash>,
     pub envelope: String,
@@ -139,34 +139,34 @@ fn filled(text: Option<&str>) -> Option<&str> {
     text.map(str::trim).filter(|text| !text.is_empty())
 }
 
-impl<'a> Given<'a> {
+impl<'a> ParsedEvidence<'a> {
     /// Reads the evidence.
     pub fn read(evidence: &'a Evidence) -> Result<Self, Unreadable> {
         let text = evidence.decision.trim();
         let members = object(text).map_err(|why| Unreadable(format!("The decision cannot be read: {why}.")))?;
-        let mut given = Given {
+        let mut input = ParsedEvidence {
             signature: filled(evidence.signature.as_deref()).map(str::to_owned),
             signers: filled(evidence.signers.as_deref()),
             request: filled(evidence.request.as_deref()),
             snapshot: filled(evidence.snapshot.as_deref()),
-            ..Given::default()
+            ..ParsedEvidence::default()
         };
-        given.decision(text, &members)?;
+        input.decision(text, &members)?;
         if let Some(findings) = filled(evidence.findings.as_deref()) {
             match object(findings) {
-                Ok(found) => given.check(found),
-                Err(why) => given.found_fault = Some(why),
+                Ok(found) => input.check(found),
+                Err(why) => input.found_fault = Some(why),
             }
         } else if members.get("findings").is_some() {
-            given.check(members);
+            input.check(members);
         }
         if let Some(id) = filled(evidence.decision_id.as_deref()) {
             let id = ContentHash::parse(id);
             let id = id.ok_or_else(|| Unreadable("The decision's id is not 64 hex characters.".to_owned()))?;
             // The id inside the decision is then another member beside the envelope.
-            given.beside.extend(given.id.replace(id).map(|said| ("decisionId", said.to_hex())));
+            input.beside.extend(input.id.replace(id).map(|said| ("decisionId", said.to_hex())));
         }
-        Ok(given)
+        Ok(input)
     }
 
     /// Finds the envelope: in a decision, in a check's answer, or as the whole text.

@@ -1,6 +1,6 @@
 //! Steps for the envelope itself: whether it is intact, who signed it, and whether that signer was active.
 
-use crate::given::{Given, Unreadable, bounded, member, members, read, unreadable};
+use crate::input::{ParsedEvidence, Unreadable, bounded, member, members, read, unreadable};
 use crate::report::Step;
 use rds_shared::graph::decision::{Envelope, EnvelopeFault};
 use rds_shared::graph::evidence::MAX_SIGNERS;
@@ -13,7 +13,7 @@ use rds_shared::wire::time::Timestamp;
 use serde_json::value::RawValue;
 
 /// Result of these steps.
-pub struct Sealed {
+pub struct EnvelopeResult {
     /// The SHA-256 of the envelope's text.
     pub hash: ContentHash,
     /// The envelope, if its text is valid.
@@ -24,26 +24,26 @@ pub struct Sealed {
     pub verification: Option<Verification>,
 }
 
-pub fn steps(given: &Given<'_>) -> (Vec<Step>, Sealed) {
-    let text = given.envelope.as_str();
+pub fn steps(input: &ParsedEvidence<'_>) -> (Vec<Step>, EnvelopeResult) {
+    let text = input.envelope.as_str();
     let hash = ContentHash::of_text(text);
-    let envelope = Envelope::read(text);
-    let registry = given.signers.map(registry);
+    let envelope = Envelope::parse_with_reason(text);
+    let registry = input.signers.map(registry);
     let mut steps = vec![
         canonical(text, &envelope),
-        identity(hash, given.id),
-        form(given.signature.as_deref()),
-        signer(given.signature.as_deref(), hash, envelope.as_ref().ok()),
+        identity(hash, input.id),
+        form(input.signature.as_deref()),
+        signer(input.signature.as_deref(), hash, envelope.as_ref().ok()),
     ];
     let envelope = envelope.ok();
-    steps.extend(beside(given, hash, envelope.as_ref()));
+    steps.extend(beside(input, hash, envelope.as_ref()));
     steps.push(known(registry.as_ref(), envelope.as_ref()));
     steps.push(active(registry.as_ref(), envelope.as_ref()));
-    let record = StoredDecision { envelope: text, signature: given.signature.as_deref().unwrap_or_default() };
+    let record = StoredDecision { envelope: text, signature: input.signature.as_deref().unwrap_or_default() };
     let registry = registry.and_then(Result::ok);
-    let five = verify(given.id.unwrap_or(hash), Some(record), registry.as_deref().unwrap_or_default());
+    let five = verify(input.id.unwrap_or(hash), Some(record), registry.as_deref().unwrap_or_default());
     let decision = five.decision.clone();
-    (steps, Sealed { hash, envelope, decision, verification: registry.map(|_| five) })
+    (steps, EnvelopeResult { hash, envelope, decision, verification: registry.map(|_| five) })
 }
 
 fn canonical(text: &str, envelope: &Result<Envelope, EnvelopeFault>) -> Step {
@@ -51,11 +51,11 @@ fn canonical(text: &str, envelope: &Result<Envelope, EnvelopeFault>) -> Step {
         Ok(_) => Ok(format!("It has exactly the members of an envelope, in canonical form: {} bytes.", text.len())),
         Err(fault) => Err(format!("This is not a valid envelope: {fault}.")),
     };
-    let step = Step::judged("envelope", "The envelope is valid", judgement).looking_at("envelope", text);
+    let step = Step::judged("envelope", "The envelope is valid", judgement).with_input("envelope", text);
     match envelope {
-        Err(EnvelopeFault::OtherSpelling { canonical }) => step
-            .looking_at("differs from byte", first_difference(text, canonical).to_string())
-            .looking_at("canonical form", canonical),
+        Err(EnvelopeFault::NotCanonical { canonical }) => step
+            .with_input("differs from byte", first_difference(text, canonical).to_string())
+            .with_input("canonical form", canonical),
         _ => step,
     }
 }
@@ -79,9 +79,9 @@ fn identity(hash: ContentHash, given: Option<ContentHash>) -> Step {
             Step::judged(NAME, TITLE, Err("The envelope's hash is not the id: the envelope was changed.".to_owned()))
         }
     };
-    let step = step.looking_at("SHA-256 of the envelope", hash.to_hex());
+    let step = step.with_input("SHA-256 of the envelope", hash.to_hex());
     match given {
-        Some(id) => step.looking_at("given id", id.to_hex()),
+        Some(id) => step.with_input("given id", id.to_hex()),
         None => step,
     }
 }
@@ -97,7 +97,7 @@ fn form(signature: Option<&str>) -> Step {
             Ok(()) => Ok("65 bytes: r, s in the lower half of the group's order, and v.".to_owned()),
         },
     };
-    Step::judged(NAME, TITLE, judgement).looking_at("signature", text)
+    Step::judged(NAME, TITLE, judgement).with_input("signature", text)
 }
 
 fn signer(signature: Option<&str>, hash: ContentHash, envelope: Option<&Envelope>) -> Step {
@@ -107,7 +107,7 @@ fn signer(signature: Option<&str>, hash: ContentHash, envelope: Option<&Envelope
     let Some(signature) = signature.filter(|signature| signature.well_formed().is_ok()) else {
         return Step::unchecked(NAME, TITLE, "There is no well-formed signature to recover a signer from.");
     };
-    let traced = signature.trace(hash);
+    let traced = signature.recover_signer(hash);
     let named = envelope.map(|envelope| &envelope.signer_address);
     let step = match (&traced, named) {
         (Err(fault), _) => Step::judged(NAME, TITLE, Err(format!("No signer can be recovered: {fault}."))),
@@ -118,39 +118,39 @@ fn signer(signature: Option<&str>, hash: ContentHash, envelope: Option<&Envelope
         _ => Step::judged(NAME, TITLE, Err("The recovered address is not the one that the envelope names: another envelope was signed, or somebody else signed this one.".to_owned())),
     };
     let step = step
-        .looking_at("signed text (personal_sign)", hash.to_hex())
-        .looking_at("its Keccak-256", format!("0x{}", hex(&digest(hash))));
+        .with_input("signed text (personal_sign)", hash.to_hex())
+        .with_input("its Keccak-256", format!("0x{}", hex(&digest(hash))));
     let step = match traced {
-        Ok(address) => step.looking_at("recovered address", address.as_str()),
+        Ok(address) => step.with_input("recovered address", address.as_str()),
         Err(_) => step,
     };
     match named {
-        Some(named) => step.looking_at("address in the envelope", named.as_str()),
+        Some(named) => step.with_input("address in the envelope", named.as_str()),
         None => step,
     }
 }
 
 /// Fields beside the envelope are not signed, so they must equal the envelope's members.
-fn beside(given: &Given<'_>, hash: ContentHash, envelope: Option<&Envelope>) -> Option<Step> {
+fn beside(input: &ParsedEvidence<'_>, hash: ContentHash, envelope: Option<&Envelope>) -> Option<Step> {
     const NAME: &str = "beside";
     const TITLE: &str = "The fields beside the envelope match it";
-    if given.beside.is_empty() {
+    if input.beside.is_empty() {
         return None;
     }
     let Some(envelope) = envelope else {
         return Some(Step::unchecked(NAME, TITLE, "There is no valid envelope to compare them with."));
     };
-    let sealed = |name: &str| match name {
+    let in_envelope = |name: &str| match name {
         "signerAddress" => envelope.signer_address.as_str().to_owned(),
         "keyId" => envelope.key_id.clone(),
         "decisionId" => hash.to_hex(),
         "verdict" => envelope.subject.verdict.as_str().to_owned(),
         _ => envelope.subject.snapshot_id.to_hex(),
     };
-    let differing: Vec<_> = given.beside.iter().filter(|(name, said)| sealed(name) != *said).collect();
+    let differing: Vec<_> = input.beside.iter().filter(|(name, said)| in_envelope(name) != *said).collect();
     let judgement = match differing.as_slice() {
         [] => {
-            let names: Vec<_> = given.beside.iter().map(|(name, _)| format!("`{name}`")).collect();
+            let names: Vec<_> = input.beside.iter().map(|(name, _)| format!("`{name}`")).collect();
             Ok(format!("Same as in the envelope: {}.", names.join(", ")))
         }
         differing => {
@@ -160,7 +160,7 @@ fn beside(given: &Given<'_>, hash: ContentHash, envelope: Option<&Envelope>) -> 
     };
     let step = Step::judged(NAME, TITLE, judgement);
     Some(differing.into_iter().fold(step, |step, (name, said)| {
-        step.looking_at(name, said.as_str()).looking_at("in the envelope", sealed(name))
+        step.with_input(name, said.as_str()).with_input("in the envelope", in_envelope(name))
     }))
 }
 
@@ -183,7 +183,7 @@ fn known(registry: Option<&Registry>, envelope: Option<&Envelope>) -> Step {
                 None => Err(format!("None of the registry's {} rows has this address.", rows.len())),
             };
             let step = Step::judged(NAME, TITLE, judgement);
-            step.looking_at("address", envelope.signer_address.as_str()).looking_at("key", envelope.key_id.as_str())
+            step.with_input("address", envelope.signer_address.as_str()).with_input("key", envelope.key_id.as_str())
         }
     }
 }
@@ -207,9 +207,9 @@ fn active(registry: Option<&Registry>, envelope: Option<&Envelope>) -> Step {
         false => Err("The key was already retired.".to_owned()),
     };
     Step::judged(NAME, TITLE, judgement)
-        .looking_at("signed at", envelope.created_at.to_string())
-        .looking_at("active from", row.activated_at.to_string())
-        .looking_at("until", until)
+        .with_input("signed at", envelope.created_at.to_string())
+        .with_input("active from", row.activated_at.to_string())
+        .with_input("until", until)
 }
 
 const NO_REGISTRY: &str = "There is no readable signer registry to look the signer up in.";

@@ -7,11 +7,11 @@
 //! the second without a gap.
 //!
 //! # Solution
-//! A timeline ("past" in the names below) is what a database wrote between two steps. Each timeline starts at a number
-//! ([`Numbers::landing`]) derived from values that a restore cannot set back: the second of the step, by the later of the machine's
+//! A timeline is what a database wrote between two steps. Each timeline starts at a number
+//! ([`Numbers::new_head`]) derived from values that a restore cannot set back: the second of the step, by the later of the machine's
 //! and the database server's clock, and random bits. The database records each step as a [`Jump`](super::cursor::Jump). A number
 //! belongs to the current timeline exactly if it is not above the head and in none of the recorded jumps
-//! ([`is_of_this_past`](super::cursor::is_of_this_past)). A client with any other number gets a gap.
+//! ([`is_of_current_timeline`](super::cursor::is_of_current_timeline)). A client with any other number gets a gap.
 //!
 //! # Layout
 //! A number consists of an epoch and an offset: 31 bits of epoch (seconds since 2020), followed by 32 bits for operations, or by 21
@@ -41,7 +41,7 @@ const CHOICE: u64 = 1_024;
 
 /// Values that a restore cannot set back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Draw {
+pub struct StepEntropy {
     /// Unix seconds, by the latest of the available clocks.
     pub seconds: i64,
     /// Unpredictable bits.
@@ -62,26 +62,26 @@ pub const ROWS: Numbers = Numbers { bits: 21 };
 impl Numbers {
     /// The head of a new timeline: its first number is one higher. Above `above`, and distinct from the heads of other timelines with
     /// high probability. `None` when no epoch is left.
-    pub fn landing(self, above: u64, draw: Draw) -> Option<u64> {
-        let clock = draw.seconds.saturating_sub(BEGINNING).clamp(0, LAST_OF_A_CLOCK).unsigned_abs();
+    pub fn new_head(self, above: u64, entropy: StepEntropy) -> Option<u64> {
+        let clock = entropy.seconds.saturating_sub(BEGINNING).clamp(0, LAST_OF_A_CLOCK).unsigned_abs();
         let reached = above.checked_shr(self.bits)?;
         let epoch = match clock > reached {
             true => clock,
             // Uses other random bits than the offset below.
             false => {
                 let room = LAST.checked_sub(reached.checked_add(1)?)?;
-                reached.checked_add(1)?.checked_add((draw.random >> 32) % CHOICE.min(room.saturating_add(1)))?
+                reached.checked_add(1)?.checked_add((entropy.random >> 32) % CHOICE.min(room.saturating_add(1)))?
             }
         };
         let half = 1_u64.checked_shl(self.bits.checked_sub(1)?)?;
-        epoch.checked_shl(self.bits)?.checked_add(draw.random % half)
+        epoch.checked_shl(self.bits)?.checked_add(entropy.random % half)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::push::cursor::{Cursor, Jump, Resume, Window, is_of_this_past};
+    use crate::push::cursor::{Cursor, Jump, Resume, Window, is_of_current_timeline};
     use crate::push::gap::GapReason;
     use alloc::vec::Vec;
     use proptest::prelude::*;
@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn two_restores_of_one_state_start_at_different_numbers() {
         for numbers in BOTH {
-            let at = |seconds, random| numbers.landing(338, Draw { seconds, random }).unwrap();
+            let at = |seconds, random| numbers.new_head(338, StepEntropy { seconds, random }).unwrap();
             assert!(at(NOW + 1, 0) > at(NOW, u64::MAX), "a later second is above every number of an earlier one");
             assert_ne!(at(NOW, 1), at(NOW, 2));
         }
@@ -103,25 +103,27 @@ mod tests {
     #[test]
     fn numbers_of_the_former_scheme_are_below_todays_epochs() {
         for steps in [0, 1, 2, 1_000] {
-            assert!(OPERATIONS.landing(steps << 40, Draw { seconds: NOW, random: 0 }).unwrap() > (steps + 1) << 40);
+            assert!(
+                OPERATIONS.new_head(steps << 40, StepEntropy { seconds: NOW, random: 0 }).unwrap() > (steps + 1) << 40
+            );
         }
     }
 
     #[test]
     fn row_numbers_are_exact_in_json() {
-        let last = ROWS.landing((LAST - 1) << 21, Draw { seconds: i64::MAX, random: u64::MAX }).unwrap();
+        let last = ROWS.new_head((LAST - 1) << 21, StepEntropy { seconds: i64::MAX, random: u64::MAX }).unwrap();
         assert!(last < 1 << 52);
     }
 
     #[test]
     fn a_clock_that_is_far_ahead_leaves_room_for_the_steps_after_it() {
-        let mut head = OPERATIONS.landing(0, Draw { seconds: i64::MAX, random: u64::MAX }).unwrap();
+        let mut head = OPERATIONS.new_head(0, StepEntropy { seconds: i64::MAX, random: u64::MAX }).unwrap();
         for _ in 0..100_000 {
-            let next = OPERATIONS.landing(head, Draw { seconds: NOW, random: u64::MAX }).unwrap();
+            let next = OPERATIONS.new_head(head, StepEntropy { seconds: NOW, random: u64::MAX }).unwrap();
             assert!(next > head);
             head = next;
         }
-        assert_eq!(OPERATIONS.landing(LAST << 32, Draw { seconds: NOW, random: 0 }), None, "no epoch is left");
+        assert_eq!(OPERATIONS.new_head(LAST << 32, StepEntropy { seconds: NOW, random: 0 }), None, "no epoch is left");
     }
 
     proptest! {
@@ -129,7 +131,7 @@ mod tests {
         fn a_step_goes_up_and_stays_a_positive_bigint(above in 0..(LAST << 32), seconds: i64, random: u64) {
             for numbers in BOTH {
                 let above = above >> (32 - numbers.bits);
-                let to = numbers.landing(above, Draw { seconds, random }).unwrap();
+                let to = numbers.new_head(above, StepEntropy { seconds, random }).unwrap();
                 prop_assert!(to > above && to <= i64::MAX.unsigned_abs());
             }
         }
@@ -151,8 +153,8 @@ mod tests {
             self.given.insert(self.head, *what);
         }
 
-        fn step(&mut self, draw: Draw) {
-            let to = OPERATIONS.landing(self.head, draw).unwrap();
+        fn step(&mut self, entropy: StepEntropy) {
+            let to = OPERATIONS.new_head(self.head, entropy).unwrap();
             self.jumps.push(Jump { from: Cursor::new(self.head), to: Cursor::new(to) });
             self.head = to;
         }
@@ -195,24 +197,24 @@ mod tests {
         #[test]
         fn a_cursor_of_another_timeline_is_never_resumed(acts in acts(), seed: u64) {
             let (mut database, mut backups, mut what) = (Database::default(), Vec::new(), 0);
-            let (mut clock, mut draws) = (NOW, 0);
+            let (mut clock, mut steps) = (NOW, 0);
             // Every cursor that any timeline issued, with the last item of each holder.
             let mut issued: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
             backups.push(database.clone());
             for act in acts {
-                let mut draw = |seconds: i16| {
+                let mut entropy = |seconds: i16| {
                     clock += i64::from(seconds);
-                    draws += 1;
-                    Draw { seconds: clock, random: bits(seed, draws) }
+                    steps += 1;
+                    StepEntropy { seconds: clock, random: bits(seed, steps) }
                 };
                 match act {
                     Act::Write(count) => (0..count).for_each(|_| database.write(&mut what)),
                     Act::BackUp => backups.push(database.clone()),
                     Act::Restore { of, seconds } => {
                         database = of.get(&backups).clone();
-                        database.step(draw(seconds));
+                        database.step(entropy(seconds));
                     }
-                    Act::Step { seconds } => database.step(draw(seconds)),
+                    Act::Step { seconds } => database.step(entropy(seconds)),
                 }
                 let last = |cursor: u64| database.given.range(..=cursor).next_back().map_or(0, |(_, what)| *what);
                 for cursor in database.given.keys().copied().chain([database.head]) {
@@ -229,7 +231,7 @@ mod tests {
                     }
                     let is_ours = database.given.contains_key(cursor) || *cursor == database.head || *cursor == 0;
                     prop_assert!(!is_ours || start.gap.is_none(), "{} is of this timeline, but was refused", cursor);
-                    prop_assert_eq!(start.gap.is_none(), is_of_this_past(&database.jumps, window.tail, Cursor::new(*cursor)));
+                    prop_assert_eq!(start.gap.is_none(), is_of_current_timeline(&database.jumps, window.tail, Cursor::new(*cursor)));
                 }
             }
         }

@@ -74,23 +74,27 @@ impl<'q, R: Row> RowQuery<'q, R> {
 pub mod reads {
     use crate::route::table::{ROUTE_COUNT, RouteId};
     use alloc::vec::Vec;
-    use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+    use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-    static READ: [AtomicU64; ROUTE_COUNT] = [const { AtomicU64::new(0) }; ROUTE_COUNT];
+    /// One bit per parameter. Two words, because 32-bit targets without std have no wider atomic type.
+    static READ: [[AtomicU32; 2]; ROUTE_COUNT] = [const { [const { AtomicU32::new(0) }; 2] }; ROUTE_COUNT];
 
     /// Records that the parameter at this position of the row was read.
     pub(in crate::route) fn note(id: RouteId, index: usize) {
         if cfg!(debug_assertions)
-            && let Some(row) = READ.get(id as usize)
+            && let Some(word) = READ.get(id as usize).and_then(|row| row.get(index / 32))
         {
-            row.fetch_or(1 << index, Relaxed);
+            word.fetch_or(1 << (index % 32), Relaxed);
         }
     }
 
     /// The parameters of a row that have not been read yet. In release builds, all of them.
     pub fn unread(id: RouteId) -> Vec<&'static str> {
-        let read = READ.get(id as usize).map_or(0, |row| row.load(Relaxed));
+        let is_read = |index: usize| {
+            let word = READ.get(id as usize).and_then(|row| row.get(index / 32));
+            word.is_some_and(|word| word.load(Relaxed) & (1 << (index % 32)) != 0)
+        };
         let params = id.route().query.iter().enumerate();
-        params.filter(|(index, _)| read & (1 << index) == 0).map(|(_, param)| param.name).collect()
+        params.filter(|(index, _)| !is_read(*index)).map(|(_, param)| param.name).collect()
     }
 }

@@ -5,6 +5,7 @@
 //! [`rules::dwell`](crate::rules::dwell).
 
 pub mod asset;
+pub mod rubric;
 pub mod run;
 pub mod vault;
 

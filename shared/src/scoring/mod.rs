@@ -6,7 +6,6 @@
 //! | [`number`], [`decimal`], [`decay`] | units, rounding, exact decimal text, the three exponentials |
 //! | [`asset`] | an asset's score: weighted dimensions, then overlays that only lower it |
 //! | [`rubric`] | a dimension's value from answers to published questions |
-//! | [`rubric`] | a dimension's value from answers to published questions |
 //! | [`vault`] | a vault's score: four vectors, then the lowest cap |
 //! | [`provenance`] | the inputs and steps that are published, so that clients can recompute a vault's score |
 //! | [`methodology`] | all rules, as the document that is served |

@@ -4,7 +4,6 @@ use crate::scoring::asset::{AttestationCadence, Dimension};
 use crate::scoring::number::Decimal;
 use crate::scoring::{MilliPoints, named_enum, tables};
 use core::fmt;
-use serde::{Serialize, Serializer};
 
 /// Points with two decimals, in hundredths: 0 to 1000. 7.50 points = 750.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -36,12 +35,6 @@ impl From<Hundredths> for MilliPoints {
 impl fmt::Display for Hundredths {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Decimal { units: self.0.into(), scale: 2 }.fmt(f)
-    }
-}
-
-impl Serialize for Hundredths {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Decimal { units: self.0.into(), scale: 2 }.serialize(serializer)
     }
 }
 

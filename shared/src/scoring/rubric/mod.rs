@@ -1,9 +1,8 @@
 //! How the value of an asset's dimension follows from answers: no reviewer types a number.
 //!
-//! [`tables::rubric`] holds the questions, the permitted answers and their points; [`evaluate`] combines the answers
-//! of one dimension at one instant; [`supply_limit`] limits the score of an asset whose supply one key or one message can raise;
-//! [`AnswerSet`] is what a second reviewer signs. Everything is a pure function of integers: the same answers give the same value at
-//! any later time, for any instant.
+//! [`tables::rubric`](crate::scoring::tables::rubric) holds the questions, the permitted answers and their points; [`evaluate`]
+//! combines the answers of one dimension at one instant; [`supply_limit`] limits the score of an asset whose supply one key or one
+//! message can raise; [`AnswerSet`] is what a second reviewer signs. All are pure functions of integers, also for a past instant.
 //!
 //! # Rules
 //!

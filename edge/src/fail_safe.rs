@@ -4,7 +4,7 @@
 //! In fail-closed mode no cached score is served. The origin is still called each time, so that an isolate without other
 //! messages learns when the mode ends.
 
-use crate::origin::{OriginAnswer, ReadHeaders};
+use crate::origin_link::signed_call::{OriginAnswer, ReadHeaders};
 use crate::pipeline::{OriginRequest, RequestContext};
 use crate::ports::{Guards, Host, Inbound};
 use crate::respond::{Answer, Content, Served};

@@ -28,22 +28,18 @@
 )]
 
 pub mod answer_counts;
-pub mod breaker;
 pub mod cache;
 mod caller;
 pub mod config;
 mod decision_verification;
 mod entrance;
-pub mod exchange;
 mod fail_safe;
 pub mod guard;
 pub mod identify;
 mod key_lookup;
 mod key_reservation;
 mod openapi;
-pub mod origin;
-pub mod origin_calls;
-mod origin_messages;
+pub mod origin_link;
 mod pages;
 pub mod pipeline;
 pub mod ports;

@@ -1,6 +1,6 @@
 //! The OpenAPI document. It is compiled in, so it is served even while the origin is down.
 
-use crate::origin::ReadHeaders;
+use crate::origin_link::signed_call::ReadHeaders;
 use crate::pages;
 use crate::respond::{Answer, Content, Served};
 use rds_shared::route::Route;

@@ -1,14 +1,14 @@
 //! The steps of a request: route → identify and meter → query → admit → cached response or origin → finish.
 
 use crate::answer_counts::Answered;
-use crate::breaker::Breaker;
 use crate::cache::{Memory, key};
 use crate::config::Config;
 use crate::entrance::{self, Entrance};
 use crate::guard::Remembered;
 use crate::identify::Identified;
 use crate::openapi;
-use crate::origin;
+use crate::origin_link::breaker::Breaker;
+use crate::origin_link::signed_call;
 use crate::pages;
 use crate::ports::{BodyFault, Guards, Host, Inbound};
 use crate::respond::{self, Answer, CacheScope, Exchange, Reply};
@@ -251,7 +251,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
     /// Checks a body by its headers alone, before a byte of it is read.
     fn check_body_headers(&self, rule: Body) -> Result<(), ApiError> {
         let Body::Json { max_bytes } = rule else { return Ok(()) };
-        if !self.inbound.header("content-type").is_some_and(|given| origin::is_json(&given)) {
+        if !self.inbound.header("content-type").is_some_and(|given| signed_call::is_json(&given)) {
             let message = "the body must be sent as application/json";
             return Err(ApiError::new(ErrorCode::UnsupportedMediaType, message));
         }

@@ -5,7 +5,7 @@
 
 use crate::cache::Entry;
 use crate::guard::objects::message::{AddressTake, KeyMessage, KeyReply, ReserveAsk};
-use crate::origin::{Call, OriginAnswer};
+use crate::origin_link::signed_call::{Call, OriginAnswer};
 use core::net::IpAddr;
 use core::time::Duration;
 use rds_shared::access::KeyDigest;

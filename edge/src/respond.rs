@@ -1,6 +1,6 @@
 //! Builds every response; the only place that sets response headers.
 
-use crate::origin::ReadHeaders;
+use crate::origin_link::signed_call::ReadHeaders;
 use crate::pages;
 use rds_docs::Document;
 use rds_shared::access::budget::Verdict;

@@ -1,7 +1,7 @@
 //! Selects the source of a response: a fresh cached response, the origin, or a stale cached response while the origin fails.
 
 use crate::cache::{Condition, Entry, policy};
-use crate::origin::{OriginAnswer, ReadHeaders};
+use crate::origin_link::signed_call::{OriginAnswer, ReadHeaders};
 use crate::pipeline::{OriginRequest, RequestContext};
 use crate::ports::{Guards, Host, Inbound};
 use crate::respond::{Answer, Content, Served};

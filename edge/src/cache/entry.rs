@@ -2,7 +2,7 @@
 
 use super::age_fields::AgeFields;
 use super::policy::{Condition, Lifetime};
-use crate::origin::ReadHeaders;
+use crate::origin_link::signed_call::ReadHeaders;
 use rds_shared::route::TagVersions;
 use rds_shared::wire::{Timestamp, headers};
 use std::cell::RefCell;

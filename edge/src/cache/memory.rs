@@ -116,7 +116,7 @@ impl Memory {
 mod tests {
     use super::*;
     use crate::cache::policy::Lifetime;
-    use crate::origin::ReadHeaders;
+    use crate::origin_link::signed_call::ReadHeaders;
     use proptest::prelude::*;
     use rds_shared::route::TagVersions;
     use rds_shared::wire::Timestamp;

@@ -1,7 +1,7 @@
 //! Which responses are cached, how long they are fresh, and how long they may be served stale.
 
 use super::directives::Directives;
-use crate::origin::OriginAnswer;
+use crate::origin_link::signed_call::OriginAnswer;
 use rds_shared::route::Route;
 use rds_shared::wire::headers;
 

@@ -2,7 +2,7 @@
 
 use super::ambient::Init;
 use crate::config::Config;
-use crate::origin::{self, Call, OriginAnswer};
+use crate::origin_link::signed_call::{self, Call, OriginAnswer};
 use crate::ports::{MAX_HOST_TIMEOUT, NoAnswer};
 use core::future::{Future, poll_fn};
 use core::pin::pin;
@@ -83,7 +83,7 @@ fn head(response: &Response) -> OriginAnswer {
     let read = |name: &str| given.get(name).ok().flatten();
     OriginAnswer {
         status: response.status(),
-        headers: origin::READ.into_iter().filter_map(|name| read(name).map(|value| (name, value))).collect(),
+        headers: signed_call::READ.into_iter().filter_map(|name| read(name).map(|value| (name, value))).collect(),
         body: Vec::new(),
         signature: read(headers::ANSWER),
         digest: None,

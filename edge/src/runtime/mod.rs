@@ -9,11 +9,11 @@ mod peer;
 
 use crate::cache::{Entry, store};
 use crate::config::Config;
-use crate::exchange::exchange;
 use crate::guard::objects::client::Objects;
 use crate::guard::objects::message::{AddressTake, KeyMessage, KeyReply, ReserveAsk};
-use crate::origin::{Call, CallStamp, OriginAnswer, UnsignedCall};
-use crate::origin_calls::{probe_line, report_to_breaker};
+use crate::origin_link::calls::{probe_line, report_to_breaker};
+use crate::origin_link::retry::exchange;
+use crate::origin_link::signed_call::{Call, CallStamp, OriginAnswer, UnsignedCall};
 use crate::pipeline::{self, Isolate};
 use crate::ports::{BodyFault, Guards, Host, Inbound, NoAnswer, Peer, Unreachable};
 use crate::respond::Reply;

@@ -4,13 +4,13 @@
 use super::answers::{Answers, AnswersDisk, Change, Stored};
 use super::register::{EpochDisk, Register};
 use super::{TagMessage, TagReply};
-use crate::exchange::{CallOutcome, exchange};
 use crate::guard::DiskFault;
 use crate::guard::keys::object::respond;
 use crate::guard::objects::lazy_state::LazyState;
 use crate::guard::objects::message;
 use crate::guard::objects::sql::{Table, counted, number};
-use crate::origin::{CallStamp, UnsignedCall};
+use crate::origin_link::retry::{CallOutcome, exchange};
+use crate::origin_link::signed_call::{CallStamp, UnsignedCall};
 use crate::runtime::{self, ambient, calls};
 use core::cell::Cell;
 use core::time::Duration;

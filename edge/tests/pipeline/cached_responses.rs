@@ -101,7 +101,7 @@ fn a_response_confirmed_by_the_origin_is_fresh_again() {
             None => Ok(page(ROWS)),
             Some((_, etag)) => {
                 assert_eq!(etag, "W/\"version-7\"");
-                let unchanged = rds_edge::origin::OriginAnswer { status: 304, ..Default::default() };
+                let unchanged = rds_edge::origin_link::signed_call::OriginAnswer { status: 304, ..Default::default() };
                 Ok(unchanged.with("x-data-version", "9").with("cdn-cache-control", "max-age=15, stale-if-error=86400"))
             }
         }
@@ -128,7 +128,7 @@ fn a_304_may_change_the_lifetime_and_keeps_it_if_it_states_none() {
         world.get("/v1/vaults");
         world.pass_seconds(15);
         world.origin(move |_| {
-            let unchanged = rds_edge::origin::OriginAnswer { status: 304, ..Default::default() };
+            let unchanged = rds_edge::origin_link::signed_call::OriginAnswer { status: 304, ..Default::default() };
             Ok(stated.into_iter().fold(unchanged, |answer, value| answer.with("cdn-cache-control", value)))
         });
         world.get("/v1/vaults");

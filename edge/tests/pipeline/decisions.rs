@@ -3,7 +3,7 @@
 
 use crate::objects::*;
 use crate::world::*;
-use rds_edge::origin::OriginAnswer;
+use rds_edge::origin_link::signed_call::OriginAnswer;
 use rds_shared::access::Plan;
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! Requests written by tests, and answers given by the origin.
 
 use crate::world::KEY;
-use rds_edge::origin::{Call, OriginAnswer};
+use rds_edge::origin_link::signed_call::{Call, OriginAnswer};
 use rds_edge::ports::{BodyFault, Inbound, Peer};
 use rds_edge::respond::Reply;
 use rds_shared::access::{AnswerHead, AssertionKey, BodyDigest, SIGNED};
@@ -91,7 +91,7 @@ pub fn arrived(call: &Call, mut answer: OriginAnswer) -> OriginAnswer {
         }
     };
     // The host reads only the signed headers.
-    answer.headers.retain(|(name, _)| rds_edge::origin::READ.contains(name));
+    answer.headers.retain(|(name, _)| rds_edge::origin_link::signed_call::READ.contains(name));
     answer
 }
 

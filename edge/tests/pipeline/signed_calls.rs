@@ -4,7 +4,7 @@ use crate::world::*;
 use rds_shared::access::{Assertion, AssertionKey, Principal, SignedHead};
 use std::collections::BTreeSet;
 
-fn header(call: &rds_edge::origin::Call, name: &str) -> String {
+fn header(call: &rds_edge::origin_link::signed_call::Call, name: &str) -> String {
     call.headers.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone()).unwrap_or_default()
 }
 

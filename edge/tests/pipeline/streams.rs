@@ -3,7 +3,7 @@
 use crate::objects::{bearer, record};
 use crate::world::{Ask, World, answer, envelope, page, text, x_cache};
 use rds_edge::config::Config;
-use rds_edge::origin::{Call, OriginAnswer};
+use rds_edge::origin_link::signed_call::{Call, OriginAnswer};
 use rds_edge::ports::NoAnswer;
 use rds_shared::access::{Plan, Principal};
 

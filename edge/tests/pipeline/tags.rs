@@ -2,7 +2,7 @@
 
 use crate::tag_invalidations::tag_message;
 use crate::world::*;
-use rds_edge::origin::{Call, OriginAnswer};
+use rds_edge::origin_link::signed_call::{Call, OriginAnswer};
 use rds_edge::pipeline::Isolate;
 use rds_shared::route::TagVersions;
 use std::cell::Cell;

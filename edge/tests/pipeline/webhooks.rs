@@ -2,7 +2,7 @@
 
 use crate::objects::*;
 use crate::world::*;
-use rds_edge::origin::Call;
+use rds_edge::origin_link::signed_call::Call;
 use rds_shared::access::Plan;
 
 const SUBSCRIPTION: &str = "{\"data\":{\"id\":1}}";

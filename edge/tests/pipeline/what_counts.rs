@@ -2,7 +2,7 @@
 
 use crate::objects::{bearer, record};
 use crate::world::*;
-use rds_edge::origin::OriginAnswer;
+use rds_edge::origin_link::signed_call::OriginAnswer;
 use rds_edge::ports::NoAnswer;
 use rds_shared::access::{Assertion, Plan, link};
 
@@ -68,10 +68,11 @@ fn a_signed_error_of_any_size_is_accepted() {
 fn an_answer_to_another_request_is_not_passed_on_and_does_not_open_the_breaker() {
     let world = World::new(|_| Ok(page(ROWS)));
     world.origin(|call| {
-        let other = rds_edge::origin::UnsignedCall::alive(rds_shared::wire::RequestId::from_random([1; 16]));
+        let other =
+            rds_edge::origin_link::signed_call::UnsignedCall::alive(rds_shared::wire::RequestId::from_random([1; 16]));
         let key = rds_shared::access::AssertionKey::parse(KEY).unwrap();
         let now = rds_shared::wire::Timestamp::from_seconds(1_795_219_200);
-        let other = other.sign(&key, rds_edge::origin::CallStamp { now, nonce: [0xee; 16] });
+        let other = other.sign(&key, rds_edge::origin_link::signed_call::CallStamp { now, nonce: [0xee; 16] });
         assert_ne!(call.nonce, other.nonce);
         let head = rds_shared::access::AnswerHead { nonce: &other.nonce, status: 200, headers: Default::default() };
         let digest = rds_shared::access::BodyDigest::of(b"{}");

@@ -5,10 +5,10 @@ pub use crate::exchanges::{Ask, With, answer, envelope, page, text, unsigned, x_
 use crate::objects::Objects;
 use rds_edge::cache::Entry;
 use rds_edge::config::Config;
-use rds_edge::exchange::{CallOutcome, exchange};
 use rds_edge::guard::objects::message::{AddressTake, KeyMessage, KeyReply, ReserveAsk};
-use rds_edge::origin::{self, Call, CallStamp, OriginAnswer};
-use rds_edge::origin_calls::report_to_breaker;
+use rds_edge::origin_link::calls::report_to_breaker;
+use rds_edge::origin_link::retry::{CallOutcome, exchange};
+use rds_edge::origin_link::signed_call::{self, Call, CallStamp, OriginAnswer};
 use rds_edge::pipeline::{self, Isolate};
 use rds_edge::ports::{Guards, Host, NoAnswer, Unreachable};
 use rds_edge::respond::Reply;
@@ -174,7 +174,7 @@ impl World {
             true => CallOutcome::None(NoAnswer::Timeout),
             false => finished(exchange(
                 &self.config.assertion_key,
-                &origin::UnsignedCall::alive(RequestId::from_random([7; 16])),
+                &signed_call::UnsignedCall::alive(RequestId::from_random([7; 16])),
                 self.config.origin_timeout,
                 || CallStamp { now: self.now(), nonce: self.random() },
                 async |call: &Call, _| (self.script.borrow())(call).map(|answer| arrived(call, answer)),

@@ -10,7 +10,10 @@ mod decision;
 mod graph;
 mod publication;
 mod read;
+mod rubric;
 mod vault;
+
+pub use rubric::questionnaire;
 
 use read::Mismatch;
 use serde_json::Value;
@@ -28,13 +31,16 @@ macro_rules! vectors {
     };
 }
 
-const ALL: [Vectors; 12] = [
+const ALL: [Vectors; 15] = [
     vectors!("scoring/assets.jsonl", asset::check),
     vectors!("scoring/random_assets.jsonl", asset::check),
     vectors!("scoring/vaults.jsonl", vault::check),
     vectors!("scoring/random_vaults.jsonl", vault::check),
     vectors!("scoring/publication.jsonl", publication::check),
     vectors!("scoring/random_publication.jsonl", publication::check),
+    vectors!("scoring/questionnaire.jsonl", rubric::check_questionnaire),
+    vectors!("scoring/rubric.jsonl", rubric::check),
+    vectors!("scoring/random_rubric.jsonl", rubric::check),
     vectors!("baskets/baskets.jsonl", basket::check),
     vectors!("baskets/random_baskets.jsonl", basket::check),
     vectors!("decisions/checks.jsonl", decision::check),

@@ -5,6 +5,7 @@
 //! | [`tables`] | every weight, cap, threshold and cadence, as data |
 //! | [`number`], [`decimal`], [`decay`] | units, rounding, exact decimal text, the three exponentials |
 //! | [`asset`] | an asset's score: weighted dimensions, then overlays that only lower it |
+//! | [`rubric`] | a dimension's value from answers to published questions |
 //! | [`vault`] | a vault's score: four vectors, then the lowest cap |
 //! | [`provenance`] | the inputs and steps that are published, so that clients can recompute a vault's score |
 //! | [`methodology`] | all rules, as the document that is served |
@@ -21,6 +22,7 @@ pub mod methodology;
 mod named;
 pub mod number;
 pub mod provenance;
+pub mod rubric;
 pub mod sanity_checks;
 pub mod tables;
 pub mod vault;

@@ -2,13 +2,13 @@
 //! it is acknowledged.
 
 use crate::config::Config;
-use crate::exchange::{CallOutcome, exchange};
 use crate::guard::DiskFault;
 use crate::guard::keys::object::{Inner, new_source};
 use crate::guard::keys::state::SETTLING_SECONDS;
 use crate::guard::objects::message::KeyAsk;
 use crate::guard::objects::single_flight::Ticket;
-use crate::origin::{CallStamp, OriginAnswer, UnsignedCall};
+use crate::origin_link::retry::{CallOutcome, exchange};
+use crate::origin_link::signed_call::{CallStamp, OriginAnswer, UnsignedCall};
 use crate::ports::NoAnswer;
 use crate::runtime::{self, ambient, calls};
 use core::time::Duration;

@@ -9,6 +9,7 @@ mod baskets;
 mod caps;
 mod checks;
 mod publication;
+mod rubric;
 mod steps;
 mod vault;
 
@@ -17,6 +18,7 @@ pub use baskets::BasketRules;
 pub use caps::CapRule;
 pub use checks::{CheckRules, HighConfidenceRules};
 pub use publication::{PublicationRules, RunRules};
+pub use rubric::{AnswerRule, DimensionQuestions, QuestionRule, RubricRules};
 pub use vault::VaultRules;
 
 use super::number::{Decimal, MilliPoints};

@@ -77,6 +77,26 @@ pub(super) const CHECK: &[&str] = &[
     "The curator, protocol, chain, clusters and signer sets of a vault count for the whole position in it, and only once, even if they also apply to a part of it. Those of a nested vault, and each asset with its clusters, signer sets, oracles, oracle vendors and bridges, count only for the part of the position that is held there.",
 ];
 
+pub(super) const RUBRIC: &[&str] = &[
+    "An answer counts from its date on. Of the answers to a question that are not withdrawn, those of the newest UTC day decide; if they differ, the weakest counts and the question is contradicted.",
+    "An answer counts as evidence until it is older than expires_after_cadences times the cadence of its question. Answers of one day age together, by the latest of them.",
+    "If no answer counts as evidence, the question is unknown and counts unknown. An aged answer, and one withdrawn on its day or later, makes it count the weakest of them if that is less, and the ceiling of that answer stays.",
+    "The value is the sum of weight times points, rounded half to even to two decimals, and at most the lowest ceiling.",
+    "If the unknown questions weigh more than max_unknown_weight and the value is not below unknown, the dimension has no evidence.",
+    "lowest and highest range over all answers that the unknown questions can still get, with their ceilings.",
+    "The evidence is as old as the answer at which half of the answered weight is reached, freshest first, by age in cadences.",
+    "The score of an asset in supply_categories is at most the lowest score_ceiling of its answers to the questions with limits_supply; an unknown one counts unknown_supply_ceiling.",
+];
+
+pub(super) const ANSWERING: &[&str] = &[
+    "Give the weakest answer that the source supports.",
+    "One fact answers one question: a loss belongs to the question about its cause.",
+    "A price that one venue showed alone for less than an hour is answered as what the deepest other venue showed; the note says so.",
+    "An answer that a search found nothing names the place of the search in its note.",
+    "A question without meaning for the asset has an answer that says so. Weights do not change.",
+    "To dispute an answer, give another one with its source and date. All other answers stay.",
+];
+
 pub(super) const KNOWN_WEAKNESSES: &[&str] = &[
     "Weights, caps and the meaning of each dimension's points are judgement; they were not fitted to losses.",
     "worst_from_share is a hard threshold: an exposure just below it affects the mean only.",

@@ -5,6 +5,7 @@
 //! [`rules::dwell`](crate::rules::dwell).
 
 pub mod asset;
+pub mod rubric;
 pub mod sanity_checks;
 pub mod vault;
 

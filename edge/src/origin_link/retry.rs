@@ -13,7 +13,7 @@
 //! - Callers cannot open the breaker: a failed request only makes the edge probe the origin, and only probes count
 //!   (`edge/tests/pipeline/what_counts.rs`, `edge/tests/anonymous.test.mjs`).
 
-use crate::origin::{Call, CallStamp, OriginAnswer, UnsignedCall};
+use crate::origin_link::signed_call::{Call, CallStamp, OriginAnswer, UnsignedCall};
 use crate::ports::NoAnswer;
 use core::time::Duration;
 use rds_shared::access::{AnswerError, AssertionKey};

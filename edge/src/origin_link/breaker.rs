@@ -1,6 +1,6 @@
 //! The circuit breaker for calls to the origin: while it is open, requests fail at once instead of waiting.
 //!
-//! Only probes ([`crate::origin::UnsignedCall::alive`]) open it. A caller's failed request merely triggers a probe, so slow or malformed
+//! Only probes ([`crate::origin_link::signed_call::UnsignedCall::alive`]) open it. A caller's failed request merely triggers a probe, so slow or malformed
 //! requests of callers never count against the origin.
 
 use core::time::Duration;

@@ -3,10 +3,10 @@
 //! A caller's request may be slow or fail for reasons of its own, so it never counts against the origin. It only triggers a probe
 //! ([`UnsignedCall::alive`]), and the probe's outcome opens or closes the breaker.
 
-use crate::breaker::{Breaker, Permit};
 use crate::cache::Entry;
-use crate::exchange::{CallOutcome, exchange};
-use crate::origin::{CallStamp, OriginAnswer, ResponseKind, UnsignedCall};
+use crate::origin_link::breaker::{Breaker, Permit};
+use crate::origin_link::retry::{CallOutcome, exchange};
+use crate::origin_link::signed_call::{CallStamp, OriginAnswer, ResponseKind, UnsignedCall};
 use crate::pipeline::{OriginRequest, RequestContext};
 use crate::ports::{Guards, Host, Inbound, MAX_HOST_TIMEOUT, NoAnswer};
 use crate::response_source::Failure;

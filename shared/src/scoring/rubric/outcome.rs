@@ -1,0 +1,158 @@
+//! What the answers of one dimension come to, question by question.
+
+use super::refresh::Age;
+use super::{AnswerOption, Hundredths, Ignored, Question, Refresh};
+use crate::scoring::MilliPoints;
+use crate::scoring::asset::Dimension;
+use crate::scoring::named_enum;
+use crate::wire::time::Timestamp;
+use alloc::vec::Vec;
+
+/// The result for one dimension at one instant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DimensionOutcome<'a> {
+    /// The dimension asked about.
+    pub dimension: Dimension,
+    /// The value, or why there is none. Without a value the dimension has no evidence and counts 2.50 in the asset's sum.
+    pub value: Result<Hundredths, NoValue>,
+    /// The value as computed, also where it is withheld; between `lowest` and `highest`.
+    pub computed: Hundredths,
+    /// Weight of the questions with a valid answer, in percent.
+    pub weight_known: u8,
+    /// Weight of the other questions, in percent; the two sum to 100.
+    pub weight_unknown: u8,
+    /// The ceiling that lowered the computed value.
+    pub ceiling: Option<AppliedCeiling>,
+    /// The lowest value that `computed` can take by whatever answers to the questions without evidence.
+    pub lowest: Hundredths,
+    /// The highest such value.
+    pub highest: Hundredths,
+    /// One part a question, in the order of the questionnaire.
+    pub parts: Vec<Part>,
+    /// How old the evidence is; none without any answer.
+    pub refresh: Option<Refresh>,
+    /// The answers that did not count, sorted.
+    pub ignored: Vec<Ignored<'a>>,
+}
+
+impl DimensionOutcome<'_> {
+    /// The value for the asset's score; `None` where there is no evidence.
+    pub fn milli_points(&self) -> Option<MilliPoints> {
+        self.value.ok().map(MilliPoints::from)
+    }
+
+    /// The next instant at which the value can change without a new answer: the first after which an answer no longer counts.
+    pub fn unchanged_until(&self) -> Option<Timestamp> {
+        self.parts.iter().filter_map(Part::counts_until).min()
+    }
+}
+
+named_enum! {
+    /// Why a dimension has no value.
+    pub enum NoValue {
+        /// No question has a valid answer.
+        NothingKnown = "nothing_known",
+        /// Questions of more than 40 percent of the weight have no valid answer.
+        TooLittleKnown = "too_little_known",
+    }
+}
+
+/// A ceiling that lowered a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AppliedCeiling {
+    /// Id of the question whose answer brings the ceiling; the first of several with the same ceiling.
+    pub question: &'static str,
+    /// Id of the answer.
+    pub answer: &'static str,
+    /// Greatest value of the dimension.
+    pub at: Hundredths,
+}
+
+named_enum! {
+    /// What is known about a question.
+    pub enum PartState {
+        /// The newest day has one answer, and it is not too old.
+        Answered = "answered",
+        /// The newest day has answers that differ; the weakest counts.
+        Contradicted = "contradicted",
+        /// The newest answer is older than four cadences of the question.
+        Aged = "aged",
+        /// The newest answer was withdrawn, and no valid one is left.
+        Withdrawn = "withdrawn",
+        /// There is no answer.
+        Unknown = "unknown",
+    }
+}
+
+impl PartState {
+    /// Whether the question counts as answered.
+    pub const fn is_known(self) -> bool {
+        matches!(self, PartState::Answered | PartState::Contradicted)
+    }
+}
+
+/// What one question contributes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// The question, with its weight.
+    pub question: &'static Question,
+    /// What is known.
+    pub state: PartState,
+    /// The answer that counts; for an aged or withdrawn one, the last that did. `None` if unknown.
+    pub answer: Option<&'static AnswerOption>,
+    /// The points that were counted.
+    pub points: Hundredths,
+    /// The ceiling that the answer brings, whether or not it binds.
+    pub ceiling: Option<Hundredths>,
+    /// When the source of the answer showed it.
+    pub observed_at: Option<Timestamp>,
+    /// Other answers of the same day, which are kept but do not count; strongest first.
+    pub also_given: Vec<&'static AnswerOption>,
+}
+
+impl Part {
+    /// The last instant at which the answer counts as evidence; `None` if it does not count now.
+    pub fn counts_until(&self) -> Option<Timestamp> {
+        let observed_at = self.observed_at.filter(|_| self.state.is_known())?;
+        Some(observed_at.plus_seconds(self.question.counts_for_seconds()))
+    }
+
+    /// The part's ceiling with its origin.
+    pub(super) fn applied_ceiling(&self) -> Option<AppliedCeiling> {
+        let answer = self.answer?;
+        Some(AppliedCeiling { question: self.question.id, answer: answer.id, at: self.ceiling? })
+    }
+
+    /// The part's share in a refresh date, if it was ever answered. `factor` is the dimension's weight in the asset.
+    pub(super) fn age(&self, factor: u8) -> Option<Age> {
+        let cadence_seconds = self.question.cadence_seconds();
+        let weight = u32::from(self.question.weight) * u32::from(factor);
+        self.observed_at.map(|observed_at| Age { weight, refresh: Refresh { observed_at, cadence_seconds } })
+    }
+
+    /// Points if an open question gets its worst answer or stays open.
+    pub(super) fn lowest_points(&self) -> Hundredths {
+        self.possible().map(|answer| answer.points).fold(self.points, Ord::min)
+    }
+
+    /// Points if an open question gets its best answer.
+    pub(super) fn highest_points(&self) -> Hundredths {
+        self.possible().map(|answer| answer.points).fold(self.points, Ord::max)
+    }
+
+    /// The lowest ceiling that an open question can bring, or has brought.
+    pub(super) fn lowest_ceiling(&self) -> Option<Hundredths> {
+        self.possible().filter_map(|answer| answer.ceiling).chain(self.ceiling).min()
+    }
+
+    /// The ceiling that no further answer can lift.
+    pub(super) fn highest_ceiling(&self) -> Option<Hundredths> {
+        self.ceiling.filter(|_| self.state.is_known())
+    }
+
+    /// The answers that an open question can still get; none if it has a valid answer.
+    pub(super) fn possible(&self) -> impl Iterator<Item = &'static AnswerOption> + use<> {
+        let open = if self.state.is_known() { &[] } else { self.question.answers };
+        open.iter()
+    }
+}

@@ -1,4 +1,10 @@
-//! Growth of a series: the slope of its regression line.
+//! Growth of memory: the limits, and the slope of a series' regression line.
+
+/// Maximum growth of the edge's runtime above that of the bare Worker in the last half, in MB per minute. At a hundred requests per
+/// second this is half a KB per request, less than one leaked header map per request.
+pub const MAX_EXCESS_GROWTH: f64 = 3.0;
+/// Maximum resident memory of the edge's runtime in MB; the limit that `origin/OPERATING.md` recommends.
+pub const MAX_MB: f64 = 512.0;
 
 /// The slope of a series of `(time, value)` by least squares, in values per unit of time. `None` without two distinct times.
 pub fn slope(series: &[(f64, f64)]) -> Option<f64> {

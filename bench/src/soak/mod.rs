@@ -26,11 +26,6 @@ const VAULTS: u32 = 1_000;
 /// Requests per minute: more than are sent, so that none is refused.
 const RPM: u32 = 1_000_000;
 const MINUTE: Duration = Duration::from_secs(60);
-/// Maximum growth of the edge's runtime above that of the bare Worker in the last half, in MB per minute. At a hundred requests per
-/// second this is half a KB per request, less than one leaked header map per request.
-const MAX_EXCESS_GROWTH: f64 = 3.0;
-/// Maximum resident memory of the edge's runtime in MB; the limit that `origin/OPERATING.md` recommends.
-const MAX_MB: f64 = 512.0;
 const METHOD: &str = "The edge runs on plain workerd as `up` starts it, in front of one origin with 1000 vaults. It is compared with `bench/bare-js`, which answers every request \
     with the same bytes, on workerd of the same version with the same flags. Both get the same requests. Of twenty, six are keyed hits, three anonymous reads and two use unknown \
     keys (each from another address), four are distinct misses, two conditional requests, two requests over a limit, and one a batch. An unexpected status \
@@ -156,18 +151,18 @@ fn report_results(readings: &[Reading], answers: &Answers, of_bare: &Answers, ra
     report.at_most(
         &format!("{what}, the edge's workerd less the bare Worker's"),
         ours - bare,
-        MAX_EXCESS_GROWTH,
+        growth::MAX_EXCESS_GROWTH,
         &format!("{ours:.2} less {bare:.2}, ratio {:.1}", ours / bare),
     );
-    report.at_most("the edge's workerd, resident MB at most", most, MAX_MB, &sent);
+    report.at_most("the edge's workerd, resident MB at most", most, growth::MAX_MB, &sent);
     println!("\n{}", report.table());
     let rows: String = readings.iter().map(|reading| reading.row() + "\n").collect();
     report.write("soak", &format!("{METHOD}\n\n{HEAD}\n{rows}"))?;
     ensure!(
-        ours - bare <= MAX_EXCESS_GROWTH,
+        ours - bare <= growth::MAX_EXCESS_GROWTH,
         "the edge's workerd grows by {:.2} MB a minute more than the bare Worker's",
         ours - bare
     );
-    ensure!(most <= MAX_MB, "the edge's workerd used {most:.0} MB; the limit is {MAX_MB:.0} MB");
+    ensure!(most <= growth::MAX_MB, "the edge's workerd used {most:.0} MB; the limit is {:.0} MB", growth::MAX_MB);
     Ok(())
 }

@@ -9,11 +9,6 @@ use crate::wire::time::Timestamp;
 use core::fmt;
 use serde::{Serialize, Serializer};
 
-/// Age in seconds of the oldest operation that can be replayed.
-pub const WINDOW_SECONDS: i64 = 86_400;
-/// Maximum number of operations that one connection replays.
-pub const REPLAY_LIMIT: u32 = 1_000;
-
 /// Prefix of a cursor's text.
 const PREFIX: &str = "v2:";
 /// Maximum length of a cursor's text in bytes, for every version of the contract.
@@ -130,7 +125,7 @@ pub fn is_of_current_timeline(jumps: &[Jump], tail: Cursor, cursor: Cursor) -> b
 /// The journal's retained range at one instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window<'a> {
-    /// The oldest operation younger than [`WINDOW_SECONDS`]; one above `tail` when there is none.
+    /// The oldest operation younger than [`REPLAY_WINDOW_SECONDS`](super::stream_limits::REPLAY_WINDOW_SECONDS); one above `tail` when there is none.
     pub floor: Cursor,
     /// The newest operation; 0 in a new journal.
     pub tail: Cursor,

@@ -3,8 +3,9 @@
 //! A frame is a few `field: value` lines and an empty line (WHATWG HTML, "Server-sent events"). Each has exactly one `data` line of
 //! JSON. Only operations and checkpoints have an `id` line, because only they move a client's cursor.
 
-use super::cursor::{Cursor, REPLAY_LIMIT, Start, WINDOW_SECONDS};
+use super::cursor::{Cursor, Start};
 use super::gap::Gap;
+use super::stream_limits::{REPLAY_LIMIT, REPLAY_WINDOW_SECONDS};
 use crate::scoring::named_enum;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -71,7 +72,7 @@ pub fn opening(vault_id: Option<&str>, start: &Start) -> Vec<u8> {
 
 /// The first frame: the filter and the start position.
 pub fn ready(vault_id: Option<&str>, cursor: Cursor) -> Vec<u8> {
-    let replay = StreamReplay { cursor, window_seconds: WINDOW_SECONDS, max_rows: REPLAY_LIMIT };
+    let replay = StreamReplay { cursor, window_seconds: REPLAY_WINDOW_SECONDS, max_rows: REPLAY_LIMIT };
     frame(None, "ready", &json(&StreamReady { vault_id, version: VERSION, replay }))
 }
 

@@ -8,7 +8,7 @@
 //! | [`high_confidence`] | which vaults are marked high confidence |
 //! | [`tiers`] | the bands a score falls in |
 //! | [`dwell`] | when a new score becomes the published one |
-//! | [`changes`] | which readings raise an event: deposit status, bad debt, allocations |
+//! | [`observed_changes`] | which readings raise an event: deposit status, bad debt, allocations |
 //! | [`holders`] | how concentrated a vault's shares are |
 //! | [`collateral`] | the collateral of a vault's lending markets |
 //! | [`downsampling`] | thinning a series for a chart |
@@ -27,7 +27,6 @@ pub mod attestation;
 pub mod baskets;
 pub mod borrow;
 pub mod canonical_aum;
-pub mod changes;
 pub mod collateral;
 pub mod downsampling;
 pub mod dwell;
@@ -38,6 +37,7 @@ pub mod indices;
 pub mod liquidity;
 pub mod losses;
 pub mod markets;
+pub mod observed_changes;
 pub mod oracles;
 pub mod platform;
 pub mod portfolio;

@@ -7,7 +7,7 @@ use super::Readings;
 use crate::publication::OBSERVED_CHANGE_SOURCE;
 use rds_facts::EventRecord;
 use rds_shared::model::status::Severity;
-use rds_shared::rules::changes::{ALLOCATION_SHIFT_PPM, reallocated_ppm};
+use rds_shared::rules::observed_changes::{ALLOCATION_SHIFT_PPM, reallocated_ppm};
 use rds_store::ingest::last_notified::{self, Allocation, LastNotified, Topic};
 use rds_store::{StoreError, Tx};
 use serde_json::{Map, Value, json};

@@ -4,7 +4,7 @@ use super::{Readings, dollars};
 use crate::publication::OBSERVED_CHANGE_SOURCE;
 use rds_facts::EventRecord;
 use rds_shared::model::status::{RemediationStatus, Severity};
-use rds_shared::rules::changes::{self, is_critical_debt};
+use rds_shared::rules::observed_changes::{self as changes, is_critical_debt};
 use rds_store::ingest::last_notified::{self, Debt, LastNotified, Topic};
 use rds_store::{StoreError, Tx};
 use serde_json::{Map, json};

@@ -5,7 +5,7 @@ use crate::publication::OBSERVED_CHANGE_SOURCE;
 use rds_facts::fact::Fact;
 use rds_facts::{EventRecord, VaultState};
 use rds_shared::model::status::{DepositStatus, Severity};
-use rds_shared::rules::changes::deposit_move;
+use rds_shared::rules::observed_changes::deposit_move;
 use rds_store::ingest::last_notified::{self, Gate, LastNotified, Topic};
 use rds_store::{At, StoreError, Tx};
 use serde_json::{Map, json};

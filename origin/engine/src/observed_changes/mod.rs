@@ -7,7 +7,7 @@
 //! | `AllocationChange` | a tenth or more of a vault's allocation differs from the allocation last notified |
 //! | `RatingChange` | a published score or tier changes |
 //!
-//! The rules are in `shared::rules::changes`. A key contains the subject, the instant of the reading and the change, so that a reading
+//! The rules are in `shared::rules::observed_changes`. A key contains the subject, the instant of the reading and the change, so that a reading
 //! creates its event once, however often it is ingested.
 //!
 //! # Invariants

@@ -4,8 +4,9 @@ use crate::columns::DbCursor;
 use crate::db_enum::DbEnum;
 use crate::{At, StoreError};
 use rds_shared::push::Cursor;
-use rds_shared::push::cursor::{Jump, WINDOW_SECONDS};
+use rds_shared::push::cursor::Jump;
 use rds_shared::push::frames::Operation;
+use rds_shared::push::stream_limits::REPLAY_WINDOW_SECONDS;
 use rds_shared::wire::Timestamp;
 use sqlx::{FromRow, PgExecutor};
 
@@ -33,7 +34,7 @@ pub async fn extent(db: impl PgExecutor<'_>, now: Timestamp) -> Result<Extent, S
             (SELECT coalesce(array_agg(i.from_seq ORDER BY i.from_seq), '{}') FROM incarnation i) AS jumps_from,
             (SELECT coalesce(array_agg(i.to_seq ORDER BY i.from_seq), '{}') FROM incarnation i) AS jumps_to
         FROM journal_state s";
-    Ok(sqlx::query_as(sql).bind(At(now.plus_seconds(-WINDOW_SECONDS))).fetch_one(db).await?)
+    Ok(sqlx::query_as(sql).bind(At(now.plus_seconds(-REPLAY_WINDOW_SECONDS))).fetch_one(db).await?)
 }
 
 /// Jumps as two arrays.

@@ -7,7 +7,7 @@
 //! window. Under the lock, only one check remains: whether rows have arrived since.
 
 use crate::{At, StoreError};
-use rds_shared::push::cursor::WINDOW_SECONDS;
+use rds_shared::push::stream_limits::REPLAY_WINDOW_SECONDS;
 use rds_shared::wire::Timestamp;
 use sqlx::{Connection, PgConnection};
 
@@ -80,7 +80,7 @@ pub async fn round(connection: &mut PgConnection, now: Timestamp, ahead: i64) ->
                 round.made += u32::from(make(connection, table, hour).await?);
             }
         }
-        let floor = now.plus_seconds(-WINDOW_SECONDS);
+        let floor = now.plus_seconds(-REPLAY_WINDOW_SECONDS);
         let Some(keep) = kept_from(connection, floor).await? else { return Ok(round) };
         let before = floor.plus_seconds(-GRACE_SECONDS);
         // The last hour that may be dropped ended before `before`.

@@ -10,7 +10,7 @@ use rds_shared::VERSION;
 use rds_shared::access::cors::is_host;
 use rds_shared::wire::headers;
 
-/// The response at such a path.
+/// The response at a path outside the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Entrance {
     /// The root: browsers are redirected to the documentation, programs get an index of paths.
@@ -33,7 +33,7 @@ const TEXT: &str = "text/plain; charset=utf-8";
 /// Lifetime of a `security.txt` response, in seconds; RFC 9116 recommends less than a year.
 const VALID_SECONDS: i64 = 180 * 86_400;
 
-/// The response at `path`, if it is one of these paths.
+/// The entrance at `path`; `None` for every other path, in particular those of the API.
 pub(crate) fn find(path: &str) -> Option<Entrance> {
     Some(match path {
         "/" => Entrance::Root,
@@ -48,7 +48,7 @@ pub(crate) fn find(path: &str) -> Option<Entrance> {
 }
 
 impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
-    /// Answers such a request.
+    /// Answers a request for `entrance`.
     pub(crate) fn entered(&self, entrance: Entrance) -> Answer {
         match entrance {
             Entrance::Root if self.wants_html() => Answer::Plain(Plain::redirect(DOCS)),

@@ -20,7 +20,7 @@ fn is_root(path: &Path) -> bool {
     is_named || folder.is_some_and(|folder| ROOT_FOLDERS.contains(&folder))
 }
 
-/// Whether a file that may contain the module's parent declares it.
+/// Whether a possible parent module declares the file, or any file includes it by path.
 fn is_declared(path: &Path, sources: &[(&Path, &str)]) -> bool {
     let Some((name, folder)) = module(path) else { return false };
     let declaration = format!("mod {name};");

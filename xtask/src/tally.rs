@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn node_summaries_count_in_both_reporters() {
+    fn summaries_of_nodes_spec_and_tap_reporters_are_counted() {
         assert_eq!(read(&["ℹ tests 9", "ℹ pass 8", "ℹ fail 1", "ℹ skipped 0"]), (8, 1));
         assert_eq!(read(&["# pass 4", "# fail 0"]), (4, 0));
     }

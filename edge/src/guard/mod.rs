@@ -1,12 +1,13 @@
 //! Keys and rate limits: two classes of Durable Objects that count exactly, and what an isolate remembers of their answers.
 //!
-//! Each key has one Durable Object, [`keys::state::KeyGuard`], with its record, windows and usage. Addresses share 256,
-//! [`addresses::state::AddressGuard`], selected by neighbourhood. Both are plain state machines over synchronous storage: every admitted request is
-//! counted in a durable row before it is answered, and memory only mirrors storage. So an eviction, a crash or a second instance never
-//! admits an extra request. For a busy key an isolate reserves requests in advance and admits them by itself: see [`keys::reserved`] in the
-//! isolate and [`keys::outstanding`] in the Durable Object. Sixteen [`register`]s list the keys that the origin knows, so
-//! that a guessed key gets no Durable Object. The modules called `object` are the runtime around the state machines; they answer
-//! concurrent requests in one group commit ([`objects::group_commit`]). [`objects::client`] makes the Worker's calls to them.
+//! Each key has one Durable Object, [`keys::state::KeyGuard`], with its record, windows and usage. Addresses share 256
+//! ([`addresses::state::AddressGuard`]), selected by neighbourhood. Both are plain state machines over synchronous
+//! storage: every admitted request is counted in a durable row before it is answered, and memory only mirrors storage.
+//! So an eviction, a crash or a second instance never admits an extra request. For a busy key an isolate reserves
+//! requests in advance and admits them by itself: see [`keys::reserved`] in the isolate and [`keys::outstanding`] in
+//! the Durable Object. Sixteen [`register`]s list the keys that the origin knows, so that a guessed key gets no Durable
+//! Object. The modules called `object` are the runtime around the state machines; they answer concurrent requests in
+//! one group commit ([`objects::group_commit`]). [`objects::client`] makes the Worker's calls to them.
 //!
 //! # Invariants
 //!
@@ -22,7 +23,8 @@
 //! - A valid key is never refused for the address it comes from. Rejected keys are charged to their address; a key that the origin does not know gets no
 //!   Durable Object.
 //! - A request without a valid key is charged to its address and its neighbourhood in one write of one Durable Object, or to neither. The choice of
-//!   Durable Object depends on the neighbourhood and a secret. A full one deletes idle rows (`edge/tests/guard/addresses.rs`).
+//!   Durable Object depends on the neighbourhood and a secret. A full Durable Object deletes idle rows
+//!   (`edge/tests/guard/addresses.rs`).
 //! - A header names a caller's address only if the operator trusts the connecting peer (`TRUSTED_PROXIES`).
 //! - An index token's record is stored under the digest of its text, so it can never pass for a key's record (`edge/tests/pipeline/index_tokens.rs`).
 

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn an_undecided_probe_refuses_no_requests() {
+    fn requests_pass_after_an_inconclusive_probe() {
         let mut breaker = opened_at_zero();
         assert_eq!(breaker.permit(at(2_000)), Permit::Probe);
         breaker.undecided();

@@ -43,7 +43,7 @@ pub enum Change<'a> {
     Forget {
         /// The first minute to keep.
         minutes: i64,
-        /// Keep isolates heard in this minute or later.
+        /// The first minute to keep: isolates that last reported before it are deleted.
         isolates: i64,
     },
 }

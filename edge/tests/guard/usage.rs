@@ -76,7 +76,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn nothing_is_lost_and_nothing_counted_twice(events in prop::collection::vec(event(), 1..200)) {
+    fn usage_counts_survive_restarts_and_resends_exactly_once(events in prop::collection::vec(event(), 1..200)) {
         let platter = Rc::<Platter>::default();
         let record = record(5, false);
         let mut instance = platter.instance();

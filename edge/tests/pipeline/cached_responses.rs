@@ -181,7 +181,7 @@ fn a_404_removes_the_cached_response_and_is_not_cached() {
 }
 
 #[test]
-fn an_answer_is_cached_only_with_the_origins_consent() {
+fn an_answer_without_cdn_cache_control_is_not_cached() {
     let world = World::new(|_| Ok(answer(200, ROWS)));
     world.get("/v1/vaults");
     let reply = world.get("/v1/vaults");

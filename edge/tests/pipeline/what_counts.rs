@@ -178,7 +178,7 @@ fn a_write_that_the_origin_does_not_deduplicate_is_not_retried() {
 }
 
 #[test]
-fn a_malformed_idempotency_key_is_refused_by_name() {
+fn the_error_for_a_malformed_idempotency_key_names_the_header() {
     let world = World::new(|_| Ok(page(ROWS)));
     for odd in ["a\u{1}", "\u{7f}", "\u{e9}", "", &"x".repeat(256), &"x".repeat(60_000)] {
         let anonymous = Ask::new("POST", BATCH).with("content-type", "application/json").body(b"{}");

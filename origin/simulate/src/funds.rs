@@ -56,9 +56,9 @@ const fn fund(id: &'static str, product: &'static str, issuer: &'static str, gat
 }
 
 /// An asset whose product claim no reviewer signs.
-pub const UNSIGNED: &str = "deqx";
+pub const ASSET_WITHOUT_SIGNED_REVIEW: &str = "deqx";
 /// An asset whose reviewers name different products.
-pub const DISPUTED: &str = "loom";
+pub const ASSET_WITH_DISPUTED_REVIEW: &str = "loom";
 
 pub static FUNDS: [Fund; 9] = [
     Fund {
@@ -100,7 +100,7 @@ pub static FUNDS: [Fund; 9] = [
         wrapper: "certificate",
         custodian: None,
         auditor: None,
-        ..fund(UNSIGNED, "devnet-equity-index", "Plumtree Certificates", InstitutionalOnly)
+        ..fund(ASSET_WITHOUT_SIGNED_REVIEW, "devnet-equity-index", "Plumtree Certificates", InstitutionalOnly)
     },
     Fund {
         instrument: "private_credit",
@@ -109,7 +109,7 @@ pub static FUNDS: [Fund; 9] = [
         auditor: None,
         ..fund("nimbus", "nimbus-invoices", "Nimbus Factoring", ProfessionalInvestor)
     },
-    fund(DISPUTED, "loom-income", "Loom Partners", Accredited),
+    fund(ASSET_WITH_DISPUTED_REVIEW, "loom-income", "Loom Partners", Accredited),
     Fund { auditor: None, ..fund("ember", "ember-bills", "Ember Treasury", QualifiedPurchaser) },
 ];
 
@@ -206,7 +206,7 @@ const SIDELINED: [Sidelined; 5] = [
         status: ReviewStatus::Provisional,
     },
     Sidelined {
-        id: DISPUTED,
+        id: ASSET_WITH_DISPUTED_REVIEW,
         symbol: "LOOM",
         name: "Loom Income",
         category: RwaCredit,

@@ -180,7 +180,7 @@ impl Simulation {
         news.extend(signals::news(moment, &self.actors));
         news.extend(markets::news(moment, &self.actors, self.seed));
         news.extend(feeds::news(moment));
-        news.extend(positions::news(moment, &self.actors));
+        news.extend(positions::initial_positions(moment, &self.actors));
         if moment.before().is_none() {
             news.extend(mappings::registry(moment, &self.actors));
         }

@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn every_hour_of_a_run_agrees_on_its_dates() {
+    fn dates_relative_to_the_run_are_the_same_in_every_hour() {
         let end = Timestamp::parse("2026-11-21T10:42:00Z").unwrap();
         for hour in 0..72 {
             let moment = Moment::of(end, hour, 72);

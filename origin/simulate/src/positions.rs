@@ -30,7 +30,7 @@ fn holder(number: u64) -> String {
     Random::of(0, "holder", number).address()
 }
 
-/// Their balances in an indexed vault whose other holders have `others` shares in total.
+/// Balances of the three holders (see `HELD`) in an indexed vault whose other holders own `others` share units.
 pub fn among(vault: &SimVault, others: u128) -> Vec<(String, u128)> {
     let held = || HELD.iter().filter(|(_, name, _)| *name == vault.name);
     let parts = |parts: &Option<u32>| u128::from(parts.unwrap_or(0));
@@ -39,8 +39,8 @@ pub fn among(vault: &SimVault, others: u128) -> Vec<(String, u128)> {
     held().map(|(number, _, of)| (holder(*number), unit * parts(of))).filter(|(_, balance)| *balance > 0).collect()
 }
 
-/// Their positions in vaults that are not indexed, in the first hour only.
-pub fn news(moment: Moment, actors: &[Actor]) -> Vec<Observation> {
+/// Positions of the three holders (see `HELD`) in vaults that are not indexed; none after the first hour.
+pub fn initial_positions(moment: Moment, actors: &[Actor]) -> Vec<Observation> {
     let held = |(number, name, parts): &(u64, &str, Option<u32>)| {
         let vault = actors.iter().find(|actor| actor.name() == *name)?.at(moment);
         if holders::is_indexed(&vault) {

@@ -75,7 +75,7 @@ const STATEMENTS: [Statement; 9] = [
     Statement { fund: Some(31.0), stopped_days: 5, ..states(QUIET, "kite") },
     Statement { fund: Some(88.0), ..states(LEDGER, "dgld") },
     Statement { issued: Some(97.0), circulating: Some(101.0), ..states(CHAIN, "dgld") },
-    Statement { fund: Some(19.0), ..states(LEDGER, funds::UNSIGNED) },
+    Statement { fund: Some(19.0), ..states(LEDGER, funds::ASSET_WITHOUT_SIGNED_REVIEW) },
     Statement { fund: Some(7.5), stopped_days: 20, ..states(QUIET, "nimbus") },
 ];
 

@@ -1,6 +1,6 @@
 //! The simulated reviewers. Their keys are derived from their names, so anybody can sign for them; they exist on the devnet only.
 
-use super::funds::{self, DISPUTED, Fund, UNSIGNED};
+use super::funds::{self, ASSET_WITH_DISPUTED_REVIEW, ASSET_WITHOUT_SIGNED_REVIEW, Fund};
 use super::moment::Moment;
 use super::platforms::CHAIN_ID;
 use super::source::SOURCE;
@@ -59,12 +59,12 @@ pub fn registry(moment: Moment) -> Vec<Observation> {
 
 /// The attestations of a review, signed at once by its author, and for the disputed asset by a second reviewer.
 pub fn attestations(review: &AssetReview) -> Vec<Observation> {
-    if review.review_status == ReviewStatus::Unreviewed || review.asset_id == UNSIGNED {
+    if review.review_status == ReviewStatus::Unreviewed || review.asset_id == ASSET_WITHOUT_SIGNED_REVIEW {
         return Vec::new();
     }
     let product = Fund::of(&review.asset_id).map(|fund| fund.product);
     let mut signed = vec![signed(review, LEAD, product)];
-    if review.asset_id == DISPUTED {
+    if review.asset_id == ASSET_WITH_DISPUTED_REVIEW {
         signed.push(self::signed(review, SECOND, Some("loom-growth")));
     }
     signed

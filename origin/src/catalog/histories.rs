@@ -59,7 +59,7 @@ impl Stretch {
 }
 
 impl Histories {
-    /// A vault's readings from `from` to `to`, both inclusive, as of the catalog of `vault` or newer.
+    /// Readings of `vault` from `from` to `to`, both inclusive; never older than the catalog that `vault` comes from.
     pub async fn between(&self, db: &Db, vault: &Vault, from: Timestamp, to: Timestamp) -> Result<Stretch, StoreError> {
         let (id, version) = (&vault.row.id, vault.changed_version);
         if let Some(readings) = self.kept(id, version, from) {

@@ -5,8 +5,8 @@
 //! |---|---|
 //! | this one | sending of one message |
 //! | [`outbox`] | queued changes of keys: which process sends them and when; how a command waits for them |
-//! | [`tokens`] | the same for an index token, which can only be revoked |
-//! | [`tags`] | the same for changed facts, which need one message however many they are |
+//! | [`tokens`] | revoked index tokens: sent, and waited for, by the command that revokes them |
+//! | [`tags`] | changed facts: one message carries any number of them |
 //!
 //! # Invariants
 //!

@@ -26,14 +26,14 @@ pub(super) const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 const PAUSE: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(5));
 /// How often a service records that it is sending to the edge.
 const SENDER_SEEN_INTERVAL: Duration = Duration::from_secs(10);
-/// For how long that record counts, in seconds.
+/// How long a service counts as a sender after it last recorded that it is sending, in seconds.
 pub(crate) const SENDER_SEEN_SECONDS: u32 = 60;
 /// After a service last recorded that it sends to the edge, the edge may use unconfirmed records for this many seconds:
 /// the time for which it keeps records while the origin is unavailable, plus a minute.
 const KEPT_SECONDS: u32 = RECORD_FALLBACK_SECONDS.unsigned_abs() as u32 + SENDER_SEEN_SECONDS;
 /// Maximum time for which the edge may use a record: its key lease, plus five seconds for clock differences and a running request.
 pub const LEASE: Duration = Duration::from_secs(RECORD_LEASE_SECONDS.unsigned_abs() + 5);
-/// How often it is recorded that an edge looks up keys.
+/// How often key look-ups by an edge are recorded.
 const RECORD_INTERVAL: Duration = Duration::from_secs(5);
 /// After a recorded look-up, an edge may have a key's record for this many seconds: its key lease, the margin of
 /// [`LEASE`], and [`RECORD_INTERVAL`].
@@ -161,9 +161,10 @@ pub async fn settle(
             say(&why);
             known = why;
         }
-        // An edge that is notified of changes uses its record for longer than a lease while the origin is unavailable.
-        let is_lease = async || !matches!(table::is_sender_alive(db, KEPT_SECONDS).await, Ok(true) | Err(_));
-        if link.is_none() && u128::from(watch.micros()) > lease.as_micros() && is_lease().await {
+        // Waiting for the lease is enough only if no sender was alive within `KEPT_SECONDS`: an edge with a sender
+        // keeps using a key's record past its lease while the origin is unavailable.
+        let lease_suffices = async || !matches!(table::is_sender_alive(db, KEPT_SECONDS).await, Ok(true) | Err(_));
+        if link.is_none() && u128::from(watch.micros()) > lease.as_micros() && lease_suffices().await {
             return Ok(Settled::LeaseOver);
         }
         sleep(CHECK_INTERVAL).await;

@@ -1,7 +1,7 @@
 //! Revoked index tokens, sent to the edge by the command that revokes them.
 //!
-//! A token changes only once, so nothing is queued for it: if the edge cannot be notified, its lease expires. The command waits for one
-//! or the other.
+//! The only change of a token is its revocation, so no change is queued. The command waits until the edge has
+//! acknowledged the revocation, or the edge's lease of the token's record has ended.
 
 use super::EdgeLink;
 use super::outbox::{CHECK_INTERVAL, EDGE_SEEN_SECONDS, Settled};

@@ -36,7 +36,7 @@ pub struct Server {
 pub struct RelayState {
     pub limiter: RelayLimiter,
     pub lookups: KeyLookups,
-    /// Keys refused lately, for when the database cannot verify them.
+    /// Recently rejected keys; they stay rejected while the database is unavailable.
     pub refused: Mutex<Refused>,
     /// Proxies whose forwarded client addresses are trusted.
     pub proxies: TrustedProxies,

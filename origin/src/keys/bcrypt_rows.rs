@@ -22,7 +22,8 @@ const MAX_COST: u32 = 14;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Busy;
 
-/// Verifies the texts of older keys, within these limits.
+/// Verifies legacy keys against their bcrypt hashes: at most `MAX_RUNNING` at once, and at most `MAX_PENDING` running
+/// or waiting.
 #[derive(Debug)]
 pub struct LegacyKeyVerifier {
     running: Arc<Semaphore>,

@@ -6,17 +6,17 @@ use rds_shared::access::assertion::MAX_SKEW_SECONDS;
 use rds_shared::wire::Timestamp;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// A request of the edge that was verified within this time shows that the clock is right, in seconds.
-const HEARD_SECONDS: i64 = 15;
+/// Maximum age, in seconds, of a verified edge request that proves this clock right.
+const EDGE_PROOF_SECONDS: i64 = 15;
 
 /// Whether the wall clock is so far from `database_now` that the edge's signatures would be refused here.
 ///
-/// If a request of the edge was verified a moment ago, this clock is right and the database's is wrong. That must not take an origin
-/// out of service.
+/// A request of the edge that was verified a moment ago proves that this clock is right and the database's is wrong; an
+/// origin must not go out of service for that.
 pub fn is_off(clock: &Clock, metrics: &Metrics, database_now: Timestamp) -> bool {
     let wall = clock.wall();
     let heard = wall.as_seconds().saturating_sub(metrics.edge_heard_at.load(Relaxed));
-    differs(offset_seconds(wall, database_now)) && !(0..HEARD_SECONDS).contains(&heard)
+    differs(offset_seconds(wall, database_now)) && !(0..EDGE_PROOF_SECONDS).contains(&heard)
 }
 
 /// Whether clocks this many seconds apart differ by more than the edge's signatures allow.

@@ -1,7 +1,7 @@
 //! One sample of the service's state per minute, stored for all processes, and a check that it can be reached from outside.
 //!
-//! Every process stores whether it found the service up; one positive sample is enough. The first process of a minute requests the
-//! readiness through the edge, like a caller: that way leads out of this machine and back.
+//! Every process stores whether it found the service up; one positive sample is enough. The first process of a minute
+//! requests `/ready` through the edge, as a caller would, so the request leaves this machine and comes back.
 
 use super::traffic::{Tally, minute_of};
 use crate::app::App;

@@ -15,7 +15,7 @@ use tokio::sync::{Notify, Semaphore};
 
 /// Maximum number of concurrent reads of journal pages, so that many clients reconnecting at once do not use up the connection pool.
 const MAX_CONCURRENT_PAGES: usize = 3;
-/// Maximum number of leases that wait for their release, because clients come and go while the database is unavailable.
+/// Maximum number of leases waiting for release: they accumulate while the database is unavailable and streams end.
 const MAX_UNRELEASED: usize = 4_096;
 
 /// The streams of this process.

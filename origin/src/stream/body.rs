@@ -1,5 +1,5 @@
-//! A delivery as an HTTP body: it produces the next frame once the last one was taken, and buffers no other. After the response has begun,
-//! the connection takes the frames directly (see [`wire`](crate::http::transport::http1)).
+//! A delivery as an HTTP body. A frame is produced once the previous one was taken, so at most one is buffered. After
+//! the response has begun, the connection takes the frames directly (see [`http1`](crate::http::transport::http1)).
 
 use axum::body::{Bytes, HttpBody};
 use hyper::body::Frame;
@@ -69,14 +69,14 @@ impl fmt::Debug for FrameStream {
     }
 }
 
-/// Shared access to a flow, for taking it out of the body that began it.
+/// Shared access to a frame stream, for taking it out of the body that began it.
 #[derive(Debug, Clone, Default)]
 pub struct FrameStreamHandle(Arc<Mutex<Held>>);
 
-/// A flow, until it is taken, and whether it has begun.
+/// The frame stream (`None` once taken), and whether its first frame was read from the body.
 #[derive(Debug, Default)]
 struct Held {
-    flow: Option<FrameStream>,
+    frames: Option<FrameStream>,
     has_begun: bool,
 }
 
@@ -90,9 +90,9 @@ impl FrameStreamHandle {
         self.held().has_begun
     }
 
-    /// Takes the flow, to continue where the body stopped.
+    /// Takes the frame stream, to continue where the body stopped.
     pub fn take(&self) -> Option<FrameStream> {
-        self.held().flow.take()
+        self.held().frames.take()
     }
 }
 
@@ -105,11 +105,11 @@ impl EventBody {
     pub fn new<F: Future<Output = ()> + Send + 'static>(deliver: impl FnOnce(FrameSlot) -> F) -> Self {
         let slot = FrameSlot::default();
         let delivery = deliver(slot.clone());
-        let flow = Some(FrameStream { slot, delivery: Some(Box::pin(delivery)) });
-        EventBody(FrameStreamHandle(Arc::new(Mutex::new(Held { flow, has_begun: false }))))
+        let frames = Some(FrameStream { slot, delivery: Some(Box::pin(delivery)) });
+        EventBody(FrameStreamHandle(Arc::new(Mutex::new(Held { frames, has_begun: false }))))
     }
 
-    /// Access to the body's flow.
+    /// Access to the body's frame stream.
     pub fn source(&self) -> FrameStreamHandle {
         self.0.clone()
     }
@@ -121,19 +121,19 @@ impl HttpBody for EventBody {
 
     fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         let mut held = self.0.held();
-        let Some(flow) = &mut held.flow else { return Poll::Ready(None) };
-        let frame = ready!(flow.poll_frame(cx));
+        let Some(frames) = &mut held.frames else { return Poll::Ready(None) };
+        let frame = ready!(frames.poll_frame(cx));
         held.has_begun = true;
         if frame.is_none() {
             // The end was reported; it must not be reported again.
-            held.flow = None;
+            held.frames = None;
         }
         Poll::Ready(frame.map(|frame| Ok(Frame::data(frame))))
     }
 }
 
 impl Drop for EventBody {
-    /// Drops the flow, unless it was taken.
+    /// Drops the frame stream, unless it was taken.
     fn drop(&mut self) {
         drop(self.0.take());
     }

@@ -24,7 +24,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// A frame that takes at least this many microseconds to be taken is waiting for a client that does not read; less is a burst.
+/// A client counts as not reading if a frame is not taken within this many microseconds; shorter waits are bursts.
 const STALLED_MICROS: u64 = 100_000;
 /// Maximum number of frames taken from the ring at once.
 const BATCH_FRAMES: usize = 32;
@@ -94,7 +94,7 @@ struct Delivery {
     passing: Option<Stopwatch>,
 }
 
-/// The stream ends; everything to be sent was sent.
+/// Marker error: the stream ends, and its last frame was already sent.
 struct StreamEnd;
 
 /// Delivers `subscription` until the client disconnects or the stream must end.

@@ -22,11 +22,11 @@
 //! - Fan-out advances its journal position in the transaction that writes the deliveries, so each event is enqueued once for each
 //!   subscription (`tests/it/webhooks/fanout.rs`).
 //! - A delivery is sent under a lease with a fencing token and with no transaction open; its outcome and the subscription's breaker
-//!   are written together. A crash or an error on our side uses up no attempt and counts against no endpoint.
+//!   are written together. Crashes and our own errors consume no attempts and do not count towards the breaker.
 //! - A delivery connects only to an address that was checked for this very attempt, also over a kept connection; only the operator's list opens non-public
 //!   addresses (`tests/it/webhooks/connection_pool.rs`).
-//! - A notice to a basket's subscribers carries the chains of every constituent it names; while one of them is withheld it is not delivered
-//!   (`tests/it/vaults/withheld_chains.rs`).
+//! - A basket notice lists the chains of all its constituents and is not delivered while any of those chains is
+//!   withheld (`tests/it/vaults/withheld_chains.rs`).
 
 pub mod connection_pool;
 pub mod counters;

@@ -28,7 +28,7 @@
 //!   cursors that contain them stay valid.
 //!
 //! Limit: a database that is set back *unnoticed* reuses numbers until somebody notices. Detection is part of the origin's
-//! `store::journal::step`.
+//! `rds_store::push::journal::step`.
 
 /// Unix seconds of the first epoch: 2020-01-01.
 const BEGINNING: i64 = 1_577_836_800;

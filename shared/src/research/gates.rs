@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_result_against_the_scores_passes_the_same_gate_as_one_for_them() {
+    fn the_gate_treats_results_that_confirm_or_contradict_the_scores_alike() {
         let [for_them, against] = [1, -1].map(|sign| found(200, 20, move |number| 5000 + sign * number as i64));
         assert_eq!((backtest(&for_them), backtest(&against)), (Vec::new(), Vec::new()));
         assert_ne!(for_them.verdict(), against.verdict());

@@ -230,8 +230,8 @@ impl Param {
         Param { aliases: names, former: names, ..self }
     }
 
-    /// Publishes the pattern of the texts that the route accepts.
-    pub const fn written(self, pattern: &'static str) -> Self {
+    /// Documents the regular expression of accepted values in the OpenAPI document.
+    pub const fn pattern(self, pattern: &'static str) -> Self {
         Param { pattern: Some(pattern), ..self }
     }
 

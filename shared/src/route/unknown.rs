@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_sent_as_a_name_or_value_is_not_repeated() {
+    fn an_api_key_in_a_parameter_name_or_value_is_redacted() {
         let text = "pk_live_0123456789abcdef0123456789abcdef=1&limit=1";
         assert_eq!(parse(text).unwrap().ignored().as_deref(), Some("pk_live_*"));
         let query = parse("chain=ix_live_0123456789abcdef0123456789abcdef").unwrap();

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_derived_from_a_name_and_numbered_when_it_is_taken() {
+    fn a_market_key_is_a_slug_of_the_name_with_a_number_if_taken() {
         let keys = ["Prime", "ethena_ecosystem", "  USDC / wstETH (86%) ", "Größe", "ÄÖ"].map(key_of);
         assert_eq!(keys, ["prime", "ethena-ecosystem", "usdc-wsteth-86", "gr-e", "market"]);
         assert_eq!(key_of(&"x".repeat(100)).len(), KEY_CHARS);

@@ -52,7 +52,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn encoded_text_decodes_to_itself(text in "\\PC{0,40}") {
+        fn decoding_reverses_encoding(text in "\\PC{0,40}") {
             let mut encoded = String::new();
             encode_into(&text, b"", &mut encoded);
             prop_assert_eq!(decode(&encoded, true), Some(text));

@@ -1,4 +1,5 @@
-//! Addresses: exact limits in Durable Objects, refusals that an isolate remembers, and limits while those cannot be reached.
+//! Addresses: exact limits in Durable Objects, refusals that an isolate remembers, and fallback limits while those
+//! objects cannot be reached.
 
 pub mod denials;
 pub mod fallback_limiter;

@@ -63,7 +63,7 @@ pub(in crate::guard) struct Inner {
     machine: LazyState<Machine>,
     asked: Rc<GroupCommit<KeyAsk>>,
     pub(in crate::guard) key_look_up: Rc<SingleFlight>,
-    /// Requests whose refusal is held back, because outstanding reservations may be given back.
+    /// Refused requests waiting for outstanding reservations to settle, which may free allowance.
     held: RefCell<Vec<Waiting<KeyAsk>>>,
     /// Whether a task is polling for the end of the outstanding reservations.
     is_settling: Cell<bool>,

@@ -1,8 +1,9 @@
 //! Reserved requests: counted in advance by a key's Durable Object, and admitted by this isolate without asking.
 //!
-//! Only busy keys are reserved for. The first requests of a burst each ask the Durable Object; then as many are reserved as are expected
-//! while the reservation lasts, and more before they are used up. An ended reservation is reported with the requests it admitted,
-//! and the Durable Object takes the rest back. The report is sent once; if it is lost, all reserved requests stay counted.
+//! Only busy keys get reservations. The first requests of a burst each ask the Durable Object. A reservation then
+//! covers the requests expected during its lifetime, and the next one is requested before it is used up. An ended
+//! reservation is reported with the requests it admitted, and the Durable Object takes the rest back. The report is
+//! sent once; if it is lost, all reserved requests stay counted.
 
 use crate::guard::keys::ledger::MIN_RESERVED;
 use crate::guard::keys::outstanding::LONGEST_MILLIS;

@@ -1,8 +1,8 @@
 //! Group commit: requests that reach a Durable Object together are answered in one step and written in one commit.
 //!
 //! A commit costs more than the rest of a request, and the runtime commits at the end of the event that wrote. Queued requests
-//! would each pay for a commit. So the first one lets the others in before anything is answered: a zero-length timer
-//! fires behind the requests already queued. A request that arrives alone waits for no other.
+//! would each pay for a commit. So the first request waits for a zero-length timer, which fires after the requests
+//! already queued have arrived; then all are answered. A request that arrives alone waits for no other.
 
 use core::cell::RefCell;
 use core::time::Duration;

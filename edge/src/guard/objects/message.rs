@@ -47,7 +47,8 @@ pub struct LookUp {
     /// The key's text, if the origin has asked for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// Whether the sending address has used up its limit for rejected keys; few such look-ups run at once.
+    /// Whether the client address has exhausted its budget of rejected keys; such look-ups get a smaller concurrency
+    /// limit.
     pub spent: bool,
 }
 

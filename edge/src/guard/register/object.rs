@@ -21,7 +21,8 @@ const TABLE: &str = "CREATE TABLE IF NOT EXISTS listed (digest TEXT PRIMARY KEY)
 
 /// Concurrent look-ups of one register, and the length of its queue.
 const LOOK_UPS: (usize, usize) = (4, 256);
-/// The same for addresses that have used up their limit for rejected keys, so that guesses only wait for guesses.
+/// Concurrent look-ups and queue length for addresses that have used up their limit for rejected keys, so that guesses
+/// delay only guesses.
 const SPENT_LOOK_UPS: (usize, usize) = (1, 32);
 
 /// A register's state and storage.

@@ -1,8 +1,9 @@
 //! Lists the keys that the origin knows, as a state machine on storage, so that a guessed key gets no Durable Object of its own.
 //!
-//! Sixteen Durable Objects share the keys by digest. A key that is new to an isolate is looked up here first; only if the
-//! origin knows it is its own Durable Object asked, which has its record. A listed key stays listed in storage, so it is
-//! found while the origin is down. An unknown key is remembered for ten seconds, in bounded memory, and never stored.
+//! Sixteen Durable Objects share the keys by digest. A key that is new to an isolate is looked up here first. Its own
+//! Durable Object, which has its record, is asked only if the origin knows the key. A listed key stays listed in
+//! storage, so it is found while the origin is down. An unknown key is remembered for ten seconds, in bounded memory,
+//! and never stored.
 
 use crate::guard::DiskFault;
 use rds_shared::access::KeyDigest;

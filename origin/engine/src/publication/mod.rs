@@ -94,7 +94,7 @@ pub enum PublicationResult {
 pub struct Operation<'a, T> {
     /// The event type for webhooks; `None` if it is for the stream only.
     pub family: Option<EventType>,
-    /// The stream's frame; `None` if it is not for the stream.
+    /// Kind of stream frame; `None` if the operation goes to webhooks only.
     pub stream_op: Option<StreamOp>,
     /// The row's id as the API serves it.
     pub event_id: String,

@@ -8,9 +8,10 @@ use rds_store::research::predictions::horizon;
 use rds_store::{At, StoreError, Tx};
 use std::collections::HashSet;
 
-/// Resolves ended windows, then stores predictions for vaults without an open window. Returns the numbers stored and resolved.
+/// Resolves ended windows, then stores predictions for vaults without an open window. Returns how many were stored and
+/// how many resolved.
 ///
-/// A `broken` price series gets no predictions, and its open ones cannot be resolved.
+/// Vaults in `broken` (unusable price series) get no new predictions; their due ones are resolved as `unobserved`.
 pub async fn run(tx: &mut Tx<'_>, now: Timestamp, broken: &HashSet<String>) -> Result<(u64, u64), StoreError> {
     let due = table::due(tx, At(now)).await?;
     let settled: Vec<_> = due

@@ -3,8 +3,8 @@
 use rds_shared::model::research::{Backtest, Grouping, Signal};
 use rds_shared::research::outcome::{BASE_WITHIN_DAYS, LOSS_FROM_BP, MAX_PRICE_RISE, OutcomeKind};
 
-/// From this number of groups with losses on, they no longer count as few.
-const NOT_FEW: u64 = 30;
+/// Below this number of groups with losses the text warns of a small sample.
+const MIN_LOSS_GROUPS_WITHOUT_WARNING: u64 = 30;
 const ONE_PERCENT_BP: i64 = 100;
 
 /// The method of a backtest.
@@ -47,7 +47,7 @@ pub fn method(signal: Signal, outcome: OutcomeKind) -> String {
 
 /// The weaknesses of a backtest that was drawn from `instants` instants.
 pub fn weaknesses(found: &Backtest, instants: usize) -> Vec<String> {
-    let few = if found.loss_groups < NOT_FEW { " This is a small number." } else { "" };
+    let few = if found.loss_groups < MIN_LOSS_GROUPS_WITHOUT_WARNING { " This is a small number." } else { "" };
     let mut said = vec![
         format!(
             "{} of {} vaults of {} protocols had a loss, at {instants} instants.{few} Losses at one instant may have a common cause.",
@@ -126,6 +126,6 @@ mod tests {
             weaknesses(&Backtest { loss_groups, ..backtest }, 7).concat()
         };
         let is_small = |loss_groups| said(loss_groups).contains("a small number");
-        assert!(is_small(NOT_FEW - 1) && !is_small(NOT_FEW));
+        assert!(is_small(MIN_LOSS_GROUPS_WITHOUT_WARNING - 1) && !is_small(MIN_LOSS_GROUPS_WITHOUT_WARNING));
     }
 }

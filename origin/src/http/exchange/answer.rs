@@ -234,7 +234,7 @@ pub fn add_fail_safe_header(response: &mut Response, mode: FailSafeMode) {
     }
 }
 
-/// Adds the header with the parameters that the route does not have.
+/// Adds the header that lists the ignored query parameters.
 pub fn add_ignored_header(response: &mut Response, ignored: String) {
     set(response, IGNORED_PARAMETERS, ignored);
 }

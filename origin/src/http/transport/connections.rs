@@ -108,12 +108,12 @@ pub(in crate::http) enum PeerClass {
     Proved,
     /// The connection of a known peer, without an authenticated request.
     Unproved {
-        /// Whether at least half of the share is taken.
+        /// Whether at least half of the slots for unproved connections are taken.
         crowded: bool,
     },
     /// The connection of a stranger.
     Stranger {
-        /// Whether at least half of the share is taken.
+        /// Whether at least half of the slots for strangers are taken.
         crowded: bool,
     },
 }
@@ -337,7 +337,7 @@ impl ConnectionEntry {
         self.proved_at.load(Relaxed) != 0
     }
 
-    /// The share that it is in, and whether that is crowded.
+    /// The share of slots that the connection is in, and whether at least half of it is taken.
     pub(in crate::http) fn peer_class(&self) -> PeerClass {
         if self.is_proved() {
             return PeerClass::Proved;

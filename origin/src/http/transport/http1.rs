@@ -142,8 +142,8 @@ async fn converse<A, F>(
         }
     }
     let mut socket = connection.into_parts().io.into_inner();
-    let Some(flow) = socket.flow.take() else { return };
-    let mut pouring = pin!(pour(socket, flow));
+    let Some(frames) = socket.frames.take() else { return };
+    let mut pouring = pin!(pour(socket, frames));
     tokio::select! {
         _ = pouring.as_mut() => return,
         () = closed => {}
@@ -153,7 +153,7 @@ async fn converse<A, F>(
 
 /// Continues a stream whose response has begun: writes its frames as chunks until it ends or the client disconnects. Between two
 /// frames it holds no buffer.
-async fn pour(mut socket: Socket, mut flow: FrameStream) -> io::Result<()> {
+async fn pour(mut socket: Socket, mut frames: FrameStream) -> io::Result<()> {
     loop {
         let mut out = Vec::new();
         let is_over = poll_fn(|cx| {
@@ -162,7 +162,7 @@ async fn pour(mut socket: Socket, mut flow: FrameStream) -> io::Result<()> {
                 return Poll::Ready(Err(gone));
             }
             while out.len() < WRITE_BYTES {
-                match flow.poll_frame(cx) {
+                match frames.poll_frame(cx) {
                     Poll::Ready(Some(frame)) => chunk(&frame, &mut out),
                     Poll::Ready(None) => return Poll::Ready(Ok(true)),
                     Poll::Pending if out.is_empty() => return Poll::Pending,

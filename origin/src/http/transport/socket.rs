@@ -29,12 +29,12 @@ pub(in crate::http) struct Socket {
     /// Runs while a write waits.
     stalled: Option<Pin<Box<Sleep>>>,
     /// The rest of the stream, set once its beginning has been written.
-    pub(in crate::http) flow: Option<FrameStream>,
+    pub(in crate::http) frames: Option<FrameStream>,
 }
 
 impl Socket {
     pub(in crate::http) fn new(stream: TcpStream, line: ConnectionState, write_timeout: Duration) -> Self {
-        Socket { stream, line, write_timeout, is_capped: false, stalled: None, flow: None }
+        Socket { stream, line, write_timeout, is_capped: false, stalled: None, frames: None }
     }
 
     fn cap(&mut self) {
@@ -115,13 +115,13 @@ impl AsyncWrite for Socket {
         ready!(Pin::new(&mut self.stream).poll_flush(cx))?;
         self.line.record_step_after(Step::Answered, Step::Idle);
         // Everything has been written. Ending the HTTP connection here frees its buffers.
-        if self.flow.is_none()
+        if self.frames.is_none()
             && let Some(source) = self.line.source()
             && source.has_begun()
         {
-            self.flow = source.take();
+            self.frames = source.take();
         }
-        match self.flow {
+        match self.frames {
             Some(_) => Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into())),
             None => Poll::Ready(Ok(())),
         }

@@ -13,12 +13,12 @@ pub struct StoredIndex {
     pub id: String,
     pub name: String,
     /// Oldest first; at least one.
-    pub versions: Vec<StoredVersion>,
+    pub versions: Vec<StoredIndexVersion>,
 }
 
 /// A basket version.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
-pub struct StoredVersion {
+pub struct StoredIndexVersion {
     pub version_id: String,
     /// Start of its validity.
     #[sqlx(try_from = "At")]
@@ -30,7 +30,7 @@ struct VersionRow {
     id: String,
     name: String,
     #[sqlx(flatten)]
-    version: StoredVersion,
+    version: StoredIndexVersion,
 }
 
 /// The published baskets of vaults, by id; only the basket `only` if given.

@@ -86,8 +86,8 @@ enum Scan {
 }
 
 impl FeedFilter<'_> {
-    /// Whether nothing but `since` filters; then the order's index yields the page.
-    fn keeps_all(&self) -> bool {
+    /// Whether `since` is the only filter; the index of the order then yields the page without a bounded scan.
+    fn filters_only_by_time(&self) -> bool {
         let lists = [self.event_types, self.protocols, self.curators, self.exclude_sources];
         let choices = [self.incident_severities, self.remediation_statuses];
         lists.iter().all(|words| words.is_empty())
@@ -103,7 +103,7 @@ impl FeedFilter<'_> {
     fn scans(&self, slice: Slice) -> impl Iterator<Item = Scan> {
         let wanted = slice.offset.saturating_add(slice.limit);
         let depth = wanted.saturating_mul(SCANNED_PER_ROW).clamp(MIN_SCANNED_ROWS, MAX_SCANNED_ROWS);
-        let tried = !self.keeps_all() && wanted <= depth && self.order != FeedOrder::Occurrences;
+        let tried = !self.filters_only_by_time() && wanted <= depth && self.order != FeedOrder::Occurrences;
         tried.then_some(Scan::Beginning(depth)).into_iter().chain([Scan::All])
     }
 
@@ -133,7 +133,7 @@ impl FeedFilter<'_> {
                 self.push_conditions(query, "n");
                 query.push("))");
             }
-            Scan::All if self.keeps_all() => {
+            Scan::All if self.filters_only_by_time() => {
                 query.push(" FROM event_feed f WHERE f.occurred_at >= ").push_bind(self.since);
             }
             Scan::All => {

@@ -93,8 +93,8 @@ pub struct MarketFacts {
     pub reserves: HashMap<String, Vec<ReserveRecord>>,
 }
 
-/// Joins the gates of a hub-and-spoke reserve to its vault `v`. A spoke's reserve has gates even if neither was observed; their statuses
-/// are then `unknown`. An inactive reserve has none.
+/// Joins, as `gate`, the borrow and deposit gates of the spoke reserve that vault `v` represents. A gate that was not
+/// observed has status `unknown`. All columns are null if the vault represents no active spoke reserve.
 pub(super) const RESERVE_GATES: &str = "LEFT JOIN LATERAL ( \
          SELECT coalesce(r.borrow_status, 'unknown') AS borrow_status, coalesce(r.deposit_status, 'unknown') AS deposit_status, \
                 r.deposit_capacity_usd, r.observed_at \

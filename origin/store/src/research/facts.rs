@@ -102,8 +102,8 @@ pub async fn tiers_off(tx: &mut Tx<'_>, core_floor: i32, prime_floor: i32) -> Re
     of_scores(tx, &format!("p.tier IS DISTINCT FROM {tier}")).await
 }
 
-/// Raw scores that exceed their weighted sum or a cap by more than rounding to two decimals, and published scores that are `step`
-/// milli-points or more above the raw score although no tier dwells.
+/// Counts published scores whose raw score is more than 0.005 above the weighted sum, or above a cap; and those at
+/// least `step` milli-points above their raw score although the vault does not dwell.
 pub async fn scores_above_caps(tx: &mut Tx<'_>, step: i32) -> Result<Checked, StoreError> {
     let violated = format!(
         "(p.provenance->>'raw_score')::numeric > (p.provenance->>'weighted_sum')::numeric + 0.005 \

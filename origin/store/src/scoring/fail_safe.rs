@@ -18,7 +18,7 @@ pub struct Stored {
     pub mode: FailSafeMode,
     /// The operator's reason.
     pub reason: Option<String>,
-    /// Since when the effective mode has been in force.
+    /// Start of the effective mode.
     #[sqlx(try_from = "Nullable<At>")]
     pub since: Option<Timestamp>,
     /// Why score runs are held back; null if they are not.

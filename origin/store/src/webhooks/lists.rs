@@ -18,7 +18,7 @@ pub struct Listed {
     pub event_type: EventType,
     #[sqlx(rename = "state", try_from = "DbEnum<DeliveryStatus>")]
     pub status: DeliveryStatus,
-    /// The due attempt, or the last one made.
+    /// Number of the next attempt, or of the last one once the outcome is final.
     #[sqlx(try_from = "DbAttempt")]
     pub attempt: Attempt,
     /// When the next attempt is due; `None` once the outcome is final.

@@ -123,7 +123,7 @@ async fn a_stored_day_does_not_change_with_later_eligibility() {
     let late = close(&VAULTS[4], "2026-11-20T23:59:00Z", json!({"tvl_usd": 1.0}));
     test.ingest(&[identity, late].concat()).await;
     assert_eq!(days(&test, "xETH/history").await, before);
-    // A day without stored observations is derived, from no vault.
+    // Later days have no stored sums and no eligible vault to derive them from, so they have no row.
     at(&test, "2026-11-23T12:00:00Z");
     assert_eq!(days(&test, "xETH/history").await, before);
 }

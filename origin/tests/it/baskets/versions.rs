@@ -267,7 +267,7 @@ async fn a_basket_without_rules_waits_for_them() {
 }
 
 #[tokio::test]
-async fn rules_have_a_history_of_which_one_is_active() {
+async fn methodology_versions_show_one_active_and_the_retired_ones() {
     let world = World::begun().await;
     world.pass(3600);
     let second = rules("m2", "2026-11-21T00:30:00Z", json!({"single_name_pct": 22.5}));

@@ -253,7 +253,7 @@ async fn a_pairs_bad_debt_is_the_markets() {
 }
 
 #[tokio::test]
-async fn the_gates_of_a_reserve_say_more_than_the_vault() {
+async fn a_spoke_reserves_gates_override_the_vaults_own_deposit_status() {
     let test = with_market().await;
     let spoke = "0x00000000000000000000000000000000000000e2";
     let market = observed(

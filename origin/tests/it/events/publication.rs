@@ -132,7 +132,7 @@ async fn of_concurrent_publishers_one_makes_the_transition() {
 }
 
 #[tokio::test]
-async fn without_the_writers_turn_a_second_publisher_still_finds_it_done() {
+async fn concurrent_transactions_publish_an_event_once_even_without_the_writers_lock() {
     let test = with_draft().await;
     let now = clock(2).now();
     let mut first = test.db.pool.begin().await.unwrap();

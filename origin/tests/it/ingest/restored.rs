@@ -12,16 +12,16 @@ use rds_store::push::journal::{self, Cause};
 use serde_json::{Value, json};
 use sqlx::{Connection, PgConnection};
 
-const VAULT: usize = 0;
+const VAULT_INDEX: usize = 0;
 
 /// The vault's state with this value, some minutes after the market's own.
 fn state(minute: u32, tvl: f64) -> String {
-    market::VAULTS[VAULT].state(&format!("2026-11-20T23:{minute}:00Z"), json!({ "tvl_usd": tvl }))
+    market::VAULTS[VAULT_INDEX].state(&format!("2026-11-20T23:{minute}:00Z"), json!({ "tvl_usd": tvl }))
 }
 
 /// The value in the list and in the vault's detail, and its latest readings.
 async fn shown(test: &TestApp) -> (f64, f64, Vec<f64>) {
-    let id = market::VAULTS[VAULT].id();
+    let id = market::VAULTS[VAULT_INDEX].id();
     let list = test.json("/v1/vaults?limit=100").await;
     let row = list["data"].as_array().unwrap().iter().find(|row| row["id"] == json!(id)).unwrap().clone();
     let page = test.json(&format!("/v1/vaults/{id}?points=2000")).await;

@@ -161,7 +161,8 @@ async fn f12_a_running_process_that_saw_higher_numbers_notices_that_the_head_wen
     let key = key(&test).await;
     published(&test, ["1", "2", "3", "4", "5"]).await;
     let mut client = Ask::with(&key).opened(&serving).await;
-    // A disk that was set back: cluster and timeline ids do not change. All connections break, as they would in reality.
+    // Simulates a disk restored to an earlier state: cluster and timeline ids stay, rows are lost, all connections
+    // break.
     let mut one = connect(&test.facts).await;
     for sql in [
         "DELETE FROM journal WHERE seq > 3",

@@ -158,7 +158,7 @@ async fn s7_a_client_that_attaches_while_operations_are_published_misses_and_rep
                 number += batch.len() as u64;
                 publish(&test, batch).await;
                 if number % 50 == 0 {
-                    // The operations so far are in the journal only, as for a late reader.
+                    // Empty the ring, so that clients must read earlier operations from the journal.
                     test.app.journal.ring.restart_after(test.app.journal.ring.tail());
                 }
             }

@@ -5,10 +5,10 @@ use rds_origin::cli::Cli;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-const DEPLOY: &str = include_str!("../../../../docs/handbook/deploy.md");
-const COMMANDS: &str = include_str!("../../../../docs/handbook/commands.md");
-const OF_THE_ORIGIN: &str = include_str!("../../../src/config/reader.rs");
-const OF_THE_WORKER: &str = include_str!("../../../../edge/src/config.rs");
+const DEPLOY_GUIDE: &str = include_str!("../../../../docs/handbook/deploy.md");
+const COMMANDS_GUIDE: &str = include_str!("../../../../docs/handbook/commands.md");
+const ORIGIN_CONFIG_SOURCE: &str = include_str!("../../../src/config/reader.rs");
+const WORKER_CONFIG_SOURCE: &str = include_str!("../../../../edge/src/config.rs");
 const WRANGLER: &str = include_str!("../../../../wrangler.toml");
 
 /// Texts in quotes or backquotes that look like variables.
@@ -20,7 +20,7 @@ fn variables(text: &str, quote: char) -> BTreeSet<&str> {
 
 #[test]
 fn the_handbook_names_every_variable_of_the_origin_and_no_other() {
-    let (known, named) = (variables(OF_THE_ORIGIN, '"'), variables(DEPLOY, '`'));
+    let (known, named) = (variables(ORIGIN_CONFIG_SOURCE, '"'), variables(DEPLOY_GUIDE, '`'));
     assert!(known.len() > 15, "{known:?}");
     assert_eq!(known.difference(&named).collect::<Vec<_>>(), Vec::<&&str>::new(), "not named");
     let mut ours = named.iter().filter(|name| name.starts_with("RDS_"));
@@ -30,10 +30,10 @@ fn the_handbook_names_every_variable_of_the_origin_and_no_other() {
 #[test]
 fn the_handbook_names_every_variable_of_the_worker_and_wrangler_sets_no_other() {
     let known: BTreeSet<&str> =
-        OF_THE_WORKER.lines().filter_map(|line| line.strip_prefix("//! | `")?.split('`').next()).collect();
+        WORKER_CONFIG_SOURCE.lines().filter_map(|line| line.strip_prefix("//! | `")?.split('`').next()).collect();
     assert!(known.len() > 8, "{known:?}");
     for name in &known {
-        assert!(DEPLOY.contains(name), "{name} is not named");
+        assert!(DEPLOY_GUIDE.contains(name), "{name} is not named");
     }
     let vars = WRANGLER.split("[vars]").nth(1).and_then(|text| text.split("\n[[").next()).unwrap();
     for line in vars.lines().filter(|line| line.contains(" = ") && !line.starts_with('#')) {
@@ -46,9 +46,9 @@ fn the_handbook_names_every_variable_of_the_worker_and_wrangler_sets_no_other() 
 fn the_handbook_names_every_command() {
     for verb in Cli::command().get_subcommands() {
         let name = verb.get_name();
-        let named = COMMANDS.contains(&format!("`{name} ")) || COMMANDS.contains(&format!("`{name}`"));
+        let named = COMMANDS_GUIDE.contains(&format!("`{name} ")) || COMMANDS_GUIDE.contains(&format!("`{name}`"));
         assert!(named, "{name}");
-        let rows = COMMANDS.lines().filter(|line| line.starts_with('|') && line.contains(&format!("`{name} ")));
+        let rows = COMMANDS_GUIDE.lines().filter(|line| line.starts_with('|') && line.contains(&format!("`{name} ")));
         let rows: String = rows.collect();
         for under in verb.get_subcommands().map(|under| under.get_name()) {
             assert!(rows.contains(under), "{name} {under}");

@@ -20,7 +20,8 @@ const UNREAD: [(RouteId, &str, &str); 1] =
     [(RouteId::DocsFile, "v", "the fingerprint only makes browsers ask again; every value gives the same file")];
 
 /// Routes that need a subscription; the tests of webhooks call them.
-const OF_WEBHOOKS: [RouteId; 3] = [RouteId::WebhookDeliveries, RouteId::WebhookReplay, RouteId::BasketWebhookReplay];
+const ROUTES_NEEDING_A_SUBSCRIPTION: [RouteId; 3] =
+    [RouteId::WebhookDeliveries, RouteId::WebhookReplay, RouteId::BasketWebhookReplay];
 
 /// Who may call the route.
 fn caller(route: &Route) -> Principal {
@@ -79,7 +80,9 @@ async fn every_parameter_of_every_route_is_read() {
     let names = names(&test).await;
     let vault = first(&test, "/v1/vaults", "chain_id").await + ":" + &names["/v1/vault/"][1];
     let (mut unread, mut failed) = (Vec::new(), Vec::new());
-    for route in ROUTES.iter().filter(|route| !route.query.is_empty() && !OF_WEBHOOKS.contains(&route.id)) {
+    for route in
+        ROUTES.iter().filter(|route| !route.query.is_empty() && !ROUTES_NEEDING_A_SUBSCRIPTION.contains(&route.id))
+    {
         assert_eq!(route.method, Method::Get, "{}: say here how it is called", route.path);
         let path = path(route, &names);
         let queries: &[&str] = match route.id {

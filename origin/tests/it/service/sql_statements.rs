@@ -38,7 +38,7 @@ const FRAGMENTS: [(&str, &str); 9] = [
     ("store/src/vaults/days/signals.rs", "SELECT {first} AS day"),
 ];
 
-/// The first word of a statement, after comments. A fragment begins with another word, or is part of a statement that is checked as a whole.
+/// First words of SQL statements, after comments. A string that begins with another word is a fragment.
 const VERBS: [&str; 9] =
     ["SELECT ", "INSERT ", "UPDATE ", "DELETE ", "WITH ", "LOCK ", "LISTEN ", "TRUNCATE ", "DROP "];
 

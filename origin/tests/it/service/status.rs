@@ -223,7 +223,7 @@ async fn outside(status: Arc<AtomicU16>) -> Arc<EdgeLink> {
 }
 
 #[tokio::test]
-async fn three_failed_samples_from_outside_in_a_row_mean_down() {
+async fn three_consecutive_failed_external_samples_mean_down() {
     let test = TestApp::with_market().await;
     assert!(component(&test, "reachability").await.1.unwrap().starts_with("not sampled"));
     let status = Arc::new(AtomicU16::new(200));

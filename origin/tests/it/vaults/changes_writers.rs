@@ -63,7 +63,8 @@ fn once(writer: usize, round: usize) -> String {
     crate::support::market::address(u32::try_from(5_000 + writer * 100 + round).unwrap())
 }
 
-/// Reads to the end repeatedly, at the two processes in turn, until `done` is set and nothing is left.
+/// Pages through the change feed, alternating between two processes, until `done` is set and the feed is exhausted.
+/// Returns the rows seen.
 async fn follow(readers: [&TestApp; 2], clock: &str, more: &str, done: &AtomicBool) -> BTreeSet<(String, String)> {
     let (mut seen, mut since, mut turn) = (BTreeSet::new(), BEGINNING.to_owned(), 0_usize);
     loop {

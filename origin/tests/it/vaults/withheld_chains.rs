@@ -80,7 +80,7 @@ async fn texts(test: &TestApp, sql: &str) -> Vec<String> {
     sqlx::query_scalar(sql).fetch_all(&test.facts.db.pool).await.unwrap()
 }
 
-/// Every public read of the route table, with the names of existing rows.
+/// Targets of every public GET route, filled in with ids of existing rows.
 async fn every_read(test: &TestApp) -> Vec<String> {
     let mut targets = BTreeSet::new();
     // Not tested here: subscriptions contain nothing about a chain, the documentation and its examples contain no facts, and streams,

@@ -14,7 +14,7 @@ pub(in crate::route) const CHECK_BODY: Body = Body::Json { max_bytes: 512 * 1024
 params! {
     VaultKeys: RequiredText =
         Param::text("vaults", MAX_KEYS_CHARS, "Vault keys, at most 50, separated by commas. A vault key is the chain id, a colon and the \
-            address.").written(spelling::VAULT_KEYS).required();
+            address.").pattern(spelling::VAULT_KEYS).required();
 }
 
 macro_rules! graph_rows {

@@ -19,7 +19,7 @@ params! {
     Level: Word = Param::choice("level", &["public", "beta"], "Only claims of this level: `public` for firm claims, `beta` for preliminary \
         ones.").default("public");
     Surface: Text = Param::text("surface", MAX_NAME_CHARS, "Only claims made by this group of routes, such as `vaults`.");
-    PredictedVault: Text = Param::text("vault_id", MAX_NAME_CHARS, "Only predictions for the vault with this id.").written(spelling::VAULT_ID);
+    PredictedVault: Text = Param::text("vault_id", MAX_NAME_CHARS, "Only predictions for the vault with this id.").pattern(spelling::VAULT_ID);
     PredictionOutcome: Choice = Param::choice("outcome", &["pending", "loss", "no_loss", "unobserved"], "Only predictions with this outcome: `pending` until \
         it is known, `loss` or `no_loss`, and `unobserved` if the price was not read well enough to tell.");
     Horizon: Choice = Param::choice("horizon", &["7d", "30d", "90d"], "Only predictions with a window of this length.");

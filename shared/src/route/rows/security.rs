@@ -46,7 +46,7 @@ params! {
     Entity: Text = Param::text("entity", 200, "Only signals about this entity: its id, or its kind and id as `kind:id`. Letter case is ignored.");
     VaultKey: Text =
         Param::text("vault", 120, "Only signals that affect the vault with this key: the chain id, a colon and the address of the share \
-            token.").written(spelling::VAULT_KEY);
+            token.").pattern(spelling::VAULT_KEY);
     SignalCategory: Names = Param::names("category", "Only signals of these categories, separated by commas.");
     SignalsSince: Instant = Param::instant("since", "Only signals published at or after this instant; 30 days ago when absent.");
 }

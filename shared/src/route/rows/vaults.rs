@@ -53,7 +53,7 @@ params! {
         millisecond.");
     ChangesSince: RequiredText =
         Param::text("since", 400, "An ISO 8601 instant, inclusive, or the cursor of the previous page, unchanged. A cursor is valid only with the value of \
-            `changed` for which it was issued.").written(spelling::CHANGE_CURSOR).required();
+            `changed` for which it was issued.").pattern(spelling::CHANGE_CURSOR).required();
     Changed: Word =
         Param::choice("changed", ChangeClock::WORDS, "Timestamp that defines a change: `sync` follows `last_synced_at`, `score` follows \
             `score_updated_at`.").default("sync");

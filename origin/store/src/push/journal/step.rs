@@ -3,16 +3,16 @@
 //! # What a restore sets back, and who is affected
 //! A restore sets back everything in the database, including all numbers that clients hold: sequence numbers (stream cursors), data
 //! versions (cursors of the change feed, `run-…` ids), tag versions (cached responses at the edge), and row ids (of keys, organisations,
-//! index tokens, subscriptions, deliveries, captured operations, leases). A client with a number of the lost timeline would take the same
-//! number of the next timeline for it. One step raises all of them, in one transaction, to numbers that no other timeline has used
-//! ([`rds_shared::push::timeline`] explains how they are chosen):
+//! index tokens, subscriptions, deliveries, captured operations, leases). A client could mistake a number of the
+//! new timeline for the same number of the lost one. One step raises all of them, in one transaction, to numbers that
+//! no other timeline has used ([`rds_shared::push::timeline`] explains how they are chosen):
 //!
 //! | number | raised to | how clients notice |
 //! |---|---|---|
-//! | `journal_state.head` | a landing of `OPERATIONS` | by the recorded jump, at the start of every stream |
-//! | `data_version` | a landing of `ROWS` | by the recorded jump, for every cursor of the change feed |
+//! | `journal_state.head` | [`Numbers::new_head`] of `OPERATIONS` | by the recorded jump, when a stream starts |
+//! | `data_version` | [`Numbers::new_head`] of `ROWS` | by the recorded jump, for every cursor of the change feed |
 //! | `data_tag` | above every version that this database or the edge knows | at the edge, which accepts only higher versions |
-//! | every sequence | a landing of `ROWS` | they need not: an id is issued once |
+//! | every sequence | [`Numbers::new_head`] of `ROWS` | not at all: an id is issued once |
 //!
 //! Ids derived from content need no step: webhook event ids (operation, instant and body), ids of basket versions and decisions (digests),
 //! ids of vaults, events and signals (their sources'). The *number* of a basket version may repeat in another timeline; its signed id names
@@ -21,11 +21,12 @@
 //!
 //! # Detection
 //!
-//! * Another cluster, timeline or database: [`Cause::Moved`]. Every connection checks this before it numbers anything, and until the step is
-//!   made the database refuses new data versions from every writer.
-//! * The same cluster, timeline and database with its disk set back: nothing in the database shows this. A process that saw a higher number
-//!   does ([`Cause::Behind`]), and so does the edge, whose tag versions are not restored ([`Cause::EdgeAhead`]): the sequencer asks the edge
-//!   before it numbers on a new connection, and the edge returns its versions with every acknowledgement.
+//! * Another cluster, Postgres timeline or database: [`Cause::Moved`]. Every connection checks this before it numbers
+//!   anything, and until the step is made the database refuses new data versions from every writer.
+//! * The same cluster, Postgres timeline and database with its disk set back: nothing in the database shows this. A
+//!   process that saw a higher number does ([`Cause::Behind`]), and so does the edge, whose tag versions are not
+//!   restored ([`Cause::EdgeAhead`]): the sequencer asks the edge before it numbers on a new connection, and the edge
+//!   returns its versions with every acknowledgement.
 //! * If neither a process nor an edge could notice: an operator ([`Cause::Operator`]).
 
 use crate::columns::DbTags;
@@ -58,7 +59,7 @@ pub struct Stepped {
 /// The reason for a step.
 #[derive(Debug, Clone, Copy)]
 pub enum Cause<'a> {
-    /// The head was issued by another cluster, timeline or database. Otherwise the step does nothing.
+    /// The head was issued by another cluster, Postgres timeline or database. Otherwise the step does nothing.
     Moved,
     /// The head is below this number, which was seen. Otherwise the step does nothing.
     Behind(i64),
@@ -152,7 +153,7 @@ pub async fn step_at(
         Cause::EdgeAhead(known) => (from, known),
         Cause::Moved | Cause::Operator(_) => (from, TagVersions::default()),
     };
-    let to = landing(OPERATIONS, above, draw)?;
+    let to = new_head(OPERATIONS, above, draw)?;
     // The next statement reads whole tables.
     sqlx::query("SET LOCAL enable_seqscan = on").execute(&mut *tx).await?;
     let sql = "
@@ -200,7 +201,7 @@ pub async fn step_at(
     Ok(Some(Stepped { from, to, numbered: numbered.unsigned_abs() }))
 }
 
-fn landing(numbers: Numbers, above: i64, draw: StepEntropy) -> Result<i64, StoreError> {
+fn new_head(numbers: Numbers, above: i64, draw: StepEntropy) -> Result<i64, StoreError> {
     let to = numbers.new_head(above.unsigned_abs(), draw).and_then(|to| i64::try_from(to).ok());
     to.ok_or_else(|| StoreError::Corrupt { column: "journal_state.head", text: above.to_string() })
 }
@@ -213,7 +214,7 @@ async fn raise_sequences(tx: &mut Tx<'_>, draw: StepEntropy) -> Result<(), Store
     )
     .fetch_one(&mut **tx)
     .await?;
-    let to = landing(ROWS, last, draw)?;
+    let to = new_head(ROWS, last, draw)?;
     let sql = "
         -- raise_sequences
         SELECT count(setval(format('%I.%I', schemaname, sequencename)::regclass, $1))
@@ -243,7 +244,7 @@ async fn end_old_leases(tx: &mut Tx<'_>) -> Result<(), StoreError> {
 async fn raise_data_version(tx: &mut Tx<'_>, draw: StepEntropy) -> Result<(i64, i64), StoreError> {
     let sql = "/* data_version_of_step */ SELECT version FROM data_version FOR UPDATE";
     let from: i64 = sqlx::query_scalar(sql).fetch_one(&mut **tx).await?;
-    let to = landing(ROWS, from, draw)?;
+    let to = new_head(ROWS, from, draw)?;
     sqlx::query("/* jump_data_version */ UPDATE data_version SET version = $1").bind(to).execute(&mut **tx).await?;
     Ok((from, to))
 }

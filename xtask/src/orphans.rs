@@ -7,7 +7,9 @@ const ROOT_FOLDERS: [&str; 5] = ["tests", "benches", "examples", "bin", "fuzz_ta
 
 /// Every orphan among the Rust files of the clone, as `path:line: rule`.
 pub fn violations(sources: &[(&Path, &str)]) -> Vec<String> {
-    let orphans = sources.iter().filter(|(path, _)| !is_root(path) && !is_declared(path, sources));
+    let lines = sources.iter().flat_map(|(path, text)| text.lines().map(move |line| (*path, line)));
+    let including: Vec<(&Path, &str)> = lines.filter(|(_, line)| includes_a_file(line)).collect();
+    let orphans = sources.iter().filter(|(path, _)| !is_root(path) && !is_declared(path, sources, &including));
     orphans
         .map(|(path, _)| format!("{}:1: no module declares this file, so it is not compiled", path.display()))
         .collect()
@@ -21,22 +23,21 @@ fn is_root(path: &Path) -> bool {
 }
 
 /// Whether a possible parent module declares the file, or any file includes it by path.
-fn is_declared(path: &Path, sources: &[(&Path, &str)]) -> bool {
+fn is_declared(path: &Path, sources: &[(&Path, &str)], including: &[(&Path, &str)]) -> bool {
     let Some((name, folder)) = module(path) else { return false };
     let declaration = format!("mod {name};");
     let owner = folder.with_extension("rs");
     let file = path.file_name().and_then(|file| file.to_str()).unwrap_or_default();
-    sources.iter().filter(|(other, _)| *other != path).any(|(other, text)| {
-        let is_parent = other.parent() == Some(folder.as_path()) || **other == owner;
-        text.lines().any(|line| (is_parent && declares(line, &declaration)) || names(line, file))
-    })
+    let is_parent = |other: &Path| other != path && (other.parent() == Some(folder.as_path()) || other == owner);
+    let mut parents = sources.iter().filter(|(other, _)| is_parent(other));
+    let ends = [format!("\"{file}\""), format!("/{file}\"")];
+    parents.any(|(_, text)| text.lines().any(|line| declares(line, &declaration)))
+        || including.iter().any(|(other, line)| *other != path && ends.iter().any(|end| line.contains(end)))
 }
 
-/// Whether the line names the file in `#[path = "…"]` or `include!("…")`.
-fn names(line: &str, file: &str) -> bool {
-    let is_path = ["#[path = ", "include!(", "include_str!("].iter().any(|form| line.contains(form));
-    let ends = [format!("\"{file}\""), format!("/{file}\"")];
-    is_path && ends.iter().any(|end| line.contains(end))
+/// Whether the line contains `#[path = "…"]` or includes a file.
+fn includes_a_file(line: &str) -> bool {
+    ["#[path = ", "include!(", "include_str!("].iter().any(|form| line.contains(form))
 }
 
 /// The module's name, and the folder of the file that must declare it.

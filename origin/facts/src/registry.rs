@@ -2,7 +2,7 @@
 
 use super::At;
 use super::Points;
-use super::fact::observations;
+use super::fact::{Kind, observations};
 use rds_shared::model::status::Breakdown;
 use rds_shared::scoring::vault::Strategy;
 use std::collections::BTreeMap;
@@ -106,5 +106,24 @@ observations! {
         twitter_url: Option<String>,
         /// Id of the main curator row of the same organisation, if this row is not the main one.
         canonical_id: Option<String>,
+    }
+}
+
+impl Curator {
+    /// A curator of which only the name is known.
+    pub fn new(id: String, name: String, source: String, observed_at: At) -> Self {
+        Curator {
+            kind: Kind,
+            observed_at,
+            source,
+            id,
+            created_at: At::default(),
+            name,
+            one_liner: None,
+            logo_url: None,
+            website_url: None,
+            twitter_url: None,
+            canonical_id: None,
+        }
     }
 }

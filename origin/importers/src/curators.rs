@@ -3,7 +3,6 @@
 use super::adapter::{Adapter, Known, Observed};
 use rds_engine::ingest::Observation;
 use rds_facts::Curator;
-use rds_facts::fact::Kind;
 use rds_shared::wire::Timestamp;
 use rds_store::At;
 use serde::Deserialize;
@@ -33,19 +32,13 @@ impl Adapter for Curators {
 
     fn observe(&self, row: Row, _known: &Known) -> Observed {
         Observed::As(vec![Observation::Curator(Curator {
-            kind: Kind,
-            observed_at: At(AS_OF),
-            source: row.source,
             // One row names itself as its canonical row.
             canonical_id: row.canonical_slug.filter(|main| *main != row.slug),
-            id: row.slug,
-            created_at: At::default(),
-            name: row.name,
             one_liner: row.one_liner,
-            logo_url: None,
             website_url: row.website_url,
             // A deleted account may belong to somebody else by now.
             twitter_url: row.twitter_url.filter(|_| row.twitter_dead_at.is_none()),
+            ..Curator::new(row.slug, row.name, row.source, At(AS_OF))
         })])
     }
 }

@@ -328,16 +328,8 @@ fn chain(observed_at: At) -> Chain {
 
 fn curator((id, name, one_liner): &(&str, &str, &str), observed_at: At) -> Observation {
     Observation::Curator(Curator {
-        kind: Kind,
-        observed_at,
-        source: SOURCE.to_owned(),
-        id: (*id).to_owned(),
-        created_at: At::default(),
-        name: (*name).to_owned(),
         one_liner: Some((*one_liner).to_owned()),
-        logo_url: None,
         website_url: Some(format!("https://{id}.example")),
-        twitter_url: None,
-        canonical_id: None,
+        ..Curator::new((*id).to_owned(), (*name).to_owned(), SOURCE.to_owned(), observed_at)
     })
 }

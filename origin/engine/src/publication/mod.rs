@@ -38,11 +38,12 @@ use rds_store::{StoreError, Tx};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
-/// The source of `RatingChange` events; `excludeSource` with this value removes them. Webhooks deliver its events as `rating.changed`,
-/// so ingest refuses it.
+/// The source of `RatingChange` events; `excludeSource` with this value removes them.
 pub const RATING_CHANGE_SOURCE: &str = "rating-change";
 /// The source of all other events that the service creates from its observations.
 pub const OBSERVED_CHANGE_SOURCE: &str = "observed-change";
+/// Sources whose events webhooks deliver under a type of their own. Ingest refuses them, because any feed could send such an event otherwise.
+pub const TYPED_SOURCES: [(&str, EventType); 1] = [(RATING_CHANGE_SOURCE, EventType::RatingChanged)];
 
 /// Operations held in memory at once, which bounds the memory for a batch of any size. An operation of an event that counts against
 /// a large protocol has some hundred kilobytes, because it names the vaults that it touches.
@@ -210,10 +211,10 @@ async fn captured(
 }
 
 fn family(placed: &Placed, op: StreamOp) -> EventType {
+    let typed = || TYPED_SOURCES.iter().find(|(source, _)| placed.detail.row.source == *source);
     match op {
         StreamOp::Retracted => EventType::EventRetracted,
-        _ if placed.detail.row.source == RATING_CHANGE_SOURCE => EventType::RatingChanged,
-        StreamOp::Published | StreamOp::Promoted => EventType::EventPublished,
+        StreamOp::Published | StreamOp::Promoted => typed().map_or(EventType::EventPublished, |(_, typed)| *typed),
     }
 }
 

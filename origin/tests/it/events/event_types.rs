@@ -3,7 +3,7 @@
 use crate::events::publication::{event, operations};
 use crate::ingest::market::{clock, faults, ingest, market, text};
 use crate::support::db::TestDb;
-use rds_engine::publication::RATING_CHANGE_SOURCE;
+use rds_engine::publication::TYPED_SOURCES;
 use rds_shared::push::webhook::EventType;
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -32,10 +32,10 @@ fn the_end_to_end_tests_know_every_type() {
 }
 
 #[tokio::test]
-async fn a_feed_cannot_pass_its_event_off_as_a_rating_change() {
+async fn a_feed_cannot_pass_its_event_off_as_one_of_the_services_own() {
     let test = TestDb::new().await;
     ingest(&test, &clock(0), &market()).await;
-    for source in [RATING_CHANGE_SOURCE, "Rating-Change"] {
+    for source in TYPED_SOURCES.iter().flat_map(|(source, _)| [(*source).to_owned(), source.to_uppercase()]) {
         let told = faults(&test, &clock(1), &text(&[event("posed", json!({"source": source}))])).await;
         assert_eq!(told.iter().map(|fault| fault.field.as_deref()).collect::<Vec<_>>(), [Some("source")]);
     }

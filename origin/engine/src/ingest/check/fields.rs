@@ -1,7 +1,7 @@
 //! Checks of single fields: slugs, texts, links, numbers, addresses.
 
 use crate::ingest::line::Complaint;
-use crate::publication::RATING_CHANGE_SOURCE;
+use crate::publication::TYPED_SOURCES;
 use rds_shared::model::ids::{Address, VaultId};
 use rds_shared::wire::Timestamp;
 use rds_store::At;
@@ -30,11 +30,8 @@ impl Check {
 
     pub(super) fn header(&mut self, observed_at: At, source: &str) {
         self.text("source", source);
-        if source.eq_ignore_ascii_case(RATING_CHANGE_SOURCE) {
-            self.wrong(
-                "source",
-                format!("must not be {RATING_CHANGE_SOURCE:?}, the source of the service's own rating changes"),
-            );
+        if let Some((own, _)) = TYPED_SOURCES.iter().find(|(own, _)| source.eq_ignore_ascii_case(own)) {
+            self.wrong("source", format!("must not be {own:?}, a source of the service's own events"));
         }
         self.observed_at = Some(observed_at);
         if observed_at.0 < EARLIEST {

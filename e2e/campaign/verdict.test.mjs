@@ -22,7 +22,7 @@ function record() {
   return { clients: [all, some], receipts: [receipt('one', 'event.published', 10), receipt('silent', 'rating.changed', 11), receipt('two', 'event.retracted', 12)], faults: [] };
 }
 
-/** The guarantees that a record breaks, named by the function that reports it. */
+/** Names of the checks of `verdict` that find a violation in the record. */
 function broken({ clients, receipts, faults }) {
   const found = {
     lostOnStreams: verdict.lostOnStreams(clients, committed),

@@ -11,7 +11,7 @@ use crate::respond::{Answer, Content, Served};
 use crate::response_source::Failure;
 use rds_shared::model::health::FailSafeMode;
 use rds_shared::route::{Route, Tag, TagVersions};
-use rds_shared::rules::platform;
+use rds_shared::rules::component_status;
 use rds_shared::wire::ErrorCode;
 use rds_shared::wire::headers::{self, XCache};
 
@@ -52,7 +52,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
 
     /// The status feed while the origin cannot provide one. It is generated here and not cached.
     pub(crate) fn status_unavailable(&self, failure: &Failure) -> Answer {
-        let feed = platform::unavailable_feed(matches!(failure, Failure::Unable(_)), self.host.now());
+        let feed = component_status::unavailable_feed(matches!(failure, Failure::Unable(_)), self.host.now());
         let json = |name: &str| (name == "content-type").then(|| headers::JSON.to_owned());
         match serde_json::to_vec(&feed) {
             Ok(body) => Answer::Content(Content {

@@ -32,7 +32,6 @@ pub mod cache;
 mod caller;
 pub mod config;
 mod decision_verification;
-mod entrance;
 mod fail_safe;
 pub mod guard;
 pub mod identify;
@@ -49,6 +48,7 @@ mod response_source;
 pub mod runtime;
 mod tag_lease;
 pub mod tag_versions;
+mod well_known;
 
 use worker::web_sys::{Request, Response};
 use worker::{Context, Env, event};

@@ -3,7 +3,6 @@
 use crate::answer_counts::Answered;
 use crate::cache::{Memory, key};
 use crate::config::Config;
-use crate::entrance::{self, Entrance};
 use crate::guard::Remembered;
 use crate::identify::Identified;
 use crate::openapi;
@@ -13,6 +12,7 @@ use crate::pages;
 use crate::ports::{BodyFault, Guards, Host, Inbound};
 use crate::respond::{self, Answer, CacheScope, Exchange, Reply};
 use crate::tag_versions::Lease;
+use crate::well_known::{self, Entrance};
 use rds_shared::access::budget::Verdict;
 use rds_shared::access::{Principal, link, paging};
 use rds_shared::route::unknown::refuse_unknown_values;
@@ -142,8 +142,8 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
             Ok(Destination::Route(found)) => found,
             Ok(Destination::Preflight) => return unmetered(Ok(Answer::Preflight)),
             Ok(Destination::Entrance(entrance)) => return unmetered(Ok(self.entered(entrance))),
-            Ok(Destination::KeyUpdate) => return unmetered(self.receive_key_news().await),
-            Ok(Destination::TagInvalidation) => return unmetered(self.receive_tag_news().await),
+            Ok(Destination::KeyUpdate) => return unmetered(self.receive_key_update().await),
+            Ok(Destination::TagInvalidation) => return unmetered(self.receive_tag_invalidation().await),
             Err(error) => return unmetered(Err(error)),
         };
         let route = found.route;
@@ -189,7 +189,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
         match match_route(Method::parse(method), path) {
             Matching::Found(found) => Ok(Destination::Route(found)),
             Matching::NotFound => {
-                let entrance = entrance::find(path).filter(|_| matches!(method, "GET" | "HEAD"));
+                let entrance = well_known::find(path).filter(|_| matches!(method, "GET" | "HEAD"));
                 entrance.map(Destination::Entrance).ok_or_else(|| ApiError::not_found("route"))
             }
             Matching::WrongMethod(methods) => {

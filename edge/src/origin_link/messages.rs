@@ -21,8 +21,8 @@ const TAG_LEASE: Duration = Duration::from_millis(LEASE_MILLIS.unsigned_abs());
 
 impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
     /// Receives a changed key. A replay is harmless, because a record carries its version.
-    pub(crate) async fn receive_key_news(&self) -> Result<Answer, ApiError> {
-        let Some(KeyUpdate { digest, record }) = self.read_news(KEY_UPDATE_PATH).await else {
+    pub(crate) async fn receive_key_update(&self) -> Result<Answer, ApiError> {
+        let Some(KeyUpdate { digest, record }) = self.read_message(KEY_UPDATE_PATH).await else {
             return Err(ApiError::not_found("route"));
         };
         let reply = self.host.key(&digest, &KeyMessage::Update { digest, record }).await;
@@ -44,8 +44,8 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
 
     /// Receives changed tags. A replay is harmless, because versions only grow. The answer lists every version known here; if the
     /// origin's database is behind one of them, the origin knows that the database was restored.
-    pub(crate) async fn receive_tag_news(&self) -> Result<Answer, ApiError> {
-        let Some(TagInvalidation { versions }) = self.read_news(TAG_INVALIDATION_PATH).await else {
+    pub(crate) async fn receive_tag_invalidation(&self) -> Result<Answer, ApiError> {
+        let Some(TagInvalidation { versions }) = self.read_message(TAG_INVALIDATION_PATH).await else {
             return Err(ApiError::not_found("route"));
         };
         let reply = self.host.tag_versions(&versions).await;
@@ -65,7 +65,7 @@ impl<I: Inbound, H: Host + Guards> RequestContext<'_, I, H> {
         Ok(Answer::Known(*known))
     }
 
-    async fn read_news<T: DeserializeOwned>(&self, target: &str) -> Option<T> {
+    async fn read_message<T: DeserializeOwned>(&self, target: &str) -> Option<T> {
         let header = self.inbound.header(headers::ASSERTION)?;
         let assertion = Assertion::parse(&header).ok()?;
         let principal = self.inbound.header(headers::PRINCIPAL)?;

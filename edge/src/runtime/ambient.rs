@@ -1,4 +1,4 @@
-//! The clock, the random numbers and the constructors' options of the runtime.
+//! What the Worker takes from the JavaScript runtime: clock, random numbers, and options of the constructors of `Request` and `Response`.
 
 use rds_shared::wire::Timestamp;
 use serde::{Serialize, Serializer};

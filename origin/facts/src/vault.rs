@@ -32,7 +32,7 @@ fn no_oracle() -> Oracle {
     Oracle::None
 }
 
-/// Result of reading the source of borrower campaigns.
+/// Whether the vault's borrower reward campaigns were read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IncentivesStatus {

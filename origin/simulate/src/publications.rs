@@ -11,9 +11,9 @@ use rds_engine::ingest::Observation;
 use rds_engine::rwa::totals::day_of;
 use rds_facts::fact::Kind;
 use rds_facts::{RwaCandidate, RwaObservation, RwaSource};
-use rds_shared::rules::canonical_aum::DAY;
 use rds_shared::rules::rwa_sources::CandidateState::{self, *};
 use rds_shared::rules::rwa_sources::SourceType::{self, *};
+use rds_shared::rules::rwa_totals::DAY;
 use rds_shared::wire::Timestamp;
 use rds_store::At;
 

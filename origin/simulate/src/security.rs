@@ -1,4 +1,4 @@
-//! The simulated security registry and casebook: a row of every state, a case of every band and basis.
+//! The simulated security registry and casebook, with at least one row in every state and one case for every severity band and basis.
 
 use super::actor::Actor;
 use super::moment::Moment;

@@ -230,7 +230,8 @@ impl Catalog {
         self.active.len()
     }
 
-    /// The age at `now` of the newest reading of any active vault, and of the median vault's, in seconds; zeros without vaults.
+    /// Minimum and median age at `now` of the active vaults' last readings, in seconds. Vaults that were never read are left out; zeros if
+    /// none was read.
     pub fn reading_ages(&self, now: Timestamp) -> (i64, i64) {
         let read_at = self.actives().filter_map(|vault| vault.row.last_synced_at);
         let mut ages: Vec<i64> = read_at.map(|at| now.seconds_since(at).max(0)).collect();

@@ -1,4 +1,4 @@
-//! The edge, for commands that change facts: they return once their change is visible.
+//! The edge as commands use it: a command that changes facts returns once the edge serves the change.
 
 use super::Output;
 use crate::config::{self, LinkConfig};

@@ -24,7 +24,7 @@ use crate::app::App;
 use crate::stream::maintenance::overflowed_within;
 use rds_shared::model::health::FailSafeMode;
 use rds_shared::model::status_feed::{Component, ComponentName, StatusFeed, StatusSignals, Uptime};
-use rds_shared::rules::platform::{self as rules, ComponentFinding, RECENT_SECONDS, unreadable};
+use rds_shared::rules::component_status::{self as rules, ComponentFinding, RECENT_SECONDS, unreadable};
 use rds_shared::wire::Timestamp;
 use rds_store::StoreError;
 use rds_store::scoring::fail_safe;

@@ -142,7 +142,8 @@ pub async fn create(
     .await
 }
 
-/// What was created under `name` before. Checked before the URL, so that a creation can be repeated even if its host is gone.
+/// The subscription that an earlier request with the idempotency key `name` created. Looked up before the URL is checked, so that a retry
+/// succeeds even if the URL's host no longer resolves.
 async fn repeated(
     db: &Db,
     sealer: &Arc<Sealer>,
@@ -162,7 +163,7 @@ async fn repeated(
     .await
 }
 
-/// What was created under `name` before, if the request was the same. The secret is shown only to the key that created it, and only
+/// The subscription that an earlier request with the idempotency key `name` created, if the request was the same. The secret is shown only to the key that created it, and only
 /// until it is rotated.
 async fn created_before(
     db: impl sqlx::PgExecutor<'_>,

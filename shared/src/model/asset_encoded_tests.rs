@@ -4,7 +4,7 @@ use super::super::asset::{AssetRow, Institutional, Quality};
 use super::super::ids::ChainId;
 use super::super::rwa::{CanonicalAum, RwaMetrics, RwaRow};
 use super::*;
-use crate::rules::canonical_aum::IdentityStatus;
+use crate::rules::rwa_totals::IdentityStatus;
 use crate::scoring::MilliPoints;
 use crate::scoring::asset::{AssetCategory, Dimension, ReviewStatus, RwaScoreStatus};
 use crate::scoring::number::Decimal;

@@ -135,7 +135,8 @@ fn is_base58_of_32_bytes(text: &str) -> bool {
     leading_zero_bytes >= 1 && leading_zero_bytes - 1 == leading_ones
 }
 
-/// Whether the text has the form of a protocol id in any case: letters and digits, and after the first character also `-`, `_` and `.`.
+/// Whether the text has the form of a protocol id, ignoring letter case: ASCII letters and digits, and after the first character also
+/// `-`, `_` and `.`.
 fn is_slug(text: &str) -> bool {
     text.starts_with(|first: char| first.is_ascii_alphanumeric())
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))

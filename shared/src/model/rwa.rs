@@ -5,8 +5,8 @@ use serde::{Serialize, Serializer};
 
 use super::asset::AssetRow;
 use super::ids::{Address, ChainId};
-use crate::rules::canonical_aum::{Caveat, Exclusion, IdentityStatus};
 use crate::rules::rwa_sources::{CandidateState, Finding, SourceState, SourceType};
+use crate::rules::rwa_totals::{Caveat, Exclusion, IdentityStatus};
 use crate::scoring::asset::RwaScoreStatus;
 use crate::scoring::number::Decimal;
 use crate::wire::time::{Micros, Timestamp};

@@ -1,6 +1,6 @@
 //! `GET /v1/status`: the status of the service's components.
 //!
-//! Components may be added; existing names keep their meaning. The rules are in [`crate::rules::platform`].
+//! Components may be added; existing names keep their meaning. The rules are in [`crate::rules::component_status`].
 
 use alloc::{borrow::Cow, vec::Vec};
 use serde::Serialize;

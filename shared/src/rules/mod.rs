@@ -17,17 +17,17 @@
 //! | [`losses`] | how severe a loss is, and which cases are listed |
 //! | [`symbol_history`], [`portfolio`] | daily totals of a symbol, the mean score of a set of positions |
 //! | [`attestation`] | the text that a reviewer signs |
-//! | [`canonical_aum`] | assets under management of real-world assets, each product once |
+//! | [`rwa_totals`] | assets under management of real-world assets, each product once |
 //! | [`rwa_sources`] | the state of the sources of those figures, and what operators should look at |
-//! | [`platform`] | the status of each part of the service, and of the whole |
+//! | [`component_status`] | the status of each part of the service, and of the whole |
 //! | [`baskets`] | reference baskets: eligibility, weights, rebalances, versions |
 //! | [`indices`], [`reference_rates`] | daily index levels of vault baskets, and the mean net rate of an asset's vaults |
 
 pub mod attestation;
 pub mod baskets;
 pub mod borrow;
-pub mod canonical_aum;
 pub mod collateral;
+pub mod component_status;
 pub mod downsampling;
 pub mod dwell;
 pub mod high_confidence;
@@ -39,10 +39,10 @@ pub mod losses;
 pub mod markets;
 pub mod observed_changes;
 pub mod oracles;
-pub mod platform;
 pub mod portfolio;
 pub mod real_yield;
 pub mod reference_rates;
 pub mod rwa_sources;
+pub mod rwa_totals;
 pub mod symbol_history;
 pub mod tiers;

@@ -1,11 +1,11 @@
-//! A column with few distinct words: an inverted index from each word to its rows.
+//! Inverted index of a column with few distinct values: each value to its rows.
 
 use alloc::{collections::BTreeMap, string::String, vec::Vec};
 
 use super::bitmap::Bitmap;
 use super::text::{Corpus, fold};
 
-/// The rows of one word: a bitmap, or a list where that is smaller.
+/// The rows that contain one value: a bitmap, or a list if that is smaller.
 #[derive(Debug, Clone)]
 enum Members {
     Dense(Bitmap),

@@ -194,7 +194,7 @@ fn a_changed_request_is_detected() {
         let report = report(&answer, &json!(changed), &registry);
         assert!(outcomes(&report, StepOutcome::Failed).contains(&step), "{changed}");
     }
-    // Positions alone are accepted, in any JSON spelling.
+    // A request that contains only the positions array is accepted, however its JSON is formatted.
     let positions: Value = serde_json::from_str::<Value>(text).unwrap()["positions"].clone();
     let report = report(&answer, &json!(positions.to_string()), &registry);
     assert_eq!(report.step("positions").unwrap().outcome, StepOutcome::Ok);

@@ -142,7 +142,7 @@ impl Ledger {
         }
     }
 
-    /// The bucket of a request. Only shared keys distinguish clients, up to a bound.
+    /// The bucket of a request. Shared keys count per named client, up to `MAX_CLIENTS`; further clients share one bucket. Other keys have one.
     fn bucket(&self, record: &KeyRecord, asked: &Subclient) -> Subclient {
         match asked {
             Subclient::Named(_) if !record.shared => Subclient::Pooled,

@@ -168,7 +168,7 @@ async fn step(
 ) -> Result<Refreshed, StoreError> {
     let Some(rules) = baskets::active_rules(tx, basket_id, now).await? else { return Ok(Refreshed::NoRules) };
     let in_force = InForce::load(tx, basket_id).await?;
-    // With a clock that stands still or went back, a new version could not be dated after the one in force.
+    // If the clock has not advanced since the version in force, a new version could not be dated after it.
     if in_force.as_ref().is_some_and(|it| now <= it.content.effective_from) {
         return Ok(Refreshed::NotDue);
     }

@@ -42,7 +42,7 @@ pub struct Ignored {
 }
 
 impl Ignored {
-    /// Whether every observation was stored or repeated the stored row.
+    /// Whether no observation was ignored: each was stored or repeated the stored row.
     pub fn is_empty(&self) -> bool {
         self.by_kind.is_empty()
     }

@@ -95,7 +95,7 @@ fn sample(row: &WindowRow, value: i32, horizon: Horizon) -> SampleRow {
 
 /// Whether a loss followed the sample; `None` if that is unknown.
 ///
-/// Incidents are published facts: without a published incident there was none, whether or not a price was observed.
+/// Only published incidents count, so the incident outcome is always known, even if no price was observed.
 fn lost(row: &SampleRow, outcome: OutcomeKind) -> Option<bool> {
     match outcome {
         OutcomeKind::PriceLoss => row.price_loss,

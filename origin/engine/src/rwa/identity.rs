@@ -1,7 +1,7 @@
 //! The product that a deployment belongs to, according to reviewers' signed mappings, whose signatures are verified here again.
 
 use crate::attestation::proven;
-use rds_shared::rules::canonical_aum::{Deployment, IdentityStatus};
+use rds_shared::rules::rwa_totals::{Deployment, IdentityStatus};
 use rds_store::assets::attestations::SignedRow;
 use rds_store::assets::rwa::DeploymentRow;
 use std::collections::{BTreeSet, HashMap};

@@ -1,7 +1,7 @@
 //! The total of each day: computed when observations arrive, stored when it differs from the last revision.
 
 use super::identity;
-use rds_shared::rules::canonical_aum::{CARRY_DAYS, DAY, Observation, ProductFigures};
+use rds_shared::rules::rwa_totals::{CARRY_DAYS, DAY, Observation, ProductFigures};
 use rds_shared::scoring::decimal::from_float;
 use rds_shared::select::assets::RWA_CATEGORIES;
 use rds_shared::wire::Timestamp;

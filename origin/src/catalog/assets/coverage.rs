@@ -7,8 +7,8 @@ use rds_shared::model::rwa::{
     Candidate, CatalogMatch, Cents, Concentration, Coverage, Day, DiscoveryQueue, FieldCount, FieldCoverage,
     IdentityCoverage, RwaCoverage, RwaRow, SourceShare, SourceStatus,
 };
-use rds_shared::rules::canonical_aum::{DAY, Exclusion, IdentityStatus};
 use rds_shared::rules::rwa_sources::{CandidateState, Census, SourceRecord, SourceState, SourceType};
+use rds_shared::rules::rwa_totals::{DAY, Exclusion, IdentityStatus};
 use rds_shared::scoring::number::Decimal;
 use rds_shared::wire::time::{Micros, Timestamp};
 use rds_store::StoreError;

@@ -12,7 +12,7 @@ use rds_shared::model::EncodedAsset;
 use rds_shared::model::asset::{AssetRow, Discovery, Renewal};
 use rds_shared::model::ids::{Address, ChainId};
 use rds_shared::model::rwa::{CanonicalAum, Cents, Day, RwaMetrics, RwaRow, Universe};
-use rds_shared::rules::canonical_aum::{CARRY_DAYS, Contribution, DAY, Deployment, IdentityStatus, ProductFigures};
+use rds_shared::rules::rwa_totals::{CARRY_DAYS, Contribution, DAY, Deployment, IdentityStatus, ProductFigures};
 use rds_shared::scoring::asset::{AssetCategory, rwa_headline};
 use rds_shared::select::Selection;
 use rds_shared::select::assets::{AssetFilter, AssetIndex, AssetRecord, facets};
@@ -243,8 +243,8 @@ fn real_world(
 }
 
 /// Why there is no figure before the first daily total.
-fn without_a_total(identity: IdentityStatus) -> rds_shared::rules::canonical_aum::Exclusion {
-    use rds_shared::rules::canonical_aum::Exclusion;
+fn without_a_total(identity: IdentityStatus) -> rds_shared::rules::rwa_totals::Exclusion {
+    use rds_shared::rules::rwa_totals::Exclusion;
     match identity {
         IdentityStatus::Verified => Exclusion::NeverObserved,
         IdentityStatus::Disputed => Exclusion::IdentityDisputed,

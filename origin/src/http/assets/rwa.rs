@@ -13,7 +13,7 @@ use rds_shared::model::ids::ChainId;
 use rds_shared::model::rwa::{Cents, Coverage, Day, RwaRow};
 use rds_shared::model::rwa_history::{AumHistory, AumHistoryMeta, AumPart, AumPoint, CaveatCount, ReasonCount};
 use rds_shared::route::{params, routes};
-use rds_shared::rules::canonical_aum::{DAY, ProductTotal};
+use rds_shared::rules::rwa_totals::{DAY, ProductTotal};
 use rds_shared::scoring::number::Decimal;
 use rds_shared::select::assets::AssetFilter;
 use rds_shared::wire::ApiError;

@@ -98,7 +98,7 @@ fn refusal(full: Verdict) -> Failure {
     ApiError::new(ErrorCode::StreamLimitReached, message).into()
 }
 
-/// Warns of a cursor above the head from the holder of a key: the database was restored to an older state, or the cursor was invented.
+/// Warns if an authenticated client sends a cursor above the head: the database was restored to an older state, or the cursor was invented.
 fn note_a_cursor_ahead(streams: &Streams, resume: Resume, extent: &Extent, key: Option<i64>) {
     if let (Resume::After(cursor), Some(key)) = (resume, key)
         && cursor > extent.tail

@@ -49,7 +49,7 @@ pub struct Connections {
     pub meters: Meters,
 }
 
-/// The number of open connections, by kind of peer.
+/// Load of a listener: open connections by kind of peer, known peers, and bytes of incomplete heads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Open {
     /// Proved connections of known peers.

@@ -36,7 +36,7 @@ pub async fn history(
     encoded::data_with_body_etag(&call, catalog.version, &rows)
 }
 
-/// The snapshot as the parameter `completeOnly` shows it.
+/// With `completeOnly`, leaves out the provisional figures while holders are still indexed.
 fn shown(facts: HolderFacts, complete_only: bool) -> HolderFacts {
     if complete_only { facts.complete_only() } else { facts }
 }

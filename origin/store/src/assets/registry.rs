@@ -4,7 +4,7 @@ use crate::assets::attestations::{self, ReviewerFacts, SignedRow};
 use crate::assets::rwa::{self, CandidateRow, DeploymentRow, ObservationRow, SourceRow};
 use crate::assets::{self, AssetFacts};
 use crate::{At, Db, StoreError};
-use rds_shared::rules::canonical_aum::{CARRY_DAYS, DAY};
+use rds_shared::rules::rwa_totals::{CARRY_DAYS, DAY};
 use rds_shared::select::assets::RWA_CATEGORIES;
 
 /// The data.

@@ -1,7 +1,7 @@
 //! Real-world assets: sources, their publications, the discovery queue, and the revisions of daily totals.
 
 use crate::{At, StoreError, Tx};
-use rds_shared::rules::canonical_aum::AumSnapshot;
+use rds_shared::rules::rwa_totals::AumSnapshot;
 use sqlx::types::Json;
 use sqlx::{FromRow, PgExecutor};
 

@@ -109,7 +109,7 @@ pub async fn advance(
     Ok(())
 }
 
-/// A key with its totals, without its days.
+/// A key with its usage totals, without the daily figures.
 #[derive(Debug, Clone, FromRow)]
 pub struct Described {
     #[sqlx(flatten, try_from = "RecordRow")]

@@ -61,11 +61,13 @@ pub struct ReserveRecord {
     #[sqlx(try_from = "Nullable<DbAddress>")]
     pub hub_address: Option<Address>,
     pub fee_rate: Option<f64>,
-    /// Status according to the gates, for a reserve without a vault row; null without gates. The same for the next two fields.
+    /// Whether the reserve accepts new borrows, as observed at the market; null if not observed. Used if no vault row states it.
     #[sqlx(try_from = "Nullable<DbEnum<BorrowStatus>>")]
     pub borrow_status: Option<BorrowStatus>,
+    /// Whether the reserve accepts deposits, as observed at the market; null if not observed. Used if no vault row states it.
     #[sqlx(try_from = "Nullable<DbEnum<DepositStatus>>")]
     pub deposit_status: Option<DepositStatus>,
+    /// Deposits that the reserve still accepts, in USD; null if not observed. Used if no vault row states it.
     pub deposit_capacity_usd: Option<f64>,
     #[sqlx(try_from = "At")]
     pub observed_at: Timestamp,

@@ -1,4 +1,4 @@
-//! Research records: written once, shown once promoted, and listed.
+//! Research records. The content of a record never changes; a record is served only after its promotion.
 
 pub mod facts;
 pub mod predictions;

@@ -101,7 +101,7 @@ async fn every_supply_may_be_collateral_with_or_without_a_mode() {
     assert_eq!((&market["collateralUsd"], &market["liquidationThreshold"]), (&json!(7_000_000.0), &json!(0.9)));
     test.ingest(&later(&mode(&[DOLLAR.to_owned(), address(0xd1), address(0xd9)]), 58)).await;
     assert_eq!(debts(&test).await, json!([0.0, 6_000_000.0, 1, 0]), "an asset that is accepted and no reserve");
-    // A reserve without supply and without a mode offers no collateral.
+    // A reserve with no supply that is in no efficiency mode offers no collateral.
     test.ingest(&[VAULTS[2].state(SEEN, json!({"tvl_usd": 0})), later(&mode(&[DOLLAR.to_owned()]), 59)].concat()).await;
     assert_eq!(debts(&test).await, json!([4_000_000.0, 0.0, 1, 1]));
 }

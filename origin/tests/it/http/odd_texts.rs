@@ -237,7 +237,7 @@ async fn requested(test: &Arc<TestApp>, route: &'static Route, at: At, targets: 
     bad
 }
 
-/// An entry through the edge listener, from a documentation address (RFC 5737).
+/// A request that arrives at the edge listener, from a documentation address (RFC 5737).
 fn edge_ingress() -> Ingress {
     Ingress::new(Listener::Edge, "192.0.2.1".parse().unwrap())
 }

@@ -25,7 +25,7 @@ const NEXT_KEY: &str = "k2:ff112233445566778899aabbccddeeff00112233445566778899a
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// Ends the leases of changes and the retry delays of failed ones.
+/// Expires every lease and retry delay in the edge outbox.
 async fn lease_ends(test: &TestApp) {
     sqlx::query("update edge_outbox set not_before = to_timestamp(0)").execute(&test.app.db.pool).await.unwrap();
 }

@@ -120,7 +120,7 @@ async fn f4_an_old_transaction_delays_nobody_and_a_tick_reads_only_new_rows() {
     let mut turn = rds_origin::journal::connect(&facts.db, "rds-sequencer", Duration::from_secs(10)).await.unwrap();
     run(&mut old, "BEGIN ISOLATION LEVEL REPEATABLE READ").await;
     append(&mut old, "old").await;
-    // All of these rows are newer than the oldest open transaction. A query by that transaction would read them again at every tick.
+    // These rows are newer than the oldest open transaction. A tick that searched from the snapshot's xmin would read them again every time.
     run(
         &mut quick,
         "INSERT INTO push_operation (recorded_at, stream_op, event_id, vault_ids, chain_ids, body) \

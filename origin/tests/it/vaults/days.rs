@@ -313,7 +313,7 @@ async fn scores_are_the_same_with_daily_sums_and_without() {
                 (hour, vec![state(hour, json!({"price_per_share": 1.7, "tvl_usd": 9e6}))])
             }
             20 => (400, vec![state(400, json!({"price_per_share": 1.7, "tvl_usd": 4e6}))]),
-            // The vault gets no more readings while the year passes. A review keeps the run from having only stale inputs.
+            // The vault gets no more readings while the year passes. Only the review is recent, so the run has one input that is not stale.
             _ => {
                 let hour = 365 * 24 + 10 + 8 * (i64::from(step) - 20);
                 let review = json!({"asset_id": "usdx", "review_status": "reviewed", "dimensions": evenly(9.0)});

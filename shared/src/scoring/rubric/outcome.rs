@@ -60,7 +60,7 @@ named_enum! {
 /// A ceiling that lowered a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AppliedCeiling {
-    /// Id of the question whose answer brings the ceiling; the first of several with the same ceiling.
+    /// Id of the question whose answer sets the ceiling; the first of several with the same ceiling.
     pub question: &'static str,
     /// Id of the answer.
     pub answer: &'static str,

@@ -343,5 +343,5 @@ impl Product {
 }
 
 #[cfg(test)]
-#[path = "canonical_aum_tests.rs"]
+#[path = "rwa_totals_tests.rs"]
 mod tests;

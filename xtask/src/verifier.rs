@@ -40,6 +40,11 @@ fn folder() -> PathBuf {
     workspace::root().join("shared/verifier/build")
 }
 
+/// Whether a build of the package exists, of whatever sources.
+pub fn exists() -> bool {
+    COMPILED_FILES.iter().all(|file| folder().join(file).is_file())
+}
+
 /// Prints the package's sizes, and fails above [`MAX_GZIPPED`].
 pub fn print_sizes() -> Result<()> {
     let folder = folder();

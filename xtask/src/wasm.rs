@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::mpsc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -140,20 +141,34 @@ pub fn build(cache: &Cache) -> Result<Bundle> {
     build_into(cache, EDGE, &DEPLOYED)
 }
 
-/// Builds the bundle of a stack on this machine while `other` builds something that embeds the verifier. Without `as_deployed` the bundle is
-/// optimised only if that build exists already.
+/// Builds the bundle of a stack on this machine beside another program that embeds the verifier: `ahead` compiles what of it needs no
+/// verifier, and `other` the rest once the verifier is built. Without `as_deployed` the bundle is optimised only if that build exists
+/// already.
 pub fn build_beside<T: Send>(
     cache: &Cache,
     as_deployed: bool,
+    ahead: impl FnOnce() + Send,
     other: impl FnOnce() -> Result<T> + Send,
 ) -> Result<(Bundle, T)> {
-    verifier::build(cache)?;
+    let is_first = !verifier::exists();
     std::thread::scope(|scope| {
-        let other = scope.spawn(other);
-        let bundle = match as_deployed || Plan::of(cache, EDGE, &DEPLOYED)?.is_built() {
-            true => build(cache),
-            false => build_into(cache, EDGE, &QUICK),
-        };
+        let (announce, verifier_built) = mpsc::channel();
+        let other = scope.spawn(move || {
+            if is_first {
+                ahead();
+            }
+            // If the verifier's build fails, the channel closes, and the caller returns that error.
+            verifier_built.recv().context("the verifier was not built")?;
+            other()
+        });
+        let bundle = verifier::build(cache).and_then(|_| {
+            let _ = announce.send(());
+            match as_deployed || Plan::of(cache, EDGE, &DEPLOYED)?.is_built() {
+                true => build(cache),
+                false => build_into(cache, EDGE, &QUICK),
+            }
+        });
+        drop(announce);
         let other = other.join().unwrap_or_else(|_| bail!("the thread of the other build panicked"));
         Ok((bundle?, other?))
     })

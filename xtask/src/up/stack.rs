@@ -59,7 +59,8 @@ impl Stack {
         let (worker, origin_program) = match options.edge {
             Edge::Workerd => {
                 let workerd = provision::npm::workerd(&cache)?;
-                let (bundle, program) = wasm::build_beside(&cache, options.release, || origin::build(profile))?;
+                let ahead = || origin::build_ahead(profile);
+                let (bundle, program) = wasm::build_beside(&cache, options.release, ahead, || origin::build(profile))?;
                 (Some((workerd, bundle)), program)
             }
             Edge::None => (None, origin::build(profile)?),

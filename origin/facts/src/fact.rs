@@ -117,6 +117,12 @@ impl KeyPart for At {
     }
 }
 
+impl KeyPart for rds_shared::scoring::asset::Dimension {
+    fn part(&self) -> String {
+        self.as_str().to_owned()
+    }
+}
+
 impl KeyPart for rds_shared::model::status::RewardSide {
     fn part(&self) -> String {
         self.as_str().to_owned()

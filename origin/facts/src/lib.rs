@@ -2,6 +2,7 @@
 //!
 //! Ingest parses facts, the store writes them, and everything that scores or serves depends on this module.
 
+mod answer;
 mod asset;
 mod at;
 mod attestation;
@@ -22,6 +23,7 @@ mod strategy;
 mod values;
 mod vault;
 
+pub use answer::AssetAnswer;
 pub use asset::{Asset, AssetReview, BackingProfile, FlagEvent, FlagOverride, Institutional, Issuer, Provenance};
 pub use at::At;
 pub use attestation::{Attestation, Reviewer, ReviewerKey};

@@ -7,6 +7,7 @@ mod credentials;
 mod doctor;
 mod edge;
 mod events;
+mod evidence;
 mod facts;
 mod fail_safe;
 mod graph;
@@ -63,6 +64,9 @@ enum Command {
     },
     /// Fill the devnet chain with an invented market and its history.
     Simulate(Simulate),
+    /// Check and compare files of answers to the questionnaire.
+    #[command(subcommand)]
+    Evidence(evidence::Evidence),
     /// Publish, retract, promote or draft events.
     #[command(subcommand)]
     Events(Events),
@@ -265,6 +269,7 @@ async fn dispatch(command: Command, out: Output) -> anyhow::Result<ExitCode> {
         Command::Serve => serve::serve().await?,
         Command::Doctor => return Ok(doctor::doctor(out).await),
         Command::Migrate => facts::migrate(&database().await?, out).await?,
+        Command::Evidence(command) => return evidence::run(command, Clock::system().now(), out),
         verb => return on_facts(verb, out).await,
     }
     Ok(ExitCode::SUCCESS)
@@ -278,7 +283,7 @@ async fn on_facts(verb: Command, out: Output) -> anyhow::Result<ExitCode> {
     }
     match verb {
         // `dispatch` handles these.
-        Command::Serve | Command::Doctor | Command::Migrate => {}
+        Command::Serve | Command::Doctor | Command::Migrate | Command::Evidence(_) => {}
         Command::Import(Import { dir, only }) => facts::import(db, clock, &dir, only.as_deref(), out).await?,
         Command::Ingest { file } => return facts::ingest(db, clock, &file, out).await,
         Command::Simulate(Simulate { seed, vaults, hours }) => {

@@ -1,20 +1,18 @@
 //! The observations of one batch, by kind, each with the line it came from.
 
+use super::check::observed_at::too_far_ahead;
 use super::line::{self, Observation};
 use super::{Fault, Faults, IngestError, MAX_BATCH_BYTES, check};
 use rds_facts::{
-    Asset, AssetReview, Attestation, Basket, BasketMethodology, Chain, Curator, EventRecord, Exposure, HolderSnapshot,
-    HubAsset, IncidentLink, LossCase, Mapping, Market, MarketEmode, MarketReserve, MarketState, OracleFeed, Position,
-    Protocol, Publication, ResearchPrediction, ResearchRecord, Reviewer, Reward, RwaCandidate, RwaObservation,
-    RwaSource, SecurityReport, SignalReport, Vault, VaultState, VaultStrategy, event_id,
+    Asset, AssetAnswer, AssetReview, Attestation, Basket, BasketMethodology, Chain, Curator, EventRecord, Exposure,
+    HolderSnapshot, HubAsset, IncidentLink, LossCase, Mapping, Market, MarketEmode, MarketReserve, MarketState,
+    OracleFeed, Position, Protocol, Publication, ResearchPrediction, ResearchRecord, Reviewer, Reward, RwaCandidate,
+    RwaObservation, RwaSource, SecurityReport, SignalReport, Vault, VaultState, VaultStrategy, event_id,
 };
 use rds_shared::wire::Timestamp;
 use rds_store::At;
 use std::collections::BTreeMap;
 use std::io::BufRead;
-
-/// How far `observed_at` may be ahead of this service's clock.
-const MAX_AHEAD_SECONDS: i64 = 300;
 
 /// An observation and its line number, counted from 1.
 pub type Numbered<T> = (u64, T);
@@ -27,6 +25,7 @@ pub struct Batch {
     pub(super) curators: Vec<Numbered<Curator>>,
     pub(super) assets: Vec<Numbered<Asset>>,
     pub(super) reviews: Vec<Numbered<AssetReview>>,
+    pub(super) answers: Vec<Numbered<AssetAnswer>>,
     pub(super) vaults: Vec<Numbered<Vault>>,
     pub(super) states: Vec<Numbered<VaultState>>,
     pub(super) rewards: Vec<Numbered<Reward>>,
@@ -103,6 +102,7 @@ impl Batch {
             Observation::Curator(curator) => self.curators.push((number, curator)),
             Observation::Asset(asset) => self.assets.push((number, *asset)),
             Observation::AssetReview(review) => self.reviews.push((number, *review)),
+            Observation::AssetAnswer(answer) => self.answers.push((number, *answer)),
             Observation::Vault(vault) => self.vaults.push((number, *vault)),
             Observation::VaultState(state) => self.states.push((number, state)),
             Observation::Reward(reward) => self.rewards.push((number, reward)),
@@ -149,12 +149,10 @@ impl Batch {
         self.events.iter().map(|(_, event)| event.event_key.clone()).collect()
     }
 
-    /// Faults of observations too far ahead of `now`. Until that time has come, no correct observation could replace such a row.
+    /// Faults of observations too far ahead of `now`.
     pub(super) fn ahead_of(&self, now: Timestamp) -> impl Iterator<Item = Fault> {
-        let latest = At(now.plus_seconds(MAX_AHEAD_SECONDS));
-        let reason = format!("must not be more than {} minutes ahead of this service's clock", MAX_AHEAD_SECONDS / 60);
-        let ahead = self.observed.iter().filter(move |(_, at)| *at > latest);
-        ahead.map(move |(line, _)| Fault { line: *line, field: Some("observed_at".to_owned()), reason: reason.clone() })
+        let ahead = self.observed.iter().filter_map(move |(line, at)| Some((*line, too_far_ahead(*at, now)?)));
+        ahead.map(|(line, reason)| Fault { line, field: Some("observed_at".to_owned()), reason })
     }
 
     /// Ids of the events that the batch's lines report.
@@ -179,13 +177,14 @@ impl Batch {
     }
 
     /// Number of observations of every kind.
-    fn by_kind(&self) -> [(&'static str, usize); 33] {
+    fn by_kind(&self) -> [(&'static str, usize); 34] {
         [
             ("chain", self.chains.len()),
             ("protocol", self.protocols.len()),
             ("curator", self.curators.len()),
             ("asset", self.assets.len()),
             ("asset_review", self.reviews.len()),
+            ("asset_answer", self.answers.len()),
             ("vault", self.vaults.len()),
             ("vault_state", self.states.len()),
             ("reward", self.rewards.len()),

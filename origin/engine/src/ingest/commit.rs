@@ -160,6 +160,7 @@ async fn write<'b>(tx: &mut Tx<'_>, batch: &'b Batch) -> Result<Written<'b>, Sto
     touched.assets = upsert(tx, &batch.assets).await?;
     count("asset", touched.assets.len());
     count("asset_review", upsert(tx, &batch.reviews).await?.len());
+    count("asset_answer", upsert(tx, &batch.answers).await?.len());
     count("reviewer", upsert(tx, &batch.reviewers).await?.len());
     count("rwa_source", upsert(tx, &batch.rwa_sources).await?.len());
     count("rwa_candidate", upsert(tx, &batch.rwa_candidates).await?.len());

@@ -1,10 +1,10 @@
 //! Parses one line of NDJSON to one observation.
 
 use rds_facts::{
-    Asset, AssetReview, Attestation, Basket, BasketMethodology, Chain, Curator, EventRecord, Exposure, HolderSnapshot,
-    HubAsset, IncidentLink, LossCase, Mapping, Market, MarketEmode, MarketReserve, MarketState, OracleFeed, Position,
-    Protocol, ResearchPrediction, ResearchRecord, Reviewer, Reward, RwaCandidate, RwaObservation, RwaSource,
-    SecurityReport, SignalReport, Vault, VaultState, VaultStrategy,
+    Asset, AssetAnswer, AssetReview, Attestation, Basket, BasketMethodology, Chain, Curator, EventRecord, Exposure,
+    HolderSnapshot, HubAsset, IncidentLink, LossCase, Mapping, Market, MarketEmode, MarketReserve, MarketState,
+    OracleFeed, Position, Protocol, ResearchPrediction, ResearchRecord, Reviewer, Reward, RwaCandidate, RwaObservation,
+    RwaSource, SecurityReport, SignalReport, Vault, VaultState, VaultStrategy,
 };
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -18,6 +18,7 @@ pub enum Observation {
     Curator(Curator),
     Asset(Box<Asset>),
     AssetReview(Box<AssetReview>),
+    AssetAnswer(Box<AssetAnswer>),
     Vault(Box<Vault>),
     VaultState(VaultState),
     Reward(Reward),
@@ -49,12 +50,13 @@ pub enum Observation {
 }
 
 /// The names of the kinds, in the order in which a batch is written.
-pub const KINDS: [&str; 33] = [
+pub const KINDS: [&str; 34] = [
     "chain",
     "protocol",
     "curator",
     "asset",
     "asset_review",
+    "asset_answer",
     "vault",
     "vault_state",
     "reward",
@@ -106,6 +108,7 @@ pub fn read(line: &str) -> Result<Observation, Complaint> {
         "curator" => Observation::Curator(fields(line)?),
         "asset" => Observation::Asset(Box::new(fields(line)?)),
         "asset_review" => Observation::AssetReview(Box::new(fields(line)?)),
+        "asset_answer" => Observation::AssetAnswer(Box::new(fields(line)?)),
         "vault" => Observation::Vault(fields(line)?),
         "vault_state" => Observation::VaultState(fields(line)?),
         "reward" => Observation::Reward(fields(line)?),

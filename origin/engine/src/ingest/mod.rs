@@ -5,6 +5,7 @@
 //! | `line` | one line of NDJSON to one observation, or a fault that names the field |
 //! | `check` | checks beyond the types of fields: ranges, addresses, slugs, the methodology's input rules |
 //! | `batch` | the observations of one batch, by kind |
+//! | `evidence_file` | files of answers, checked and compared without a database |
 //! | `faults` | the faults of a batch: all counted, the first listed |
 //! | `passed_over` | which observations had no effect, because another one of the same row takes precedence |
 //! | `references` | references must be known to the store or the batch |
@@ -23,6 +24,7 @@
 pub mod batch;
 mod check;
 mod commit;
+pub mod evidence_file;
 mod faults;
 mod line;
 mod passed_over;

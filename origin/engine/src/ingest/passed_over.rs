@@ -86,6 +86,7 @@ pub(super) async fn of(
         "curator": facts_of(&batch.curators),
         "asset": facts_of(&batch.assets),
         "asset_review": facts_of(&batch.reviews),
+        "asset_answer": facts_of(&batch.answers),
         "vault": facts_of(&batch.vaults),
         // A late reading is added to the history, so only a reading of the same instant can take precedence.
         "vault_state": batch.states.iter().map(|(line, state)| (*line, Snapshot(state))),

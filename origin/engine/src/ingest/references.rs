@@ -25,6 +25,7 @@ pub async fn faults(tx: &mut Tx<'_>, batch: &Batch) -> Result<Vec<Fault>, StoreE
     faults.vaults(tx, batch).await?;
     faults.vault_subjects(tx, batch).await?;
     faults.reviews(tx, batch).await?;
+    faults.answers(tx, batch).await?;
     faults.markets(tx, batch).await?;
     faults.events(tx, batch).await?;
     faults.mappings(tx, batch).await?;
@@ -256,6 +257,18 @@ impl Faults {
             history.sort_by_key(|(at, new, _)| (*at, new.is_some()));
             self.check_successive(*category, &history);
         }
+        Ok(())
+    }
+
+    /// The asset of an answer must be known.
+    async fn answers(&mut self, tx: &mut Tx<'_>, batch: &Batch) -> Result<(), StoreError> {
+        if batch.answers.is_empty() {
+            return Ok(());
+        }
+        let known = references::assets(tx).await?.into_keys().collect();
+        let known = with(known, batch.assets.iter().map(|(_, asset)| &asset.id));
+        let named = batch.answers.iter().map(|(line, one)| (*line, "asset_id".to_owned(), one.asset_id.as_str()));
+        self.unknown_of("asset", &known, named.collect());
         Ok(())
     }
 

@@ -39,6 +39,8 @@ fn tags_of(kind: &str) -> &'static [Tag] {
         "asset" | "asset_review" | "reviewer" | "attestation" | "rwa_source" | "rwa_observation" | "rwa_candidate" => {
             &[Tag::Assets]
         }
+        // No route shows answers yet.
+        "asset_answer" => &[],
         "incident_link" | "event" => &[Tag::Events],
         "security_event" | "loss_case" => &[Tag::Security],
         "signal" => &[Tag::Signals],

@@ -122,12 +122,13 @@ pub async fn faults(test: &TestDb, clock: &Clock, text: &str) -> Vec<Fault> {
 }
 
 /// Tables of observed facts and of rows derived from them.
-pub const FACTS: [&str; 29] = [
+pub const FACTS: [&str; 30] = [
     "chain",
     "protocol",
     "curator",
     "asset",
     "asset_version",
+    "asset_answer",
     "vault",
     "vault_state",
     "vault_snapshot",

@@ -1,5 +1,6 @@
 //! Facts coming in: batches, importers, data sets and the simulation.
 
+pub mod asset_answers;
 pub mod batches;
 pub mod faults;
 pub mod import;

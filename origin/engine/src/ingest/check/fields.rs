@@ -1,9 +1,9 @@
 //! Checks of single fields: slugs, texts, links, numbers, addresses.
 
+use super::observed_at;
 use crate::ingest::line::Complaint;
 use crate::publication::TYPED_SOURCES;
 use rds_shared::model::ids::{Address, VaultId};
-use rds_shared::wire::Timestamp;
 use rds_store::At;
 use std::collections::BTreeMap;
 
@@ -11,8 +11,6 @@ use std::collections::BTreeMap;
 const MAX_SLUG: usize = 96;
 /// Maximum bytes of a text.
 const MAX_TEXT: usize = 4_000;
-/// 2009-01-01: an observation from before the first chain comes from a broken clock.
-const EARLIEST: Timestamp = Timestamp::from_seconds(1_230_768_000);
 
 /// Collects the faults of one observation.
 #[derive(Default)]
@@ -34,8 +32,8 @@ impl Check {
             self.wrong("source", format!("must not be {own:?}, a source of the service's own events"));
         }
         self.observed_at = Some(observed_at);
-        if observed_at.0 < EARLIEST {
-            self.wrong("observed_at", "must be 2009 or later");
+        if let Some(reason) = observed_at::too_early(observed_at) {
+            self.wrong("observed_at", reason);
         }
     }
 

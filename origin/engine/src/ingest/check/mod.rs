@@ -2,6 +2,7 @@
 //!
 //! Addresses are converted to their canonical spelling here; whether they fit their chain is checked against the store later.
 
+mod answer;
 mod basket;
 mod event;
 mod evidence;
@@ -9,6 +10,7 @@ mod fields;
 mod holdings;
 mod mapping;
 mod market;
+pub mod observed_at;
 mod research;
 mod security;
 
@@ -43,6 +45,7 @@ pub fn observation(observation: &mut Observation) -> (Vec<Complaint>, Option<At>
         Observation::Curator(curator) => check.curator(curator),
         Observation::Asset(asset) => check.asset(asset),
         Observation::AssetReview(review) => check.review(review),
+        Observation::AssetAnswer(answer) => check.asset_answer(answer),
         Observation::Vault(vault) => check.vault(vault),
         Observation::VaultState(state) => check.state(state),
         Observation::Reward(reward) => check.reward(reward),

@@ -1,0 +1,21 @@
+//! The bounds of an observation's time.
+
+use rds_shared::wire::Timestamp;
+use rds_store::At;
+
+/// 2009-01-01: an observation from before the first chain comes from a broken clock.
+const EARLIEST: Timestamp = Timestamp::from_seconds(1_230_768_000);
+/// How far `observed_at` may be ahead of this service's clock.
+const MAX_AHEAD_SECONDS: i64 = 300;
+
+/// What is wrong with a time before 2009.
+pub fn too_early(at: At) -> Option<&'static str> {
+    (at.0 < EARLIEST).then_some("must be 2009 or later")
+}
+
+/// What is wrong with a time too far ahead of `now`. Until that time has come, no correct observation could replace such a row.
+pub fn too_far_ahead(at: At, now: Timestamp) -> Option<String> {
+    let latest = At(now.plus_seconds(MAX_AHEAD_SECONDS));
+    let minutes = MAX_AHEAD_SECONDS / 60;
+    (at > latest).then(|| format!("must not be more than {minutes} minutes ahead of this service's clock"))
+}

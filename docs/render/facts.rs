@@ -5,6 +5,7 @@ use rds_shared::access::budget::{ANONYMOUS_PER_DAY, AddressBudget, FIRST_PARTY_P
 use rds_shared::access::paging::MAX_ROWS_WITHOUT_KEY;
 use rds_shared::access::plan::{INDEX_TOKEN_RPM, Plan};
 use rds_shared::push::breaker;
+use rds_shared::push::event_type::EventType;
 use rds_shared::push::gap::GapReason;
 use rds_shared::push::schedule::{ATTEMPTS, DELAYS_SECONDS, LIST_LIMIT, REPLAY_WINDOW_SECONDS, TIMEOUT_SECONDS};
 use rds_shared::push::signature::TOLERANCE_SECONDS;
@@ -12,7 +13,6 @@ use rds_shared::push::stream_limits::{
     HEARTBEAT_SECONDS, MAX_QUEUED_FRAMES, REPLAY_LIMIT, REPLAY_WINDOW_SECONDS as STREAM_WINDOW, STREAMS_PER_KEY,
     STREAMS_PER_VIEWER,
 };
-use rds_shared::push::webhook::EventType;
 use rds_shared::route::{ROUTES, RateLimitClass};
 use rds_shared::rules::tiers::Tier;
 use rds_shared::wire::{ErrorCode, TARGET_BYTES};

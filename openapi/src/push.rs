@@ -7,12 +7,13 @@ use rds_shared::model::basket::BasketNotice;
 use rds_shared::model::event::EventDetail;
 use rds_shared::model::security::SecurityEvent;
 use rds_shared::push::cursor::Cursor;
+use rds_shared::push::delivery::{Envelope, TestData};
+use rds_shared::push::event_type::EventType;
 use rds_shared::push::frames::{DRAINING_MILLIS, Operation, StreamReady};
 use rds_shared::push::gap::Gap;
 use rds_shared::push::schedule::{ATTEMPTS, DELAYS_SECONDS, TIMEOUT_SECONDS};
 use rds_shared::push::signature::TOLERANCE_SECONDS;
 use rds_shared::push::stream_limits::HEARTBEAT_SECONDS;
-use rds_shared::push::webhook::{Envelope, EventType, TestData};
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 

@@ -14,7 +14,7 @@ use crate::model::money::{Cents, DecimalUsd};
 use crate::model::rwa;
 use crate::model::webhook::SentHeaders;
 use crate::push::cursor::Cursor;
-use crate::push::webhook::EventId;
+use crate::push::delivery::EventId;
 use crate::rules::baskets::definition::Caps;
 use crate::rules::indices::Level;
 use crate::rules::reference_rates::Rate;

@@ -4,11 +4,12 @@ use std::fs;
 use std::path::Path;
 
 use rds_shared::push::Cursor;
+use rds_shared::push::delivery::{Envelope, EventId, TestData, attempt_headers};
+use rds_shared::push::event_type::EventType;
 use rds_shared::push::frames::{DRAINING, HEARTBEAT, Operation, checkpoint, gap, operation, ready};
 use rds_shared::push::gap::Gap;
 use rds_shared::push::schedule::Attempt;
 use rds_shared::push::signature::{Secret, SignatureError, SigningSecrets};
-use rds_shared::push::webhook::{Envelope, EventId, EventType, TestData, attempt_headers};
 use rds_shared::wire::time::{Micros, Timestamp};
 use serde_json::Value;
 

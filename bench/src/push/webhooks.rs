@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use rds_shared::access::{Plan, Principal};
-use rds_shared::push::webhook::EventType;
+use rds_shared::push::event_type::EventType;
 use serde_json::{Value, json};
 
 use super::naive::Naive;

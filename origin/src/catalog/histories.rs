@@ -7,7 +7,7 @@ use super::Vault;
 use rds_shared::model::ids::VaultId;
 use rds_shared::model::vault_history::SnapshotPoint;
 use rds_shared::wire::Timestamp;
-use rds_store::vaults::detail;
+use rds_store::vaults::snapshots;
 use rds_store::{Db, StoreError};
 use sqlx::PgConnection;
 use std::collections::HashMap;
@@ -91,7 +91,7 @@ impl Histories {
         to: Timestamp,
     ) -> Result<Stretch, StoreError> {
         // Without an upper bound, because later requests may have a later `to`.
-        let read = detail::snapshots(snapshot, id.as_str(), from, Timestamp::from_micros(i64::MAX)).await?;
+        let read = snapshots::between(snapshot, id.as_str(), from, Timestamp::from_micros(i64::MAX)).await?;
         let readings: Arc<[SnapshotPoint]> = read.into();
         self.keep(id, version, from, &readings);
         Ok(Stretch::of(readings, from, to))

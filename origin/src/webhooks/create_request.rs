@@ -1,7 +1,7 @@
 //! The request that creates a subscription, parsed from body and headers; all faults are reported at once.
 
 use axum::http::HeaderValue;
-use rds_shared::push::webhook::EventType;
+use rds_shared::push::event_type::EventType;
 use rds_shared::route::bounds::{IDEMPOTENCY_KEY_BYTES, VERSION_ID_CHARS, WEBHOOK_DESCRIPTION_CHARS};
 use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::{ApiError, ErrorCode, headers};

@@ -4,7 +4,8 @@
 //! nothing. Any number of processes may try; a process that does not get the lock gives up at once.
 
 use crate::app::App;
-use rds_shared::push::webhook::{Envelope, EventId, EventType};
+use rds_shared::push::delivery::{Envelope, EventId};
+use rds_shared::push::event_type::EventType;
 use rds_shared::wire::Timestamp;
 use rds_shared::wire::time::Micros;
 use rds_store::push::journal::read;

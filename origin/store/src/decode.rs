@@ -6,8 +6,8 @@ use crate::db_enum::DbEnum;
 use rds_facts::At;
 use rds_shared::access::Plan;
 use rds_shared::model::ids::{Address, ChainId, Namespace, VaultId};
+use rds_shared::push::delivery::EventId;
 use rds_shared::push::schedule::Attempt;
-use rds_shared::push::webhook::EventId;
 use rds_shared::route::TagVersions;
 use rds_shared::scoring::MilliPoints;
 use rds_shared::wire::Timestamp;
@@ -146,7 +146,7 @@ vocabularies! {
     }
     rds_shared::push::frames { Operation }
     rds_shared::push::schedule { DeliveryStatus }
-    rds_shared::push::webhook { EventType }
+    rds_shared::push::event_type { EventType }
     rds_shared::research::outcome { PredictionOutcome }
     rds_shared::rules::baskets::refresh { Trigger }
     rds_shared::rules::dwell { ChangeType }

@@ -1,8 +1,9 @@
 //! Webhook subscriptions and their deliveries, as their owner sees them. The interface leaves the shape of deliveries open.
 
 use crate::push::breaker::DisabledReason;
+use crate::push::delivery::EventId;
+use crate::push::event_type::EventType;
 use crate::push::schedule::{DeliveryStatus, Failure};
-use crate::push::webhook::{EventId, EventType};
 use crate::wire::time::Timestamp;
 use alloc::string::String;
 use alloc::vec::Vec;

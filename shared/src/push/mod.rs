@@ -6,7 +6,8 @@
 //! | [`cursor`], [`gap`] | where a stream starts, and how a gap is reported |
 //! | [`frames`] | encoding of the stream's frames |
 //! | [`stream_limits`] | streams per key and viewer, queued frames, heartbeats |
-//! | [`webhook`], [`signature`] | body, headers and signatures of a delivery |
+//! | [`event_type`] | the types of events |
+//! | [`delivery`], [`signature`] | body, headers and signatures of a webhook delivery |
 //! | [`schedule`] | when a delivery is attempted |
 //! | [`breaker`] | when a subscription is paused or disabled |
 //! | [`target`], [`address`] | URLs and addresses that deliveries may go to |
@@ -14,6 +15,8 @@
 pub mod address;
 pub mod breaker;
 pub mod cursor;
+pub mod delivery;
+pub mod event_type;
 pub mod frames;
 pub mod gap;
 pub mod schedule;
@@ -21,6 +24,5 @@ pub mod signature;
 pub mod stream_limits;
 pub mod target;
 pub mod timeline;
-pub mod webhook;
 
 pub use cursor::Cursor;

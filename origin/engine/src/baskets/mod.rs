@@ -34,7 +34,7 @@ use rds_shared::model::content_hash::ContentHash;
 use rds_shared::model::health::FailSafeMode;
 use rds_shared::model::status::Severity;
 use rds_shared::model::version_signature::VersionSignature;
-use rds_shared::push::webhook::EventType;
+use rds_shared::push::event_type::EventType;
 use rds_shared::route::Tag;
 use rds_shared::rules::baskets::definition::Definition;
 use rds_shared::rules::baskets::rebalance::{Current, Halt, RebalanceOutcome, rebalance_for};

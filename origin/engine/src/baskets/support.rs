@@ -2,7 +2,7 @@
 
 use super::{show, tell};
 use crate::clock::Clock;
-use rds_shared::push::webhook::EventType;
+use rds_shared::push::event_type::EventType;
 use rds_shared::route::Tag;
 use rds_shared::wire::Timestamp;
 use rds_store::baskets::versions as table;

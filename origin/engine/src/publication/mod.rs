@@ -29,7 +29,7 @@ pub use intake::{Intake, initially_public, intake_events};
 
 use rds_facts::EventRecord;
 use rds_shared::model::event::PublicationState;
-use rds_shared::push::webhook::EventType;
+use rds_shared::push::event_type::EventType;
 use rds_shared::wire::Timestamp;
 use rds_store::events::detail::{self, Placed};
 use rds_store::events::{feed, states};

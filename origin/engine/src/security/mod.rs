@@ -30,7 +30,7 @@ pub use promotion::Promoted;
 
 use crate::publication::{Operation, capture};
 use rds_shared::model::security::PublishedBy;
-use rds_shared::push::webhook::EventType;
+use rds_shared::push::event_type::EventType;
 use rds_shared::route::Tag;
 use rds_shared::wire::Timestamp;
 use rds_store::ingest::publication::{advance_to, current_version, record_batch};

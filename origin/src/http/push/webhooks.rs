@@ -13,9 +13,9 @@ use rds_shared::model::webhook::{
     WebhookDeleted, WebhookDelivery, WebhookReplayed, WebhookRequest, WebhookSubscription,
 };
 use rds_shared::push::breaker::{DisabledReason, Event, Status};
+use rds_shared::push::delivery::attempt_headers;
 use rds_shared::push::schedule::REPLAY_WINDOW_SECONDS;
 use rds_shared::push::signature::SigningSecrets;
-use rds_shared::push::webhook::attempt_headers;
 use rds_shared::route::{Row, params, routes};
 use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::{ApiError, Data, ErrorCode, Timestamp};

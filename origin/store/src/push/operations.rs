@@ -2,7 +2,7 @@
 
 use crate::ingest::facts::json_array;
 use crate::{At, StoreError, Tx};
-use rds_shared::push::webhook::EventType;
+use rds_shared::push::event_type::EventType;
 
 /// An operation to append.
 #[derive(Debug, Clone, PartialEq, Eq)]

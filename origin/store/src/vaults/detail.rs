@@ -1,16 +1,13 @@
-//! One vault in depth: its JSON documents, rewards and histories.
+//! One vault in depth: its JSON documents, rewards and events.
 
 use crate::db_enum::DbEnum;
-use crate::decode::{DbMilliPoints, Nullable};
+use crate::decode::Nullable;
 use crate::registry::catalog::{self, VAULT_FACTS, VaultFacts};
 use crate::shared_row::{shared_row, structs};
-use crate::vaults::rewards::{self, Campaigns, Rates};
+use crate::vaults::rewards;
 use crate::{At, Db, StoreError};
-use rds_facts::IncentivesStatus;
 use rds_shared::model::status::Severity;
-use rds_shared::model::vault_history::{ScoreHistoryPoint, SnapshotPoint, VaultEvent};
-use rds_shared::rules::dwell::ChangeType;
-use rds_shared::rules::tiers::Tier;
+use rds_shared::model::vault_history::VaultEvent;
 use rds_shared::wire::Timestamp;
 use serde_json::value::RawValue;
 use sqlx::{FromRow, PgConnection, PgExecutor};
@@ -124,82 +121,6 @@ impl ProvenanceRow {
     }
 }
 
-/// A vault's observations from `from` to `to`, both included, oldest first, with the rates that resulted from the campaigns at that time.
-/// `db` must be a snapshot.
-pub async fn snapshots(
-    db: &mut PgConnection,
-    id: &str,
-    from: Timestamp,
-    to: Timestamp,
-) -> Result<Vec<SnapshotPoint>, StoreError> {
-    let steps = rewards::history(&mut *db, id).await?;
-    let mut campaigns = Campaigns::new(&steps);
-    // All points are read as one row of arrays: decoding a year of hourly rows one by one cost more than everything else.
-    let columns: Readings = sqlx::query_as(
-        "SELECT coalesce(array_agg(observed_at ORDER BY observed_at), '{}') AS observed_at, \
-                coalesce(array_agg(tvl_usd ORDER BY observed_at), '{}') AS tvl_usd, \
-                coalesce(array_agg(base_apr ORDER BY observed_at), '{}') AS base_apr, \
-                coalesce(array_agg(borrow_apr ORDER BY observed_at), '{}') AS borrow_apr, \
-                coalesce(array_agg(incentives ORDER BY observed_at), '{}') AS incentives, \
-                coalesce(array_agg(price_per_share ORDER BY observed_at), '{}') AS price_per_share \
-         FROM vault_snapshot WHERE vault_id = $1 AND observed_at BETWEEN $2 AND $3",
-    )
-    .bind(id)
-    .bind(At(from))
-    .bind(At(to))
-    .fetch_one(&mut *db)
-    .await?;
-    let rates = columns.base_apr.into_iter().zip(columns.borrow_apr).zip(columns.incentives);
-    let read = columns.observed_at.into_iter().zip(columns.tvl_usd).zip(columns.price_per_share).zip(rates);
-    let point = |(((At(recorded_at), tvl_usd), price_per_share), ((base_apr, borrow_apr), incentives))| {
-        let DbEnum(incentives): DbEnum<IncentivesStatus> = incentives;
-        let rates = Rates::of(base_apr, borrow_apr, incentives, campaigns.at(recorded_at));
-        SnapshotPoint {
-            recorded_at,
-            tvl_usd,
-            apr_net: rates.apr_net,
-            borrow_apr,
-            borrow_reward_apr: rates.borrow.reward_apr,
-            borrow_apr_net: rates.borrow.apr_net,
-            borrow_incentive_status: rates.borrow.status,
-            price_per_share,
-        }
-    };
-    Ok(read.map(point).collect())
-}
-
-/// Observations of one vault as columns, in order of time.
-#[derive(FromRow)]
-struct Readings {
-    observed_at: Vec<At>,
-    tvl_usd: Vec<Option<f64>>,
-    base_apr: Vec<Option<f64>>,
-    borrow_apr: Vec<Option<f64>>,
-    incentives: Vec<DbEnum<IncentivesStatus>>,
-    price_per_share: Vec<Option<f64>>,
-}
-
-/// The newest `limit` published changes from `from` to `to`, both included, newest first.
-pub async fn score_history(
-    db: &Db,
-    id: &str,
-    from: Timestamp,
-    to: Timestamp,
-    limit: u32,
-) -> Result<Vec<ScoreHistoryPoint>, StoreError> {
-    let rows = sqlx::query_as(
-        "SELECT observed_at, change_type, prev_score, new_score, prev_tier, new_tier, methodology_version FROM score_history \
-         WHERE vault_id = $1 AND observed_at BETWEEN $2 AND $3 ORDER BY observed_at DESC, version DESC LIMIT $4",
-    )
-    .bind(id) // $1 vault_id
-    .bind(At(from))
-    .bind(At(to))
-    .bind(i64::from(limit))
-    .fetch_all(&db.pool)
-    .await?;
-    Ok(structs(rows))
-}
-
 /// The newest `limit` events of a vault, newest first, including its protocol's events that affect its score.
 pub async fn events(db: impl PgExecutor<'_>, id: &str, limit: u32) -> Result<Vec<VaultEvent>, StoreError> {
     let rows = sqlx::query_as(
@@ -218,11 +139,6 @@ pub async fn events(db: impl PgExecutor<'_>, id: &str, limit: u32) -> Result<Vec
     Ok(structs(rows))
 }
 
-shared_row! { ScoreHistoryPoint {
-    observed_at: At, change_type: DbEnum<ChangeType>, prev_score: Nullable<DbMilliPoints>,
-    new_score: Nullable<DbMilliPoints>, prev_tier: Nullable<DbEnum<Tier>>, new_tier: Nullable<DbEnum<Tier>>,
-    methodology_version
-} }
 shared_row! { VaultEvent {
     id, event_type, severity: DbEnum<Severity>, title, description, tx_hash, block_number: Nullable<i64>,
     occurred_at: At, source, detected_at: Nullable<At> = "observed_at", retracted_at: Nullable<At>, retracted_reason

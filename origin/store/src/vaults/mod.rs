@@ -6,4 +6,6 @@ pub mod detail;
 pub mod holders;
 pub mod positions;
 pub mod rewards;
+pub mod score_history;
+pub mod snapshots;
 pub mod strategies;

@@ -3,8 +3,9 @@
 use crate::db_enum::DbEnum;
 use crate::decode::{DbAttempt, DbEventId, Joined, Nullable, OuterJoined};
 use crate::{At, Db, StoreError};
+use rds_shared::push::delivery::EventId;
+use rds_shared::push::event_type::EventType;
 use rds_shared::push::schedule::{Attempt, DeliveryStatus, Failure};
-use rds_shared::push::webhook::{EventId, EventType};
 use rds_shared::wire::Timestamp;
 use sqlx::FromRow;
 

@@ -11,7 +11,7 @@ use crate::db_enum::DbEnum;
 use crate::decode::{DbEnums, Joined, Nullable, OuterJoined};
 use crate::shared_row::{Shared, shared_row};
 use rds_shared::push::breaker::{Breaker, DisabledReason, FailureRun, Status};
-use rds_shared::push::webhook::EventType;
+use rds_shared::push::event_type::EventType;
 use rds_shared::wire::Timestamp;
 use sqlx::FromRow;
 use sqlx::postgres::PgRow;

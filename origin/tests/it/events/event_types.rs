@@ -4,7 +4,7 @@ use crate::events::publication::{event, operations};
 use crate::ingest::market::{clock, faults, ingest, market, text};
 use crate::support::db::TestDb;
 use rds_engine::publication::TYPED_SOURCES;
-use rds_shared::push::webhook::EventType;
+use rds_shared::push::event_type::EventType;
 use serde_json::json;
 use std::collections::BTreeSet;
 

@@ -8,7 +8,7 @@ use rds_engine::ingest::{self as code, Batch, IngestError, Why};
 use rds_shared::rules::tiers::Tier;
 use rds_store::StoreError;
 use rds_store::registry::catalog;
-use rds_store::vaults::detail;
+use rds_store::vaults::snapshots;
 use serde_json::json;
 
 #[tokio::test]
@@ -143,7 +143,7 @@ async fn a_late_reading_fills_the_history_and_not_the_present() {
     ingest(&test, &clock(10), &market()).await;
     ingest(&test, &clock(10), &[state(8, json!({"tvl_usd": 8_000_000}))]).await;
     ingest(&test, &clock(10), &[state(4, json!({"tvl_usd": 4_000_000}))]).await;
-    let points = detail::snapshots(&mut test.db.snapshot().await.unwrap(), VAULT, clock(0).now(), clock(10).now())
+    let points = snapshots::between(&mut test.db.snapshot().await.unwrap(), VAULT, clock(0).now(), clock(10).now())
         .await
         .unwrap();
     let tvl: Vec<f64> = points.iter().filter_map(|point| point.tvl_usd).collect();
@@ -169,8 +169,9 @@ async fn a_readings_rates_are_those_of_the_campaigns_that_ran_then() {
     ]);
     lines.extend((1..=4).map(checked));
     ingest(&test, &clock(10), &lines).await;
-    let points =
-        detail::snapshots(&mut test.db.snapshot().await.unwrap(), VAULT, clock(1).now(), clock(4).now()).await.unwrap();
+    let points = snapshots::between(&mut test.db.snapshot().await.unwrap(), VAULT, clock(1).now(), clock(4).now())
+        .await
+        .unwrap();
     let rates: Vec<_> = points.iter().map(|point| (point.apr_net, point.borrow_apr_net)).collect();
     let expected = [(0.25, 0.5), (0.5, 0.5), (0.5, 0.375), (0.25, 0.375)];
     assert_eq!(rates, expected.map(|(net, borrow)| (Some(net), Some(borrow))));

@@ -9,7 +9,7 @@ use rds_engine::scoring_run::{self, Run};
 use rds_shared::rules::dwell::ChangeType;
 use rds_shared::rules::tiers::tier_of;
 use rds_shared::scoring::MilliPoints;
-use rds_store::vaults::detail;
+use rds_store::vaults::{detail, score_history};
 use serde_json::{Value, json};
 
 async fn run(test: &TestDb, hours: i64) -> Run {
@@ -18,7 +18,7 @@ async fn run(test: &TestDb, hours: i64) -> Run {
 
 async fn changes(test: &TestDb) -> Vec<(ChangeType, i64)> {
     let end = clock(10_000).now();
-    let mut history = detail::score_history(&test.db, VAULT, start(), end, 100).await.unwrap();
+    let mut history = score_history::between(&test.db, VAULT, start(), end, 100).await.unwrap();
     history.reverse();
     history.into_iter().map(|point| (point.change_type, point.observed_at.seconds_since(start()) / 3_600)).collect()
 }

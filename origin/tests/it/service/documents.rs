@@ -85,6 +85,7 @@ fn every_path_that_a_document_names_is_there() {
         ("origin/OPERATING.md", 1),
         ("docs/handbook/tour.md", 2),
         ("docs/handbook/deploy.md", 2),
+        ("docs/handbook/backup.md", 1),
         ("docs/handbook/commands.md", 1),
     ] {
         let text = std::fs::read_to_string(repository.join(file)).unwrap();

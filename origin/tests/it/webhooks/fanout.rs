@@ -3,8 +3,8 @@
 use crate::support::receiver::{Manner, Receiver};
 use crate::webhooks::world::World;
 use rds_origin::webhooks::fanout;
+use rds_shared::push::delivery::EventId;
 use rds_shared::push::signature::SigningSecrets;
-use rds_shared::push::webhook::EventId;
 use rds_shared::wire::Timestamp;
 use rds_store::StoreError;
 use rds_store::webhooks::fanout as webhook_fanout;

@@ -1,8 +1,8 @@
 //! A webhook delivery on the wire: the envelope, and the headers of each attempt.
 
+use super::event_type::EventType;
 use super::schedule::Attempt;
 use super::signature::SigningSecrets;
-use crate::scoring::named_enum;
 use crate::wire::headers;
 use crate::wire::hex;
 use crate::wire::time::{Micros, Timestamp};
@@ -13,42 +13,6 @@ use serde::{Serialize, Serializer};
 
 /// Value of the `User-Agent` header.
 pub const USER_AGENT: &str = "service-webhooks/1.0";
-
-named_enum! {
-    /// The type of a delivered event.
-    pub enum EventType {
-        /// An event became public.
-        EventPublished = "event.published",
-        /// A public event was retracted or demoted.
-        EventRetracted = "event.retracted",
-        /// A vault's published score or tier changed.
-        RatingChanged = "rating.changed",
-        /// A security event entered the broad feed.
-        SecurityEventPublished = "security_event.published",
-        /// A test delivery requested by the subscription's owner.
-        WebhookTest = "webhook.test",
-        /// A basket got a new version.
-        BasketRebalanced = "basket.rebalanced",
-        /// A basket version will be retired.
-        BasketVersionDeprecated = "basket.version.deprecated",
-        /// A basket version was retired.
-        BasketVersionRetired = "basket.version.retired",
-    }
-}
-
-impl EventType {
-    /// Event types that a generic subscription may list in `families`.
-    pub const GENERIC: [EventType; 4] = [
-        EventType::EventPublished,
-        EventType::EventRetracted,
-        EventType::RatingChanged,
-        EventType::SecurityEventPublished,
-    ];
-
-    /// Event types that basket subscriptions receive.
-    pub const BASKET: [EventType; 3] =
-        [EventType::BasketRebalanced, EventType::BasketVersionDeprecated, EventType::BasketVersionRetired];
-}
 
 /// An event's id, the same in every attempt, replay and subscription. Receivers deduplicate by it.
 ///
